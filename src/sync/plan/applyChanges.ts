@@ -73,7 +73,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   // Without a diff `change` is empty, but later statements may add records.
   if (isUnchanged) await createTable(tx, 'change')
   const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, work.onIdle)
-  // These calls mark or add records in `change`. All but the first count the marked records by their kind of change in `found`.
+  // Each call marks or adds records in `change`, and returns their number. The last three count them by the change that the diff had found.
   const optedOutByIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
   const erased = heedsErasures(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
   const onLists = await suppressByLists(context, input.suppressedBy)
@@ -104,8 +104,8 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     stale: isUnchanged ? await countStale(work) : found.stale - erased.stale - onLists.stale - optedOutByRows.stale,
     suppressed: found.suppressed + onLists.missing + onLists.stale + erased.suppressed,
   }
-  // If very many records are removed, `expectChanges` stores that all keys changed, instead of a list of up to ten million keys
-  // (`db/changedKeys.ts`). Called before the savepoint of the guards, because their rollback would undo this.
+  // If very many records are removed, one flag replaces the list of up to ten million changed keys (`db/changedKeys.ts`). It is set before
+  // the savepoint of the guards, because their rollback would undo it.
   await context.changed.expectChanges(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
   return { diff, missingPolicy, updateFields, first: undefined }
 }
@@ -125,8 +125,8 @@ export function isDesiredChanged({ diff }: Changes, missing: number): boolean {
 }
 
 /**
- * Returns the number of records that stay stale with an unchanged source: those that an earlier read marked and this plan does not remove.
- * Returns 0 if the run uses no source (`sourceless`).
+ * Counts the records that stay stale with an unchanged source: an earlier read marked them, and this plan does not remove them. Returns 0
+ * if the run uses no source (`sourceless`).
  */
 async function countStale({ tx, destinationId, sourceless }: PlanWork): Promise<number> {
   if (sourceless) return 0

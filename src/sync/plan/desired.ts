@@ -1,7 +1,7 @@
 /**
- * Updates the desired state: writes the changes of the diff to `record` (content of the source) and `remote` (desired content of
- * each key). Later the plan selects all keys that are out of sync. Therefore nothing is lost if a plan is never applied, and a refused
- * key is tried again automatically.
+ * Writes the changes of the diff to the desired state: `record` (content of the source) and `remote` (desired content of each key). Later
+ * the plan selects all keys that are out of sync. Therefore nothing is lost if a plan is never applied, and a refused key is tried again
+ * automatically.
  *
  * `desiredState.ts` is the interface of the steps that differ between products and identifiers. This file has the other steps, and
  * functions that both implementations use.
@@ -55,10 +55,13 @@ export async function collectUnsent(
   return tx.execute(
     `insert into removal
      select c.key, ${recordChange.missing} from change c
-     where c.what = ${recordChange.missing} and c.key in (
+     where c.what = ${recordChange.missing}
+       -- One of the record's keys is desired and not confirmed.
+       and c.key in (
          select m.${recordKey} from remote m
          where m.destination_id = ${destinationId} and m.ref_count > 0 and m.synced_hash is null and ${await changed.outOfSync()})
-       -- A key without a row is implied, and confirmed: the implied keys of open batches were stored before.
+       -- None of its keys is confirmed or unresolved. A key without a row is implied, and confirmed: the implied keys of open batches
+       -- were stored before.
        and not exists (
          select from (${keys}) k left join remote m on m.destination_id = ${destinationId} and m.key = k.key
          where m.key is null or m.synced_hash is not null or exists (select from unresolved u where u.key = k.key))`,
@@ -66,15 +69,15 @@ export async function collectUnsent(
 }
 
 /**
- * Adds to the table `change`, as opted out, the records that have an identifier of an opted-out row. Leaves out records that have another
- * change than `missing`. Returns the number of added records. Used for lists whose removals name identifiers and not row keys, because the
- * person may be on the list under another row key.
+ * Adds to the table `change`, as opted out, the records that have an identifier of an opted-out row. Returns the number of added records.
+ * Leaves out records that have another change than `missing`. Used for lists whose removals name identifiers: the person may be on such a
+ * list under another row key.
  */
 export async function optOutByIdentifier({ tx, destinationId }: DesiredContext): Promise<number> {
   return tx.execute(
-    // Records are searched only for identifiers that the list still has, and by a hash join: `= any (r.identifiers)` would compare each
-    // identifier with all records (1,000 identifiers, 100,000 records: 68 s instead of 0.1).
-    `with removed as materialized (
+    // Records are searched by a hash join: `= any (r.identifiers)` would compare each identifier with all records (1,000 identifiers,
+    // 100,000 records: 68 s instead of 0.1).
+    `with removed as materialized ( -- the opted-out identifiers that the list still has
        select m.key as identifier from remote m
        where m.destination_id = ${destinationId} and m.ref_count > 0
          and m.key in (select unnest(${rowIdentifiers('s')}) from stage s where s.kind = ${stagedKind.optedOut}))
@@ -102,9 +105,9 @@ export async function suppressByLists(context: DesiredContext, lists: readonly n
 }
 
 /**
- * Marks for removal the records of erased people that are still stored, because the erasure has not removed them yet. Returns their number
- * without those that the diff had found suppressed: in total (`suppressed`), and by the change that the diff had found. Reads the keys of
- * all erased people, and searches records by identifier only if one of these keys is desired.
+ * Marks for removal the records of erased people that are still stored, because the erasure has not removed them yet. Returns the number of
+ * records that were not suppressed before: in total (`suppressed`), and by the change that the diff had found. Searches records by
+ * identifier only if a key of an erased person is desired.
  */
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {
   const { tx, destinationId } = context
@@ -116,7 +119,7 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
       : `union select r.key from record r where r.destination_id = $2 and ${rowIdentifiers('r')} && $3::bytea[]`
   const [counts] = await tx.query<Record<'updates' | 'stale' | 'missing' | 'opted_out' | 'suppressed', string>>(
     `with erased as (select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')}) ${orHasKey}),
-     found as (
+     found as ( -- the erased records that are not marked as suppressed, with their change; null if the diff found none
        select e.key, c.what from erased e left join change c on c.key = e.key where c.what is distinct from ${recordChange.suppressed}),
      changed as (update change c set what = ${recordChange.suppressed} from found f where c.key = f.key),
      added as (insert into change select key, ${recordChange.suppressed} from found where what is null)
@@ -152,8 +155,8 @@ async function desiredErasedKeys({ tx, destinationId, mayImplyKeys }: DesiredCon
 }
 
 /**
- * Marks as opted out the records whose row is missing or rejected, if another row of this read opted out one of their identifiers. Returns
- * how many of these records the diff had found missing (`missing`) and rejected (`stale`).
+ * Marks as opted out the records without a valid row, if another row of this read opted out one of their identifiers. Returns how many of
+ * these records the diff had found missing (`missing`) and rejected (`stale`).
  */
 export async function optOutByOtherRows(context: DesiredContext): Promise<Pick<Diff, 'missing' | 'stale'>> {
   return markWithoutRow(context, 'opted_out', 'join opted_out using (identifier)')
@@ -169,6 +172,7 @@ async function markWithoutRow(
   join: string,
 ): Promise<Pick<Diff, 'missing' | 'stale'>> {
   const rows = await tx.query<{ missing: string; stale: string }>(
+    // The record is `o`, because `r` in `join` may be a row of a do-not-reach list (`suppressByLists`).
     `with found as (
        select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
        where c.what in (${recordChange.missing}, ${recordChange.stale})
@@ -189,8 +193,8 @@ export async function markMissing(context: DesiredContext): Promise<void> {
 /** Writes the rows that the diff found new or changed to their records. Marks as stale the records whose row was rejected. */
 export async function storeRecords({ tx, destinationId, snapshotId }: DesiredContext): Promise<void> {
   const read = { destinationId, snapshotId }
-  // Updates come before inserts. Postgres has no statistics of new rows until they are analyzed: an update after the inserts would expect
-  // one row, and compare all changes with each row (200,000 products: more than ten minutes).
+  // Updates come before inserts, because Postgres has no statistics of new rows until they are analyzed. After the inserts an update would
+  // expect one row, and compare all changes with each row (200,000 products: more than ten minutes).
   await records.markStale(tx, destinationId, `select key from change where what = ${recordChange.stale}`)
   await records.updateRecords(tx, read, `select s.*, c.place from change c join stage s using (key) where c.what = ${recordChange.update}`)
   await records.insertRecords(
@@ -207,8 +211,8 @@ export async function countUpTo({ tx, destinationId }: DesiredContext, query: st
 }
 
 /**
- * Returns SQL of the desired content (`remote.desired_hash`) of a row's identifiers: a digest of the row's own times, or the constant
- * `plainTimes` if it has none. `row`: alias of the row.
+ * Returns SQL of the desired content (`remote.desired_hash`) of a row's identifiers: a digest of the row's own times. If the row has none,
+ * the content is the constant `plainTimes`. `row`: alias of the row.
  */
 export function desiredTimes(row: 's' | 'r'): string {
   return `case when ${row}.effective_at is null and ${row}.expires_at is null then ${plainTimes}

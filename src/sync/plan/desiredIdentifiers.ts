@@ -110,13 +110,13 @@ async function storeChangedKeys({ tx, destinationId, changed, newContent }: Desi
   }
   await insertChangedKeys(
     changed,
-    `select $1::int as destination_id, key, identifiers, load_id, true as updated from former where ${recordMayImply('former')}
+    `select $1::int as destination_id, f.key, f.identifiers, f.load_id, true as updated from former f where ${recordMayImply('f')}
      union all
-     select ${recordColumns}, false from sharing s join record r on r.destination_id = $1 and r.key = s.key and ${recordMayImply('r')}
+     select ${recordColumns}, false from sharing h join record r on r.destination_id = $1 and r.key = h.key and ${recordMayImply('r')}
      where not exists (select from former f where f.key = r.key)`,
     {
-      refCount: 'greatest(1 + coalesce(x.difference, 0), 0)',
-      joins: 'left join delta x on x.identifier = i.identifier',
+      refCount: 'greatest(1 + coalesce(d.difference, 0), 0)',
+      joins: 'left join delta d on d.identifier = i.identifier',
       ...(newContent === undefined ? {} : { desired: `case when r.updated then ${newContent('r.key')} else ${plainTimes} end` }),
     },
   )
@@ -127,8 +127,8 @@ async function storeChangedKeys({ tx, destinationId, changed, newContent }: Desi
  * Fills `delta` (identifier, difference, group_key) with the change of each reference count, before `record` changes. `group_key` is used
  * only for a gained identifier that is neither desired nor confirmed: the identifier gets this group and its content.
  *
- * An identifier that a row keeps is left out. Most other identifiers belong to one row and need no sum. Only identifiers that several
- * rows share, or that moved between rows, are summed. Summing 2,000,000 new identifiers, with the smallest key of each, took twice as long.
+ * Identifiers that a row keeps are left out. Most of the others belong to one row and need no sum. Only those that several rows share, or
+ * that moved between rows, are summed. Summing 2,000,000 new identifiers, with the smallest key of each, took twice as long.
  */
 async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Promise<void> {
   // The earlier version of the updated records is read once, for their identifiers and times. After a gated read `change` has it already.
@@ -144,10 +144,12 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   await fillTable(
     tx,
     'delta',
-    `select i.identifier, 1 as difference, s.key as group_key
+    `-- identifiers of a new or updated row that its earlier version does not have
+     select i.identifier, 1 as difference, s.key as group_key
      from change c join stage s using (key) left join former f using (key) cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
      where c.what in (${recordChange.create}, ${recordChange.update}) and (f.key is null or i.identifier <> all (f.identifiers))
      union all
+     -- identifiers that only the earlier version of an updated row has
      select i.identifier, -1, f.key
      from former f join stage s using (key) cross join lateral unnest(f.identifiers) as i (identifier)
      where i.identifier <> all (${rowIdentifiers('s')})`,
@@ -189,10 +191,10 @@ async function applyDelta({ tx, destinationId }: DesiredContext, gained: string)
  */
 function gainedIdentifiers({ newContent }: DesiredContext, hasTimes: boolean): string {
   const times = hasTimes ? desiredTimes('s') : plainTimes
-  const content = newContent === undefined ? times : `case when f.key is null then ${times} else ${newContent('x.group_key')} end`
-  return `select x.identifier, x.difference as n, x.group_key, ${content} as times
-    from delta x left join former f on f.key = x.group_key
-      ${hasTimes ? 'join stage s on s.key = x.group_key' : ''} where x.difference > 0`
+  const content = newContent === undefined ? times : `case when f.key is null then ${times} else ${newContent('d.group_key')} end`
+  return `select d.identifier, d.difference as n, d.group_key, ${content} as times
+    from delta d left join former f on f.key = d.group_key
+      ${hasTimes ? 'join stage s on s.key = d.group_key' : ''} where d.difference > 0`
 }
 
 /**

@@ -59,7 +59,7 @@ async function correctMissing(context: DesiredContext, policy: Missing): Promise
 const isOutOfStock = `(r.body like '%"availability":"out of stock"%' and r.body !~ '"inventory":(?!0[,}])')`
 
 /**
- * Adds to the changes the products that were missing before this read and are still desired: an earlier `missing` policy kept them or set
+ * Adds to the changes the products that were missing before this read and are still desired. An earlier `missing` policy kept them or set
  * them out of stock. The policy `out-of-stock` skips products that are out of stock already. Returns the number of added products.
  */
 async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
@@ -73,8 +73,8 @@ async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 
 }
 
 /**
- * Applies the policy `out-of-stock` to the missing products that are out of stock already, and removes them from the changes, so that they
- * do not count for the guards. Returns their number.
+ * Removes from the changes the missing products that are out of stock already, so that they do not count for the guards. The policy
+ * `out-of-stock` only marks them as missing. Returns their number.
  */
 async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<number> {
   const skipped = `change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = ${recordChange.missing} and ${isOutOfStock}`
@@ -85,7 +85,7 @@ async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<nu
 async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Promise<void> {
   await undesireProducts(tx, destinationId, 'select key from removal')
   await changed.add('select key from removal')
-  // The content is kept until the delete is confirmed: if the product_key is unknown or its delete was refused, the content is sent once
+  // The content is kept until the delete is confirmed. If the product_key is unknown, or its delete was refused, the content is sent once
   // more to get the current key. The content is also kept for an unresolved request, which may still be confirmed.
   await records.markMissing(
     tx,

@@ -10,7 +10,7 @@ export interface DesiredState {
   readonly context: DesiredContext
   /**
    * Writes the desired state of an untouched destination from the stage. If the keys are implied (docs/decisions/implied-keys.md), the
-   * result has a `loadId`, and only the records that share identifiers are written; `planPart` writes the others.
+   * result has a `loadId`. Then only the records that share identifiers are written; `planPart` writes the others.
    */
   readonly loadFirst: (options: FirstLoadOptions) => Promise<FirstLoad>
   /**
@@ -24,9 +24,13 @@ export interface DesiredState {
   /** Applies creates and updates, and marks stale records. Does not apply removals, because a guard may withhold them. */
   readonly applyUpserts: () => Promise<void>
   /**
-   * Corrects the missing records in the table `change` for `policy`. Returns by how many their number changes; negative if more are removed
-   * than added. Adds records that were missing before and that `policy` affects only now. If `policy` is `out-of-stock`, removes products
-   * that are out of stock already. For every policy, deletes missing records that were kept only for a delete that is not needed any more.
+   * Corrects the missing records in the table `change` for `policy`:
+   *
+   * - Adds the records that were missing before and that `policy` affects only now.
+   * - If `policy` is `out-of-stock`, removes the products that are out of stock already.
+   *
+   * Returns the number of added minus removed records. Also deletes missing records that were kept only for a delete that is not needed any
+   * more.
    */
   readonly correctMissing: (policy: Missing) => Promise<number>
   /** Adds to `removal` the missing records of which the service has nothing. Returns their number. */

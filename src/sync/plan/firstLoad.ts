@@ -1,7 +1,7 @@
 /**
  * Writes the desired state of a first load. All rows are new, so nothing is compared or updated. The keys of an audience's people are
  * implied (docs/decisions/implied-keys.md) if no row has its own times and all identifiers are digests. Then `loadParts.ts` writes their
- * records. Never implied are keys of people who share an identifier, and keys of a do-not-reach list.
+ * records. The keys of people who share an identifier, and of a do-not-reach list, are never implied.
  *
  * Apart from implied keys, `record`, `remote` and the operations equal those of the general path (`desired.ts`, `pendingGroups.ts`,
  * `packUsers.ts`); test/integration/sync/firstLoad.test.ts compares the two.
@@ -115,7 +115,7 @@ export async function insertRecordsOfRange(
   await insertRecords(
     context,
     `select s.*, ${loadId}::bigint as load_id from stage s where s.kind = ${stagedKind.valid} and ${inRange('s.key', range)}
-     ${hasShared ? 'and not exists (select from sharing x where x.key = s.key)' : ''}`,
+     ${hasShared ? 'and not exists (select from sharing h where h.key = s.key)' : ''}`,
   )
 }
 
@@ -131,10 +131,10 @@ async function insertKeys({ tx, destinationId }: DesiredContext, hasShared: bool
   await insertFirstIdentifiers(
     tx,
     destinationId,
-    `select i.identifier as key, ${hasShared ? 'coalesce(x.row_count, 1)' : '1'} as ref_count, r.key as group_key, ${desiredTimes('r')} as desired_hash
+    `select i.identifier as key, ${hasShared ? 'coalesce(g.row_count, 1)' : '1'} as ref_count, r.key as group_key, ${desiredTimes('r')} as desired_hash
      from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
-       ${hasShared ? 'left join shared_group x on x.identifier = i.identifier' : ''}
-     where r.destination_id = $1 and not ${recordMayImply('r')} ${hasShared ? 'and (x.identifier is null or x.group_key = r.key)' : ''}`,
+       ${hasShared ? 'left join shared_group g on g.identifier = i.identifier' : ''}
+     where r.destination_id = $1 and not ${recordMayImply('r')} ${hasShared ? 'and (g.identifier is null or g.group_key = r.key)' : ''}`,
   )
 }
 
@@ -158,9 +158,14 @@ async function areDigests(tx: Transaction): Promise<boolean> {
 }
 
 /**
- * Fills four tables about identifiers that several rows have. `shared`: these identifiers. `shared_group`: the row under which each is
- * sent. `omitted`: for the other rows, the identifiers that they are sent without. `sharing`: all rows with a shared identifier. Returns
- * false if no identifier is shared. Then `shared` is empty or does not exist, and the other three tables do not exist.
+ * Fills four tables about identifiers that several rows have:
+ *
+ * - `shared`: these identifiers
+ * - `shared_group`: the row under which each of them is sent
+ * - `omitted`: for the other rows, the identifiers that they are sent without
+ * - `sharing`: all rows with a shared identifier
+ *
+ * Returns false if no identifier is shared. Then `shared` is empty or does not exist, and the other three tables do not exist.
  *
  * `mayShare`: first bytes of all identifiers that may be shared. If undefined, all identifiers are grouped, which took Postgres 5 s for two
  * million.
@@ -190,7 +195,7 @@ async function collectShared(tx: Transaction, mayShare: readonly Buffer[] | unde
     tx,
     'omitted',
     `select s.key, array_agg(i.identifier)
-     from ${identifiers} join shared_group x on x.identifier = i.identifier and x.group_key <> s.key where s.kind = ${stagedKind.valid} group by s.key`,
+     from ${identifiers} join shared_group g on g.identifier = i.identifier and g.group_key <> s.key where s.kind = ${stagedKind.valid} group by s.key`,
   )
   await analyzeTable(tx, 'omitted')
   await fillTable(

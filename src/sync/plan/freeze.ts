@@ -10,7 +10,7 @@ import { nothingFrozen, PlanBatches, type FreezeContext, type Frozen } from './p
 
 /**
  * Writes operations as batches. Returns the sum of their totals and of `before`, which does not change. `loadId`: number of the run, if it
- * is a first load with implied keys. Its operations must be in the order of their record keys.
+ * is a first load with implied keys. Then the operations must be in the order of their record keys.
  */
 export async function freeze(
   operations: AsyncIterable<readonly PlannedOperation[]>,

@@ -1,7 +1,7 @@
 /**
  * Freezes a first load of people, each user as an operation of its own. Writes the same records, batches and entries as
- * `insertRecordsOfRange` and `freeze` with `firstMembers`, but from bytes (`stagedPeople.ts`), without an object or a string per user.
- * test/integration/sync/firstLoad.test.ts compares the two.
+ * `insertRecordsOfRange` and `freeze` with `firstMembers`; test/integration/sync/firstLoad.test.ts compares the two. Works on bytes
+ * (`stagedPeople.ts`), without an object or a string per user.
  */
 import { setImmediate } from 'node:timers/promises'
 import { compressTemplate } from '../../db/bodyTemplate.ts'

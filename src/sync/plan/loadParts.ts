@@ -1,8 +1,10 @@
 /**
- * Plans a first load of people in parts, by record key (docs/decisions/first-load-in-parts.md). Each part is committed with its
- * records, its batches and the counts so far, so that its batches are sent while the next part is planned. Every commit leaves a complete
- * state: if the process dies, the next run plans the remaining rows as new, because they are not in `record` yet. If there are several
- * parts, a last transaction completes the snapshot.
+ * Plans a first load of people in parts, by record key (docs/decisions/first-load-in-parts.md). Each part is committed with its records,
+ * its batches and the counts so far. Its batches are sent while the next part is planned. If there are several parts, a last transaction
+ * completes the snapshot.
+ *
+ * Every commit leaves a complete state. If the process dies, the next run plans the remaining rows as new, because they are not in `record`
+ * yet.
  */
 import { lastSeqOf, lockEndOfPlan } from '../../db/batches/insert.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -76,8 +78,11 @@ const firstPartsInStep = 5
 const smallestLast = 1 / 2
 
 /**
- * Returns the first part of a load. There is only one part in three cases: `inParts` is false, because nothing may be sent before the whole
- * plan is stored; operations have several users, so that a part would end inside a request; or the rows are too few for two parts.
+ * Returns the first part of a load. There is only one part in three cases:
+ *
+ * - `inParts` is false: nothing may be sent before the whole plan is stored.
+ * - Operations have several users: a part would end inside a request.
+ * - The rows are too few for two parts.
  */
 export function firstPart(
   load: Omit<LoadPart, 'isFirst' | 'from' | 'laterStarts' | 'stepStarts' | 'earlier' | 'indexParts'>,
@@ -106,7 +111,7 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   const [before, ...laterStarts] = part.laterStarts
   const range = { from: part.from, before }
   const index = new ImpliedKeyIndex(tx, destinationId, { firstPart: part.indexParts })
-  // Later parts report no progress, because the push, which runs meanwhile, reports the progress of its requests.
+  // Later parts report no progress: the push runs meanwhile, and reports the progress of its requests.
   const onProgress = (done: number) => isFirst && deps.onProgress?.({ stage: 'plan', done })
   const frozen = await freezePart(part, range, { index, onProgress })
   const indexParts = await index.end()
@@ -193,8 +198,10 @@ async function lockEndAndReadLastSeq(tx: Transaction, planId: string): Promise<n
 
 /**
  * Divides the rows into parts by record key. Returns the key at which each part except the first starts; none if there is only one part.
- * The maximum size of the parts before the last is a whole number of requests. A part has somewhat fewer rows, because it ends between two
- * prefixes of keys (`KeyHistogram.partStarts`), and because staged rows may have been suppressed, or dropped as duplicates.
+ * The maximum size of the parts before the last is a whole number of requests. A part has somewhat fewer rows than its maximum:
+ *
+ * - It ends between two prefixes of keys (`KeyHistogram.partStarts`).
+ * - Staged rows may have been suppressed, or dropped as duplicates.
  */
 function partStartsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[] {
   const { usersInFirstPart } = deps.settings

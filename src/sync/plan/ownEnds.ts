@@ -8,8 +8,10 @@ import { rowIdentifiers } from '../../db/identifiers.ts'
 import { analyzeTable, createTable } from './planTables.ts'
 
 /**
- * Returns SQL of the joins for an alias `m` of `remote`: `r`, the record of its group, and `x`, the times of the identifier if they may
- * differ from those of `r`.
+ * Returns SQL of two joins with the row `m` of `remote`:
+ *
+ * - `r`: the record of the group of `m`
+ * - `x`: the times of the identifier, if they may differ from those of `r`
  */
 export function joinOwnEnds(destinationId: number): string {
   return `left join record r on r.destination_id = ${destinationId} and r.key = m.group_key left join own_end x on x.key = m.key`
@@ -27,9 +29,9 @@ export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExp
 export const overdue = `(m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
- * Fills `own_end` with the identifiers that several rows have, or that are sent under another row, and with the start and end that all
- * their rows together give. Reads all identifiers once. Leaves the table empty if no row has an expiry or a future start, because all past
- * starts have the same effect. Returns true if a row has an expiry.
+ * Fills `own_end` with the identifiers that several rows have, or that are sent under another row. The start and the end of each are
+ * computed over all its rows. Reads all identifiers once. Leaves the table empty if no row has an expiry or a future start: all past starts
+ * have the same effect. Returns true if a row has an expiry.
  */
 export async function collectOwnEnds(tx: Transaction, destinationId: number): Promise<boolean> {
   await createTable(tx, 'own_end')

@@ -32,13 +32,14 @@ export interface PendingChanges {
   /** Fills the table of pending changes. Returns the numbers of deferred products or groups. */
   readonly collect: () => Promise<Deferred>
   /**
-   * Counts the deletes that a guard may withhold. For `withholdDeletes`, marks the cleared deletes (`GuardedDeletes.cleared`), and the
-   * exempt ones, which are those of suppressed people. `suppressedBy`: ids of the do-not-reach lists whose people are suppressed.
+   * Counts the deletes that a guard may withhold. Marks two other types of deletes for `withholdDeletes`: the cleared ones
+   * (`GuardedDeletes.cleared`), and the exempt ones, of suppressed people. `suppressedBy`: ids of the do-not-reach lists whose people are
+   * suppressed.
    */
   readonly markAndCountDeletes: (suppressedBy: readonly number[]) => Promise<GuardedDeletes>
   /**
-   * Returns the first five rows that stay and lose identifiers, each as a text: line, first digits of the row key's digest, masked
-   * identifiers. Empty for products.
+   * Returns the first five rows that stay and lose identifiers; none for products. Each is a text with the line, the first digits of the
+   * row key's digest, and the masked identifiers.
    */
   readonly replacedIdentifiers: () => Promise<string[]>
   /** Removes the deletes from this plan, except the exempt ones and, with `sendCleared`, the cleared ones. */

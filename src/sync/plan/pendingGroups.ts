@@ -150,8 +150,8 @@ async function removeDeferredGroups(context: MembershipContext): Promise<Deferre
 }
 
 /**
- * Completes `created`, and the new content of groups. A changed group that is not new, or that loses identifiers, gets one new content, so
- * that one answer confirms all its identifiers. A renewal keeps its content.
+ * Completes `created`, and the new content of groups. A changed group gets one new content if it is not new, or if it loses identifiers.
+ * Then one answer confirms all its identifiers. A renewal keeps its content.
  */
 async function completeContent(context: MembershipContext, hasConfirmed: boolean): Promise<void> {
   const { tx, destinationId, hadPlan } = context
@@ -165,16 +165,16 @@ async function completeContent(context: MembershipContext, hasConfirmed: boolean
            and m.group_key = t.group_key and m.synced_hash is not null)`,
     )
   }
-  // If a user gained an identifier after an interrupted update, the user's identifiers have different desired contents, and one answer
-  // could confirm only some of them. Therefore all of them get one new content. Without an earlier plan there is no such update.
+  // A user may have gained an identifier after an interrupted update. Then the user's identifiers have different desired contents, and one
+  // answer could confirm only some of them. Therefore all of them get one new content. Without an earlier plan there is no such update.
   if (!hadPlan) return
   await tx.query(
     `update pending_group t set content_version = ${newContent} from (
        select m.group_key
-       from pending_group p join remote m on m.destination_id = ${destinationId} and m.group_key = p.group_key and m.ref_count > 0
-       where p.content_version is null
-       group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) x
-     where t.group_key = x.group_key`,
+       from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
+       where t.content_version is null
+       group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) mixed
+     where t.group_key = mixed.group_key`,
   )
 }
 
@@ -199,8 +199,10 @@ function renewalDue(context: MembershipContext, rowsExpire: boolean): string {
 }
 
 /**
- * Returns the ends of memberships that may be due for renewal: those within 1.5 times `renewBeforeMs`, and those more than a day later than
- * `expires_in` gives now. The later ones were confirmed before `expires_in` was shortened.
+ * Returns the ends of memberships that may be due for renewal:
+ *
+ * - `before`: ends within 1.5 times `renewBeforeMs`
+ * - `after`: ends more than a day later than `expires_in` gives now, confirmed before `expires_in` was shortened
  */
 const dueEnds = ({ renewBeforeMs, terms }: MembershipContext): DueEnds => ({
   before: `statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`,
@@ -208,8 +210,8 @@ const dueEnds = ({ renewBeforeMs, terms }: MembershipContext): DueEnds => ({
 })
 
 /**
- * Updates the stored ends of batches whose keys were removed or end later, if a membership may be due for renewal. Returns true if one may
- * be due after that.
+ * If a membership may be due for renewal, updates the stored ends of batches whose keys were removed or end later. Returns true if a
+ * membership may be due after that.
  */
 async function updateEndsIfDue(context: MembershipContext): Promise<boolean> {
   const { tx, destinationId } = context
@@ -224,7 +226,7 @@ async function hasRows(tx: Transaction, query: string): Promise<boolean> {
 }
 
 /** SQL: the group `t` does not belong to suppressed people. */
-const notExempt = 'not exists (select from exempt x where x.group_key = t.group_key)'
+const notExempt = 'not exists (select from exempt e where e.group_key = t.group_key)'
 /**
  * SQL: the delete of the group `t` is not in `cleared`. With `not in` instead of `not exists`, Postgres would search a table of some
  * million keys for each group.
@@ -232,8 +234,8 @@ const notExempt = 'not exists (select from exempt x where x.group_key = t.group_
 const notCleared = 'not exists (select from cleared c where c.key = t.group_key)'
 
 /**
- * Returns SQL of the groups `t`, without those of suppressed people, that lose identifiers while their record stays. An updated record is
- * in `change`; others are looked up one by one (for `exists` Postgres may read all records).
+ * Returns SQL of the groups `t` that lose identifiers while their record stays, without the groups of suppressed people. An updated record
+ * is in `change`. Other records are looked up one by one, because for `exists` Postgres may read all records.
  */
 const groupsThatKeepTheirRow = (destinationId: number) =>
   `select t.group_key
@@ -271,8 +273,8 @@ async function replacedIdentifiers({ tx, destinationId }: PendingContext): Promi
  * removed member has no record that shows since when it is missing.
  */
 async function markCleared({ tx, destinationId }: PendingContext): Promise<void> {
-  // Reads the operations of the few batches with deletes. After a first load whose batches were not analyzed yet, searching the operations
-  // of each key took 27 s for 10,000 keys.
+  // Reads the operations of the few batches with deletes. To search the operations of each key took 27 s for 10,000 keys, after a first
+  // load whose batches were not analyzed yet.
   await fillTable(
     tx,
     'cleared',

@@ -87,20 +87,23 @@ const missingProducts = (destinationId: number) =>
   `select r.key from record r where r.destination_id = ${destinationId} and r.status = 'missing'`
 
 /**
- * Removes the changes of missing products that the service has under another desired id. A missing and a desired product with one
- * product_key are one product at the service, so a delete of the former id would remove the desired product. This happens if an id is
- * replaced by one that collides with it (`Destination.collisionOf`), such as `sku-1` by `SKU-1`: the service may update the product. The
- * former id is dropped if the new id was confirmed last. Otherwise the new id is put again, and a later plan drops the former id.
+ * Removes the changes of missing products that the service has under another desired id. Such a missing and a desired product have one
+ * product_key, so a delete of the former id would remove the desired product. The cause is a new id that collides with the former one, such
+ * as `SKU-1` with `sku-1` (`Destination.collisionOf`). The service may then update the product.
+ *
+ * - If the new id was confirmed last, the former id is dropped.
+ * - Otherwise the new id is put again, and a later plan drops the former id.
  */
 async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const missing = `select m.key, m.remote_key, m.synced_at
     from pending_product t join remote m on m.destination_id = ${destinationId} and m.key = t.key
     where not t.deferred and m.remote_key is not null
       and (t.what <> ${productChange.upsert} or t.key in (${missingProducts(destinationId)}))`
-  const [found] = await tx.query<{ product_keys: string[] | null }>(`select array_agg(remote_key) as product_keys from (${missing}) d`)
+  const [found] = await tx.query<{ product_keys: string[] | null }>(`select array_agg(remote_key) as product_keys from (${missing}) former`)
   if (!found?.product_keys) return
   const renamed = await tx.query<{ from: Buffer; to: Buffer; isConfirmedLast: boolean }>(
-    // Takes 0.15 s per million products (Postgres 18). Only plans with missing products run this query.
+    // Finds the missing products (former) and the other desired ones (desired) with equal product_keys. Takes 0.15 s per million products
+    // (Postgres 18). Only plans with missing products run this query.
     `select former.key as "from", desired.key as "to", coalesce(desired.synced_at > former.synced_at, false) as "isConfirmedLast"
      from (select key, remote_key, synced_at from remote
            where destination_id = ${destinationId} and ref_count > 0 and remote_key = any($1) offset 0) desired
@@ -121,9 +124,11 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
 }
 
 /**
- * Defers new products whose id collides (`Destination.collisionOf`) with that of a product that is no longer desired and has an unresolved
- * request. The service may have one product under both ids, and the request may still delete or change it. Also defers missing products
- * that the plan puts, if their id collides with that of a new product. `keepRenamed` drops them later if both are one product.
+ * Defers products whose id collides with another id (`Destination.collisionOf`), because the service may have one product under both ids:
+ *
+ * - New products, if the other product is no longer desired and has an unresolved request. The request may still delete or change the
+ *   product.
+ * - Missing products that the plan puts, if the other product is new. `keepRenamed` drops them later if both are one product.
  */
 async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const loadKeys = async (query: string) => (await tx.query<Row<'remote', 'key'>>(query)).map(({ key }) => key)

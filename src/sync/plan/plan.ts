@@ -25,7 +25,7 @@ export type { Planned } from './storePlan.ts'
 /** Functions that `makePlan` calls. */
 export interface PlanCalls {
   /**
-   * Called after each stored part of a first load in several parts; the batches of the part may be sent from then on. Without `onPart`, the
+   * Called after each stored part of a first load in several parts. From then on the batches of the part may be sent. Without `onPart`, the
    * whole plan is one transaction.
    */
   readonly onPart?: ((planId: string) => Promise<void>) | undefined
@@ -58,9 +58,7 @@ export async function makePlan(
   }
 }
 
-/**
- * Runs `makePart` in a transaction. Runs it again after a deadlock with a worker that records an answer at the same time.
- */
+/** Runs `makePart` in a transaction. Runs it again after a deadlock with a worker that records an answer at the same time. */
 async function inPlanTransaction(tx: Connection, makePart: () => Promise<PlannedPart>): Promise<PlannedPart> {
   const part = await inTransaction(tx, async () => {
     // Enough for hash aggregates of a few million digests. More does not make the join of the diff faster.
@@ -77,7 +75,10 @@ async function inPlanTransaction(tx: Connection, makePart: () => Promise<Planned
   return part
 }
 
-/** Makes the whole plan. With `inParts`, a first load may get several parts: then makes only the first part, and `next` makes the others. */
+/**
+ * Makes the whole plan. With `inParts`, a first load may get several parts. Then this function makes only the first part, and `next` makes
+ * the others.
+ */
 async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inParts: boolean }): Promise<PlannedPart> {
   const { deps, tx, destinationId, planId, pending, terms } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })

@@ -52,8 +52,8 @@ interface Collected<Entries> {
 }
 
 /**
- * Batches of one plan, written in the order of `push`. Postgres stores them while the next ones are collected. The caller must call `write`
- * after the last batch, and then await `stored`, also after an error, because the connection is not free before.
+ * Batches of one plan, written in the order of `push`. Postgres stores them while the next ones are collected. After the last batch the
+ * caller must call `write`. Then, and also after an error, the caller must await `stored`, because the connection is not free before.
  */
 export class PlanBatches<Entries extends object> {
   /** Number of products or users by change; the caller adds to it. */

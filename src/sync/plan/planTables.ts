@@ -31,9 +31,10 @@ const key = { key: 'bytea' } as const
 export const planTables = {
   /**
    * Records that the read changes. `what`: `recordChange`. `place`: `ctid` of a stored record, so that its update need not search it; null
-   * if unknown. `identifiers`, the times and `load_id` are those of the earlier version of a staged record after a gated read, which stages
-   * few rows (`read/snapshot.ts`). After a whole read they are null, because copying them for each update is slow. The table `former` has
-   * them for updated people.
+   * if unknown. `identifiers`, the times and `load_id` are those of the stored record before this read:
+   *
+   * - After a gated read they are filled for staged records, which are few (`read/snapshot.ts`).
+   * - After a whole read they are null, because copying them for each update is slow. The table `former` has them for updated people.
    */
   change: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
   /** Identifiers, times and `load_id` of updated people before this read. */
@@ -64,8 +65,12 @@ export const planTables = {
   /** Products that are out of sync, or sent again for a full refresh or a changed id (`keepRenamed`). `what`: `productChange`. */
   pending_product: { ...key, what: 'text', deferred: 'boolean' },
   /**
-   * Groups with an identifier that is out of sync, due for renewal, sent again for a full refresh, or whose rows have another end than the
-   * confirmed one.
+   * Groups with at least one pending identifier. An identifier is pending if one of these is true:
+   *
+   * - It is out of sync.
+   * - It is due for renewal.
+   * - A full refresh sends it again.
+   * - The end of its rows is not the confirmed end.
    */
   pending_group: {
     group_key: 'bytea',
@@ -116,8 +121,8 @@ export async function fillTable(tx: Transaction, name: PlanTableName, query: str
 }
 
 /**
- * Analyzes a table with a tenth of the usual sample. Queries need the number of its rows, and the shares of few different values. `columns`:
- * SQL of the analyzed columns, default all.
+ * Analyzes a table with a tenth of the usual sample. Queries need the number of its rows, and the shares of few different values.
+ * `columns`: SQL of the analyzed columns, default all.
  */
 export async function analyzeTable(tx: Transaction, name: PlanTableName | 'record', columns = ''): Promise<void> {
   await tx.query(`set local default_statistics_target = 10; analyze ${name} ${columns}; set local default_statistics_target to default`)

@@ -29,8 +29,8 @@ import { destinationOf } from '../../destinations/index.ts'
 import type { Destination, Membership } from '../../destinations/destination.ts'
 
 /**
- * Result of a read. The reading is `unchanged` for an unchanged source, and for `rerun --failed` and the repair of an audit, which read
- * nothing (`stageNothing` in `readAndPlan.ts`).
+ * Result of a read. The reading is `unchanged` for an unchanged source, and for a run that reads nothing (`stageNothing` in
+ * `readAndPlan.ts`). Such runs are `rerun --failed` and the repair of an audit.
  */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
   /** Run whose unconfirmed operations the plan is limited to; undefined: no limit. */
@@ -80,8 +80,11 @@ export interface PlanWork {
 }
 
 /**
- * Calls `input.prepare`, locks the destination, stores the implied keys (docs/decisions/implied-keys.md) that the plan must see, supersedes
- * started plans with their unsent batches, and makes the contexts of the plan's steps.
+ * Prepares a plan, and returns the shared data of its steps:
+ *
+ * - Calls `input.prepare`, and locks the destination.
+ * - Stores the implied keys (docs/decisions/implied-keys.md) that the plan must see.
+ * - Supersedes started plans with their unsent batches.
  */
 export async function openWork(
   deps: EngineDeps,

@@ -11,8 +11,8 @@ export interface PlannedOperation extends FrozenEntry {
   readonly bytes: Buffer
   readonly op: Operation
   /**
-   * Phase of sending. An operation of phase 2 waits until every delete of this plan is settled, so that the old identifiers of a user, or
-   * the old spelling of a product id, are deleted before the update.
+   * Phase of sending. An operation of phase 2 waits until every delete of this plan is settled. So the old identifiers of a user, or the
+   * old spelling of a product id, are deleted before the update.
    */
   readonly phase: 1 | 2
 }

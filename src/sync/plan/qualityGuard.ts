@@ -52,7 +52,7 @@ function firstLines(notes: readonly WarningSummary[]): string[] {
 
 /** Returns the second part of the hint, which applies if the source is right. */
 function acceptance({ code, count }: WarningSummary, pipeline: string, isIncomplete: boolean): string {
-  // For changed ids or people, `guards.accept` is not enough: it would send the new ones, and another guard would withhold the deletes of
+  // For changed ids or people, `guards.accept` is not enough. It would send the new ones, but another guard would withhold the deletes of
   // the old ones. A catalog would then have every product twice.
   if (guardEffectOf({ code: `GUARD_${code}` }).approvable)
     return `${isIncomplete ? 'set source.complete to a proof of its end and ' : ''}sluice run ${pipeline} --approve-deletes ${count}`

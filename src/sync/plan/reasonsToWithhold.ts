@@ -23,8 +23,8 @@ export interface GuardFacts {
   readonly read: number
   readonly rejected: number
   /**
-   * Number of pending deletes without those of suppressed people, and of missing products to set out of stock. After an incomplete read,
-   * missing rows count too, unless the pipeline has `missing: keep`.
+   * Number of pending deletes, without those of suppressed people, plus the number of missing products to set out of stock. After an
+   * incomplete read, missing rows count too, unless the pipeline has `missing: keep`.
    */
   readonly deletes: number
   /** Number of `deletes` that only set a missing product out of stock. */
@@ -55,8 +55,8 @@ export interface GuardFacts {
 }
 
 /**
- * Returns a number of confirmed records of which `deletes` are certainly less than `maxDeletePercent`; undefined if the limit is 0, because
- * then no number is enough. Counting the confirmed records may stop there.
+ * Returns the number of confirmed records at which their count may stop: `deletes` are certainly less than `maxDeletePercent` of it.
+ * Undefined if the limit is 0, because then no number is enough.
  */
 export function enoughConfirmed(deletes: number, maxDeletePercent: number): number | undefined {
   // Adds one, because the percentage is a floating-point number.

@@ -18,8 +18,8 @@ const largeShare = 1 / 10
 const searchedColumns = 'destination_id, key, ref_count, group_key'
 
 /**
- * Analyzes each of `tables` for which Postgres expects far fewer rows of the destination than `records`. If Postgres still expects too
- * few, because its sample of 30,000 rows has none of a small destination, turns nested loops and JIT off for the rest of the transaction.
+ * Analyzes each of `tables` for which Postgres expects far fewer rows of the destination than `records`. The sample of 30,000 rows may have
+ * none of a small destination. If Postgres still expects too few rows, turns nested loops and JIT off for the rest of the transaction.
  *
  * Also analyzes `remote` if Postgres expects few confirmed keys (with a `synced_hash`) although a batch is settled. Without this, a run
  * with 3 % changes after a first load compared each key with each change (100,000 people: 418 s instead of 2).
@@ -48,9 +48,9 @@ export async function refreshStatistics(
 }
 
 /**
- * Analyzes `record` if Postgres expects far fewer rows of the destination than the `records` that it has after a load. Of a load that is a
- * large part of the table, a tenth of the usual sample is enough: 28 instead of 235 ms of Postgres for a million records. Autoanalyze soon
- * follows with the usual sample.
+ * Analyzes `record` if Postgres expects far fewer rows of the destination than the `records` that it has after a load. If the load is a
+ * large part of the table, a tenth of the usual sample is enough. For a million records this takes Postgres 28 instead of 235 ms.
+ * Autoanalyze soon follows with the usual sample.
  */
 export async function analyzeLoaded(tx: Transaction, destinationId: number, records: number): Promise<void> {
   if (records <= fewRows || (await expectedRows(tx, 'record', destinationId, 'true')) * toleratedFactor >= records) return
@@ -74,14 +74,14 @@ async function findUnderestimated<Table extends string>(
 }
 
 /**
- * Returns true if Postgres expects far fewer rows of the destination that meet `where`, trusted SQL, than the table has of the destination.
- * Returns false for at most `fewRows` records.
+ * Returns true if Postgres expects far fewer rows that meet `where` than the table has. Both numbers are of the destination. Returns false
+ * for at most `fewRows` records. `where`: trusted SQL.
  */
 async function isUnderestimated(tx: Transaction, table: string, destinationId: number, records: number, where = 'true'): Promise<boolean> {
   if (records <= fewRows) return false
   const toleratedRows = (await expectedRows(tx, table, destinationId, where)) * toleratedFactor
   if (toleratedRows >= records) return false
-  // `remote` may have fewer rows than the destination has records: records share keys, and keys of a first load may have no row
+  // `remote` may have fewer rows than the destination has records. Records may share keys, and keys of a first load may have no row
   // (docs/decisions/implied-keys.md). So `hasMore` checks that the rows exist.
   return hasMore(tx, table, destinationId, Math.max(toleratedRows, fewRows))
 }

@@ -38,8 +38,8 @@ export async function stopIfDoubtful(
 ): Promise<void> {
   if (diff.updates === 0 && Math.min(diff.creates, diff.missing) === 0) return
   const { approveDeletes = 0 } = run.options
-  // If the operator has approved the deletes, the missing ids are intended. After an incomplete read the approval does not count: no
-  // missing product is deleted, so a product whose id changed would be in the catalog under both ids.
+  // If the operator has approved the deletes, the missing ids are intended. After an incomplete read the approval does not count, because
+  // no missing product is deleted. A product whose id changed would be in the catalog under both ids.
   const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
   const notes = await findChangeNotes(tx, { destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return
@@ -212,14 +212,17 @@ async function countChanges(tx: Transaction, destinationId: number, maxPriceChan
          substring(r.body from '"link":"([^"]*)') as old_link, substring(s.body from '"link":"([^"]*)') as new_link
        from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
        where c.what = ${recordChange.update} and s.kind = ${stagedKind.valid}),
+     -- changed links, with the old and the new host
      changed_link as (
        select id, new_link, lower(substring(old_link from '//(?:www[.])?([^/?#]*)')) as old_host,
          lower(substring(new_link from '//(?:www[.])?([^/?#]*)')) as new_host
        from changed where new_link <> old_link),
+     -- links whose new host no changed link had before
      moved_link as (
        select l.* from changed_link l
        where new_host is not null and not exists (select from changed_link o where o.old_host = l.new_host)),
      moved_price as (select id, old_price, new_price from changed where old_price > 0 and abs(new_price - old_price) * 100 > old_price * $2),
+     -- prices that became zero, 100 or 1,000 times as high or as low, or changed only their currency
      doubtful_price as (
        select id || ': ' || old_price || ' ' || old_currency || ' to ' || new_price || ' ' || new_currency as example from changed
        where old_price > 0 and (new_price = 0

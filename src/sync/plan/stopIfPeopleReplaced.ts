@@ -12,16 +12,18 @@ import { notesThatStop, percentagesFrom, RunWithheld } from './qualityGuard.ts'
 const minNewPeople = 20
 
 /**
- * Throws if the pending changes replace most people. The guards on deletes are not enough: they withhold only deletes, so the run would
- * still send the new people, who may be those who opted out.
+ * Throws if the pending changes replace most people. The guards on deletes are not enough, because they withhold only deletes. The run
+ * would still send the new people, who may be those who opted out.
  *
  * `peopleToDelete`: number of people whose delete no earlier plan was allowed to send, without people who only lose identifiers.
  * `isWithheld`: true if a guard withholds deletes.
  *
- * @throws {RunWithheld} `PEOPLE_CHANGED` if at least 100 people are synced, more than half of them would be removed, at least 20 new
- * people would be sent, and one of two conditions holds:
- * - the people who opt out are more than half as many as the synced people;
- * - a guard withholds deletes, and the new people are more than half as many as the synced people.
+ * @throws {RunWithheld} `PEOPLE_CHANGED` if all of these are true:
+ * - At least 100 people are synced.
+ * - More than half of them would be removed.
+ * - At least 20 new people would be sent.
+ * - The people who opt out are more than half as many as the synced people. Or a guard withholds deletes, and the new people are more than
+ *   half as many as the synced people.
  *
  * Does not throw if the deletes are approved, or `guards.accept` has the code.
  */

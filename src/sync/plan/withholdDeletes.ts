@@ -28,8 +28,10 @@ type RemovalCounts = Pick<GuardedChanges, 'deferred' | 'missing'>
  * Applies the removals and collects the pending changes. If a guard fires, rolls back to a savepoint, and applies only the removals of
  * `removeUnguarded`. Guards withhold only deletes and out-of-stock updates.
  *
- * If a guard fires, the plan keeps two kinds of deletes: those of suppressed people, and cleared ones, which an earlier plan was allowed
- * to send (docs/architecture.md#deletes-need-proof). After `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`, it does not keep the cleared ones.
+ * If a guard fires, the plan keeps only these deletes (docs/architecture.md#deletes-need-proof):
+ *
+ * - deletes of suppressed people
+ * - cleared deletes, which an earlier plan was allowed to send, except after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`
  *
  * @throws {RunWithheld} as `stopIfPeopleReplaced`
  */
@@ -108,8 +110,8 @@ function removesMissing(policy: Missing): boolean {
 }
 
 /**
- * Returns the facts before the deletes are counted, with 0 as each count about deletes. A run that does not read the pipeline's own sources
- * (`ignoresMissing`) is not compared with an earlier read, and deletes no missing rows.
+ * Returns the facts before the deletes are counted, with 0 as each count about deletes. A run with `ignoresMissing` does not read the
+ * pipeline's own sources. It is not compared with an earlier read, and deletes no missing rows.
  */
 function factsOf({ pipeline, type, run, input, ignoresMissing }: PlanWork): GuardFacts {
   return {
