@@ -51,9 +51,9 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
 }
 
 /**
- * Returns true if the source at `other` may use the credentials of the source at `own`: both have the same scheme. A web server receives
- * the secret itself, so it must also have the same origin. For other servers the scheme is enough: the host key of an SFTP server is
- * pinned, and object stores and databases receive only a proof of the secret.
+ * Returns true if the source at `other` may use the credentials of the source at `own`. Both must have the same scheme. A web server
+ * receives the secret itself, so it must also have the same origin. For other servers the scheme is enough: the host key of an SFTP server
+ * is pinned. Object stores and databases receive only a proof of the secret.
  */
 function mayShareCredentials(own: string, other: string): boolean {
   const [scheme] = other.split(':')
@@ -80,8 +80,8 @@ async function readHead(uri: string): Promise<Buffer> {
 }
 
 /**
- * Returns the text of the first bytes of a file in UTF-8, or in UTF-16 with a byte-order mark, without this mark. Returns undefined for any
- * other encoding. The last character may be cut, so the bytes are decoded as a part of a stream.
+ * Returns the text of the first bytes of a file in UTF-8, or in UTF-16 with a byte-order mark. The text lacks this mark. Returns undefined
+ * for any other encoding. The last character may be cut, so the bytes are decoded as a part of a stream.
  */
 function utfText(head: Buffer): string | undefined {
   const [first, second] = head

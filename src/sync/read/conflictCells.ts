@@ -1,8 +1,10 @@
 /**
  * Fills the cells of contradicting rows (one key, different content), so that `rejects --csv` can show the columns of the source. SQL finds
- * these rows after their text was dropped, so their sources are read again. Cells stay empty if the source is standard input or cannot be
- * read again, and after the first `maxFilledRows` rows of the run. If the source has changed meanwhile, a row has no cells, or those of the
- * row that now has its line and key.
+ * these rows after their text was dropped, so their sources are read again. Cells stay empty in these cases:
+ *
+ * - The source is standard input, or cannot be read again.
+ * - The row is not among the first `maxFilledRows` rows of the run.
+ * - The source has changed meanwhile, and no row has the same line and key. If a row has them, its cells are stored.
  */
 import { SluiceError } from '../../errors.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
@@ -76,7 +78,7 @@ async function findCells(
   definition: SourceDefinition,
   { mapper, lines, unfilledCounts, found, columns }: Search,
 ): Promise<void> {
-  // Skips no row. The columns are the only reason for the gate.
+  // This gate skips no row. It only passes the columns.
   const gate: RecordGate = { columns, beginShape: () => undefined, skips: () => false }
   const source = await openSource(definition, { env: deps.env, log: deps.log, gate, ...(deps.signal ? { signal: deps.signal } : {}) })
   try {

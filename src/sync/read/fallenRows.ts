@@ -19,9 +19,10 @@ export interface FallenSource {
 }
 
 /**
- * Returns the note on valid rows that fell by more than half within a day, in several steps; empty without such a fall. The guard
- * `GUARD_ROWS_FELL` reports a fall in one step. It compares a read only with the last read in whose plans no guard fired, so several small
- * falls pass it. Rows that opted out or were suppressed since do not count as fallen. An approval of deletes starts the comparison again.
+ * Returns a note if the valid rows fell by more than half within a day, in several steps. The guard `GUARD_ROWS_FELL` reports a fall in one
+ * step. It compares a read only with the last read in whose plans no guard fired, so several small falls pass it. Rows that opted out or
+ * were suppressed since do not count as fallen. An approval of deletes starts the comparison again.
+ *
  * `goodValid`: valid rows of the last read in whose plans no guard fired; undefined without one.
  */
 export async function erodedNotes(
@@ -38,8 +39,8 @@ export async function erodedNotes(
      where s.destination_id = $1 and s.status = 'closed' and ${readsOwnSources('r')}
        and r.started_at > statement_timestamp() - interval '1 day'
        and ${noGuardFired('s.id')}
-       and s.id >= coalesce((select max(a.id) from snapshot a join run q on q.id = a.run_id
-         where a.destination_id = $1 and q.options ->> 'approveDeletes' is not null), 0)
+       and s.id >= coalesce((select max(a.id) from snapshot a join run ar on ar.id = a.run_id
+         where a.destination_id = $1 and ar.options ->> 'approveDeletes' is not null), 0)
      order by 1 desc limit 1`,
     [run.destinationId],
   )
@@ -78,8 +79,8 @@ export function fallenSources(now: readonly SourceFacts[], before: readonly Sour
 export async function interruptedValid(db: Database, run: RunRow): Promise<number | undefined> {
   if (readsBackfillSource(run)) return undefined
   const [row] = await db.query<{ valid: number }>(
-    `select (p.counts ->> 'valid')::int as valid from plan p join run u on u.id = p.run_id
-     where p.destination_id = $1 and p.status <> 'ready' and u.trigger <> 'plan' and ${readsOwnSources('u')}
+    `select (p.counts ->> 'valid')::int as valid from plan p join run r on r.id = p.run_id
+     where p.destination_id = $1 and p.status <> 'ready' and r.trigger <> 'plan' and ${readsOwnSources('r')}
        and jsonb_array_length(p.guards) = 0
        -- A plan over an incomplete read that was applied was not interrupted.
        and not (p.status = 'applied' and exists (select from snapshot s where s.id = p.snapshot_id and s.status = 'incomplete'))

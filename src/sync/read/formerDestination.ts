@@ -35,7 +35,7 @@ export async function formerDestinationNotes(
      from run r join destination d on d.id = r.destination_id left join pipeline_pause p on p.destination_id = d.id
      where r.pipeline = $1 and r.destination_id <> $2 and r.id < $3 and ${maySend} and d.service = $4 and d.credentials = $5
        and exists (select from record c where c.destination_id = d.id)
-       and not exists (select from run o where o.destination_id = d.id and o.pipeline <> $1 and o.id > r.id)
+       and not exists (select from run later where later.destination_id = d.id and later.pipeline <> $1 and later.id > r.id)
      order by r.id desc limit 1`,
     [name, run.destinationId, run.id, service.origin, service.credentials],
   )

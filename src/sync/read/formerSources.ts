@@ -9,7 +9,8 @@ import { isLocalFile } from '../../sources/sourceAddress.ts'
  *
  * Sources are matched by address, because they may be added and removed. Two steps match further sources:
  * - A pattern may select another file in each read. Its source gets the only unmatched earlier file that matches the pattern.
- * - If as many sources as earlier ones are still without a match (renamed files, sheets of a workbook), they are matched in their order.
+ * - If as many sources as earlier ones are still without a match, they are matched in their order. Examples are renamed files and the
+ *   sheets of a workbook.
  *
  * A wrong match may withhold a run. Without a match, a fall of the source's opt-outs would not be noticed.
  */

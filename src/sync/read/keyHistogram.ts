@@ -1,6 +1,6 @@
 /**
- * Counts the record keys of people by their first two bytes (the prefix), so that a first load is split without a query: into parts
- * (docs/decisions/first-load-in-parts.md), and each part into steps.
+ * Counts the record keys of people by their first two bytes (the prefix). With these counts a first load is split into parts
+ * (docs/decisions/first-load-in-parts.md), and each part into steps, without a query.
  */
 
 const prefixCount = 2 ** 16
@@ -17,8 +17,8 @@ export class KeyHistogram {
 
   /**
    * Splits the keys into parts, in their order, and returns the first prefix of each part except the first. `sizes`: maximum number of keys
-   * of each part except the last. All keys with one prefix are in one part. A size is skipped if the first prefix of its part has more
-   * keys, so no part is empty.
+   * of each part except the last. All keys with one prefix are in one part. If the first prefix of a part has more keys than its size, this
+   * size is skipped, so no part is empty.
    */
   partStarts(sizes: readonly number[]): Buffer[] {
     const starts: Buffer[] = []

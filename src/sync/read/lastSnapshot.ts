@@ -31,8 +31,11 @@ export interface LastSnapshot {
   /** Columns that the run read. */
   readonly columns: readonly string[]
   /**
-   * True if equal bytes must be read again: a guard fired in one of the snapshot's plans, a backfill or an incomplete read followed, or a
-   * record of the destination was erased after the snapshot's first plan began.
+   * True if equal bytes must be read again. This has one of three reasons:
+   *
+   * - A guard fired in one of the snapshot's plans.
+   * - A backfill or an incomplete read followed.
+   * - A record of the destination was erased after the snapshot's first plan began.
    */
   readonly mustReread: boolean
   /** True if the snapshot was read within the last day. Otherwise a server's answer 304 does not count as unchanged. */
@@ -55,16 +58,18 @@ export async function loadLastSnapshot(db: Queryable, destinationId: number): Pr
        (good.counts ->> 'valid')::int as good_valid, good.sources as good_sources,
        not (${noGuardFired('s.id')})
          -- A later backfill or incomplete read changed the desired content.
-         or exists (select from snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete'))
-         -- The row of an erased person is valid in the stored counts, and suppressed in the next read. The first plan of a snapshot is
-         -- stored with the snapshot, and "erasures" in its review is the newest erasure before the plan began. A plan also suppresses the
-         -- rows of erasures after the read (plan/applyChanges.ts), but the stored counts still have these rows as valid.
+         or exists (
+           select from snapshot later
+           where later.destination_id = s.destination_id and later.id > s.id and later.status in ('closed', 'incomplete'))
+         -- The row of an erased person is valid in the stored counts, and suppressed in the next read. A plan suppresses the rows of
+         -- erasures after the read too (plan/applyChanges.ts), but the stored counts still have these rows as valid. The first plan of a
+         -- snapshot is stored with the snapshot. "erasures" in its review is the newest erasure before that plan began.
          or exists (select from erased_key x where x.destination_id = s.destination_id and x.erasure_id > (
            select min((p.review ->> 'erasures')::bigint) from plan p where p.snapshot_id = s.id)) as must_reread
      from snapshot s join run r on r.id = s.run_id left join lateral (
        -- The last complete read in whose plans no guard fired.
-       select g.counts, g.sources from snapshot g join run q on q.id = g.run_id
-       where g.destination_id = s.destination_id and g.status = 'closed' and ${readsOwnSources('q')} and ${noGuardFired('g.id')}
+       select g.counts, g.sources from snapshot g join run gr on gr.id = g.run_id
+       where g.destination_id = s.destination_id and g.status = 'closed' and ${readsOwnSources('gr')} and ${noGuardFired('g.id')}
        order by g.id desc limit 1) good on true
      where s.destination_id = $1 and s.status = 'closed' and ${readsOwnSources('r')}
      order by s.id desc limit 1`,

@@ -39,13 +39,13 @@ export async function skippedRecordHasOptedOut(tx: Connection, destinationId: nu
     implied.push(...found.map(({ identifier }) => identifier))
   await tx.query('commit')
   const skipped = await tx.query(
-    `with desired as (
+    `with desired as ( -- opted-out identifiers that records have, with the number of these records
        select m.key as identifier, m.ref_count from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.ref_count > 0
        union all
        select identifier, 1 from unnest($2::bytea[]) as i (identifier)),
-     unseen as (
+     unseen as ( -- number of unseen records with each of them
        select d.identifier, count(*) as n
-       from unseen_key k join record r on r.destination_id = $1 and r.key = k.key
+       from unseen_key uk join record r on r.destination_id = $1 and r.key = uk.key
          cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier) join desired d using (identifier)
        group by d.identifier)
      -- More records have the identifier than unseen records do.
@@ -56,20 +56,22 @@ export async function skippedRecordHasOptedOut(tx: Connection, destinationId: nu
 }
 
 /**
- * Returns the places (`ord`) of the entries of an earlier update whose people opted out in this read, or that have an identifier that
- * neither a stored record nor a valid row of this read has. Example of the latter: the read of `sluice plan` found an opt-out, and this run
- * stages nothing, because its source is unchanged.
+ * Returns the places (`ord`) of those entries of an earlier update for which one of these is true:
+ *
+ * - A person of the entry opted out in this read.
+ * - Neither a stored record nor a valid row of this read has an identifier of the entry. For example, the read of `sluice plan` found an
+ *   opt-out, and this run stages nothing, because its source is unchanged.
  */
 export async function findOptedOutEntries(
   tx: Connection,
   batch: { readonly id: number; readonly destinationId: number },
 ): Promise<readonly number[]> {
   const rows = await tx.query<Row<'entry', 'ord'>>(
-    `with carried as materialized (
+    `with carried as materialized ( -- the identifiers of all entries
        select e.ord, e.record_key, k.key from ${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key)),
-     undesired as materialized (
+     undesired as materialized ( -- those that no record has
        select c.ord, c.key from carried c join remote m on m.destination_id = $2 and m.key = c.key where m.ref_count <= 0),
-     -- A row with such an identifier differs from every stored record, so even a gated read stages it.
+     -- those of them that a valid row has. Such a row differs from every stored record, so even a gated read stages it.
      desired_again as materialized (
        select i.key from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (key)
        where s.kind = ${stagedKind.valid} and i.key in (select key from undesired))
@@ -94,8 +96,8 @@ export interface AffectedRows {
 }
 
 /**
- * Removes the identifiers of `opted_out` from the valid rows of the stage. A row without another identifier keeps its identifiers, and
- * becomes opted out. All these rows lose their digest, because their outcome depends on other rows, so the next read must map them again.
+ * Removes the identifiers of `opted_out` from the valid rows of the stage. If a row has no other identifier, it keeps its identifiers and
+ * becomes opted out. All these rows lose their digest: their outcome depends on other rows, so the next read must map them again.
  */
 export async function omitOptedOut(tx: Connection): Promise<AffectedRows> {
   await tx.query(

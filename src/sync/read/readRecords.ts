@@ -1,6 +1,6 @@
 /**
- * Reads the rows of a snapshot: all rows, or only rows that the last complete snapshot does not have (a gated read;
- * docs/architecture.md#three-gates-work-that-is-skipped-safely).
+ * Reads the rows of a snapshot: all rows, or only rows that the last complete snapshot does not have. The latter is a gated read
+ * (docs/architecture.md#three-gates-work-that-is-skipped-safely).
  */
 import type { Connection } from '../../db/database.ts'
 import { basename } from 'node:path'
@@ -32,8 +32,8 @@ export interface ReadContext extends StageContext {
   /** Ids of the do-not-reach lists that the pipeline respects. */
   readonly suppressedBy: readonly number[]
   /**
-   * `last` if equal bytes of a source or record count as unchanged: definition and suppression are the same, and no full read is
-   * requested or required. Otherwise undefined.
+   * `last` if equal bytes of a source or record count as unchanged, otherwise undefined. They count as unchanged if definition and
+   * suppression are the same, and no full read is requested or required.
    */
   readonly comparable: LastSnapshot | undefined
   /** Key of the destination's record digests. */
@@ -66,15 +66,16 @@ const mostColumns = 256
 
 /**
  * Returns true if unchanged records may be skipped. `previous`: facts of the sources from the last read. `repeats`: number of its repeated
- * rows. All records must be read:
- * - if `expires_at` is mapped, because the outcome of a row then depends on the time;
- * - for standard input, which cannot be read twice;
- * - with `guards.hold`, which needs all rows, and for a source with `join:`;
- * - with `duplicates: last` after a read with repeated rows: the earlier rows of a key have no record, so they would count as new, and each
- *   gated read would end as a full read;
- * - if a source other than CSV or TSV has more than `mostColumns` columns;
- * - if a preset decides who is sent, and a source is JSON or XML: its columns include those of skipped rows, so it would not be noticed
- *   that the other rows lack the consent column of the preset.
+ * rows. All records must be read in these cases:
+ *
+ * - `expires_at` is mapped. The outcome of a row then depends on the time.
+ * - A source is standard input, which cannot be read twice, or has `join:`.
+ * - `guards.hold` is set. It needs all rows.
+ * - `duplicates: last` is set, and the last read had repeated rows. The earlier rows of a key have no record, so they would count as new.
+ *   Then each gated read would end as a full read.
+ * - A source other than CSV or TSV has more than `mostColumns` columns.
+ * - A preset decides who is sent, and a source is not CSV or TSV. The columns of JSON and XML include those of skipped rows. So a gated
+ *   read would not notice that the other rows lack the consent column of the preset.
  *
  * Tables with row groups are read without a gate (`formats/openFormat.ts`), so their records have no digests (`loadKnownRecords`).
  */
@@ -121,8 +122,13 @@ interface KnownRecords {
 }
 
 /**
- * Loads the digests of the last complete snapshot with their statistics. Returns undefined if a full read is needed: if the reads are not
- * comparable, not every valid record has a digest, there are too many records or outdated digests, or the statistics require it.
+ * Loads the digests of the last complete snapshot with their statistics. Returns undefined if a full read is needed for one of these
+ * reasons:
+ *
+ * - The reads are not comparable.
+ * - Not every valid record has a digest.
+ * - There are too many digests, also counting the outdated ones.
+ * - The statistics require it.
  */
 async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadContext): Promise<KnownRecords | undefined> {
   if (last === undefined || !isGateable(pipeline, last.sources, last.rows.duplicates)) return undefined
@@ -131,8 +137,8 @@ async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadCon
   const quality = decodeQuality(loaded.quality, run.destinationId)
   const needsFullRead = quality.due
   if (needsFullRead) return undefined
-  // If the last read had repeated rows, digests are searched everywhere. If only the likely places were searched, a repeat that is not
-  // found would count as new. The result would be the same, but every gated read would end as a full read.
+  // If the last read had repeated rows, digests are searched everywhere. A search of only the likely places might miss a repeat, which then
+  // counts as new. The result would be the same, but every gated read would end as a full read.
   const known = new KnownDigests(loaded.stored, { everywhere: last.rows.duplicates > 0 })
   for await (const { chunk, digests, featureSets, outdated } of loaded.chunks()) {
     known.add(chunk, digests, featureSets, outdated)
@@ -175,8 +181,8 @@ async function gatedRead(
 }
 
 /**
- * Returns true if a staged row contradicts, repeats, removes or opts out a record that was skipped, or if a note depends on the skipped
- * rows (`Staging.doubts`).
+ * Returns true if a staged row contradicts, repeats, removes or opts out a record that was skipped. Also returns true if a note depends on
+ * the skipped rows (`Staging.doubts`).
  */
 async function affectsSkipped({ tx, pipeline, run }: ReadContext, staged: Staged): Promise<boolean> {
   // Removing an identifier from a list also removes the skipped records that have it.
@@ -196,7 +202,8 @@ async function deleteUnstagedRejects(tx: Connection, destinationId: number): Pro
 
 /** Returns SQL of the record that was skipped and has the key of the staged row `s`. */
 const unstagedRecord = (destinationId: number) => `select from record r
-  where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live' and not exists (select from unseen_key l where l.key = s.key)`
+  where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
+    and not exists (select from unseen_key uk where uk.key = s.key)`
 
 /** Reduces the staged rows to one row per key, and counts them together with the skipped rows. */
 async function resolveRows(

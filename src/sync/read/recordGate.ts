@@ -1,6 +1,6 @@
 /**
- * The record gate (docs/architecture.md#three-gates-work-that-is-skipped-safely): a raw record whose digest is in the last complete
- * snapshot is unchanged, so the record is not parsed, mapped or staged. A digest includes the shape of the file (header, delimiter,
+ * The record gate (docs/architecture.md#three-gates-work-that-is-skipped-safely). If the digest of a raw record is in the last complete
+ * snapshot, the record is unchanged. Then it is not parsed, mapped or staged. A digest includes the shape of the file (header, delimiter,
  * prefixes of XML): equal bytes under another header are another record.
  */
 import type { RecordGate } from '../../formats/formatReader.ts'

@@ -75,6 +75,7 @@ async function resolveRepeats(
 ): Promise<Pick<Resolved, 'duplicates' | 'conflicting'> | undefined> {
   const repeated = await tx.execute('create temp table repeated as select key from stage group by key having count(*) > 1')
   if (repeated === 0) return undefined
+  // All rows with a repeated key. `opts_out`: one of the rows with this key opts out.
   await tx.query(`
     create temp table repeated_row as
     select s.ctid as row, s.key, s.kind, bool_or(s.kind = ${stagedKind.optedOut}) over (partition by s.key) as opts_out
@@ -85,11 +86,13 @@ async function resolveRepeats(
     from repeated_row r where s.ctid = r.row and s.key = r.key and r.opts_out and r.kind = ${stagedKind.valid}`)
   await tx.query('drop table repeated_row')
   if (options.duplicates === 'last') return { duplicates: await keepLast(tx), conflicting: 0 }
+  // The same rows with their changed kinds. `nth`: place among the rows with equal key and kind.
   await tx.query(`
     create temp table repeated_row as
     select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
       row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
     from stage s join repeated using (key)`)
+  // The keys with valid rows of different contents.
   await tx.query(`
     create temp table contradiction as
     select key, count(distinct hash) as contents, array_agg(line order by source, line) as lines,
@@ -112,8 +115,8 @@ async function resolveRepeats(
 async function keepLast(tx: Connection): Promise<number> {
   return tx.execute(`
     delete from stage s using (
-      select t.ctid as row, t.key, row_number() over (partition by t.key order by t.source desc, t.line desc, t.ctid desc) as nth
-      from stage t join repeated using (key) where t.kind = ${stagedKind.valid}) r
+      select s.ctid as row, s.key, row_number() over (partition by s.key order by s.source desc, s.line desc, s.ctid desc) as nth
+      from stage s join repeated using (key) where s.kind = ${stagedKind.valid}) r
     where s.ctid = r.row and s.key = r.key and r.nth > 1`)
 }
 
@@ -156,17 +159,17 @@ async function suppressRows(
 }
 
 /**
- * Suppresses the rows of a do-not-reach list that have an identifier that another row removes (plan/desired.ts, `optOutByIdentifier`).
+ * Suppresses the rows of a do-not-reach list with an identifier that another row removes (`optOutByIdentifier` in plan/desired.ts).
  * Otherwise the next run would add the identifier again. The other identifiers of the suppressed rows suppress no further rows. Returns
  * the number of suppressed rows.
  */
 async function suppressWithRemoved(tx: Connection): Promise<number> {
   return tx.execute(
-    `update stage s set kind = ${stagedKind.suppressed}
-     where s.kind = ${stagedKind.valid} and s.key in (
-       select t.key from stage t cross join lateral unnest(${rowIdentifiers('t')}) as i (identifier)
+    `update stage set kind = ${stagedKind.suppressed}
+     where kind = ${stagedKind.valid} and key in (
+       select s.key from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
        where i.identifier in (
-         select unnest(${rowIdentifiers('l')}) from stage l where l.kind = ${stagedKind.optedOut}))`,
+         select unnest(${rowIdentifiers('removing')}) from stage removing where removing.kind = ${stagedKind.optedOut}))`,
   )
 }
 
@@ -205,8 +208,9 @@ export async function suppressErased(tx: Connection, { destinationId, service }:
 async function keepOneRowPerKey(tx: Connection): Promise<void> {
   await tx.query(`
     delete from stage s using (
-      select t.ctid as row, t.key, row_number() over (partition by t.key order by (t.kind = ${stagedKind.rejected}), t.source, t.line) as nth
-      from stage t join repeated using (key)) r
+      select s.ctid as row, s.key,
+        row_number() over (partition by s.key order by (s.kind = ${stagedKind.rejected}), s.source, s.line) as nth
+      from stage s join repeated using (key)) r
     where s.ctid = r.row and s.key = r.key and r.nth > 1`)
 }
 

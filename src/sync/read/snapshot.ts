@@ -1,6 +1,6 @@
 /**
- * Reads the sources of a pipeline into a snapshot. If nothing can differ from the last complete snapshot (same bytes, definition
- * and do-not-reach lists), reads no rows and uses the last snapshot (docs/architecture.md#three-gates-work-that-is-skipped-safely).
+ * Reads the sources of a pipeline into a snapshot. If bytes, definition and do-not-reach lists are those of the last complete snapshot,
+ * reads no rows and uses that snapshot (docs/architecture.md#three-gates-work-that-is-skipped-safely).
  */
 import type { Pipeline } from '../../model/pipeline.ts'
 import { definitionHashOf } from '../../mapping/mapper.ts'
@@ -30,8 +30,11 @@ import { createStage } from './stageTable.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 
 /**
- * Type of a read. `whole`: no row is skipped as known. `gated`: rows that the record gate recognizes are not staged, and the temporary
- * table `unseen_key` has the keys of known records that no row equals.
+ * Type of a read:
+ *
+ * - `whole`: no row is skipped as known.
+ * - `gated`: rows that the record gate recognizes are not staged. The temporary table `unseen_key` has the keys of known records that no
+ *   row equals.
  */
 export type Reading = 'whole' | 'gated'
 
@@ -44,8 +47,8 @@ export interface SnapshotResult {
   /** Known records that a gated read did not find; empty for other reads. */
   readonly unseen: readonly UnseenDigests[]
   /**
-   * Number of valid rows of the last complete snapshot in whose plan no guard fired; without any complete snapshot, of the last interrupted
-   * first load. Undefined if there is neither.
+   * Number of valid rows of the last complete snapshot in whose plan no guard fired. Without any complete snapshot, the number is that of
+   * the last interrupted first load. Undefined if there is neither.
    */
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in the snapshot of `previousValid`; empty if the pipeline has only one source. */
@@ -209,7 +212,7 @@ const notRepeated: ReadonlySet<string> = new Set([
  * `isUnchanged`: true if `last` is given and no source changed. `opened` has the changed source if it was requested from a server, so that
  * it is not requested twice.
  *
- * If the snapshot is older than a day, a source on a server counts as changed: a wrong cache or ETag would otherwise hide every later
+ * If the snapshot is older than a day, a source on a server counts as changed. Otherwise a wrong cache or ETag would hide every later
  * change forever, opt-outs too.
  */
 async function compareBytes(
@@ -249,9 +252,9 @@ async function compareBytes(
 }
 
 /**
- * Returns the ids of the do-not-reach lists of the account that the pipeline respects, the sum of the versions of their desired content,
- * and notes on lists that were never read. The service has one list per account (docs/spec-notes.md#audience-uploads). If another list
- * replaced a list at the service, the replaced list still suppresses its former members (docs/guarantees.md#suppression-wins).
+ * Finds the do-not-reach lists of the account that the pipeline respects. Returns their ids, the sum of the versions of their desired
+ * content, and notes on lists that were never read. The service has one list per account (docs/spec-notes.md#audience-uploads). If another
+ * list replaced a list at the service, the replaced list still suppresses its former members (docs/guarantees.md#suppression-wins).
  */
 async function suppressionOf(
   deps: EngineDeps,

@@ -191,9 +191,13 @@ function roleShareNotes(items: readonly WarningSummary[], rows: number): Warning
 const optOutsFrom = 20
 
 /**
- * Returns the note on fallen opt-outs; none if they did not fall by more than half, or if the number of members who do not opt out rose by
- * less than half of this fall. Then most of the rows that opted out are missing now. `before`: figures of the last read in whose plan no
- * guard fired. Rows that opt out are mapped in every read, because they have no stored digest.
+ * Returns the note on fallen opt-outs. Returns none in these cases:
+ *
+ * - The opt-outs did not fall by more than half.
+ * - The number of members who do not opt out rose by less than half of this fall. Then most of the rows that opted out are missing now.
+ *
+ * `before`: figures of the last read in whose plan no guard fired. Rows that opt out are mapped in every read, because they have no stored
+ * digest.
  */
 function optOutNotes(before: QualityFigures | undefined, now: QualityFigures): WarningSummary[] {
   const was = before?.optedOut ?? 0
@@ -204,7 +208,7 @@ function optOutNotes(before: QualityFigures | undefined, now: QualityFigures): W
   return [noteOf('OPT_OUTS_FELL', 'consent', `${is} rows opt out, last time ${was}, and ${added} more people would be sent`, added)]
 }
 
-/** Returns at most 20 columns that the last read had and this one has not; none for XML and JSON, whose items omit empty fields. */
+/** Returns at most 20 columns that the last read had and this one has not. Returns none for XML and JSON, whose items omit empty fields. */
 function vanishedColumns(facts: SourceFacts, previous: SourceFacts | undefined): string[] {
   if (previous === undefined || !['csv', 'tsv', 'xlsx', 'sql'].includes(facts.format)) return []
   return previous.columns.filter((column) => !facts.columns.includes(column)).slice(0, 20)

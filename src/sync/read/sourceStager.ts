@@ -32,8 +32,8 @@ export interface Staging {
   /** Warnings on sources as a whole. */
   readonly notes: WarningSummary[]
   /**
-   * Notes on unmapped columns of identifiers, by column. A note replaces that of an earlier source, because its count includes the rows of
-   * that source.
+   * Notes on unmapped columns of identifiers, by column. The note of a later source replaces that of an earlier one, because its count
+   * includes the rows of the earlier source.
    */
   readonly unmapped: Map<string, WarningSummary>
   /** Codes of notes that only a full read can decide. If there are any, a gated read is repeated as a full read. */
@@ -171,8 +171,8 @@ export class SourceStager {
     // A skipped row may have the column, but its cells are not read.
     if (skipped > 0) doubts.push(...decidingWarnings.map(({ code }) => code).filter((code) => !isAccepted(code)))
     const report = mapper.reportUnmapped()
-    // A note whose code is in `guards.accept` gets no hint. The hint depends on the mapped rows, so a gated read could give another hint
-    // than a full read, and would have to be repeated for that alone.
+    // A note whose code is in `guards.accept` gets no hint. The hint depends on the mapped rows, so that of a gated read could differ from
+    // that of a full read. The read would have to be repeated for the hint alone.
     const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
       isAccepted(note.code) ? note : withConsentHint(note, report)
     for (const warning of columnWarnings) warnings.add(hinted(warning))
@@ -254,7 +254,7 @@ interface DecidingColumns {
 
 /**
  * Returns the columns that decide which rows are sent, and how long their memberships last. A missing cell counts as empty. So a consent
- * test or a filter of a missing column may let every row pass, and a membership without `expires_at` lasts for `expires_in`.
+ * test or a filter of a missing column may let every row pass. A membership without `expires_at` lasts for `expires_in`.
  */
 function decidingColumnsOf({ consent, filters, map, destination }: Pipeline): readonly DecidingColumns[] {
   const tests = consent === undefined || consent === 'none' ? [] : consent
@@ -273,8 +273,8 @@ function decidingColumnsOf({ consent, filters, map, destination }: Pipeline): re
 }
 
 /**
- * Returns the warnings on the final columns. Keeps a warning on the first columns if its code stops the run, because rows before a later
- * column appeared were mapped without that column.
+ * Returns the warnings on the final columns. Also keeps those warnings on the first columns that stop the run. The rows before a column
+ * appeared were mapped without it.
  */
 function mergedWarnings(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
   const same = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)

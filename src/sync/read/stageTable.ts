@@ -234,7 +234,7 @@ function isDigest(identifier: PackedIdentifier): boolean {
   return identifier[0] !== plainType && identifier.length === identifierBytes
 }
 
-/** Returns a key that no row has: the hashed bytes start with `opt-outs` and a NUL byte, unlike the hashed bytes of any row. */
+/** Returns a key that no row has. Its hashed bytes start with `opt-outs` and a NUL byte, unlike the hashed bytes of any row. */
 function keyOfOptOuts(identifiers: readonly PackedIdentifier[]): Buffer {
   return hash('sha256', Buffer.concat([Buffer.from('opt-outs\0'), ...identifiers]), 'buffer').subarray(0, 16)
 }
@@ -249,7 +249,7 @@ export function contentHash(json: string): Buffer {
 
 /**
  * Writes a hash of a member's identifiers and own times to `out`, 16 bytes. Most identifiers are SHA-256 digests. Each is rotated by its
- * type, and all are combined by XOR. That is as good as a hash of all bytes, and takes a tenth of the time: 0.15 instead of 1.5 µs per row
+ * type, and all are combined by XOR. That is as good as a hash of all bytes. It takes a tenth of the time: 0.15 instead of 1.5 µs per row
  * with two identifiers. A `partner_user_id` is not a digest, so it is hashed before the XOR.
  */
 function memberHash(record: MemberRecord, out: Buffer): void {

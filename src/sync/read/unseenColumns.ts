@@ -2,8 +2,8 @@ import { findColumn } from '../../mapping/fields.ts'
 import type { Row } from '../../model/record.ts'
 
 /**
- * Finds those of the given columns that no row of a source has. A header is not enough for this: rows of JSON and XML omit empty cells, so
- * the list of columns grows while rows are read.
+ * Finds those of the given columns that no row of a source has. A header is not enough for this. Rows of JSON and XML omit empty cells, so
+ * their list of columns grows while rows are read.
  */
 export class UnseenColumns {
   #names: readonly string[]
