@@ -11,7 +11,7 @@ import type { Answer } from '../../service/client/exchange.ts'
 import type { EngineDeps, EngineSettings } from '../engine.ts'
 import { noteRateWait } from './rateWaits.ts'
 
-/** Time by which the windows of the budget are longer than the service's, because a request may be sent some time after its grant. */
+/** Time that the budget adds to the service's windows, because a request may be sent some time after its grant. */
 const slackMs = 1_000
 /** Time after which a grant is stale: its request must not be sent any more. */
 const grantValidMs = 500

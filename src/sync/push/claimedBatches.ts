@@ -4,7 +4,7 @@ import type { ClaimedBatch } from '../../db/batches/claim.ts'
 /** Maximum number of batches claimed by one statement. */
 const maxClaimsAtOnce = 4
 /**
- * Number of unrecorded answers from which on no batch is claimed: the database is then the bottleneck, and more claims would only hold
+ * Number of unrecorded answers from which on no batch is claimed. The database is then the bottleneck, and more claims would only hold
  * leases.
  */
 const maxUnrecordedAnswers = 24
@@ -37,7 +37,7 @@ export class ClaimedBatches {
   /**
    * Returns the number of batches that may be claimed now, at most `maxClaimsAtOnce`. `slots`: number of requests that may be in flight.
    * Assumes that each batch is as large as the largest one so far; before the first batch, returns at most one. If no batch is claimed and
-   * a slot is free, returns at least one, even if the largest batch exceeds the limit of bytes.
+   * a slot is free, returns at least one, whatever the limit of bytes.
    */
   claimableCount(slots: number): number {
     if (this.#answered.size >= maxUnrecordedAnswers) return 0

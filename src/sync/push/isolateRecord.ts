@@ -1,5 +1,5 @@
 /**
- * Isolates a failing record: splits a batch that was refused, or repeatedly answered with wrong counts, until the failing record is alone
+ * Isolates a failing record. Splits a batch that was refused, or repeatedly answered with wrong counts, until the failing record is alone
  * (docs/guarantees.md#isolation-of-a-failing-record). If the answer points at records (names them as failing), splits them off. Otherwise
  * halves the batch.
  */
@@ -46,13 +46,13 @@ const sendable = { parked: false, attempts: 0, waitMs: 0 } as const
  * Splits off the records that the answer points at, or halves the batch. The left half is sent first. A failing record costs one request
  * per halving, and one more for all records that were set aside. Example, c fails:
  *
- *     abcd   refused: split into ab and cd
- *     ab     confirmed: so the failing record is in cd, which is split into c and d without being sent
- *     c      refused: it is alone, so it is the failing record; d is set aside
- *     d      confirmed, in one request with all records that were set aside
+ * - abcd is refused, and split into ab and cd.
+ * - ab is confirmed. So the failing record is in cd, which is split into c and d without being sent.
+ * - c is refused. It is alone, so it is the failing record. d is set aside.
+ * - d is confirmed, in one request with all records that were set aside.
  *
- * Returns `pointerWrong`: true if this batch has the records that an earlier answer did not point at, and none of the pointed ones failed.
- * Then the batch is halved, because following wrong pointers would cost one request per record.
+ * Returns `pointerWrong`: true if an earlier answer pointed only at records that are not in this batch, and none of those failed. Then the
+ * batch is halved, because following wrong pointers would cost one request per record.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
@@ -80,9 +80,9 @@ export async function splitFailedBatch(
 }
 
 /**
- * Sets the right half aside after the left half (`batch`) failed: merges the right half with the halves that were set aside before. The
- * merged batch is sent as one request after the failing record was found. Does nothing if `batch` has no right half. `miscounts`: as in
- * `SplitCause`, for the merged batch.
+ * Sets the right half aside after the left half (`batch`) failed. To do so, merges the right half with the halves that were set aside
+ * before. The merged batch is sent as one request after the failing record was found. Does nothing if `batch` has no right half.
+ * `miscounts`: as in `SplitCause`, for the merged batch.
  */
 export async function setSiblingAside(
   { tx, batch, destination }: FailedBatch,
@@ -93,11 +93,15 @@ export async function setSiblingAside(
   // (`root`).
   const rows = await tx.query<Row<'batch', 'id'> & { readonly is_sibling: boolean; readonly root: Value<'batch', 'id'> }>(
     `with recursive ancestor (id, parent_id) as (
-       select id, parent_id from batch where id = $1 union all select p.id, p.parent_id from ancestor a join batch p on p.id = a.parent_id)
+       select b.id, b.parent_id from batch b where b.id = $1
+       union all select b.id, b.parent_id from ancestor a join batch b on b.id = a.parent_id)
      select b.id, b.reason = $4 as is_sibling, root.id as root
      from batch b, (select id from ancestor where parent_id is null) root
-     where b.plan_id = $2 and b.status in ('pending', 'ambiguous')
-       and ((b.parent_id = $3 and b.seq > $6 and b.reason = $4) or (b.parent_id = root.id and b.reason = $5))
+     where b.plan_id = $2 and b.status in ('pending', 'ambiguous') and (
+       -- the right half
+       (b.parent_id = $3 and b.seq > $6 and b.reason = $4)
+       -- the halves that were set aside before
+       or (b.parent_id = root.id and b.reason = $5))
      -- Entries that were set aside before come after this half in the frozen body.
      order by b.reason = $5, b.seq for update of b`,
     [batch.id, batch.planId, batch.parentId, afterSibling, afterIsolation, batch.seq],
@@ -112,8 +116,8 @@ export async function setSiblingAside(
 }
 
 /**
- * Splits the batch, and returns true, if it is a right half whose left half succeeded: then the failing record is in the batch, so it need
- * not be sent. Returns false for any other batch, and for a right half of one record: the batch must be sent.
+ * Splits a right half whose left half succeeded, and returns true. The failing record is then in this half, so the half need not be sent as
+ * a whole. Returns false for any other batch, and for a right half of one record: the batch must be sent.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
@@ -136,9 +140,11 @@ export async function splitFailingHalf(db: Database, destination: Destination, b
  */
 async function siblingBefore(tx: Queryable, batch: ClaimedBatch): Promise<{ readonly succeeded: boolean; readonly failed: boolean }> {
   const [sibling] = await tx.query<{ succeeded: boolean; failed: boolean }>(
-    `select s.status = 'settled' and not exists (select from entry e where e.batch_id = s.id and e.outcome not in ('pending', 'confirmed')) as succeeded,
-       s.status in ('split', 'parked') or exists (select from entry e where e.batch_id = s.id and e.outcome = 'refused') as failed
-     from batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
+    `select
+       b.status = 'settled' and not exists (
+         select from entry e where e.batch_id = b.id and e.outcome not in ('pending', 'confirmed')) as succeeded,
+       b.status in ('split', 'parked') or exists (select from entry e where e.batch_id = b.id and e.outcome = 'refused') as failed
+     from batch b where b.parent_id = $1 and b.plan_id = $2 and b.seq < $3 order by b.seq desc limit 1`,
     [batch.parentId, batch.planId, batch.seq],
   )
   return sibling ?? { succeeded: false, failed: false }

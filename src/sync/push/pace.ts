@@ -19,7 +19,7 @@ const latencyPart = 1 / 6
 const enoughGain = 0.5
 /**
  * Factors of a raise: `firstGrowth` until a raise brought too few answers, `laterGrowth` afterwards. When each raise only doubled the
- * number, a short push ended before the right number was found: 400 requests to a service with 2 s latency used 71 % of the allowance.
+ * number, a short push ended before the right number was found. 400 requests to a service with 2 s latency used 71 % of the allowance.
  */
 const firstGrowth = 4
 const laterGrowth = 2
@@ -41,8 +41,8 @@ interface Level {
  * the present latency, within `concurrency`.
  *
  * With more requests an overloaded service answers later, which would raise that maximum further. So a raise must also bring more answers.
- * Without this rule, with 1,000,000 users and a service on the same two cores, answers took 5 s instead of 0.3 s, and one request in ten
- * timed out.
+ * Without this rule, answers took 5 s instead of 0.3 s, and one request in ten timed out. This was measured with 1,000,000 users and a
+ * service on the same two cores.
  *
  * If answers take longer than a part of the HTTP timeout (`latencyPart`), the number falls. While requests fail (no connection, no answer,
  * 5xx, 408), one request at a time is sent after growing waits (docs/guarantees.md#bounded-retry).
@@ -104,8 +104,8 @@ export class Pace {
   }
 
   /**
-   * Starts a new measurement. Called when slots are free and there is no batch to send, because the old measurement would show the lack of
-   * batches and not the speed of the service.
+   * Starts a new measurement. Called when slots are free and there is no batch to send. The old measurement would show the lack of batches
+   * and not the speed of the service.
    */
   restartMeasurement(): void {
     this.#meter.restart(0)

@@ -1,6 +1,6 @@
 /**
- * Sends the batches of a plan, the unresolved batches of earlier runs, or the deletes of an erasure, until nothing more can be sent now.
- * Any number of processes may push one plan together: they share the leases in the batch table, and one rate budget.
+ * Sends the batches of a plan, the unresolved batches of earlier runs, or the deletes of an erasure. Ends when nothing more can be sent
+ * now. Any number of processes may push one plan together: they share the leases in the batch table, and one rate budget.
  */
 import { findOpenWork, isIdle } from '../../db/batches/claim.ts'
 import { recoverBatches, resetAttempts, shortenFalseWaits, unparkBatches } from '../../db/batches/release.ts'
@@ -12,9 +12,14 @@ import type { EngineDeps } from '../engine.ts'
 import type { PushOptions, PushScope } from './sendOpenBatches.ts'
 
 /**
- * Sends the batches of the plan. Returns when nothing more can be sent now: no batch is open except parked ones (out of attempts in this
- * run), the destination is paused, updates wait for a parked delete, or the signal aborted. Then `planCounts` (`sync/reports`) returns the
- * outcomes.
+ * Sends the batches of the plan. Returns when nothing more can be sent now, for one of these reasons:
+ *
+ * - No batch is open, except parked ones (out of attempts in this run).
+ * - The destination is paused.
+ * - Updates wait for a parked delete.
+ * - The signal aborted.
+ *
+ * Then `planCounts` (`sync/reports`) returns the outcomes.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
   const [plan] = await deps.db.query<Row<'plan', 'destination_id' | 'run_id'>>('select destination_id, run_id from plan where id = $1', [
@@ -27,9 +32,9 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 
 /**
  * Resolves open batches of earlier runs before a newer plan is made (docs/guarantees.md#key-order). Recovers the batches of expired
- * workers, in all destinations of this environment. Then resends the open batches of the destination that were sent before, byte for byte,
- * without people who opted out (`options.findOptedOut`) or are suppressed. Ends a pause of the destination, because a pause lasts until the
- * next run.
+ * workers, in all destinations of this environment. Then resends, byte for byte, the open batches of the destination that were sent before.
+ * Leaves out people who opted out (`options.findOptedOut`) or are suppressed. Ends a pause of the destination, because a pause lasts until
+ * the next run.
  */
 export async function resendUnresolved(
   deps: EngineDeps,

@@ -1,8 +1,7 @@
 /**
- * Reconciles a classified answer: the part of `recordAnswer.ts` that writes to the database. Writes the outcomes of entries, the synced
- * state and the next state of the batch (docs/states.md) in one transaction, fenced by the epoch. Only this module and `settleLoad.ts` mark
- * keys as confirmed by an answer (docs/guarantees.md#confirmed-only). Requests that stay ambiguous are resent by `resendUnresolved`
- * (`push.ts`).
+ * Reconciles a classified answer: the part of `recordAnswer.ts` that writes to the database. One transaction, fenced by the epoch, writes
+ * the outcomes of entries, the synced state and the next state of the batch (docs/states.md). Only this module and `settleLoad.ts` mark
+ * keys as confirmed by an answer (docs/guarantees.md#confirmed-only). `resendUnresolved` (`push.ts`) resends requests that stay ambiguous.
  */
 import { hash } from 'node:crypto'
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
@@ -48,8 +47,8 @@ export interface Reconciled {
 const noneDone = { done: 0, confirmed: 0, refused: 0 } as const
 
 /**
- * Number of successive answers to the same bytes with wrong counts, or useless in another way (`suspectsRecord`), after which a failing
- * record is assumed (docs/guarantees.md#isolation-of-a-failing-record).
+ * Number of successive useless answers to the same bytes after which a failing record is assumed
+ * (docs/guarantees.md#isolation-of-a-failing-record). `suspectsRecord` defines which answers are useless, such as those with wrong counts.
  */
 const suspectedAfter = 3
 /** Number with which the parts of such a batch start: one more such answer shows which part has the failing record. */

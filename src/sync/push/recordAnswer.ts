@@ -1,6 +1,6 @@
 /**
- * Records an answer: classifies it by the destination (`destinations/answer.ts`, `productAnswer.ts`, `userAnswer.ts`), corrects the outcome
- * by the state of the push, writes it in one fenced transaction (`reconcile.ts`), and logs it.
+ * Records an answer. The destination classifies it (`destinations/answer.ts`, `productAnswer.ts`, `userAnswer.ts`), and the state of the
+ * push may correct the outcome. One fenced transaction stores the outcome (`reconcile.ts`). Then the attempt is logged.
  */
 import type { EntryOutcome, RequestOutcome, SentEntry } from '../../destinations/destination.ts'
 import { backoffMs, requestedWaitMs } from '../../http/retryAfter.ts'
@@ -115,7 +115,7 @@ const goneAlready: EntryOutcome = {
 
 /**
  * Counts the requests that were refused as a whole, or got a useless answer (`suspectsRecord`), without a confirmed entry in between.
- * Returns a pause from request number `refusalsBeforePause` on, because the cause is then not a record, and the batch must not be split
+ * Returns a pause from request number `refusalsBeforePause` on. The cause is then not a record, so the batch must not be split
  * (docs/guarantees.md#isolation-of-a-failing-record). Before that, and for any other outcome, returns `outcome`. Refusals of single entries
  * do not count: each has its own reason, and nothing is split.
  */

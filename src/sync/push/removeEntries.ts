@@ -41,8 +41,8 @@ export async function removeEntries(
 
 /**
  * Supersedes a batch in which the frozen end of a membership has passed. Its entries are not sent, and the next plan has new times
- * (docs/guarantees.md#freshness). If the batch may have been applied, the entries that have not expired must still be resolved, so they
- * move to a new batch with their bytes. Expired entries of a do-not-reach list no longer suppress people, so the next runs of the account's
+ * (docs/guarantees.md#freshness). If the batch may have been applied, the entries that have not expired must still be resolved. They move
+ * to a new batch with their bytes. Expired entries of a do-not-reach list no longer suppress people, so the next runs of the account's
  * audiences read their sources again.
  */
 export async function supersedeExpired(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<void> {

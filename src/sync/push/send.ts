@@ -65,7 +65,7 @@ export interface EndedAttempt {
 
 /** Minimum time between the HTTP deadline and the end of the lease. */
 const leaseMarginMs = 5_000
-/** Exchange of an attempt of which no byte was sent, because its lease would end too soon, or because the push is stopping. */
+/** Exchange of an attempt of which no byte was sent: its lease would end too soon, or the push is stopping. */
 export const notInTime: Exchange = { kind: 'not-sent', error: new Error('not sent in time'), durationMs: 0 }
 
 /**

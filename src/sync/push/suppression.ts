@@ -1,5 +1,5 @@
 /**
- * Removes people from an update before it is sent, if they were suppressed or opted out after the plan was made
+ * Removes people from an update before it is sent. These people were suppressed or opted out after the plan was made
  * (docs/guarantees.md#suppression-wins, docs/guarantees.md#a-no-is-never-sent).
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
@@ -18,12 +18,12 @@ import { insertDeleteBatch, removeEntries, type BatchSender } from './removeEntr
 
 /**
  * Supersedes an update of people that has entries with a suppressed identifier, and moves its other entries to a new batch. If the update
- * may have been applied, also inserts two deletes of the users of the suppressed entries. Returns false, and changes nothing, if no entry
- * is suppressed.
+ * may have been applied, also inserts two deletes of the users of the suppressed entries. If no entry is suppressed, changes nothing and
+ * returns false.
  *
- * Must run in the transaction that commits the attempt. Locks the lists and the erasures until the commit, so an erasure is either found
- * here or made after the attempt was committed. Runs only three short statements if the lists are unchanged and no person was erased after
- * the plan was made.
+ * Must run in the transaction that commits the attempt. Locks the lists and the erasures until the commit. So an erasure is either found
+ * here, or made after the attempt was committed. If the lists are unchanged and no person was erased after the plan was made, runs only
+ * three short statements.
  */
 export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<boolean> {
   // The do-not-reach lists of the account, unless the plan ignores them. `suppression_version`: sum of their versions at the plan's read.
@@ -39,7 +39,8 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
   await awaitErasures(tx)
   const [erased] = await tx.query<Row<'destination', 'service'>>(
     `select t.service from destination t join plan p on p.id = $2
-     where t.id = $1 and exists (select from erasure x where x.service = t.service and x.id > coalesce((p.review ->> 'erasures')::bigint, 0))`,
+     where t.id = $1 and exists (
+       select from erasure later where later.service = t.service and later.id > coalesce((p.review ->> 'erasures')::bigint, 0))`,
     [batch.destinationId, batch.planId],
   )
   const listsVersion = lists.reduce((sum, list) => sum + Number(list.desired_version), 0)
@@ -60,8 +61,8 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
        select e.ord, k.key from entries_with_identifiers e cross join lateral unnest(e.keys) as k (key) where not k.key = any(e.identifiers)),
      -- Records that have these keys.
      other_record as materialized (
-       select m.ord, r.key, ${rowIdentifiers('r')} as identifiers
-       from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (key) join key_elsewhere m on m.key = i.key
+       select x.ord, r.key, ${rowIdentifiers('r')} as identifiers
+       from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (key) join key_elsewhere x on x.key = i.key
        where exists (select from key_elsewhere) and r.destination_id = $3),
      -- Each entry with all its keys, and with the identifiers of its records.
      named as materialized (
@@ -69,9 +70,13 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
        union select o.ord, k.key from other_record o cross join lateral unnest(o.identifiers) as k (key))
      select e.ord, e.keys, e.users, e.byte_offset, e.byte_length from entries_with_identifiers e
      where e.ord in (
+         -- A key of the entry is on a list; here r is a row of the list.
          select n.ord from named n join remote r on r.destination_id = any($2::int[]) and r.key = n.key and ${isSuppressed('$2::int[]')}
+         -- A key of the entry is erased.
          union all select n.ord from named n where n.key in (${erasedIdentifiers('$4')})
+         -- Another record with a key of the entry is erased.
          union all select o.ord from other_record o where o.key in (${erasedRecords('$4', '$3')}))
+       -- The record of the entry is erased.
        or e.record_key in (${erasedRecords('$4', '$3')})
      order by e.ord`,
     [batch.id, lists.map((list) => list.id), batch.destinationId, erased?.service ?? null],
@@ -96,7 +101,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
 }
 
 /**
- * Removes the entries at `ords` from the batch, because their people opted out after the plan was made; the other entries move to a new
+ * Removes the entries at `ords` from the batch, because their people opted out after the plan was made. The other entries move to a new
  * batch. If the batch may have been applied, the service may have identifiers whose content was never confirmed. They are stored as
  * synced, so that a plan deletes those that no row has, within the limits of the guards.
  */
