@@ -132,7 +132,7 @@ async function rejectEvents(db: Database, destinationId: number, keys: readonly 
   }))
 }
 
-/** Returns an event for each of the last 100 operations on the records, and a second event for a confirmed delete of a whole record. */
+/** Returns an event for each of the last 100 operations on the records. A confirmed delete of a whole record gets a second event. */
 async function entryEvents(
   db: Database,
   destinationId: number,
@@ -191,23 +191,24 @@ async function entryEvents(
 
 /**
  * Returns the events `sent` and `answered` of the last 100 attempts of batches with the records. Includes earlier batches that were split,
- * and from which the records moved. A batch between the first and the last one is found only while its body is stored, because the parent
- * of merged parts is the first batch. An attempt in flight has no event `answered`.
+ * and from which the records moved. The parent of merged parts is the first batch, so a batch in between is found only while its body is
+ * stored. An attempt in flight has no event `answered`.
  */
 async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
-    `with recursive own as materialized (
+    `with recursive own as materialized ( -- batches that have the records
        select id, plan_id, parent_id, body from batch where id in (${batchesOfRecords('$1', '$2::bytea[]')})),
-     carrier as (
+     carrier as ( -- these batches with their parents
        select id, parent_id from own
-       union select p.id, p.parent_id from carrier c join batch p on p.id = c.parent_id),
-     between_parts as (
-       select x.id from own b cross join ${entriesOf('b.id')} e
-         join batch x on x.plan_id = b.plan_id and x.status = 'split' and x.parent_id is not null
+       union select parent.id, parent.parent_id from carrier c join batch parent on parent.id = c.parent_id),
+     between_parts as ( -- split batches of the plan whose body has the bytes of such a record
+       select part.id from own b cross join ${entriesOf('b.id')} e
+         join batch part on part.plan_id = b.plan_id and part.status = 'split' and part.parent_id is not null
        where b.parent_id is not null and e.record_key = any($2)
-         and position(substring(b.body from e.byte_offset + 1 for e.byte_length) in x.body) > 0)
+         and position(substring(b.body from e.byte_offset + 1 for e.byte_length) in part.body) > 0)
      select a.started_at, a.finished_at, ${sendingRun} as run_id, a.batch_id, a.outcome, a.http_status, a.reason
-     from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id where a.batch_id in (select id from carrier union select id from between_parts) order by a.id desc limit 100`,
+     from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id
+     where a.batch_id in (select id from carrier union select id from between_parts) order by a.id desc limit 100`,
     [destinationId, keys],
   )
   return rows.flatMap((row) => {
@@ -244,13 +245,15 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
       now: Date
     }
   >(
-    `select m.key, m.ref_count, m.desired_hash is not distinct from m.synced_hash as same, m.synced_hash is not null as synced,
+    `select m.key, m.ref_count, m.expires_at, m.remote_key, m.refused_code, m.refused_message, m.batch_id, m.synced_hash,
+       statement_timestamp() as now,
+       m.desired_hash is not distinct from m.synced_hash as same,
+       m.synced_hash is not null as synced,
        m.synced_at is not null or m.batch_id is not null as answered,
        greatest(coalesce(m.synced_at, least(b.settled_at, statement_timestamp())),
-         (select max(a.finished_at) from attempt a where a.batch_id = m.batch_id)) as synced_at, m.expires_at, m.remote_key, m.refused_code, m.refused_message, m.batch_id, m.synced_hash, statement_timestamp() as now,
+         (select max(a.finished_at) from attempt a where a.batch_id = m.batch_id)) as synced_at,
        (select started_at from run where id = ${invalidatingRun('m.synced_hash')}) as invalidated_at
-     from (${explained.states}) m
-       left join batch b on b.id = m.batch_id order by m.key`,
+     from (${explained.states}) m left join batch b on b.id = m.batch_id order by m.key`,
     [destinationId, keys],
   )
   // If one identifier of a member stays, the member is changed, not removed.

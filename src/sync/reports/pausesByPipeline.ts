@@ -21,7 +21,7 @@ export async function pausesByPipeline(
   for (const pipeline of pipelines) {
     const service = await serviceFor(pipeline)
     const pause = pauses.find(({ destination }) => {
-      // Without a service of the pipeline, the service of the pause is used for both, so that only the other parts are compared.
+      // If the pipeline has no service, that of the pause is used instead, so that only the other parts are compared.
       const own = destinationIdentity({ service: service ?? { origin: destination.service } }, pipeline)
       return (['service', 'kind', 'accountId', 'targetId'] as const).every((part) => own[part] === destination[part])
     })

@@ -6,8 +6,8 @@ import { shownOutcome, usersOf } from '../../db/entries/read.ts'
  * SQL of the batches `b` of plan `$1` whose operations the plan had. If a member is suppressed while its update is in flight, a delete is
  * inserted as a child batch (push/removeEntries.ts). These deletes are left out.
  */
-export const countedBatches = `(select b.* from batch b left join batch p on p.id = b.parent_id
-  where b.plan_id = $1 and (p.operation is null or p.operation = b.operation)) b`
+export const countedBatches = `(select b.* from batch b left join batch parent on parent.id = b.parent_id
+  where b.plan_id = $1 and (parent.operation is null or parent.operation = b.operation)) b`
 
 /** Number of products or users of a plan by outcome. */
 export interface PlanCounts {
@@ -29,7 +29,7 @@ export async function planCounts(db: Pick<Database, 'query'>, planId: string): P
        coalesce(sum(e.users) filter (where o.outcome = 'refused'), 0)::int as refused,
        coalesce(sum(e.users) filter (where o.outcome = 'ambiguous'), 0)::int as ambiguous,
        coalesce(sum(e.users) filter (where o.outcome in ('pending', 'superseded')), 0)::int as pending,
-       (select count(*)::int from attempt a join batch t on t.id = a.batch_id where t.plan_id = $1) as requests
+       (select count(*)::int from attempt a join batch b on b.id = a.batch_id where b.plan_id = $1) as requests
      from ${countedBatches} cross join ${usersOf('b')} e cross join lateral (select ${shownOutcome} as outcome) o`,
     [planId],
   )

@@ -87,8 +87,8 @@ export function rejectsTable(first: readonly string[], facts: readonly Pick<Sour
 const reasonNames = ['line', 'code', 'field', 'message', 'hint'] as const
 
 /**
- * Returns the names of the reason columns. The prefix `reject_` is added as often as needed for a name that `columns` does not have, because
- * the corrected file is read as a source, where repeated names would be numbered.
+ * Returns the names of the reason columns. If `columns` has a name already, the name gets the prefix `reject_`, as often as needed. The
+ * corrected file is read as a source, and repeated names of a source would be numbered.
  */
 export function reasonColumns(columns: readonly string[]): readonly string[] {
   const taken = new Set(columns.map((column) => column.toLowerCase()))
@@ -97,8 +97,8 @@ export function reasonColumns(columns: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the cells of the reason columns. Joins all faults of the row, because the corrected file is read as a source, so it must have one
- * line per row.
+ * Returns the cells of the reason columns. Joins all faults of the row: the corrected file is read as a source, so it must have one line
+ * per row.
  */
 export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof reasonNames)[number] | 'more'>): readonly string[] {
   const faults = [first, ...more]
@@ -113,9 +113,13 @@ export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof
 }
 
 /**
- * Returns one line of CSV. A spreadsheet may treat a cell as a formula if it begins with `=`, `+`, `-`, `@`, one of their full-width forms,
- * TAB, CR or NUL. Spaces before that do not prevent it. Such a cell gets a leading apostrophe and quotes. Some programs split cells at `;`
- * and TAB, and a formula could begin after the split. Therefore cells with `;` or TAB get quotes.
+ * Returns one line of CSV. A spreadsheet may treat a cell as a formula if it begins, also after spaces, with one of these characters:
+ *
+ * - `=`, `+`, `-`, `@`, and their full-width forms
+ * - TAB, CR, NUL
+ *
+ * Such a cell gets a leading apostrophe and quotes. Some programs split cells at `;` and TAB, and a formula could begin after the split.
+ * Therefore cells with `;` or TAB get quotes.
  */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`

@@ -48,8 +48,8 @@ export interface ChangeSample {
   /** Product id; for people a text with the numbers of people and identifiers. */
   readonly name: string
   /**
-   * Fields of a product that change. `before` is null for a field that was not set, and for all fields if the earlier content is not stored
-   * any more. Empty for deletes, for people, for content that is sent again unchanged, and if `hasExpired`.
+   * Fields of a product that change. Empty for deletes, for people, for content that is sent again unchanged, and if `hasExpired`.
+   * `before` is null for a field that was not set. If the earlier content is not stored any more, `before` is null for all fields.
    */
   readonly fields: readonly { readonly field: string; readonly before: string | null; readonly after: string | null }[]
   /** True if the content of the request is not stored any more (docs/retention.md). */
@@ -152,7 +152,7 @@ function fieldsOf(before: Readonly<Record<string, unknown>> | undefined, after: 
     .map(({ field, ...texts }) => ({ field, ...cutTexts(texts) }))
 }
 
-/** Returns the product in the bytes of an operation; undefined if the bytes are not stored any more, or are not a JSON object. */
+/** Returns the product in the bytes of an operation. Undefined if the bytes are not stored any more, or are not a JSON object. */
 function jsonOf(bytes: Buffer | null): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '')
