@@ -25,7 +25,8 @@ import { timedStage } from './timedStage.ts'
 
 /**
  * Sends a stored plan in a new run, and returns the report of this run. In some cases nothing is sent:
- * - A newer plan replaced the plan, or the synced or desired state changed after the plan was made: the report has the error `PLAN_STALE`.
+ * - A newer plan replaced the plan: the report has the error `PLAN_STALE`.
+ * - The synced or desired state changed after the plan was made: the report has the error `PLAN_STALE`, too.
  * - The plan was applied before: the report has the warning `PLAN_APPLIED`.
  * - The pipeline is paused, or the destination is locked: the run is skipped.
  *
@@ -77,7 +78,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
  *
  * Gives all identifiers of a changed user the same new content, so that one answer confirms all of them. Skips this if it was done when
  * the plan was made. The service may delete a whole user by one identifier. Therefore the other identifiers of the user are sent again
- * (docs/guarantees.md#reference-counts): in the second phase of the plan, or by the next plan if this process dies.
+ * (docs/guarantees.md#reference-counts). The second phase of the plan sends them, or the next plan if this process dies.
  *
  * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
  */

@@ -9,8 +9,8 @@ import type { EngineDeps } from '../engine.ts'
 const writeEveryMs = 1_000
 
 /**
- * Returns an `onProgress` that calls `deps.onProgress` and stores the progress. Stores a stage when it is first reported, then at most once a
- * second. During a write nothing else is stored; then the newest of the reports that came meanwhile is stored if it is due. Ignores failed
+ * Returns an `onProgress` that calls `deps.onProgress` and stores the progress. Stores a stage when it is first reported, then at most once
+ * a second. Reports that come during a write are not stored, except the newest: it is stored after the write, if it is due. Ignores failed
  * writes.
  */
 export function progressStorer(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {

@@ -27,7 +27,7 @@ export interface RunRequest extends RunOptions {
   readonly actor?: string
 }
 
-/** Claimed run, or the report of a run that was not claimed: it was skipped, or another process claimed or ended it first. */
+/** Claimed run, or the report of a run that was not claimed. Such a run was skipped, or another process claimed or ended it first. */
 export type Claimed = { readonly row: RunRow } | { readonly report: RunReport }
 
 /**

@@ -12,9 +12,9 @@ import { loadRun, runNumber } from '../reports/history.ts'
 import { runPipeline } from './run.ts'
 
 /**
- * Runs the pipeline of the run `runId` again. The new run reads the same source or backfill source as the old run, and is a full refresh if
- * the old run was. With `failedOnly`, it reads nothing, and plans only keys with an unconfirmed operation in the old run. `pipelines`:
- * folder of the pipeline files.
+ * Runs the pipeline of the run `runId` again. The new run reads the same source or backfill source as the old run. It is a full refresh if
+ * the old run was one. With `failedOnly`, it reads nothing, and plans only keys with an unconfirmed operation in the old run.
+ * `pipelines`: folder of the pipeline files.
  *
  * @throws {UsageError} `UNKNOWN_RUN`, `RUN_OF_ANOTHER_DESTINATION`, and errors of the pipeline file
  * @throws {RunError} `OTHER_CREDENTIALS`

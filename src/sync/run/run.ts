@@ -20,8 +20,8 @@ import { readAndPlan } from './readAndPlan.ts'
 import type { PlanReport, RunReport } from '../../model/report.ts'
 
 /**
- * Called once when the plan or its first part is stored, before anything is sent, so that other workers can push the plan too. `batches`:
- * number of requests of the plan. If only the first part is stored, `batches` is an estimate, and there may be more requests.
+ * Called once when the plan or its first part is stored, before anything is sent. From then on other workers can push the plan too.
+ * `batches`: number of requests of the plan. If only the first part is stored, `batches` is an estimate, and there may be more requests.
  */
 export type OnPlanned = (planId: string, batches: number) => Promise<void>
 
@@ -64,8 +64,12 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
 }
 
 /**
- * Requests a run to stop. Returns the new state of the run: `cancelled` for a queued run, `stopping` for a running run in any process, and
- * `ended` for a run that had ended before.
+ * Requests a run to stop. Returns the new state of the run:
+ *
+ * - `cancelled`: the run was queued.
+ * - `stopping`: the run is running, in any process.
+ * - `ended`: the run had ended before.
+ *
  * @throws {UsageError} `UNKNOWN_RUN`
  */
 export async function cancel(
@@ -115,7 +119,7 @@ function estimateBatches({ destination }: Pipeline, rows: number): number {
   return Math.ceil(rows / destinationOf(destination.kind).limits.entries)
 }
 
-/** Returns the error of a plan or audit that was not claimed, because the destination is locked or another process ended the run. */
+/** Returns the error of a plan or audit that was not claimed: the destination is locked, or another process ended the run. */
 export function unclaimedError({ runId, error }: RunReport): Error {
   return error === undefined ? new Error(`run ${runId} was not claimed and has no error`) : reportedError(error, runId)
 }

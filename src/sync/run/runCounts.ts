@@ -1,6 +1,6 @@
 /**
- * Computes and stores the counts of runs. If a later run settles operations of an earlier run, the counts of the earlier run are updated,
- * so that its report shows the final result.
+ * Computes and stores the counts of runs. If a later run settles operations of an earlier run, it updates the counts of the earlier run. So
+ * the report of the earlier run shows the final result.
  */
 import { countAttempts } from '../../db/attempts.ts'
 import type { Database, Queryable } from '../../db/database.ts'
@@ -15,8 +15,11 @@ import { countedBatches, planCounts, type PlanCounts } from '../reports/planCoun
 import type { Settled } from '../../model/report.ts'
 
 /**
- * Returns the counts of a run at its end: the outcomes of its plan, if the run may send, and the number of all its requests. If some
- * requests were batches of other plans, `settled` has the products or users that these requests settled.
+ * Returns the counts of a run at its end:
+ *
+ * - the number of all its requests
+ * - if the run may send: the outcomes of its plan
+ * - if some requests were batches of other plans: the products or users that these requests settled (`settled`)
  */
 export async function countsAtEnd(db: Queryable, runId: number): Promise<object> {
   const [row] = await db.query<Row<'run', 'plan_id' | 'trigger'>>('select plan_id, trigger from run where id = $1', [runId])
@@ -27,8 +30,8 @@ export async function countsAtEnd(db: Queryable, runId: number): Promise<object>
 }
 
 /**
- * Counts the confirmed and refused products or users in batches of other plans than `ownPlanId` that an attempt of this run settled at
- * least in part. Undefined if the run sent no batch of another plan.
+ * Counts the confirmed and refused products or users in batches of other plans than `ownPlanId`. Counts only batches that an attempt of
+ * this run settled, at least in part. Undefined if the run sent no batch of another plan.
  */
 async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled | undefined> {
   const others = await db.query(
@@ -40,17 +43,17 @@ async function settledBy(db: Queryable, runId: number, ownPlanId: string | null)
     `select coalesce(sum(e.users) filter (where ${entryOutcome} = 'confirmed'), 0)::int as confirmed,
        coalesce(sum(e.users) filter (where e.outcome = 'refused'), 0)::int as refused
      from batch b cross join ${usersOf('b')} e where b.id in (
-       select a.batch_id from attempt a join batch t on t.id = a.batch_id
-       where a.run_id = $1 and t.plan_id is distinct from $2 and a.outcome in ('confirmed', 'refused', 'partial'))`,
+       select a.batch_id from attempt a join batch b on b.id = a.batch_id
+       where a.run_id = $1 and b.plan_id is distinct from $2 and a.outcome in ('confirmed', 'refused', 'partial'))`,
     [runId, ownPlanId],
   )
   return { confirmed: row?.confirmed ?? 0, refused: row?.refused ?? 0 }
 }
 
 /**
- * Updates the counts of earlier runs whose batches this run settled or superseded. A batch that the plan of this run superseded has no
- * attempt of this run, but counts as ambiguous in the earlier run. Therefore also updates those of the last 20 runs of the pipeline whose
- * counts have ambiguous operations.
+ * Updates the counts of earlier runs whose batches this run settled or superseded. A superseded batch has no attempt of this run, but
+ * counts as ambiguous in the earlier run. Therefore also updates those of the last 20 runs of the pipeline whose counts have ambiguous
+ * operations.
  */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(
@@ -106,6 +109,7 @@ async function unconfirmedOf(db: Queryable, planId: string): Promise<Unconfirmed
        cross join lateral (select ${shownOutcome} as outcome) o
        cross join lateral (select case o.outcome when 'superseded' then 'pending' else o.outcome end as result) r
      where r.result <> 'confirmed'
+       -- Skips settled batches that are confirmed as a whole.
        and (b.status <> 'settled' or exists (select from entry x where x.batch_id = b.id and x.outcome not in ('pending', 'confirmed')))
      group by e.change, r.result`,
     [planId],

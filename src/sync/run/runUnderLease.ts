@@ -25,8 +25,8 @@ export interface Ending {
 const cancelPollMs = 2_000
 
 /**
- * Runs `work` under the lease of a run, writes the end of the run, deletes expired data, and returns the report of the run. `work` gets
- * `deps` with an `onProgress` that stores the progress. Its signal also aborts if the lease is lost or the run is cancelled.
+ * Runs `work` under the lease of a run. Then writes the end of the run, deletes expired data, and returns the report of the run. `work`
+ * gets `deps` with an `onProgress` that stores the progress. Its signal also aborts if the lease is lost or the run is cancelled.
  *
  * Stores an error of `work` with the run. Throws only internal errors of `work`, and errors of storing the end or loading the report.
  */
