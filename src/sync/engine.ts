@@ -73,8 +73,12 @@ export interface EngineSettings {
 export const maxParallelRecordings = 4
 
 /**
- * Returns the default settings. Four are shorter on loopback, because there is no network, gateway or replica between Sluice and the
- * service: `horizonMs` (docs/decisions/late-arrival-horizon.md), `readLagMs` (docs/faults.md, C1), and both limits of the backoff.
+ * Returns the default settings. On loopback there is no network, gateway or replica between Sluice and the service. So these settings are
+ * shorter there:
+ *
+ * - `horizonMs` (docs/decisions/late-arrival-horizon.md)
+ * - `readLagMs` (docs/faults.md, C1)
+ * - both limits of the backoff
  */
 export function engineSettings(serviceOrigin: string, concurrency = 64): EngineSettings {
   const local = URL.canParse(serviceOrigin) && isLoopback(new URL(serviceOrigin).hostname)

@@ -20,8 +20,8 @@ import type { ShownDifference } from './report.ts'
  * - `notListed`: desired and confirmed, but not listed.
  * - `hidden`: like `notListed`, but another variant of its group is listed, or its confirmed content is no longer stored.
  * - `unmanaged`: listed, but neither desired nor confirmed. An earlier run may have deleted it.
- * - `unresolved`: a request for the product was unresolved, or was confirmed, during the audit, so a comparison proves nothing. This is
- *   also the outcome if the confirmed content is no longer stored and the listed content has another hash.
+ * - `unresolved`: a request for the product was unresolved, or was confirmed, during the audit. So a comparison proves nothing. This is
+ *   also the outcome if the confirmed content is no longer stored, and the listed content has another hash.
  * - `unconfirmed`: listed but not compared, because no content of the product was confirmed, or its delete is outstanding.
  */
 export type ListingOutcome = 'same' | 'changed' | 'notListed' | 'hidden' | 'unmanaged' | 'unresolved' | 'unconfirmed'
@@ -46,7 +46,7 @@ type StoredProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_ha
 /**
  * SQL of the confirmed content of a product as JSON. `m` and `r` are the aliases of its rows in `remote` and `record`. If the product is in
  * sync or invalidated (`db/invalidated.ts`), this is the content of the record. Otherwise it is cut out of the body of the request that
- * confirmed the product; null if this body is no longer stored.
+ * confirmed the product. Null if this body is no longer stored.
  */
 const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m.synced_hash')} then r.body else (
     select convert_from(substring(b.body from e.byte_offset + 1 for e.byte_length), 'UTF8')
@@ -133,10 +133,16 @@ export class ListingClassifier {
   }
 
   /**
-   * Adds the desired and confirmed products that were not listed. A listing shows only the first variant of a group (spec 2.2), so the
-   * other variants of a listed group may exist: they become `hidden` (docs/faults.md, C1). Products whose confirmed content is no longer
-   * stored become `hidden` too. Afterwards any product, listed or not, becomes `unresolved` if a request for it was unresolved when the
-   * audit began, is unresolved now, or was confirmed in between.
+   * Adds the desired and confirmed products that were not listed, as `notListed`. They become `hidden` instead in these cases:
+   *
+   * - Another variant of their group is listed. A listing shows only the first variant (spec 2.2), so the others may exist
+   *   (docs/faults.md, C1).
+   * - Their confirmed content is no longer stored.
+   *
+   * Afterwards any product, listed or not, becomes `unresolved` in these cases:
+   *
+   * - A request for it was unresolved when the audit began, or is unresolved now.
+   * - A request for it was confirmed in between.
    */
   async finish(): Promise<void> {
     const destinationId = this.#destinationId
@@ -157,7 +163,8 @@ export class ListingClassifier {
        union select m.key from remote m, audit_began b where m.destination_id = ${destinationId} and m.synced_at >= b.at`,
     )
     await this.#tx.query(
-      `update audited a set outcome = 'unresolved' where exists (select from audit_unresolved u where u.key = a.key) and outcome <> 'unresolved'`,
+      `update audited a set outcome = 'unresolved'
+       where a.outcome <> 'unresolved' and exists (select from audit_unresolved u where u.key = a.key)`,
     )
     await this.#tx.query('analyze audited')
   }

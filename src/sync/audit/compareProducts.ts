@@ -1,6 +1,6 @@
 /**
- * Compares a sent product with the listed one, field by field. Values are compared in a normal form: a service may return `12.9 EUR` for
- * `12.90 EUR`, or an address with its host in lower case, and neither is drift.
+ * Compares a sent product with the listed one, field by field. Values are compared in a normal form. A service may return `12.9 EUR` for
+ * `12.90 EUR`, or an address with its host in lower case. Neither is drift.
  */
 import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/catalogResources.ts'

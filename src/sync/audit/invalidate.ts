@@ -8,8 +8,11 @@ import { unresolvedKeys } from '../plan/pendingChanges.ts'
 
 /**
  * Invalidates products that are `changed`, `notListed` or `hidden`, and returns their number. Hidden products are included, because only
- * a put can check them (docs/decisions/invalidated.md). Leaves out a product that is not desired, whose confirmed content changed since the
- * audit compared it, or for which a request is unresolved or may still arrive.
+ * a put can check them (docs/decisions/invalidated.md). Leaves out a product in these cases:
+ *
+ * - It is not desired.
+ * - Its confirmed content changed since the audit compared it.
+ * - A request for it is unresolved, or may still arrive.
  *
  * Stores the listed product keys, except those of unmanaged and unresolved products. Must run in the plan's transaction, so that the plan
  * and the invalidation are committed together. Makes earlier plans of the destination stale, because the synced state changes.

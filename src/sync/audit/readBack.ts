@@ -55,7 +55,7 @@ export async function* readBack(read: CatalogRead): AsyncGenerator<readonly List
 
 /**
  * Requests one page, and repeats the request after an unclear answer. A 400 to a request with a cursor is returned as the refusal of this
- * cursor, because the service accepted all other parameters for the first page.
+ * cursor. The service accepted all other parameters for the first page.
  *
  * @throws {RunError} `CATALOG_UNREADABLE` after any other refusal, a second 401, or too many attempts
  */

@@ -1,6 +1,6 @@
 /**
- * Erases a person: suppresses the person's keys immediately, deletes the keys from every audience at the service, and purges the other
- * data about the person from the database (docs/erasure.md).
+ * Erases a person (docs/erasure.md). Suppresses the person's keys immediately, and deletes the keys from every audience at the service.
+ * Purges the other data about the person from the database.
  */
 import {
   erasureAudiences,
@@ -29,8 +29,8 @@ export interface ForgetOptions {
 }
 
 /**
- * Suppresses the keys, plans their deletes, with `wait` sends the deletes, and purges data that no open request needs. Returns the receipt,
- * which shows how many deletes are confirmed. The next runs send deletes that are still open.
+ * Suppresses the keys, and plans their deletes. With `wait`, also sends the deletes. Then purges data that no open request needs. Returns
+ * the receipt, which shows how many deletes are confirmed. The next runs send deletes that are still open.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */

@@ -16,9 +16,14 @@ export interface Person {
 }
 
 /**
- * Returns the keys to suppress: all forms of the emails and phone numbers, the record keys that the customer keys may have, and the
- * identifiers in the stored records with these keys. `pipeline`: the pipeline whose audience has the customer keys; undefined: the customer
- * keys are ignored. Stores the destination of the pipeline if it is new.
+ * Returns the keys to suppress:
+ *
+ * - all forms of the emails and phone numbers
+ * - the record keys that the customer keys may have
+ * - the identifiers in the stored records with these record keys
+ *
+ * `pipeline`: the pipeline whose audience has the customer keys; undefined: the customer keys are ignored. Stores the destination of the
+ * pipeline if it is new.
  *
  * @throws {UsageError} `INVALID_VALUE`, without the value
  */

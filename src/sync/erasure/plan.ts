@@ -1,6 +1,6 @@
 /**
- * Plans an erasure: removes the person from the desired state and from batches that are not in flight, and plans deletes in every
- * audience that has or may have the person.
+ * Plans an erasure. Removes the person from the desired state, and from batches that are not in flight. Plans deletes in every audience
+ * that has or may have the person.
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { addErased, addErasureDelete, finishPlanning, loadErased } from '../../db/erasures.ts'
@@ -81,7 +81,7 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
 }
 
 /**
- * Stores the implied keys (docs/decisions/implied-keys.md) of the records that have one of these record keys or identifiers, so that their
+ * Stores the implied keys (docs/decisions/implied-keys.md) of the records that have one of these record keys or identifiers. So their
  * deletes are planned like the deletes of stored keys.
  */
 async function storeImplied(
@@ -202,7 +202,7 @@ async function planRemoteDeletes(
   { destinationId, type, identifiers, groups, openEntries }: PersonInAudience,
 ): Promise<void> {
   const { horizonMs } = deps.settings
-  // Keys without a record that the service has or may still get, with the update that confirmed them; those of the newest update first.
+  // Keys without a record that the service has or may still get. Each has the update that confirmed it, the newest update first.
   const synced = await tx.query<GroupedKey & Outer<Row<'batch', 'plan_id'>> & { batch_id: Value<'batch', 'id'> | null; late: boolean }>(
     `select m.key, m.group_key, b.id as batch_id, b.plan_id, coalesce(m.late_until > statement_timestamp(), false) as late
      from remote m left join batch b on b.id = m.batch_id and b.operation = 'upsert'
@@ -258,8 +258,8 @@ function usersToDelete(entries: readonly OpenEntry[], stored: readonly GroupedKe
 }
 
 /**
- * Returns the update to whose plan the deletes are added (`insertDeleteBatch`): the one that confirmed the key `synced`, else the last
- * one of the audience; undefined if the audience has no updates.
+ * Returns an update of the audience, to whose plan the deletes are added (`insertDeleteBatch`). This is the update that confirmed the key
+ * `synced`. If there is none, it is the last update of the audience. Undefined if the audience has no updates.
  */
 async function updateBeside(
   tx: Transaction,

@@ -12,15 +12,17 @@ export function actionOf(desired: StoredContent, stored: StoredContent): Product
   if (desired.type !== stored.type || !sameFilters(desired.filters, stored.filters)) return 'replace'
   if (desired.description !== stored.description || desired.name !== stored.name) return 'update'
   if (desired.type === 'FILTERED') return 'unchanged'
-  // While a run is planned, `desired` has ids but no product keys: products that the plan creates get their keys when it is sent.
+  // While a run is planned, `desired` has ids but no product keys. Products that the plan creates get their keys when it is sent.
   const sameKeys = desired.productKeys.length === 0 || isDeepStrictEqual(desired.productKeys, stored.productKeys)
   return sameKeys && isDeepStrictEqual(desired.productIds, stored.productIds) ? 'unchanged' : 'update'
 }
 
 /**
- * Returns the action that plan and run show for the set of a rule: `needed`, the action for its newest set, or another one. A set that does
- * not exist, or whose create is not confirmed, is shown as `create`. If an older set with the name is not deleted yet, `create` and
- * `unchanged` are shown as `replace`. `stored`: sets before this run changes them.
+ * Returns the action that plan and run show for the set of a rule. `stored`: sets before this run changes them. `needed`: action that the
+ * newest set of the rule needs. Another action is shown in these cases:
+ *
+ * - If the set does not exist, or its create is not confirmed, the action is `create`.
+ * - If an older set with the name is not deleted yet, `create` and `unchanged` become `replace`.
  */
 export function shownAction(stored: readonly StoredSet[], name: string, needed: ProductSetChange['action']): ProductSetChange['action'] {
   const newest = newestOf(stored, name)
@@ -30,9 +32,12 @@ export function shownAction(stored: readonly StoredSet[], name: string, needed: 
 }
 
 /**
- * Returns true if a listed set is the result of the create of `set`, whose answer is missing. It is if the catalog did not list it before the
- * create (`knownIds`), no stored set has its id, and it has the name, type and description of the create, and the filters of one with
- * filters. `storedIds`: ids of all stored sets.
+ * Returns true if a listed set is the result of the create of `set`, whose answer is missing. All of these must be true:
+ *
+ * - The catalog did not list it before the create (`knownIds`).
+ * - No stored set has its id. `storedIds`: ids of all stored sets.
+ * - It has the name, type and description of the create.
+ * - It has the filters of the create. A set that lists its products (`MANUAL`) has none.
  */
 export function isResultOf(set: StoredSet, listed: ListedSet, storedIds: ReadonlySet<string>): boolean {
   return (
@@ -47,8 +52,8 @@ export function isResultOf(set: StoredSet, listed: ListedSet, storedIds: Readonl
 }
 
 /**
- * Returns the stored content of a set with its name and description in the listing, so that a change of these by another writer is detected
- * and reverted. `listed`: undefined if the listing does not have the set; its content is then the stored one.
+ * Returns the stored content of a set with its name and description in the listing. So a change of these texts by another writer is
+ * detected and reverted. `listed`: undefined if the listing does not have the set; then the stored content is returned.
  */
 export function withListedTexts(stored: StoredContent, listed: ListedSet | undefined): StoredContent {
   if (listed === undefined) return stored

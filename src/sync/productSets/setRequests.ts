@@ -18,8 +18,10 @@ const maxSetAttempts = 3
 const maxPages = 50
 
 /**
- * Sends a request, and returns its answer. Sends it up to `maxSetAttempts` times: again if the service certainly did not apply it, and if
- * that is not known and the request is `repeatable`.
+ * Sends a request, and returns its answer. Sends it again, up to `maxSetAttempts` attempts, in these cases:
+ *
+ * - The service certainly did not apply it.
+ * - It is not known if the service applied it, and the request is `repeatable`.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if the signal aborts before the first attempt, or when another attempt is due
  */
