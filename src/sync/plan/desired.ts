@@ -45,7 +45,7 @@ export async function collectRemovals(tx: Transaction, options: { readonly missi
 
 /**
  * Adds to `removal` the missing records of which the service has nothing, and returns their number. No guard withholds their removal,
- * because it sends no delete. Without the removal, this plan would create them. `recordKey`: column of `remote` with the record's key.
+ * because it sends no delete. Without it, this plan would send these records. `recordKey`: column of `remote` with the record's key.
  * `keys`: SQL of the keys of record `c`.
  */
 export async function collectUnsent(
@@ -81,6 +81,7 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
        select m.key as identifier from remote m
        where m.destination_id = ${destinationId} and m.ref_count > 0
          and m.key in (select unnest(${rowIdentifiers('s')}) from stage s where s.kind = ${stagedKind.optedOut}))
+     -- the records with one of them, unless the diff found another change than missing
      insert into change
      select distinct r.key, ${recordChange.opted_out}
      from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
@@ -173,7 +174,7 @@ async function markWithoutRow(
 ): Promise<Pick<Diff, 'missing' | 'stale'>> {
   const rows = await tx.query<{ missing: string; stale: string }>(
     // The record is `o`, because `r` in `join` may be a row of a do-not-reach list (`suppressByLists`).
-    `with found as (
+    `with found as ( -- records without a valid row that have an identifier selected by the join
        select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
        where c.what in (${recordChange.missing}, ${recordChange.stale})
          and exists (select from unnest(${rowIdentifiers('o')}) as i (identifier) ${join})),

@@ -55,7 +55,7 @@ async function correctMissing(context: DesiredContext, policy: Missing): Promise
   return added - skipped
 }
 
-/** SQL: true if `outOfStock` would not change record `r`. The patterns match no text in a value, because its quotes have a backslash. */
+/** SQL: true if `outOfStock` would not change record `r`. The patterns match no text in a value: its quotes have a backslash. */
 const isOutOfStock = `(r.body like '%"availability":"out of stock"%' and r.body !~ '"inventory":(?!0[,}])')`
 
 /**
@@ -77,9 +77,10 @@ async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 
  * `out-of-stock` only marks them as missing. Returns their number.
  */
 async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<number> {
-  const skipped = `change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = ${recordChange.missing} and ${isOutOfStock}`
-  await records.markMissing(tx, destinationId, `select c.key from ${skipped}`)
-  return tx.execute(`delete from change where key in (select c.key from ${skipped})`)
+  const skippedKeys = `select c.key from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
+     where c.what = ${recordChange.missing} and ${isOutOfStock}`
+  await records.markMissing(tx, destinationId, skippedKeys)
+  return tx.execute(`delete from change where key in (${skippedKeys})`)
 }
 
 async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Promise<void> {

@@ -67,7 +67,8 @@ const what = `case
   end`
 
 /** SQL: true if the staged row `s` changes the record `r`, or makes a new one. */
-const isChange = `case when s.kind = ${stagedKind.valid} then r.key is null or r.hash <> s.hash or r.status <> 'live' else r.key is not null end`
+const isChange = `case when s.kind = ${stagedKind.valid} then r.key is null or r.hash <> s.hash or r.status <> 'live'
+    else r.key is not null end`
 
 /** Returns SQL of the diff of a whole read. */
 function wholeDiff(destinationId: number): string {

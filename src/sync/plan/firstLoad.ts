@@ -131,7 +131,9 @@ async function insertKeys({ tx, destinationId }: DesiredContext, hasShared: bool
   await insertFirstIdentifiers(
     tx,
     destinationId,
-    `select i.identifier as key, ${hasShared ? 'coalesce(g.row_count, 1)' : '1'} as ref_count, r.key as group_key, ${desiredTimes('r')} as desired_hash
+    // The identifiers of each record, without those that are sent under another record.
+    `select i.identifier as key, ${hasShared ? 'coalesce(g.row_count, 1)' : '1'} as ref_count, r.key as group_key,
+       ${desiredTimes('r')} as desired_hash
      from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
        ${hasShared ? 'left join shared_group g on g.identifier = i.identifier' : ''}
      where r.destination_id = $1 and not ${recordMayImply('r')} ${hasShared ? 'and (g.identifier is null or g.group_key = r.key)' : ''}`,
@@ -195,7 +197,8 @@ async function collectShared(tx: Transaction, mayShare: readonly Buffer[] | unde
     tx,
     'omitted',
     `select s.key, array_agg(i.identifier)
-     from ${identifiers} join shared_group g on g.identifier = i.identifier and g.group_key <> s.key where s.kind = ${stagedKind.valid} group by s.key`,
+     from ${identifiers} join shared_group g on g.identifier = i.identifier and g.group_key <> s.key
+     where s.kind = ${stagedKind.valid} group by s.key`,
   )
   await analyzeTable(tx, 'omitted')
   await fillTable(

@@ -109,7 +109,7 @@ class BatchPacker {
     return id !== undefined && this.#ids.has(id)
   }
 
-  /** Adds an operation to the current batch. First ends a batch of another operation or phase, or one that is full. */
+  /** Adds an operation to the current batch. Ends this batch first if it has another operation or phase, or is full. */
   add(operation: PlannedOperation): void {
     const { op, phase, recordKey } = operation
     if (this.#current?.op !== op || this.#current.phase !== phase) {

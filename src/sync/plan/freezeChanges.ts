@@ -163,14 +163,17 @@ function usersOf(users: string): string {
 }
 
 /** SQL of the users of whom the plan deletes identifiers. */
-const deletedUsers = `select false as later, group_key as key, ${changes.indexOf('delete')} as change, ''::bytea as hash,
-    decode(replace(keys_to_delete, ',', ''), 'hex') as identifiers
-  from pending_group where deletes and keys_to_delete is not null`
+const deletedUsers = `select false as later, t.group_key as key, ${changes.indexOf('delete')} as change, ''::bytea as hash,
+    decode(replace(t.keys_to_delete, ',', ''), 'hex') as identifiers
+  from pending_group t where t.deletes and t.keys_to_delete is not null`
 
-/** Returns SQL of the users to update. */
+/** Returns SQL of the users to update, each with all its desired identifiers. */
 const updatedUsers = (destinationId: number) =>
   `select t.deletes as later, t.group_key as key,
-     case when t.renewal then ${changes.indexOf('renewal')} when t.created then ${changes.indexOf('create')} else ${changes.indexOf('update')} end as change,
-     coalesce(t.content_version, max(m.desired_hash::text)::bytea) as hash, string_agg(m.key, ''::bytea order by m.key) as identifiers
+     case when t.renewal then ${changes.indexOf('renewal')}
+       when t.created then ${changes.indexOf('create')}
+       else ${changes.indexOf('update')} end as change,
+     coalesce(t.content_version, max(m.desired_hash::text)::bytea) as hash,
+     string_agg(m.key, ''::bytea order by m.key) as identifiers
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
    group by t.group_key, t.deletes, t.renewal, t.created, t.content_version`

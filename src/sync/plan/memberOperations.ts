@@ -64,7 +64,7 @@ export async function* memberOperations(context: OperationContext, terms: Member
   const { tx, destinationId } = context
   const deletes = queryPortions<{ group_key: Buffer; keys: string }>(
     tx,
-    `select group_key, keys_to_delete as keys from pending_group where deletes and not overdue and keys_to_delete is not null
+    `select t.group_key, t.keys_to_delete as keys from pending_group t where t.deletes and not t.overdue and t.keys_to_delete is not null
      union all
      -- keys_to_delete lacks the overdue keys, and is null for rerun --failed. In both cases the keys are read from remote.
      select t.group_key, ${hexKeys}
@@ -99,7 +99,7 @@ const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.content_ve
 /** SQL of the keys and the desired content of a group. Without a `content_version`, all keys of a group have the same content. */
 const keysAndContent = `${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash`
 
-/** SQL of the groups to update if no row has own times, without reading their records. */
+/** SQL of the groups to update, with their desired identifiers, if no row has own times. Does not read their records. */
 const untimedGroups = (destinationId: number) =>
   `select ${groupColumns}, ${keysAndContent}, null as effective_ms, null as expires_ms
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0

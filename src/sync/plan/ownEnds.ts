@@ -26,7 +26,8 @@ export const ownEffectiveAt = 'case when x.key is null then r.effective_at else 
 export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
 /** SQL: true if the rows' expiry has passed, but the confirmed expiry has not. The service then has the membership too long. */
-export const overdue = `(m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
+export const overdue = `(m.ref_count > 0 and m.synced_hash is not null
+  and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
  * Fills `own_end` with the identifiers that several rows have, or that are sent under another row. The start and the end of each are
@@ -47,6 +48,7 @@ export async function collectOwnEnds(tx: Transaction, destinationId: number): Pr
      select m.key, case when bool_or(r.effective_at is null) then null else min(r.effective_at) end,
        case when bool_or(r.expires_at is null) then null else max(r.expires_at) end
      from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
+       -- several rows have the identifier, or it is sent under another row
        join remote m on m.destination_id = ${destinationId} and m.key = i.identifier and (m.ref_count > 1 or m.group_key <> r.key)
      where r.destination_id = ${destinationId} group by m.key`,
   )

@@ -21,7 +21,7 @@ export interface PendingContext {
   /** Keys that may be out of sync. */
   readonly changed: ChangedKeys
   readonly planId: string
-  /** Earlier run that `rerun --failed` repeats: only keys with an operation that it did not confirm are selected. Undefined: all keys. */
+  /** Run that `rerun --failed` repeats. Only keys with an operation that this run did not confirm are selected. Undefined: all keys. */
   readonly onlyFailedOf: number | undefined
   /** True if the table `resync` has outstanding keys of an earlier full refresh. */
   readonly hasResync: boolean
@@ -85,20 +85,22 @@ export interface GuardedDeletes {
   readonly all: number
   /**
    * Deletes that passed the guards or were approved in an earlier plan, but are not confirmed. After a crash, a pause or a refusal they
-   * need no second approval. For a product whose product_key was unknown, the plan that put it to get the key counts
+   * need no second approval. If the product_key of a product was unknown, the earlier plan may have only put the product to get this key
    * (docs/decisions/lost-delete-answers.md).
    */
   readonly cleared: number
-  /** Other deletes whose row is still in the source, without some of the synced identifiers. */
+  /** Other deletes that only remove identifiers: the row is still in the source, without some of the synced identifiers. */
   readonly replaced: number
 }
 
 /** Returns SQL of the keys that have an unresolved older operation, or of which a late request may still be applied. */
 export const unresolvedKeys = (destinationId: number): string =>
-  `select distinct e.key
+  `-- keys of batches whose request is unresolved
+   select distinct e.key
    from batch b cross join ${keysOf('b.id')} e
    where b.destination_id = ${destinationId} and ${isUnresolved}
    union
+   -- keys for which a late request may still be applied
    select key from remote where destination_id = ${destinationId} and late_until > statement_timestamp()`
 
 /** Fills the table `unresolved` with the keys of `unresolvedKeys`. */

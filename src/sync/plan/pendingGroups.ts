@@ -29,8 +29,8 @@ export interface MembershipContext extends PendingContext {
   /** Memberships are renewed if they end within 1.1 to 1.5 times this duration (`renewalDue`). */
   readonly renewBeforeMs: number
   /**
-   * True for audiences: a membership is deleted if the end of its row has passed, but the confirmed end has not. False for do-not-reach
-   * lists, whose entries may last too long without harm.
+   * True for audiences: if the end of its row has passed, but the confirmed end has not, a membership is deleted. False for do-not-reach
+   * lists: an entry that lasts too long does no harm.
    */
   readonly endsExactly: boolean
   readonly terms: MembershipTerms
@@ -72,7 +72,7 @@ async function collect(context: MembershipContext): Promise<Deferred> {
   return deferred
 }
 
-/** Facts about the keys of a destination. For each false one, a part of the search for pending keys is not needed. */
+/** Facts about the keys of a destination. Each false fact makes a part of the search for pending keys unnecessary. */
 interface KeyFacts {
   /** True if a key is confirmed. */
   readonly hasConfirmed: boolean
@@ -112,19 +112,20 @@ async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): P
 
 /**
  * Returns SQL of the pending keys. `out_of_sync`: the content or the end is not the desired one. `again`: sent again by a full refresh.
- * `overdue`: the end of its rows has passed. A key without these three is due for renewal.
+ * `overdue`: the end of its rows has passed. If all three are false, the key is due for renewal.
  */
 async function pendingKeys(context: MembershipContext, { hasConfirmed, mayEnd, rowsExpire }: KeyFacts): Promise<string> {
   const { destinationId, full, hasResync, changed, endsExactly } = context
   const keysWhere = (where: string, flags: { readonly out_of_sync?: string; readonly again?: string; readonly overdue?: string }) =>
     `select m.*, ${flags.out_of_sync ?? 'false'} as out_of_sync, ${flags.again ?? 'false'} as again, ${flags.overdue ?? 'false'} as overdue
-     from remote m ${rowsExpire ? joinOwnEnds(destinationId) : ''} where m.destination_id = ${destinationId} and ${where} ${onlyFailed(context)}`
-  const sendable = rowsExpire ? `${notEnded} and` : ''
-  const sendableInSync = `${sendable} not ${outOfSync}`
+     from remote m ${rowsExpire ? joinOwnEnds(destinationId) : ''}
+     where m.destination_id = ${destinationId} and ${where} ${onlyFailed(context)}`
+  const sendable = rowsExpire ? notEnded : 'true'
+  const sendableInSync = `${sendable} and not ${outOfSync}`
   const parts: string[] = []
-  if (full) parts.push(keysWhere(`${sendable} (m.ref_count > 0 or ${outOfSync})`, { out_of_sync: outOfSync, again: 'true' }))
+  if (full) parts.push(keysWhere(`${sendable} and (m.ref_count > 0 or ${outOfSync})`, { out_of_sync: outOfSync, again: 'true' }))
   else {
-    parts.push(keysWhere(`${sendable} ${await changed.outOfSync()}`, { out_of_sync: 'true' }))
+    parts.push(keysWhere(`${sendable} and ${await changed.outOfSync()}`, { out_of_sync: 'true' }))
     if (hasResync) parts.push(keysWhere(`${sendableInSync} and m.ref_count > 0 and m.key in (select key from resync)`, { again: 'true' }))
     if (mayEnd) parts.push(keysWhere(`${sendableInSync} and ${renewalDue(context, rowsExpire)}`, {}))
     // The end of the rows may differ from the confirmed end, because another row with the identifier was added, changed or removed.
@@ -145,7 +146,7 @@ async function removeDeferredGroups(context: MembershipContext): Promise<Deferre
     `delete from pending_group t where exists (
        select from remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}
          and m.group_key = t.group_key and exists (select from unresolved u where u.key = m.key))
-     returning desired as valid`,
+     returning t.desired as valid`,
   )
 }
 
@@ -159,8 +160,8 @@ async function completeContent(context: MembershipContext, hasConfirmed: boolean
   if (hasConfirmed) {
     // So far `created` is based on the pending identifiers only. A group is new only if none of its identifiers is confirmed.
     await tx.query(
-      `update pending_group t set created = false, content_version = case when deletes or out_of_sync then ${newContent} end
-       where created and exists (
+      `update pending_group t set created = false, content_version = case when t.deletes or t.out_of_sync then ${newContent} end
+       where t.created and exists (
          select from remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}
            and m.group_key = t.group_key and m.synced_hash is not null)`,
     )
@@ -170,6 +171,7 @@ async function completeContent(context: MembershipContext, hasConfirmed: boolean
   if (!hadPlan) return
   await tx.query(
     `update pending_group t set content_version = ${newContent} from (
+       -- groups without new content whose identifiers have different desired contents
        select m.group_key
        from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
        where t.content_version is null
@@ -182,10 +184,13 @@ async function completeContent(context: MembershipContext, hasConfirmed: boolean
 const newContentOf = ({ planId }: MembershipContext, group: string) => contentVersionOf(`'${planId}'`, group)
 
 /**
- * Returns the SQL condition that a membership is due for renewal: it ends too late (`dueEnds`), or within 1.1 to 1.5 times `renewBeforeMs`
- * (docs/guarantees.md#freshness). The factor depends on the group's key, so that renewals spread over several runs. The minimum of 1.1 is
- * for monthly runs, because a month may be longer than 30 days. A membership that ends with its rows is never due. `rowsExpire`:
- * as in `KeyFacts`.
+ * Returns the SQL condition that a membership is due for renewal (docs/guarantees.md#freshness). It is due in two cases:
+ *
+ * - It ends too late (`dueEnds`).
+ * - It ends within 1.1 to 1.5 times `renewBeforeMs`. The factor depends on the group's key, so that renewals spread over several runs. The
+ *   minimum of 1.1 is for monthly runs, because a month may be longer than 30 days.
+ *
+ * A membership that ends with its rows is never due. `rowsExpire`: as in `KeyFacts`.
  */
 function renewalDue(context: MembershipContext, rowsExpire: boolean): string {
   const { renewBeforeMs } = context
@@ -278,9 +283,10 @@ async function markCleared({ tx, destinationId }: PendingContext): Promise<void>
   await fillTable(
     tx,
     'cleared',
-    `with delete_batch as materialized (
+    `with delete_batch as materialized ( -- batches with deletes of the plan before this one
        select b.id, b.status from batch b
        where b.plan_id = (select l.id from (${lastPlanOf(destinationId)}) l) and b.operation = 'delete')
+     -- their unconfirmed deletes that are pending in this plan too
      select distinct e.record_key as key from delete_batch b cross join ${entriesOf('b.id')} e
      where e.change = 'delete' and ${entryOutcome} <> 'confirmed' and e.record_key in (select group_key from pending_group where deletes)`,
   )
@@ -301,6 +307,7 @@ async function markExempt({ tx, destinationId, changed }: PendingContext, suppre
     tx,
     'exempt',
     `${suppressed} union
+     -- groups of which an identifier is to be deleted and is on one of the lists; here r is a row of the list
      select m.group_key from remote m
      where m.destination_id = ${destinationId} and ${await changed.outOfSync()} and m.ref_count = 0
        and exists (select from remote r where r.destination_id = any(${lists}) and r.key = m.key and ${isSuppressed(lists)})`,

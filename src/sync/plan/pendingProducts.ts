@@ -170,6 +170,7 @@ async function markCleared({ tx, destinationId }: PendingContext): Promise<void>
   await fillTable(
     tx,
     'cleared',
+    // The pending deletes for which a begun plan, made since the product is missing, has an unconfirmed delete or a lookup.
     `select t.key from pending_product t join record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
      where t.what in (${productChange.delete}, ${productChange.lookup}) and exists (
        select from entry e join batch b on b.id = e.batch_id

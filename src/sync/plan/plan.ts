@@ -114,8 +114,8 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
 }
 
 /**
- * Returns true if `freezeChanges` can freeze the changes of people. It cannot for `rerun --failed`, whose plan does not collect the keys to
- * delete (`pending_group.keys_to_delete`).
+ * Returns true if `freezeChanges` can freeze the changes of people. It cannot for `rerun --failed`: such a plan does not collect the keys
+ * to delete (`pending_group.keys_to_delete`).
  */
 async function canFreezeFromBytes({ tx, destinationId, type, input }: PlanWork, { usersPerOperation }: MembershipTerms): Promise<boolean> {
   if (usersPerOperation > 1 || type.evidence !== 'counts' || input.onlyFailedOf !== undefined) return false

@@ -164,7 +164,8 @@ export async function openWork(
  */
 async function lockDestination(tx: Transaction, destinationId: number) {
   const [row] = await tx.query<Row<'destination', 'state_version' | 'all_changed'> & { readonly now_ms: string }>(
-    `select state_version, all_changed, extract(epoch from statement_timestamp()) * 1000 as now_ms from destination where id = $1 for update`,
+    `select state_version, all_changed, extract(epoch from statement_timestamp()) * 1000 as now_ms
+     from destination where id = $1 for update`,
     [destinationId],
   )
   if (row === undefined) throw new Error(`destination ${destinationId} is not stored`)

@@ -90,8 +90,8 @@ export function tooManyRejects(
 
 /**
  * Returns the guard results that withhold deletes; empty if deletes may be sent. `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` withhold all
- * deletes, and no approval overrides them. The other guards withhold only new deletes, which no earlier plan cleared. They do not apply
- * without new deletes, or if `approveDeletes` is at least their number.
+ * deletes, and no approval overrides them. The other guards withhold only new deletes, which no earlier plan cleared. If there are no new
+ * deletes, or `approveDeletes` is at least their number, these guards do not apply.
  */
 export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
   const unreliable = unreliableRead(facts)

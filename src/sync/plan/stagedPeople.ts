@@ -12,7 +12,7 @@ import { inRange, sentIdentifiers, type FirstLoad, type KeyRange } from './first
 export interface StagedPeople {
   /**
    * For each person the content of the record (`recordContentBytes`), a 32-bit number, and the identifiers that are sent under the record.
-   * The number is the length of the identifiers in bytes; inverted (`~`), and so negative, if the record is stored already.
+   * The number is the length of the identifiers in bytes. If the record is stored already, the number is inverted (`~`), and so negative.
    */
   readonly bytes: Buffer
   /** Positions of the people in `bytes`, in the order of their record keys. */
@@ -47,17 +47,18 @@ export async function* stagedPeople(
 }
 
 /**
- * Returns SQL of the people of a range, as one `bytea`, because COPY sends each row as a message. They are not sorted: for the steps of a
- * million people that took Postgres 0.6 s more, and in Node it takes 0.1 s. The records of people who share identifiers are stored already,
- * and some of these identifiers are sent under other records.
+ * Returns SQL of the people of a range, as one `bytea`, because COPY sends each row as a message. They are not sorted here: to sort the
+ * steps of a million people took Postgres 0.6 s, and takes Node 0.1 s. The records of people who share identifiers are stored already
+ * (`is_stored`), and some of these identifiers are sent under other records (`omitted`).
  */
 function peopleIn(range: KeyRange, { hasShared }: Pick<FirstLoad, 'hasShared'>): string {
   const sent = hasShared ? `case when l.key is null then ${joinedOf('r')} else ${concatenated(sentIdentifiers)} end` : joinedOf('r')
   const length = hasShared ? 'case when p.is_stored then ~length(p.sent) else length(p.sent) end' : 'length(p.sent)'
+  // The staged row is `r`, as in `sentIdentifiers`.
   return `select string_agg(p.key || p.hash || int8send(p.line) || int4send(${length}) || p.sent, '')
     from (
-      select r.key, r.hash, r.line, ${sent} as sent ${hasShared ? ', x.key is not null as is_stored' : ''}
-      from stage r ${hasShared ? 'left join omitted l on l.key = r.key left join sharing x on x.key = r.key' : ''}
+      select r.key, r.hash, r.line, ${sent} as sent ${hasShared ? ', h.key is not null as is_stored' : ''}
+      from stage r ${hasShared ? 'left join omitted l on l.key = r.key left join sharing h on h.key = r.key' : ''}
       where r.kind = ${stagedKind.valid} and ${inRange('r.key', range)}) p`
 }
 

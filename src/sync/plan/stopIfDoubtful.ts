@@ -207,8 +207,10 @@ async function countChanges(tx: Transaction, destinationId: number, maxPriceChan
        select convert_from(c.key, 'UTF8') as id,
          r.status = 'missing' as returns, r.hash <> s.hash and r.status <> 'missing' as updated,
          s.body like '%"availability":"out of stock"%' and r.body not like '%"availability":"out of stock"%' as sold_out,
-         substring(r.body from '"price":"([0-9.]+) ')::numeric as old_price, substring(s.body from '"price":"([0-9.]+) ')::numeric as new_price,
-         substring(r.body from '"price":"[0-9.]+ ([A-Z]+)') as old_currency, substring(s.body from '"price":"[0-9.]+ ([A-Z]+)') as new_currency,
+         substring(r.body from '"price":"([0-9.]+) ')::numeric as old_price,
+         substring(s.body from '"price":"([0-9.]+) ')::numeric as new_price,
+         substring(r.body from '"price":"[0-9.]+ ([A-Z]+)') as old_currency,
+         substring(s.body from '"price":"[0-9.]+ ([A-Z]+)') as new_currency,
          substring(r.body from '"link":"([^"]*)') as old_link, substring(s.body from '"link":"([^"]*)') as new_link
        from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
        where c.what = ${recordChange.update} and s.kind = ${stagedKind.valid}),
@@ -221,7 +223,9 @@ async function countChanges(tx: Transaction, destinationId: number, maxPriceChan
      moved_link as (
        select l.* from changed_link l
        where new_host is not null and not exists (select from changed_link o where o.old_host = l.new_host)),
-     moved_price as (select id, old_price, new_price from changed where old_price > 0 and abs(new_price - old_price) * 100 > old_price * $2),
+     -- prices that moved by more than $2 percent
+     moved_price as (
+       select id, old_price, new_price from changed where old_price > 0 and abs(new_price - old_price) * 100 > old_price * $2),
      -- prices that became zero, 100 or 1,000 times as high or as low, or changed only their currency
      doubtful_price as (
        select id || ': ' || old_price || ' ' || old_currency || ' to ' || new_price || ' ' || new_currency as example from changed
@@ -235,7 +239,8 @@ async function countChanges(tx: Transaction, destinationId: number, maxPriceChan
        (select count(*) from doubtful_price)::int as "doubtfulPrices",
        array(select left(example, 80) from doubtful_price limit 5) as "doubtfulPriceExamples",
        (select count(*) from moved_link)::int as "movedLinks",
-       array(select left(id, 40) || ': ' || left(old_host, 60) || ' to ' || left(new_host, 60) from moved_link limit 5) as "movedLinkExamples",
+       array(select left(id, 40) || ': ' || left(old_host, 60) || ' to ' || left(new_host, 60) from moved_link limit 5)
+         as "movedLinkExamples",
        coalesce((select max(n) from (select count(*) as n from changed_link group by new_link) l), 0)::int as "sameLink"
      from (select count(*)::int as known from record where destination_id = $1 and status in ('live', 'stale')) k`,
     [destinationId, maxPriceChangePercent],

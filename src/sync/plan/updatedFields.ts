@@ -21,6 +21,7 @@ export async function updatedFields({ tx, destinationId }: DesiredContext, updat
   const rows = await tx.query<{ field: string; n: string }>(
     `select f.field, count(*) as n
      from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
+       -- the fields of one product with different values
        cross join lateral (
          select coalesce(staged.key, stored.key) as field
          from jsonb_each(s.body::jsonb) staged full join jsonb_each(r.body::jsonb) stored on staged.key = stored.key
