@@ -33,7 +33,7 @@ export interface SplitCause {
   /** Places in the request that the answer points at, from 0; may be empty. */
   readonly failing: readonly number[]
   readonly reason: string
-  /** Number of successive answers with wrong counts with which the parts start. */
+  /** Number of successive answers with wrong counts that the parts have at their start. */
   readonly miscounts: number
   /** True if the service may have applied the batch. */
   readonly maybeApplied: boolean

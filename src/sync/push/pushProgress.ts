@@ -10,8 +10,8 @@ export interface PushProgress {
   /** Reports the progress with the reason why the push waits. */
   readonly reportWait: (why: string) => void
   /**
-   * Counts the operations that all processes have done, at most once a second, and always at the `end`. Ignores errors, because nothing depends
-   * on the progress.
+   * Counts the operations that all processes have done, at most once a second, and always at the `end`. Ignores errors, because nothing
+   * depends on the progress.
    */
   readonly recount: (end?: 'end') => Promise<void>
 }
@@ -57,8 +57,8 @@ export async function openProgress(
 }
 
 /**
- * Returns the number of operations of a scope, and how many of them are open. With `resendOf`, both numbers count only the open ones. Counts
- * an operation twice if it moved from a batch that ended to a new one.
+ * Returns the number of operations of a scope, and how many of them are open. With `resendOf`, both numbers count only the open ones. An
+ * operation that moved from a batch that ended to a new one is counted twice.
  */
 async function countOperations(db: Queryable, scope: BatchScope): Promise<{ readonly total: number; readonly open: number }> {
   const isOpen = `b.status in ('pending', 'ambiguous', 'in_flight')`

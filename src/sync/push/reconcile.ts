@@ -78,7 +78,8 @@ export async function reconcile(
   return db.transaction(async (tx) => {
     // Postgres underestimates the cost of reading all keys of a large table, so such query plans are disabled.
     const lockedBatches = await tx.query(
-      `select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true)
+      `select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+         set_config('enable_seqscan', 'off', true)
        from batch where id = $1 and epoch = $2 and status = 'in_flight' for update`,
       [batch.id, batch.epoch],
     )

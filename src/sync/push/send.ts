@@ -36,7 +36,7 @@ export interface PushContext {
   readonly state: PushState
 }
 
-/** Returns the places of the entries in an update whose people opted out after its plan was made, ascending. */
+/** Returns the places, ascending, of those entries of an update whose people opted out after the plan was made. */
 export type FindOptedOut = (batch: Pick<ClaimedBatch, 'id' | 'destinationId'>) => Promise<readonly number[]>
 
 /** State that the answers of one push change. */

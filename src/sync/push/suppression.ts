@@ -37,6 +37,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
     [batch.destinationId, batch.planId, kindsWhere(({ suppresses }) => suppresses)],
   )
   await awaitErasures(tx)
+  // The service, if a person was erased after the plan was made.
   const [erased] = await tx.query<Row<'destination', 'service'>>(
     `select t.service from destination t join plan p on p.id = $2
      where t.id = $1 and exists (
@@ -49,7 +50,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
   // The suppressed entries. An entry is suppressed by its keys, or by another identifier of its record. For example, the list has a phone
   // number in one form, and this entry has it in the other form (docs/decisions/both-forms.md).
   // If a key of the entry is not in its record, all records of the audience are searched for the key. This is rare, except for operations
-  // of several users: their entry names only the first user's record. Because they have many keys, the search uses joins and not arrays.
+  // of several users: their entry names only the first user's record. Such an entry has many keys, so the search uses joins, not arrays.
   const suppressed = await tx.query<Row<'entry', 'ord' | 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
     `with
      -- All entries, with the identifiers of their records.
@@ -58,7 +59,8 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
        from ${entriesOf('$1::bigint')} e left join record r on r.destination_id = $3 and r.key = e.record_key),
      -- Keys that are not in the record of their entry.
      key_elsewhere as materialized (
-       select e.ord, k.key from entries_with_identifiers e cross join lateral unnest(e.keys) as k (key) where not k.key = any(e.identifiers)),
+       select e.ord, k.key from entries_with_identifiers e cross join lateral unnest(e.keys) as k (key)
+       where not k.key = any(e.identifiers)),
      -- Records that have these keys.
      other_record as materialized (
        select x.ord, r.key, ${rowIdentifiers('r')} as identifiers

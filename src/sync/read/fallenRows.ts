@@ -10,7 +10,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import { rowsComparedFrom, type RowCounts, type WarningSummary } from '../../model/report.ts'
 import { formerSources } from './formerSources.ts'
 
-/** Source that had at least 20 rows and has less than half of them now, or that had rows and has none now. */
+/** Source that had rows and has none now, or that had at least 20 rows and has less than half of them now. */
 export interface FallenSource {
   readonly uri: string
   /** Number of rows in the last complete snapshot in whose plans no guard fired. */
@@ -35,7 +35,8 @@ export async function erodedNotes(
   if (goodValid === undefined || readsBackfillSource(run) || !destinationOf(pipeline.destination.kind).guardsDeletes) return []
   // The read with the most valid rows: of the last day, and not before the last read with approved deletes.
   const [largest] = await db.query<{ valid: number; suppressed: number }>(
-    `select (s.counts ->> 'valid')::int as valid, (s.counts ->> 'suppressed')::int as suppressed from snapshot s join run r on r.id = s.run_id
+    `select (s.counts ->> 'valid')::int as valid, (s.counts ->> 'suppressed')::int as suppressed
+     from snapshot s join run r on r.id = s.run_id
      where s.destination_id = $1 and s.status = 'closed' and ${readsOwnSources('r')}
        and r.started_at > statement_timestamp() - interval '1 day'
        and ${noGuardFired('s.id')}

@@ -17,9 +17,11 @@ export async function collectOptedOut(
   if (optedOut + partlyOptedOut + unsentOptOuts === 0) return 0
   const collected = await tx.execute(
     `insert into opted_out
+     -- all identifiers of rows that opt out, and those that filtered and rejected rows opt out
      select i.identifier from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
      where s.kind in (${stagedKind.optedOut}, ${stagedKind.unsentOptOuts})
      union
+     -- identifiers that a row opts out while it keeps others
      select i.identifier from stage s cross join lateral unnest(s.without_consent) as i (identifier) where s.without_consent is not null`,
   )
   await tx.query('analyze opted_out')
@@ -40,7 +42,8 @@ export async function skippedRecordHasOptedOut(tx: Connection, destinationId: nu
   await tx.query('commit')
   const skipped = await tx.query(
     `with desired as ( -- opted-out identifiers that records have, with the number of these records
-       select m.key as identifier, m.ref_count from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.ref_count > 0
+       select m.key as identifier, m.ref_count
+       from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.ref_count > 0
        union all
        select identifier, 1 from unnest($2::bytea[]) as i (identifier)),
      unseen as ( -- number of unseen records with each of them
@@ -102,7 +105,9 @@ export interface AffectedRows {
 export async function omitOptedOut(tx: Connection): Promise<AffectedRows> {
   await tx.query(
     `create temp table affected_row as
-     select s.ctid as row, s.key, array(select i from unnest(${rowIdentifiers('s')}) as i where not exists (select from opted_out o where o.identifier = i) order by i) as kept
+     select s.ctid as row, s.key, array(
+       select i.identifier from unnest(${rowIdentifiers('s')}) as i (identifier)
+       where not exists (select from opted_out o where o.identifier = i.identifier) order by i.identifier) as kept
      from stage s
      where s.kind = ${stagedKind.valid} and exists (
        select from unnest(${rowIdentifiers('s')}) as i (identifier) join opted_out o using (identifier))`,
@@ -111,7 +116,8 @@ export async function omitOptedOut(tx: Connection): Promise<AffectedRows> {
     `update stage s set identifiers = case when x.kept = '{}' then s.identifiers else x.kept end,
        joined_identifiers = case when x.kept = '{}' then s.joined_identifiers end, digest = null,
        kind = case when x.kept = '{}' then ${stagedKind.optedOut} else s.kind end,
-       hash = decode(md5(concat_ws('/', array_to_string(x.kept, ','), extract(epoch from s.effective_at), extract(epoch from s.expires_at))), 'hex')
+       hash = decode(md5(concat_ws('/',
+         array_to_string(x.kept, ','), extract(epoch from s.effective_at), extract(epoch from s.expires_at))), 'hex')
      -- Rows of two partitions of the stage may have the same ctid.
      from affected_row x where s.ctid = x.row and s.key = x.key`,
   )

@@ -58,7 +58,7 @@ export async function readRecords(context: ReadContext, opened: ReadonlyMap<numb
   return gated ?? fullRead(context, new Map(), new DigestGate(context.digestKey))
 }
 
-/** Maximum number of known records in memory (at most 29 bytes each). With more, the read is a full one, whose memory is constant. */
+/** Maximum number of known records in memory (at most 29 bytes each). With more, a full read is made, because its memory is constant. */
 const mostKnown = 5_000_000
 
 /** Maximum number of columns of a JSON or XML source for a gated read, far below `ReadLimits.columns`. */

@@ -264,9 +264,9 @@ async function suppressionOf(
   const type = destinationOf(destination.kind)
   if (!type.heedsSuppression(destination)) return { listIds: [], version: 0, notes: [] }
   const rows = await deps.db.query<Row<'destination', 'id' | 'desired_version' | 'target_id'> & { is_read: boolean }>(
-    `select id, desired_version, target_id,
-       exists (select from snapshot s where s.destination_id = destination.id and s.status in ('closed', 'incomplete')) as is_read
-     from destination where service = $1 and kind = any($3) and account_id = $2 order by id`,
+    `select d.id, d.desired_version, d.target_id,
+       exists (select from snapshot s where s.destination_id = d.id and s.status in ('closed', 'incomplete')) as is_read
+     from destination d where d.service = $1 and d.kind = any($3) and d.account_id = $2 order by d.id`,
     [deps.service.origin, type.identity(destination).accountId, kindsWhere(({ suppresses }) => suppresses)],
   )
   const unread = (pipeline.suppressedBy ?? []).filter(({ targetId }) => !rows.some((row) => row.is_read && row.target_id === targetId))

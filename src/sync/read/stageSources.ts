@@ -127,8 +127,8 @@ export async function stageSources(
   await digests?.store(tx, { isLast: true })
   crashPoint('read.staged')
   const mayRepeat = keys.finish()
-  // A first load without repeats and opt-outs needs no analysis: its joins (lists, erasures, shared identifiers) run in the same way.
-  // A diff analyzes the stage later.
+  // A first load without repeats and opt-outs needs no analysis. Without it, the joins (lists, erasures, shared identifiers) run in the
+  // same way. A diff analyzes the stage later.
   if (last !== undefined || mayRepeat || optedOut + tally.partlyOptedOut + tally.unsentOptOuts > 0) await analyzeStage(tx)
   const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(tx, tally) : 0
   const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()].map(

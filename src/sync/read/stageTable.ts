@@ -23,7 +23,8 @@ import type { RepeatDetector } from './repeatDetector.ts'
 export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3, unsentOptOuts: 4 } as const
 
 const columns = `key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
-  body text, identifiers bytea[], joined_identifiers bytea, without_consent bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null`
+  body text, identifiers bytea[], joined_identifiers bytea, without_consent bytea[], effective_at timestamptz, expires_at timestamptz,
+  digest bytea, feature_set int2 not null`
 
 /** Creates the empty temporary tables `stage` and `opted_out`. They must not exist on this connection. */
 export async function createStage(tx: Connection): Promise<void> {
