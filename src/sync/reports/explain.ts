@@ -155,8 +155,8 @@ async function entryEvents(
         keys: Buffer[]
       }
   >(
-    `select p.created_at as at, b.settled_at, p.run_id, p.id as plan_id, e.batch_id, e.change, ${entryOutcome} as outcome, e.code, e.message, e.expires_at, e.hash, e.keys,
-       (${lastSender('e.batch_id')}) as sent_by
+    `select p.created_at as at, b.settled_at, p.run_id, p.id as plan_id, e.batch_id, e.change, ${entryOutcome} as outcome, e.code, e.message,
+       e.expires_at, e.hash, e.keys, (${lastSender('e.batch_id')}) as sent_by
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
      where b.id in (${batchesOfRecords('$1', '$2::bytea[]')}) and e.record_key = any($2) order by e.batch_id desc limit 100`,
     [destinationId, keys],
@@ -357,8 +357,8 @@ const memberKeys = `
   select key, ref_count, desired_hash, synced_hash, synced_at, expires_at, remote_key, refused_code, refused_message, batch_id
   from remote where destination_id = $1 and group_key = any($2)
   union all
-  select i.identifier, 1, ${plainTimes}, case when b.settled then ${plainTimes} end, null, case when b.settled then b.expires_at end, null, null, null,
-    case when b.settled then b.id end
+  select i.identifier, 1, ${plainTimes}, case when b.settled then ${plainTimes} end, null, case when b.settled then b.expires_at end,
+    null, null, null, case when b.settled then b.id end
   from record r cross join ${implyingBatch('r')} b cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
   where r.destination_id = $1 and r.key = any($2) and ${recordMayImply('r')}`
 

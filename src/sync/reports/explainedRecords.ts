@@ -127,6 +127,7 @@ async function erasureEvents(
   { rowKeys, identifiers }: SearchedKeys,
 ): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'erasure', 'id'> & { at: Date }>(
+    // An erased identifier has the destination 0, an erased row key that of its audience.
     `select e.id, e.erased_at as at from erasure e where e.id in (
        select x.erasure_id from erased_key x where x.service = $1
          and ((x.destination_id = 0 and x.key = any($3::bytea[])) or (x.destination_id = $2 and x.key = any($4::bytea[])))) order by e.id`,

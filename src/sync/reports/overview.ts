@@ -68,6 +68,11 @@ type LineRow = Row<
   | 'cancel_requested_at'
 > & { readonly trigger: ShownTrigger }
 
+/** Returns SQL of the end (`at`) of the last run of the pipeline `p` that could send and meets the condition. */
+const lastEnd = (condition: string): string =>
+  `lateral (
+     select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and ${condition} order by r.id desc limit 1)`
+
 /** Loads the overviews of the pipelines, in the given order, with at most `recentLimit` recent runs of each. */
 export async function loadOverviews(
   db: Queryable,
@@ -76,22 +81,26 @@ export async function loadOverviews(
 ): Promise<readonly PipelineOverview[]> {
   const [rows, histories] = await Promise.all([
     db.query<LineRow & { part: 'open' | 'last' }>(
-      `select 'open' as part, x.* from unnest($1::text[]) as p (name) cross join lateral (
-         select ${columns} from run r where r.status in ('queued', 'running') and r.pipeline = p.name order by r.status desc, r.id limit 1) x
+      `select 'open' as part, open.* from unnest($1::text[]) as p (name) cross join lateral (
+         select ${columns} from run r where r.pipeline = p.name and r.status in ('queued', 'running')
+         -- the running run before queued ones
+         order by r.status desc, r.id limit 1) open
        union all
-       select 'last', x.* from unnest($1::text[]) as p (name) cross join lateral (
-         select ${columns} from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial', 'withheld', 'failed') order by r.id desc limit 1) x`,
+       select 'last', ended.* from unnest($1::text[]) as p (name) cross join lateral (
+         select ${columns} from run r
+         where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial', 'withheld', 'failed')
+         order by r.id desc limit 1) ended`,
       [pipelines],
     ),
     db.query<HistoryRow>(
-      `select p.name, s.at as succeeded, d.at as delivered,
+      `select p.name, success.at as succeeded, delivery.at as delivered,
          (select jsonb_agg(jsonb_build_array(x.status, x.plan_id, x.changes) order by x.id) from (
             select r.id, r.status, r.plan_id, coalesce((r.counts ->> 'confirmed')::float8, 0) + coalesce((r.counts ->> 'refused')::float8, 0)
               + coalesce((r.counts ->> 'ambiguous')::float8, 0) + coalesce((r.counts ->> 'pending')::float8, 0) as changes
             from run r where r.pipeline = p.name order by r.id desc limit $2) x) as recent
        from unnest($1::text[]) as p (name)
-         left join lateral (select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status = 'succeeded' order by r.id desc limit 1) s on true
-         left join lateral (select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial') order by r.id desc limit 1) d on true`,
+         left join ${lastEnd(`r.status = 'succeeded'`)} success on true
+         left join ${lastEnd(`r.status in ('succeeded', 'partial')`)} delivery on true`,
       [pipelines, recentLimit],
     ),
   ])

@@ -111,7 +111,9 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
     `select c.change, e.keys[1] as key, cardinality(e.keys) as identifiers, e.users, e.after, old.before
      from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
      cross join lateral (
-       select e.keys, e.users, e.record_key, e.destination_id, e.batch_id, case when $2 then substr(b.body, e.byte_offset + 1, e.byte_length) end as after
+       -- the first operations with this change
+       select e.keys, e.users, e.record_key, e.destination_id, e.batch_id,
+         case when $2 then substr(b.body, e.byte_offset + 1, e.byte_length) end as after
        -- Reads only the first batches with an operation of this change. Each gives at least one sample.
        from (
            select b.* from batch b where b.plan_id = $1 and b.parent_id is null and (
@@ -121,8 +123,10 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
          cross join ${entriesOf('b.id')} e
        where e.change = c.change order by b.seq, e.ord limit ${maxSamples}) e
      left join lateral (
+       -- the last confirmed put of the product before this one
        select substr(b.body, o.byte_offset + 1, o.byte_length) as before from entry o join batch b on b.id = o.batch_id
-       where $2 and c.change = 'update' and o.destination_id = e.destination_id and o.record_key = e.record_key and o.batch_id < e.batch_id and o.change <> 'delete'
+       where $2 and c.change = 'update'
+         and o.destination_id = e.destination_id and o.record_key = e.record_key and o.batch_id < e.batch_id and o.change <> 'delete'
          and b.status = 'settled' and (o.outcome = 'confirmed' or o.outcome = 'pending')
        order by o.batch_id desc limit 1) old on true
      order by c.place`,

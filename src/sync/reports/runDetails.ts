@@ -134,10 +134,16 @@ export interface RejectGroup {
  */
 export async function groupedRejects(db: Database, runId: string, samples: number): Promise<readonly RejectGroup[]> {
   const rows = await db.query<RejectGroup>(
-    `with reading as (select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1),
-       groups as (select j.code, j.field, min(j.hint) as hint, count(*)::int as count from reject j, reading where j.run_id = reading.id group by j.code, j.field)
-     select g.*, (select coalesce(jsonb_agg(jsonb_build_object('source', x.source, 'line', x.line, 'message', x.message, 'cells', x.cells) order by x.source, x.line), '[]') from (
-         select j.source, j.line, j.message, j.cells from reject j, reading where j.run_id = reading.id and j.code = g.code and j.field = g.field order by j.source, j.line limit $2) x) as samples
+    `with reading as ( -- the run that read the snapshot
+       select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1),
+     groups as (
+       select j.code, j.field, min(j.hint) as hint, count(*)::int as count
+       from reject j, reading where j.run_id = reading.id group by j.code, j.field)
+     select g.*, (
+       select coalesce(jsonb_agg(to_jsonb(x) order by x.source, x.line), '[]') from (
+         select j.source, j.line, j.message, j.cells
+         from reject j, reading where j.run_id = reading.id and j.code = g.code and j.field = g.field
+         order by j.source, j.line limit $2) x) as samples
      from groups g order by g.count desc, g.code, g.field limit 100`,
     [runNumber(runId), samples],
   )

@@ -20,14 +20,17 @@ export async function findUnchangedSources(
 ): Promise<readonly UnchangedSource[]> {
   if (limits.length === 0) return []
   const rows = await db.query<UnchangedSource>(
-    `select p.pipeline, p.runs, u.since as "unchangedAtLeastSince" from unnest($1::text[], $2::int[]) as p (pipeline, runs) cross join lateral (
+    `select p.pipeline, p.runs, compared.since as "unchangedAtLeastSince"
+     from unnest($1::text[], $2::int[]) as p (pipeline, runs) cross join lateral (
        select count(*) as found, count(distinct x.digest) as digests, min(x.at) as since from (
+         -- the compared runs, with the digests of their sources
          select r.finished_at as at,
-           (select string_agg(f.fact ->> 'sha256', ' ' order by f.place) from jsonb_array_elements(s.sources) with ordinality as f (fact, place)) as digest
+           (select string_agg(f.fact ->> 'sha256', ' ' order by f.place)
+            from jsonb_array_elements(s.sources) with ordinality as f (fact, place)) as digest
          from run r join snapshot s on s.id = r.snapshot_id
          where r.pipeline = p.pipeline and r.trigger in ('manual', 'schedule') and r.status in ('succeeded', 'partial', 'withheld')
-         order by r.id desc limit p.runs + 1) x) u
-     where u.found = p.runs + 1 and u.digests = 1`,
+         order by r.id desc limit p.runs + 1) x) compared
+     where compared.found = p.runs + 1 and compared.digests = 1`,
     [limits.map(({ pipeline }) => pipeline), limits.map(({ runs }) => runs)],
   )
   return rows

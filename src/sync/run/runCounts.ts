@@ -61,7 +61,8 @@ export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Pro
      union select plan_id from audit where run_id = $1 and plan_id is not null
      -- A killed run may have claimed a batch and never sent it. Its counts have the batch as ambiguous, and a later plan supersedes it.
      union select r.plan_id from (
-       select plan_id, finished_at, counts from run where pipeline = (select pipeline from run where id = $1) and id < $1 order by id desc limit 20) r
+       select plan_id, finished_at, counts from run
+       where pipeline = (select pipeline from run where id = $1) and id < $1 order by id desc limit 20) r
      where r.plan_id is not null and r.finished_at is not null and (r.counts ->> 'ambiguous')::int > 0`,
     [runId],
   )
