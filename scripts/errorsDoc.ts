@@ -25,7 +25,7 @@ export function errorsDoc(): string {
     ]),
     '## Notes that withhold a run',
     '',
-    'Exit code 4. Nothing of the read was sent, because a note on the source (docs/rejects.md) casts doubt on all of it. Some notes always withhold the run, others only if `guards.hold` names them.',
+    'Exit code 4. Nothing of the read was sent, because a note on the source (docs/rejects.md) casts doubt on all of it. Some notes always withhold the run. Others do so only if `guards.hold` names them.',
     '',
     ...guardedCodes.flatMap((code) => [
       `### GUARD_${code}`,
@@ -42,6 +42,6 @@ const ownHints: Readonly<Record<string, string>> = {
   LEFT_UNMAPPED: 'Write the `consent:` line that the run shows ([consent](consent.md)).',
   CONSENT_UNKNOWN: 'Export the file again with the column; or, if every person in it agreed, set `consent: none` ([consent](consent.md)).',
   IDS_CHANGED:
-    'Set `map: { id: … }` to the column of the earlier ids; if the products have new ids, approve the deletes of the missing ones: `sluice run PIPELINE --approve-deletes N`.',
+    'Set `map: { id: … }` to the column of the earlier ids. If the products have new ids, approve the deletes of the missing ones: `sluice run PIPELINE --approve-deletes N`.',
   IDENTIFIER_UNMAPPED: 'Map the column, or list it in `ignore:` ([consent](consent.md#columns-of-emails-and-phone-numbers)).',
 }

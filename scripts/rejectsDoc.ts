@@ -56,7 +56,7 @@ export function rejectsDoc(): string {
     '|---|---|---|',
     ...presets.map(
       ({ name, title, recognize, recognizeAlso = [] }) =>
-        `| \`${name}\` | ${title} | ${[recognize, ...recognizeAlso].map((columns) => columns.map((column) => `\`${cell(column)}\``).join(', ')).join('; or ')} |`,
+        `| \`${name}\` | ${title} | ${[recognize, ...recognizeAlso].map((columns) => columns.map((column) => `\`${cell(column)}\``).join(', ')).join('<br>or ')} |`,
     ),
     '',
   ].join('\n')

@@ -10,8 +10,8 @@ export interface LongSentence {
   readonly at: number
 }
 
-/** Marks that divide a text into pieces of prose: empty lines, headings, items of a list, cells of a table, tags of a docstring. */
-const divider = /\n[ \t]*\n|\n(?=[ \t]*(?:[-*#>|@]|\d+\. ))|\|/
+/** Marks that divide a text into pieces of prose: empty lines, headings, items of a list, cells of a table, line breaks in cells, tags of a docstring. */
+const divider = /<br>|\n[ \t]*\n|\n(?=[ \t]*(?:[-*#>|@]|\d+\. ))|\|/
 const sentenceEnd = /(?<=[.?!][)"”*]*)\s+(?=\S)/
 /** Ends that are not the end of a sentence. */
 const abbreviation = /(?:\be\.g|\bi\.e|\betc|\bvs|\bno|\bspec)\.$/

@@ -170,7 +170,7 @@ export const recordCodes = {
   IMAGE_TYPE_UNKNOWN: warning('The address does not show the type of the image.', 'Nothing, if it is a JPG, GIF, WEBP or PNG.'),
   IMAGE_ENCODED: warning('Spaces or commas in an image address were percent-encoded.', 'Nothing.'),
   IMAGES_DROPPED: warning(
-    'Images were left out: all but the first of image_link, or additional images that are invalid, not allowed, repeated or beyond the tenth.',
+    'Images were left out: all but the first of image_link, or some additional images. Those are invalid, not allowed, repeated or beyond the tenth.',
     'Give one address in image_link, and up to ten different ones in additional_image_link.',
   ),
   IDENTIFIER_MISSING: reject('Brand, gtin and mpn are all missing.', 'Fill at least one of brand, gtin and mpn.'),
@@ -216,7 +216,7 @@ export const recordCodes = {
     'Correct the column of expires_at; or, where the export omits it on purpose, set guards: { accept: [EXPIRY_UNKNOWN] }.',
   ),
   CONSENT_OTHER_CHANNEL: warning(
-    'The column is about a channel of which no identifier is sent, such as texts where only emails are mapped. It is not applied.',
+    'The column is about a channel without a mapped identifier, such as SMS if only emails are mapped. It is not applied.',
     'Nothing; or write consent: with the column, where it decides.',
   ),
   IDENTIFIER_OPTED_OUT: warning(
@@ -236,10 +236,10 @@ export const recordCodes = {
     'Correct it; one address in a cell, without name or mailto:; or set options.allow: [split_lists, wrapped_email].',
   ),
   EMAIL_ROLE: warning(
-    'The address is that of a role, such as info@, or an example; it is not that of a person.',
-    'Check that such addresses are wanted.',
+    'The address belongs to a role, such as info@, or is an example. It does not belong to a person.',
+    'Check that you intend to send such addresses.',
   ),
-  EMAIL_MIXED_SCRIPT: warning('The address mixes alphabets; it is another address than its look-alike.', 'Check the address.'),
+  EMAIL_MIXED_SCRIPT: warning('The address mixes alphabets. It looks like another address, but is a different one.', 'Check the address.'),
   PHONE_INVALID: reject('The phone number is not valid in its country.', 'Write it with + and country code.'),
   PHONE_COUNTRY_MISSING: reject(
     'The phone number has no country code and no default country applies.',
@@ -253,7 +253,7 @@ export const recordCodes = {
   HANDLE_INVALID: reject('The handle is not 1 to 15 letters, digits and underscores.', 'Write the handle without address, @ optional.'),
   SERVICE_ID_INVALID: reject('The service user id is not made of digits.', 'Export the id as text.'),
   PARTNER_ID_PERSONAL: reject(
-    'The partner user id looks like an email, or like a phone, card or bank account number, and would be sent as it is.',
+    'The partner user id looks like an email, or like a phone, card or bank account number. It would be sent unchanged.',
     'Map an opaque id of your own.',
   ),
   PARTNER_ID_INVALID: reject('The partner user id is too long or contains control characters.', 'Use an id of up to 256 plain characters.'),

@@ -148,7 +148,7 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
   },
   date: {
     meaning:
-      'Reads a date by `form`, made of YYYY, MM and DD, also HH, mm and ss, and writes ISO 8601 with the given `offset` (default Z).',
+      'Reads a date by `form` and writes ISO 8601 with the given `offset` (default Z). The form consists of YYYY, MM and DD, also HH, mm and ss.',
     example:
       '{ column: Joined, transform: { date: { form: "DD.MM.YYYY", offset: "+01:00" } } }   "31.12.2025" → "2025-12-31T00:00:00+01:00"',
     check: (args) => {

@@ -127,7 +127,7 @@ describe('the database', () => {
   })
 })
 
-test('K10: after an outage unresolved requests are sent first, with the same bytes, and content that is no longer desired is never sent', async () => {
+test('K10: after an outage unresolved requests are sent first with the same bytes, and outdated content is never sent', async () => {
   await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
   const { control } = engine.sandbox
   await control.switches({ values_recur: 'never' })

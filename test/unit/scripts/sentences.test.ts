@@ -15,10 +15,11 @@ describe('sentences that are too long', () => {
     expect(found(` ${words(3)}\n  // ${words(3)}`)).toEqual([6])
   })
 
-  test('end at a paragraph, an item of a list, a cell of a table, a heading and a tag', () => {
+  test('end at a paragraph, an item of a list, a cell of a table, a line break in it, a heading and a tag', () => {
     expect(found(`${words(3)}\n\n${words(3)}`)).toEqual([])
     expect(found(`${words(3)}\n- ${words(3)}\n- ${words(3)}\n1. ${words(3)}`)).toEqual([])
     expect(found(`| ${words(3)} | ${words(3)} |`)).toEqual([])
+    expect(found(`| ${words(3)}<br>${words(3)} |`)).toEqual([])
     expect(found(`# ${words(3)}\n# ${words(3)}`)).toEqual([])
     expect(found(`*\n * ${words(3)}\n * @throws ${words(3)}`)).toEqual([])
   })
