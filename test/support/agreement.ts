@@ -1,4 +1,4 @@
-/** An engine that, at the end of its test, compares the counts of every run on its page, in `show`, JSON, API and metrics. */
+/** An engine that compares the counts of every run at the end of its test. It looks at the page, `show`, JSON, API and metrics. */
 import { expect } from 'vitest'
 import { funnel } from '../../src/cli/reports/funnel.ts'
 import { count } from '../../src/format.ts'

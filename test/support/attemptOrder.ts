@@ -15,8 +15,8 @@ export interface OutOfOrder {
 
 /**
  * Returns attempts of an entry that followed an attempt of a newer one for the same key. Entries of a later plan are newer, and so is an
- * erasure that was split from the batch of an update. Only for histories in which one run follows another. Entries that were merged
- * are followed to their root only: an attempt of a batch in between may be missed, but none is invented.
+ * erasure that was split from the batch of an update. Only for histories in which one run follows another. Merged entries are followed
+ * only to their root. So an attempt of a batch in between may be missed, but none is invented.
  */
 export async function outOfOrder(db: Database): Promise<readonly OutOfOrder[]> {
   return db.query<OutOfOrder & Record<string, unknown>>(

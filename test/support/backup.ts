@@ -1,4 +1,4 @@
-/** Backup and restore of the schema: by pg_dump and psql if they fit the server, else by COPY of every table and sequence. */
+/** Backup and restore of the schema. If pg_dump and psql fit the server, they do it, else COPY of every table and sequence. */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

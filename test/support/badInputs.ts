@@ -1,6 +1,11 @@
 /**
- * Bad inputs and their outcomes: F reject the file, R reject the row, D drop the field, W repair and warn, A accept, H withhold for
- * approval. Numbers are stable; every one has a test that names it (test/unit/inputs/list.test.ts).
+ * A bad input and its outcome. Numbers are stable, and every one has a test that names it (test/unit/inputs/list.test.ts). Outcomes:
+ * - F: rejects the file
+ * - R: rejects the row
+ * - D: drops the field
+ * - W: repairs and warns
+ * - A: accepts
+ * - H: withholds for approval
  */
 export type BadInput = readonly [number: number, what: string, outcome: string]
 

@@ -1,6 +1,6 @@
 /**
- * Calls that break one rule of the contract each, with the parameter that the refusal has to name: presence, type, bounds and values of
- * every parameter, and every condition between parameters that is data.
+ * Calls that each break one rule of the contract, with the parameter that the refusal must name. They cover presence, type, bounds and
+ * values of every parameter. They also cover every condition between parameters that is data.
  */
 import type { Endpoint, Parameter, Rule } from '../../src/service/contract/endpoint.ts'
 import { fieldsOf } from '../../src/service/contract/fieldAccess.ts'

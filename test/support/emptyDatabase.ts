@@ -32,8 +32,12 @@ interface Original {
 let original: Original | undefined
 
 /**
- * Deletes all rows but those of the migrations, and resets sequences and sessions. Returns false if the database must not be used again:
- * a test changed its definitions, loaded much, had Postgres collect statistics, or left sessions behind. Then the caller drops it.
+ * Deletes all rows but those of the migrations, and resets sequences and sessions. Returns false if the caller must drop the database,
+ * because a test
+ * - changed its definitions
+ * - loaded many rows
+ * - let Postgres collect statistics
+ * - left sessions behind
  */
 export async function emptyAgain({ db, uses, listeners }: Handle): Promise<boolean> {
   const { pool } = db
@@ -57,8 +61,8 @@ export async function emptyAgain({ db, uses, listeners }: Handle): Promise<boole
 }
 
 /**
- * Resets a connection to a new one, except for the cached definitions of tables, which make it faster, and prepared statements: without
- * `deallocate all`, which is a part of `discard all`, because the driver would still use them.
+ * Resets a connection to its initial state. It keeps the cached definitions of tables, which make it faster, and prepared statements.
+ * `discard all` would include `deallocate all`, but the driver would still use the statements.
  */
 async function resetSession(pool: pg.Pool, client: pg.PoolClient): Promise<void> {
   await client.query(

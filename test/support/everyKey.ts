@@ -1,7 +1,7 @@
 import { rowIdentifiers } from '../../src/db/identifiers.ts'
 import { implyingBatch, plainTimes } from '../../src/db/impliedKeys.ts'
 
-/** SQL of all keys of the database as rows of `remote`: the stored ones, and those that records of a first load imply. */
+/** SQL of all keys of the database as rows of `remote`: stored keys, and keys that records of a first load imply. */
 export const everyKey = `(
   select destination_id, key, ref_count, suppressed, group_key, desired_hash, synced_hash, remote_key, expires_at, late_until, synced_at, batch_id,
     refused_code, refused_message from sluice.remote

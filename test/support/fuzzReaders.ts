@@ -1,6 +1,6 @@
 /**
- * Mutated files through every reader. A reader may read the file or reject it with a code and a hint. It may not crash, take long, grow
- * without bounds, or call a file complete that lost rows, if the format or its container proves the end.
+ * Mutated files through every reader. A reader may read the file or reject it with a code and a hint. It may not crash, take long or grow
+ * without bounds. If the format or its container proves the end, it may not call a file complete that lost rows.
  */
 import { readFileSync } from 'node:fs'
 import { gzipSync, zstdCompressSync } from 'node:zlib'

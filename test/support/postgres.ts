@@ -1,7 +1,7 @@
 /**
- * A migrated database without rows for each test, on one embedded server for the whole run (or on SLUICE_TEST_DATABASE_URL, to test
- * another version of Postgres): a copy of a template, or the emptied database of an earlier test. vitest's global setup of the projects
- * that need it.
+ * A migrated database without rows for each test. It is a copy of a template, or the emptied database of an earlier test. One embedded
+ * server serves the whole run. SLUICE_TEST_DATABASE_URL names another server, to test another version of Postgres. This file is the global
+ * setup of vitest for the projects that need it.
  */
 import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
@@ -119,8 +119,8 @@ const emptied: Handle[] = []
 let ended: string | undefined
 
 /**
- * `await using { db } = await testDatabase()`: dropped after the test, even with open connections. With `mayBeUsed` it may be the emptied
- * database of an earlier test of this process: for tests that do not test Postgres itself.
+ * Returns a database: `await using { db } = await testDatabase()`. It is dropped after the test, even with open connections. With
+ * `mayBeUsed` it may be the emptied database of an earlier test of this process. This is for tests that do not test Postgres itself.
  */
 export async function testDatabase({ mayBeUsed = false } = {}): Promise<TestDatabase> {
   const url = inject('postgresUrl')

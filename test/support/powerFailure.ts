@@ -13,8 +13,8 @@ interface Connection {
 }
 
 /**
- * Calls `work` with a database whose connections break before the statement number `statements` is sent, and with a worker that is
- * provably dead afterwards. Returns true if that many statements were sent.
+ * Calls `work` with a database whose connections break before statement number `statements` is sent. The worker is provably dead
+ * afterwards. Returns true if that many statements were sent.
  */
 export async function withPowerFailure(
   engine: Pick<EngineUnderTest, 'deps' | 'db' | 'databaseUrl'>,

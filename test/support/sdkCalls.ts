@@ -1,5 +1,5 @@
 /**
- * Calls as official SDKs send them, in Python and in Ruby, with the expected answer of a sandbox: success, or a refusal by status and
+ * Calls as official SDKs send them, in Python and in Ruby. Each has the expected answer of a sandbox: success, or a refusal by status and
  * code. Words in braces are replaced by records of the test and by times.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Requests of a tenth of the service's limit of users, so that a tenth of the people fills as many, and as many parts of a first load.
- * Here, and in a command that preloads this file by `withSmallRequests`.
+ * Sets the service's limit of users per request to a tenth. A tenth of the people then fills as many requests, and as many parts of a
+ * first load. Applies here, and in a command that preloads this file by `withSmallRequests`.
  */
 import { batchLimits } from '../../src/service/contract/limits.ts'
 

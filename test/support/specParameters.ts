@@ -1,7 +1,12 @@
 /**
- * Parameters of sections 4.1 to 4.7, copied from the specification by hand: a line for each row with parameters, with its method, its path
- * and its parameters; what the specification leaves open is from docs/spec-notes.md. Data only. After a name: `!` required, `=A|B` the
- * values, `@d` the default, `[1,9]` the bounds, `#n` the most items, `~n` the most characters.
+ * Parameters of sections 4.1 to 4.7, copied from the specification by hand. Each row with parameters is one line: method, path and
+ * parameters. What the specification leaves open is from docs/spec-notes.md. Data only. After a name:
+ * - `!` required
+ * - `=A|B` the values
+ * - `@d` the default
+ * - `[1,9]` the bounds
+ * - `#n` the most items
+ * - `~n` the most characters
  */
 
 /** A parameter of a row. Undefined: the specification does not name it. */

@@ -151,9 +151,8 @@ export const lineItemParameters = [
 ] as const
 
 /**
- * Rows of sections 3, 4.6, 7 and 8. `proof`: words that stand together in file and title of a test that shows the row to hold,
- * in the order given; where the title is found is printed in docs/coverage.md. `text`: what its lines must say besides, for a test over a
- * table.
+ * Rows of sections 3, 4.6, 7 and 8. `proof`: words of the file and title of a test that proves the row, in this order. docs/coverage.md
+ * shows where the title was found. `text`: for a test over a table, what its lines must also contain.
  */
 export interface RuleRow {
   readonly section: string

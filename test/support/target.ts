@@ -1,6 +1,6 @@
 /**
- * The service under test: by default a sandbox of the test; with CONFORMANCE_TARGET a running service, called with the credentials of
- * SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN, SLUICE_ACCESS_TOKEN_SECRET.
+ * The service under test. By default it is a sandbox of the test. With CONFORMANCE_TARGET it is a running service. Its credentials are
+ * SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET.
  */
 import type { TestContext } from 'vitest'
 

@@ -1,6 +1,6 @@
 /**
- * A server between client and sandbox that changes the form of every answer, not its meaning; the client has to accept each form
- * (docs/spec-notes.md#limits, 3, 4, 5, 6, 7, 9).
+ * A server between client and sandbox that changes the form of every answer, but not its meaning. The client must accept each form
+ * (docs/spec-notes.md).
  */
 import { createServer, request as send, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** A feed with faults and the catalog that it results in: every fault has its line and field, and the counts add up. */
+/** A feed with faults and the resulting catalog. Every fault has its line and field, and the counts add up. */
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'

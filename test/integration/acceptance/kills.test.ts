@@ -105,8 +105,8 @@ test.for([sandboxAudience, staticListTarget])(
     for (const label of labels) {
       wave++
       const name = wave % 2 === 0 ? 'shop' : 'customers'
-      // The catalog is killed at the same places beside either target. People are killed at all places in the audience, and at half of them
-      // here, because the engine has no branch on the type.
+      // The catalog is killed at the same places beside either target. For people, this target has half of the places of the audience,
+      // because the engine does not distinguish the types of people.
       if (target !== sandboxAudience && wave % 4 !== 1) continue
       due.push(label)
       const expected = name === 'shop' ? catalog(wave) : audience(wave)

@@ -1,4 +1,4 @@
-/** Outages of the database or the service: nothing is lost, nothing is sent twice with other bytes, and work continues on its own. */
+/** Outages of the database or the service. Nothing is lost or sent twice with other bytes, and work continues on its own. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
 import pg from 'pg'

@@ -61,8 +61,8 @@ export interface NextWave {
 const lastWave = 12
 
 /**
- * Returns a function that plays a test on the next wave of one target, on one engine for all tests of a `describe`. After the last wave,
- * and after a test that failed, engine and sandbox go back to their first state and the first wave.
+ * Returns a function that runs a test on the next wave of one target. All tests of a `describe` share one engine. After the last wave, and
+ * after a failed test, engine and sandbox return to their first state, and the first wave follows.
  */
 export function eachWave(
   open: (engine: EngineUnderTest) => Target,

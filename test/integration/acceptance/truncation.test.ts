@@ -27,9 +27,12 @@ const files: readonly (readonly [name: string, text: string])[] = [
 ]
 
 /**
- * Each cut is a plan of 200 ms of processor time: places all over the file, its first and last bytes, and the ends of lines if there are at most four; every byte
- * with SLUICE_EVERY_BYTE. Readings alone are cut at every byte in
- * test/integration/sources/truncation.test.ts.
+ * Returns the places to cut the file at. Each cut costs a plan, 200 ms of processor time, so there are few:
+ * - places all over the file
+ * - its first and last bytes
+ * - the ends of lines, if there are at most four
+ *
+ * With SLUICE_EVERY_BYTE: every byte. test/integration/sources/truncation.test.ts cuts reads at every byte.
  */
 function cuts(bytes: Uint8Array): number[] {
   const { length } = bytes

@@ -7,7 +7,7 @@ import { ended, launcher, type Outcome } from './support.ts'
 import { feed, product, shopYaml, workspace, type Workspace } from './workspace.ts'
 
 /**
- * The command line under a limit of 4 kB for each file: the kernel writes up to the limit, and reports the error only with the next write.
+ * Runs the command with a limit of 4 kB for each file. The kernel writes up to the limit, and reports the error only with the next write.
  */
 function limited(space: Workspace, command: string): Promise<Outcome> {
   const { PATH = '', HOME = '' } = process.env

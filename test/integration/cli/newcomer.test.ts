@@ -1,7 +1,8 @@
 /**
- * The README for a newcomer: an ordinary user with an empty home and a clone, each block run by a shell as written. Three things differ:
- * packages are the installed ones, not fetched again by `npm ci`; the sandbox uses a free port; from the second command on, `npx` starts
- * the launcher without npm.
+ * Runs each block of the README in a shell, as an ordinary user with an empty home and a clone. Three things differ:
+ * - `npm ci` does not fetch the packages; the installed ones are used.
+ * - The sandbox uses a free port.
+ * - From the second command on, `npx` starts the launcher without npm.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

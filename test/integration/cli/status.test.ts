@@ -109,7 +109,8 @@ test('status shows the pause of a pipeline in place of its next run', async () =
   expect((await space.here(['status'])).stdout).toMatch(/shop +never ran .*no success yet +paused since \S+Z/)
   const paused = json(await space.here(['status', '--json']))
   expect(paused.pipelines).toEqual([expect.objectContaining({ pausedAt: expect.stringMatching(/Z$/) as string, nextRunAt: null })])
-  // A pause is valid for the destination: not for another catalog under the same name, but for the same catalog under another name.
+  // A pause belongs to the destination. It does not apply to another catalog under the same name. It applies to the same catalog under
+  // another name.
   const shown = async () => json(await space.here(['status', '--json'])).pipelines as unknown[]
   const active = { pausedAt: null, nextRunAt: expect.stringMatching(/T03:00:00/) as string }
   space.write('pipelines/store.yaml', `schedule: "0 3 * * *"\n${shopYaml}`)

@@ -1,4 +1,4 @@
-/** Entries of a batch are the same from the row of `batch_entries` and from rows of their own, before and after they are expanded. */
+/** A batch has the same entries in `batch_entries` and in rows of their own, before and after they are expanded. */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** A database that an earlier version left: synced state, an open plan, a batch whose answer was lost, a run in the queue. */
+/** A database of an earlier version: synced state, an open plan, a batch whose answer was lost, and a queued run. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,7 +1,9 @@
 /**
- * A database of an earlier main is taken over in place. `test/fixtures/upgrade/` holds the rows that the commit of its name left behind:
- * eight people and four products synced, a plan of two new prices that waits for `apply`, and a run that died when its requests had
- * been applied and their answers were not stored: one person left, one has another address, one is new.
+ * Upgrades a database of an earlier commit in place. `test/fixtures/upgrade/` has the rows of the commits that its files name:
+ * - eight people and four products, synced
+ * - a plan of two new prices, which waits for `apply`
+ * - a run that died after its requests were applied and before their answers were stored. One person is missing, one has another address,
+ *   one is new.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, cpSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'

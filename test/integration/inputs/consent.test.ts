@@ -1,4 +1,4 @@
-/** Consent in runs against the sandbox: a person whose row says no is never sent, and the error names the line to write. */
+/** Consent in runs against the sandbox. A person whose row says no is never sent, and the error names the line to write. */
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'

@@ -94,7 +94,9 @@ test.for(all)('$name: the defaults of init send people, and no one without conse
   }
 })
 
-/** The expected identifiers at the service: those of every row with a yes, except those that a row with a no has too. */
+/**
+ * Returns the expected identifiers at the service: those of all rows with a yes. Identifiers that a row with a no also has are left out.
+ */
 function expected(
   text: string,
   { delimiter = ',', emails, phones = [], yes = () => true, texts = yes }: ExportOfPeople,

@@ -75,7 +75,7 @@ describe('a tick of the scheduler', () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const deps = await scheduled(db, '* * * * * *', 'queue', '-2 days')
-    // The clock of the scheduler does not confirm that of the database, so the database may be the one that is wrong now.
+    // The clock of the scheduler does not agree with that of the database. The database may be the wrong one now.
     expect(await declareSchedules(db, deps.declaration, new Date(Date.now() - 3_600_000))).toEqual([])
     await decideDueTicks(deps)
     expect(await runs(db)).toEqual([])

@@ -1,4 +1,4 @@
-/** The scheduler of a folder with an invalid `sluice.yaml`: every tick is recorded as skipped, and runs start again with a valid file. */
+/** The scheduler of a folder with an invalid `sluice.yaml`. Every tick is recorded as skipped. Runs start again once the file is valid. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -92,8 +92,8 @@ describe('a process that is stopped for a while', () => {
     const deps = await engineDeps(db, service)
     let behindMs = 0
     const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + behindMs }
-    // The attempt is committed, and then the process does nothing for 90 seconds, as after a blocked loop, a sleep of the machine or a lost
-    // database.
+    // The process commits the attempt, and then does nothing for 90 seconds. A blocked loop, a sleep of the machine or a lost database
+    // have this effect.
     const falls = (text: string) => {
       if (text.includes('insert into attempt') && behindMs === 0) behindMs = 90_000
     }

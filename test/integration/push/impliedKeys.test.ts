@@ -355,8 +355,10 @@ async function storedIdentifiers(
 }
 
 /**
- * Finds identifiers in the chunks that may have them; by a query, as a plan with few changes does; and by reading all chunks, as a plan
- * with many does. All find the same.
+ * Finds identifiers in three ways, which must agree:
+ * - in the chunks that may have them
+ * - by a query, as a plan with few changes does
+ * - by reading all chunks, as a plan with many changes does
  */
 async function foundPairs(engine: EngineUnderTest, identifiers: readonly Buffer[]): Promise<readonly string[]> {
   const pairs = (found: readonly ImpliedKey[]) =>

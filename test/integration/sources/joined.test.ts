@@ -4,7 +4,7 @@ import { readSource, sourceOf, temporaryFolder } from './support.ts'
 
 const lines = (records: readonly object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('')
 
-/** Reads 100 products, with a price file in which only the last product has a sale price, so that the first batches have no such column. */
+/** Reads 100 products with a price file. Only the last product has a sale price, so the first batches have no such column. */
 async function joinPrices(columns?: readonly string[]) {
   await using folder = await temporaryFolder()
   const ids = Array.from({ length: 100 }, (_, at) => `A${at}`)

@@ -48,8 +48,8 @@ export interface SftpLies {
 }
 
 /**
- * An SFTP server of one file, `/crm.csv`, and one user, whose password is `open sesame`; in this process, so that it can send wrong
- * answers.
+ * Starts an SFTP server with one file, `/crm.csv`, and one user with the password `open sesame`. It runs in this process, so that it can
+ * send wrong answers.
  */
 export async function sftpServer({ ways, questions = [], content = Buffer.from('id\n1\n'), most = 1_000_000, attrs }: SftpLies) {
   const { Server, utils } = createRequire(import.meta.resolve('ssh2-sftp-client'))('ssh2') as Ssh2

@@ -1,7 +1,7 @@
 /**
- * Random histories of an account: two audiences from one export with consent, and its do-not-reach list; changes, erasures, faults,
- * power failures at any statement, stored plans, retention and renewals. After each step the reference counts, the search for implied
- * keys and the changed keys are those of the records. At the end the service has what the files say.
+ * Random histories of an account: two audiences from one export with consent, and its do-not-reach list. They have changes, erasures,
+ * faults, power failures at any statement, stored plans, retention and renewals. After each step the reference counts, the search for
+ * implied keys and the changed keys agree with the records. At the end the service has the content of the files.
  */
 import { join } from 'node:path'
 import fc from 'fast-check'

@@ -47,7 +47,7 @@ test('a first load rewrites no key, and a run with few changes updates its keys 
   engine.write('people.csv', csv(0, 3_000, 'example.com', 100))
   expect((await engine.run('people', { approveDeletes: 200 })).counts).toMatchObject({ deletes: 100, updates: 100, pending: 0 })
   const second = await rewritten(engine)
-  // The kept and the new address are each removed by the answer that confirms them, and the removed one by the answer to its delete.
+  // The answer that confirms the kept and the new address removes both keys. The answer to the delete removes the key of the old address.
   const updates = second.updated - first.updated
   expect(updates).toBe(200)
   expect(second.inPlace - first.inPlace).toBe(updates)

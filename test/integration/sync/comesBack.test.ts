@@ -1,7 +1,6 @@
 /**
- * A person who was removed while their update was unresolved is added again with the same bytes, if the file has the times of
- * memberships. No rule on order may take the new update for the older one (docs/guarantees.md#key-order,
- * docs/guarantees.md#suppression-wins).
+ * A person is removed while their update is unresolved, and added again with the same bytes. (The file has the times of memberships.) No
+ * rule on order may confuse the new update with the older one (docs/guarantees.md#key-order, docs/guarantees.md#suppression-wins).
  */
 import { expect, test } from 'vitest'
 import { audienceDigest, email, sha256 } from '../../support/digests.ts'

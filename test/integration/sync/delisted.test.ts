@@ -1,6 +1,6 @@
 /**
  * A person who was removed from a do-not-reach list stays suppressed until the service confirmed the removal
- * (docs/guarantees.md#suppression-wins), and is sent afterwards (docs/guarantees.md#nothing-lost).
+ * (docs/guarantees.md#suppression-wins). After that the person is sent (docs/guarantees.md#nothing-lost).
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * Histories in which a gated read could differ from a full read (docs/benchmarks.md): the outcome of a row depends on more than its
- * bytes, or a decision on the whole source.
+ * Histories in which a gated read could differ from a full read (docs/architecture.md#three-gates-work-that-is-skipped-safely). The
+ * outcome of a row depends on more than its bytes, or on a decision about the whole source.
  */
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'

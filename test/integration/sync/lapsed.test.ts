@@ -1,6 +1,6 @@
 /**
- * Memberships that expire while their request is unresolved (docs/guarantees.md#freshness): they are not sent any more, records that
- * waited for them are planned again, and no membership lasts longer than its row says.
+ * Memberships that expire while their request is unresolved (docs/guarantees.md#freshness). They are not sent any more, and records that
+ * waited for them are planned again. No membership lasts longer than its row says.
  */
 import { expect, test } from 'vitest'
 import { listRuns } from '../../../src/sync/reports/history.ts'

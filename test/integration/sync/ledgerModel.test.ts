@@ -1,8 +1,10 @@
 /**
- * Random histories, replayed twice. The sandbox's ledger, replayed by a model, gives the sandbox's state (docs/sandbox.md#switches).
- * The audit log gives the synced state (docs/guarantees.md#nothing-silent), and each synced key has a request that the ledger has as
- * answered and applied (docs/guarantees.md#confirmed-only). Once the faults are over, the two are equal
- * (docs/guarantees.md#nothing-lost, docs/guarantees.md#key-order).
+ * Random histories, replayed twice:
+ * - A model replays the sandbox's ledger and gets the sandbox's state (docs/sandbox.md#switches).
+ * - The audit log gives the synced state (docs/guarantees.md#nothing-silent).
+ *
+ * For each synced key, the ledger has a request that was answered and applied (docs/guarantees.md#confirmed-only). Once the faults are
+ * over, the two states are equal (docs/guarantees.md#nothing-lost, docs/guarantees.md#key-order).
  */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'

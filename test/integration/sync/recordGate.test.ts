@@ -51,7 +51,7 @@ const formats: Readonly<Record<string, (rows: readonly Item[]) => string>> = {
       .join('\n')}</channel></rss>`,
 }
 
-/** Formats that play a history beside CSV, one each: they differ in the bytes of a record, not in the conditions of the gate. */
+/** Formats with one history each, beside CSV. They differ in the bytes of a record, not in the conditions of the gate. */
 const others = ['jsonl', 'json', 'xml'] as const
 
 const row = (id: number, price = 0, broken = false): Item => ({ id, price, broken, spaced: false })

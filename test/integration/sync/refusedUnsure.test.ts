@@ -1,6 +1,6 @@
 /**
- * An update that was refused after a lost answer may have been applied. Its members are deleted once no row has them, as if it had been
- * confirmed, and its products are sent again (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
+ * An update that was refused after a lost answer may have been applied. Once no row has its members, they are deleted, as if the update
+ * had been confirmed. Its products are sent again (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
  */
 import { expect, test } from 'vitest'
 import { audienceDigest, email } from '../../support/digests.ts'

@@ -1,7 +1,7 @@
 /**
- * Random histories of a catalog and an audience: changes, shared identifiers with their own ends, faults, refusals, crashes, stops,
- * guards, approvals, other writers, passing months. After a run, every key that is out of sync is withheld, refused or unresolved in
- * its report.
+ * Random histories of a catalog and an audience: changes, shared identifiers with their own ends, faults, refusals, crashes and stops.
+ * Also guards, approvals, other writers and passing months. After a run, its report shows every key that is out of sync as withheld,
+ * refused or unresolved.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -189,9 +189,9 @@ test('after a run, every key that is out of sync is withheld, refused or unresol
         expect((await control.catalog()).digest).toBe(
           catalogDigest(Array.from(prices, ([n, price]) => wanted(goodProduct(n, price * 100)))),
         )
-        // An operation that expired while its outcome was unknown is superseded and not sent again (docs/guarantees.md#freshness), so the
-        // rule of docs/guarantees.md#key-order does not apply.
-        // The backoffs of this test are a millisecond, so `same_body_at_once` does not apply either.
+        // An operation that expired while its outcome was unknown is superseded and not sent again (docs/guarantees.md#freshness). So the
+        // rule of docs/guarantees.md#key-order does not apply. The backoffs of this test are a millisecond, so `same_body_at_once` does
+        // not apply either.
         const allowed = ['same_body_at_once', ...(passedMs === 0 ? [] : ['newer_before_older_settled'])]
         const broken = (await control.violations()).filter(({ rule }) => !allowed.includes(rule))
         expect(broken).toEqual([])
@@ -240,8 +240,8 @@ async function pass(engine: EngineUnderTest, days: number): Promise<void> {
 }
 
 /**
- * Sluice uses the clock of the machine, and the clock of the service moves ahead with the days. Each membership is sent with the times of
- * the day on which it was first sent, so that both sides agree on the day.
+ * Moves the clock of the service ahead with the days; Sluice uses the clock of the machine. Each membership is sent with the times of the
+ * day of its first attempt, so both sides agree on the day.
  */
 function keepCalendar(engine: EngineUnderTest): { readonly pass: (ms: number) => void; readonly reset: () => void } {
   const { transport } = engine.deps

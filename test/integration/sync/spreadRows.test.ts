@@ -110,7 +110,7 @@ test('an export with row groups has the result of a feed of the same products, d
   )
 })
 
-/** The same table with its second header, by which it is not recognized as an export of a shop: its rows are read one by one. */
+/** Renames the column `Body (HTML)`. The table is then not recognized as an export of a shop, and its rows are read one by one. */
 const renamed = (text: string) => text.replace('Body (HTML)', 'Text')
 
 test('a table that has row groups only on some days has the result of a full read', async () => {

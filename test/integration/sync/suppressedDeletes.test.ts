@@ -1,7 +1,7 @@
 /**
- * A suppressed person is deleted from the account's audiences whatever the guards withhold (docs/guarantees.md#mass-delete-guard,
- * docs/guarantees.md#suppression-wins): these deletes are neither counted nor withheld, for whatever reason they were planned and
- * however often they failed.
+ * A suppressed person is deleted from the account's audiences, whatever the guards withhold (docs/guarantees.md#mass-delete-guard,
+ * docs/guarantees.md#suppression-wins). The guards neither count nor withhold these deletes. The reason for the plan and the number of
+ * failures do not matter.
  */
 import { expect, test } from 'vitest'
 import { audienceDigest, email } from '../../support/digests.ts'

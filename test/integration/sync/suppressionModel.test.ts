@@ -1,8 +1,10 @@
 /**
- * Random days of an audience and its account's do-not-reach list, with faults, stops and reruns, against a model of two maps
- * (docs/guarantees.md#nothing-lost, docs/guarantees.md#mass-delete-guard, docs/guarantees.md#suppression-wins,
- * docs/guarantees.md#reference-counts): a person on the list by any of their addresses is not sent, an address is kept while a person
- * who is not on the list has it, and every withheld delete stays withheld until it is approved.
+ * Random days of an audience and its account's do-not-reach list, with faults, stops and reruns, against a model of two maps. The model
+ * has these rules (docs/guarantees.md#nothing-lost, docs/guarantees.md#mass-delete-guard, docs/guarantees.md#suppression-wins,
+ * docs/guarantees.md#reference-counts):
+ * - A person on the list by any of their addresses is not sent.
+ * - An address is kept while a person who is not on the list has it.
+ * - A withheld delete stays withheld until it is approved.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -36,7 +38,10 @@ const day: fc.Arbitrary<Day> = fc.record({
   how: fc.constantFrom('run', 'run', 'full', 'plan', 'plan', 'apply', 'late', 'late', 'stop', 'die', 'failed'),
 })
 
-/** An unresolved update contains a user with two addresses, and the next file has only one: the other is deleted, and the one sent again alone. */
+/**
+ * An unresolved update contains a user with two addresses, and the next file has only one of them. The other is deleted, and the one is
+ * sent again alone.
+ */
 const erasedBesideOthers: [Day[], 'identifier', 1, 2] = [
   [
     {
@@ -56,7 +61,9 @@ const erasedBesideOthers: [Day[], 'identifier', 1, 2] = [
   2,
 ]
 
-/** A plan finds an address of an unresolved update gone, and the next file has it again: the update is sent again before a newer one. */
+/**
+ * An address of an unresolved update is missing in one file, and the next file has it again. The update is sent again before a newer one.
+ */
 const desiredAgain: [Day[], 'identifier', 1, 0] = [
   [
     { hold: [['p7', ['a7@example.com', 'a1@example.com']]], list: [], fault: 'none', feed: 'people', how: 'run' },

@@ -1,5 +1,6 @@
 /**
- * Holds what the start of a command loads: a module costs a millisecond, a large library 20 to 30 MB (docs/benchmarks.md), so modules that a run may not need are loaded on demand.
+ * Lists what the start of a command loads. A module costs a millisecond, a large library 20 to 30 MB (docs/benchmarks.md). So modules that
+ * a run may not need are loaded on demand.
  */
 import { readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'

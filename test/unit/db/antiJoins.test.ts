@@ -10,8 +10,8 @@ const src = fileURLToPath(new URL('../../../src', import.meta.url))
 const small = ['db/rejects.ts', 'db/runs/end.ts']
 
 /**
- * With more keys than its memory for a hash (`work_mem`), Postgres compares each row with each key: 3,000,000 withheld deletes against as
- * many cleared ones did not end.
+ * If there are more keys than its memory for a hash (`work_mem`) holds, Postgres compares each row with each key. With 3,000,000 withheld
+ * deletes and as many cleared ones, such a statement did not end.
  */
 test('no statement has "not in" with a query, which compares every row with every key of a large set', () => {
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))

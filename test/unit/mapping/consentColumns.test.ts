@@ -426,7 +426,9 @@ test.for([
   expect(consentLineFor(column, cells)).toBeUndefined()
 })
 
-/** Column, and cells of which the last one means no. No list has all notations of no, so the hint must leave them out. */
+/**
+ * Column, its cells, and the cells that mean yes. The last cell means no. No list has all notations of no, so the hint must leave it out.
+ */
 test.for([
   ['Newsletter', ['Ja, graag', 'Nee, bedankt'], ['Ja, graag']],
   ['Newsletter', ['I agree', 'I do not agree'], ['I agree']],

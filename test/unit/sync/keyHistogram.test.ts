@@ -57,7 +57,7 @@ test('steps end where partitions end, and divide a partition with too many peopl
   const histogram = histogramOf(keys)
   const hex = (starts: readonly Buffer[]) => starts.map((start) => start.toString('hex'))
   expect(hex(histogram.stepStarts(16_000, 4))).toEqual(['4000', '8000', 'c000'])
-  // A step ends within a partition if it is full, and at the end of the partition if it is at least half full.
+  // If a step is full, it ends within a partition. If it is at least half full, it ends at the end of the partition.
   const divided = histogram.stepStarts(8_000, 4)
   expect(hex(divided)).toContain('8000')
   expect(partsOf(keys, divided).every((n) => n > 0 && n <= 8_000)).toBe(true)
