@@ -1,6 +1,4 @@
-/**
- * Histories of people on the two types of destination that have people here: an audience of the sandbox, and the static list of the tests.
- */
+/** Histories of people on each type of destination with people: an audience of the sandbox, and the static list of the tests. */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
