@@ -107,7 +107,7 @@ test.for([
   ['pages that repeat rows', { kind: 'page_shift', by: -3 }],
   ['a cursor that repeats', { kind: 'cursor_repeats' }],
   ['expired cursors', { kind: 'cursor_expired' }],
-] as const)('C1: %s: what is absent from a read is never taken as gone', async ([, fault]) => {
+] as const)('C1: %s: an item that a listing does not show never counts as deleted', async ([, fault]) => {
   await using engine = await engineUnderTest({ settings })
   const { control } = engine.sandbox
   const under = shop(engine)

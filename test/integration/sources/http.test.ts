@@ -232,11 +232,11 @@ test.each([
   'https://shop.example.com:22/',
   'https://shop.example.com/\r\nx: y',
   'gopher://shop.example.com/',
-])('case 137: %j is refused before anything is sent', async (uri) => {
+])('case 137: %j is rejected before anything is sent', async (uri) => {
   expect(() => checkUrl(uri, false)).toThrow(expect.objectContaining({ code: 'SOURCE_REFUSED' }))
 })
 
-test('case 137: a name that resolves to this machine is refused without a connection', async () => {
+test('case 137: a name that resolves to this machine is rejected without a connection', async () => {
   await using canary = await rawServer((_, socket) => socket.end(full(csv)))
   const refused = await new Promise((resolve) => checkedLookup(false)('localhost', { all: true }, (error) => resolve(error)))
   expect(refused).toMatchObject({ code: 'SOURCE_REFUSED' })

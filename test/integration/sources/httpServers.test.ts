@@ -142,7 +142,7 @@ test.each([
   ['100', 'HTTP/1.1 100 Continue\r\n\r\n'],
   ['103', 'HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\n'],
   ['100 twice and 102', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n'],
-])('W10: an interim answer (%s) before the feed and before its rest is read over', async (_, interim) => {
+])('W10: an interim answer (%s) before the feed and before its rest is ignored', async (_, interim) => {
   await using server = await rawServer((request, socket, count) => {
     const start = Number(/range: bytes=(\d+)-/i.exec(request)?.[1] ?? 0)
     const whole = headers({ 'content-length': csv.length, etag: '"v1"' }) + csv

@@ -64,7 +64,7 @@ test.for([
   ['ASCII against as written', 'jane@xn--bcher-kva.example', 'jane@bücher.example', ''],
   ['as written, sent in ASCII', 'jane@bücher.example', 'jane@bücher.example', 'options: { allow: [idn_to_ascii] }\n'],
   ['both forms against one', 'jane@xn--bcher-kva.example', 'jane@bücher.example', both],
-] as const)('case 106: a person who is listed stays away, whatever form list and audience have: %s', async ([, off, on, options]) => {
+] as const)('case 106: a suppressed person is not sent, with any forms of list and audience: %s', async ([, off, on, options]) => {
   await using engine = await engineUnderTest()
   engine.pipeline('optouts', list())
   engine.write('optouts.csv', listed([[off, '']]))
@@ -110,7 +110,7 @@ function ids(): readonly [first: string, second: string] {
 
 test.for([
   [
-    'the record that brought it',
+    'the same record',
     (later: string, earlier: string) => [
       [later, 'l@example.org', number],
       [earlier, 'e@example.org', number],
@@ -118,14 +118,14 @@ test.for([
   ],
   // The record that had the form without plus has another number by then; another record still has it.
   [
-    'another record than the one that brought it',
+    'another record',
     (later: string, earlier: string) => [
       [later, 'l@example.org', number],
       [earlier, 'e@example.org', ''],
       ['C9', 'n@example.org', number],
     ],
   ],
-] as const)('case 121: a number listed after the plan was made is not sent in the form that stands under %s', async ([, rows]) => {
+] as const)('case 121: a number added to the list after the plan was made is not sent in its other form under %s', async ([, rows]) => {
   await using engine = await engineUnderTest()
   const [earlier, later] = ids()
   const people = (some: readonly (readonly string[])[]) => written(some as readonly (readonly [string, string, string])[])

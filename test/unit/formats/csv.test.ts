@@ -202,7 +202,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     expect(result.rows.map((row) => row.cells)).toEqual([['1', 'a, b']])
     expect(result.detected.notes).toEqual(['line 1 names the delimiter ",", which is not the configured one, and is left out'])
   })
-  test('case 204: blank lines are skipped and keep their numbers', async () => {
+  test('case 204: empty lines are skipped and counted as lines', async () => {
     expect((await read(`${header}\n1,a,2\n\n\n2,b,3\n`)).rows.map((row) => row.line)).toEqual([3, 6])
   })
   test('case 205: a header named # is not a comment', async () => {

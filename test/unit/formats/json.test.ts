@@ -82,7 +82,7 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
     expect(faultsOf(result).filter((code) => code === 'ROW_COLUMNS')).toHaveLength(90 - 15)
     expect(result.end.columns).toHaveLength(16)
   })
-  test('case 55: CRLF, blank lines and record separators', async () => {
+  test('case 55: CRLF, empty lines and record separators', async () => {
     const result = await read('\u001e{"id":"1"}\r\n\r\n  \n\u001e{"id":"2"}\r\n', { chunkBytes: 3 })
     expect(result.rows.map((row) => [row.line, row.cells[0]])).toEqual([
       [1, '1'],
