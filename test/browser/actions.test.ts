@@ -170,7 +170,7 @@ describe.skipIf(chromiumPath === undefined)(`actions (need Chromium: apt-get ins
     await using server = await startServer(engine)
     const evil = `"><script>globalThis.xss=1</script><img src=x onerror="globalThis.xss=1">'`
     const text = evil.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
-    // In every field of good items, and of a rejected item, whose id has markup too.
+    // Puts the text into every field of good items and of a rejected item. The id of the rejected item has markup too.
     const spoiled = (id: string, price: string) =>
       `<item>${['title', 'description', 'brand', 'mpn', 'product_type', 'color'].map((name) => `<g:${name}>${text}</g:${name}>`).join('')}<g:id>${id}</g:id><g:link>https://shop.example.com/${id.length}</g:link><g:image_link>https://shop.example.com/1.jpg</g:image_link><g:price>${price}</g:price><g:availability>in_stock</g:availability><g:condition>new</g:condition></item>`
     engine.write('feed.xml', feedOf(5, [spoiled('EVIL-1', '5 EUR'), spoiled(`2${text}`, '5 EUR'), spoiled(text, text)]))

@@ -1,4 +1,4 @@
-/** The programs of the pages, run as they are written. What stands behind a line that prints is what it prints. */
+/** Runs the programs of the pages as they are written. The comment after a line that prints is the expected output. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** Every endpoint of the contract, called wrongly in every way that the contract rules out (spec 4, 7, 8; docs/spec-notes.md#signing). */
+/** Calls every endpoint in every way that the contract does not permit (spec 4, 7, 8; docs/spec-notes.md#signing). */
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../src/service/contract/endpoint.ts'
 import { creationParameters } from '../../src/service/contract/fieldAccess.ts'

@@ -13,7 +13,7 @@ const sandbox = sharedSandbox()
 const account = '/12/accounts/18ce54d4x5t'
 const catalog = '/12/product_catalogs/4001'
 
-/** Every update whose record can be read at the same path. */
+/** Every update with a record that can be read at the same path. */
 const updates = endpoints.filter((one) => one.method === 'PUT' && one.host !== 'core' && readerOf(one) !== undefined)
 
 /** The property that the test changes, if it is not the name. */
@@ -130,7 +130,7 @@ describe('what comes back but may not change', () => {
 })
 
 describe('a copy', () => {
-  /** Creates whose record can be read, with the path of a record to copy and the changes to the copy. */
+  /** Create calls with a readable record: the path of a record to copy, and the changes to the copy. */
   const copies: readonly [path: string, change: Readonly<Record<string, string>>][] = [
     ['campaigns/8wku2', {}],
     ['line_items/9cqi0', {}],

@@ -328,7 +328,7 @@ describe('connections that break', () => {
   })
   test('a client that closes right after the last byte of a slow answer has not given up', async () => {
     const url = `${sandbox.url}/12/product_catalogs`
-    // Eight bytes every tenth of a second, so the bytes after the last ones would come much later.
+    // Sends eight bytes every tenth of a second. If more bytes followed, they would come much later.
     await arm({ kind: 'slow', bytes_per_s: 80 }, { method: 'GET' })
     await new Promise<void>((resolve, reject) => {
       get(url, { agent: false, headers: { authorization: authorization({ method: 'GET', url }) } }, (response) => {

@@ -1,4 +1,4 @@
-/** The client gets the same out of every form in which the service may say it (docs/spec-notes.md; issue 3, line 4). */
+/** The client returns the same for every form in which the service may answer (docs/spec-notes.md). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createClient, ServiceError, type Client } from '../../src/service/client/index.ts'
 import { between, forms, type Between, type Form } from '../support/tolerance.ts'

@@ -1,4 +1,4 @@
-/** A receiver whose TLS is not in order makes its webhook invalid immediately (spec 3.1); a PUT brings it back (spec 6.1). */
+/** A receiver with invalid TLS makes its webhook invalid immediately (spec 3.1). A PUT makes it valid again (spec 6.1). */
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createHmac } from 'node:crypto'

@@ -36,7 +36,7 @@ export async function expectAgreement(engine: EngineUnderTest): Promise<void> {
   for (const { runId } of runs) {
     const run = await loadRun(engine.db, runId)
     const say = (surface: string, what: string) => found.push(`${runId} ${run.status} ${surface}: ${what}`)
-    // A run whose process died has not ended yet, and its counts change while its batches are recovered.
+    // If the process of a run died, the run has not ended yet. Its counts change while its batches are recovered.
     if (isOpen(run)) continue
     for (const problem of differences(printed.find((one) => one.runId === runId)?.counts, run.counts)) say('JSON', problem)
     for (const problem of differences((await server.call('GET', `/api/runs/${runId}`)).json.counts, run.counts)) say('API', problem)
@@ -109,7 +109,7 @@ const kinds = { creates: 'create', updates: 'update', deletes: 'delete', renewal
 
 /** Sums of the metrics against those of the runs, and operations by kind against the entries of their plans. */
 async function metricProblems(engine: EngineUnderTest, server: ServerUnderTest): Promise<string[]> {
-  // A run whose process died counts when it has ended. If one ends between the two reads, both are repeated.
+  // If the process of a run died, the metrics count the run once it has ended. If a run ends between the two reads, both are repeated.
   const openRuns = async () => (await listRuns(engine.db, { limit: 1_000 })).filter(isOpen).length
   let [open, metrics] = [-1, '']
   while (open !== (await openRuns())) {

@@ -144,7 +144,7 @@ function* wrongValues({
     ]
 }
 
-/** Returns all required parameters, and one of each pair of which one is required. */
+/** Returns all required parameters. If one of several is required, returns one of them. */
 function sampleOf(endpoint: Endpoint, parameters: readonly Parameter[]): Record<string, unknown> {
   const sample: Record<string, unknown> = {}
   for (const parameter of parameters) if (parameter.required === true) sample[parameter.name] = valueOf(parameter)

@@ -18,8 +18,8 @@ export function histories(count: number): Pick<Parameters, 'endOnFailure' | 'num
 }
 
 /**
- * Plays `round`, which returns the reports of its runs, until every run of one succeeds and sends nothing: at most `most` rounds. A further
- * round would read the same files again. The test still checks that the next runs send nothing.
+ * Calls `round`, which returns the reports of its runs, until every run succeeds and sends nothing. Makes at most `most` calls. A further
+ * call would read the same files again. The test still checks that the next runs send nothing.
  */
 export async function untilQuiet(most: number, round: () => Promise<readonly Pick<RunReport, 'status' | 'counts'>[]>): Promise<void> {
   for (let i = 0; i < most; i++) if ((await round()).every(({ status, counts }) => status === 'succeeded' && counts.requests === 0)) return

@@ -40,9 +40,9 @@ interface UserOperation {
 const noEndS = 4_000_000_000
 
 /**
- * Replays the lines in the order in which they were applied. `bodies`: text of each body by its SHA-256 in hex.
+ * Replays the lines in the order of their application. `bodies`: text of each body by its SHA-256 in hex.
  *
- * @throws {Error} a body is missing: the ledger names one that was not sent
+ * @throws {Error} if the ledger names a body that was not sent
  */
 export function replayLedger(
   lines: readonly ReplayedLine[],

@@ -63,7 +63,7 @@ async function startServer(): Promise<{ readonly url: string; readonly template:
     await admin(url, `alter system set max_wal_size = '1GB'`)
     await admin(url, 'alter system set bgwriter_lru_maxpages = 0')
     await admin(url, 'select pg_reload_conf()')
-    // A password of one round: 4,096 of them took half the 12 ms of a connection, and a test opens several.
+    // The password has one round. 4,096 rounds took half the 12 ms of a connection, and a test opens several.
     const { username, password } = new URL(url)
     await admin(url, `set scram_iterations = 1; alter role ${username} password '${password}'`)
   }
@@ -94,7 +94,7 @@ export function quickFolder(): string {
   return tmpdir()
 }
 
-/** Removes the data of servers whose process has ended: those of runs that were killed would fill the memory. */
+/** Removes the data of servers of ended processes. Data of killed runs would fill the memory. */
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder).filter((entry) => entry.startsWith('sluice-test-'))) {
     // During initdb the file has the number of a short-lived process.

@@ -1,4 +1,4 @@
-/** Runs whose process ends at any statement, as by a power failure. */
+/** Ends the process of a run at any statement, as a power failure does. */
 import { join } from 'node:path'
 import type pg from 'pg'
 import { openDatabase } from '../../src/db/database.ts'

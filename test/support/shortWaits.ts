@@ -1,8 +1,8 @@
 import type { Database } from '../../src/db/database.ts'
 
 /**
- * Makes each wait for a request that may arrive late a hundredth as long, also those of commands, which use 10 seconds
- * (docs/decisions/late-arrival-horizon.md). For tests whose requests are never late.
+ * Makes each wait for a request that may arrive late a hundredth as long (docs/decisions/late-arrival-horizon.md). Applies to commands
+ * too, which use 10 seconds. For tests without late requests.
  */
 export async function shortenWaits(db: Pick<Database, 'execute'>): Promise<void> {
   await db.execute(`create function sluice.sooner(at timestamptz) returns timestamptz language sql as

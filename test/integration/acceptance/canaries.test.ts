@@ -140,7 +140,7 @@ test('the search for canaries finds every encoding', () => {
   expect(found('nothing of it 2025550199')).toEqual([])
 })
 
-/** Every table whole, as COPY writes it, with bytea and JSON as text. */
+/** Returns every table as COPY writes it, with bytea and JSON as text. */
 async function dump(engine: EngineUnderTest): Promise<string> {
   const client = new pg.Client({ connectionString: engine.databaseUrl })
   await client.connect()

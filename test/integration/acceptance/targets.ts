@@ -1,4 +1,4 @@
-/** A catalog and an audience whose sources come in waves, each with changed, new and missing records. */
+/** A catalog and an audience with sources in waves. Each wave has changed, new and missing records. */
 import { afterAll, beforeAll } from 'vitest'
 import { engineUnderTest, expectAgreement } from '../../support/agreement.ts'
 import { audienceDigest, catalogDigest } from '../../support/digests.ts'

@@ -202,7 +202,7 @@ test('a paused pipeline stays paused under another name, until it is resumed und
   const page = (await server.call('GET', '/pipelines/store')).text
   expect(page).toContain('/pipelines/store/resume')
   expect(page).not.toContain('/pipelines/store/run"')
-  // Its file is gone under the first name, so that only the name of the pause is known.
+  // No file has the first name any more, so only the pause knows it.
   const former = (await server.call('GET', '/pipelines/shop')).text
   expect(former).toContain('No valid file has this name')
   expect(former).toContain('feed is rebuilt')

@@ -1,4 +1,7 @@
-/** Actions of the dashboard on runs and plans whose pipeline now writes to another destination: none of them may change that one. */
+/**
+ * Actions of the dashboard on runs and plans of a pipeline that now writes to another destination. None of them may change that
+ * destination.
+ */
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { startServer, type ServerUnderTest } from '../../support/server.ts'
@@ -31,7 +34,7 @@ test('the dashboard does not rerun a run of another destination', async () => {
   expect(rerun.text).toContain(`run ${runId} went to another service or destination`)
 })
 
-/** Sends 40 products, of which a guard withholds the deletes of all but `left`. */
+/** Sends 40 products. Then a guard withholds the deletes of all but `left`. */
 async function withheldPlan(
   engine: EngineUnderTest,
   left: number,

@@ -177,7 +177,7 @@ test('a product that was deleted and created again elsewhere is unmanaged, and t
   expect(report.planId).toBeUndefined()
 })
 
-/** Puts three products, whose answer is lost, and checks that the service requires their keys. */
+/** Puts three products, loses the answer, and checks that the service requires their keys. */
 async function loseCreates(engine: EngineUnderTest, rows: readonly Product[], keyOfRefused: string): Promise<void> {
   await engine.sandbox.control.switches({ product_key_on_write: 'required', error_product_key: keyOfRefused })
   await engine.sandbox.control.fault({ method: 'PUT', path: '/products', nth: 1 }, { kind: 'commit_then_reset' })

@@ -31,7 +31,7 @@ const digest = async (engine: EngineUnderTest) => (await engine.sandbox.control.
 const state = (engine: EngineUnderTest) => engine.db.query('select * from sluice.remote order by key')
 const plans = async (engine: EngineUnderTest) => (await engine.db.query('select id from sluice.plan')).length
 
-/** Lists 230 products, of which another writer changed one and deleted one. */
+/** Makes a catalog of 230 products. Another writer changed one and deleted one. */
 async function drifted(): Promise<EngineUnderTest> {
   const rows = single(230)
   const engine = await shop(rows)

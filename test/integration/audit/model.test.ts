@@ -86,7 +86,8 @@ test('a catalog that another writer edits has the content of the feed, and unman
       const last = await engine.audit('shop', { repair: true })
       if (last.planId !== undefined)
         expect(await engine.apply(last.planId)).toMatchObject({ counts: { refused: 0, ambiguous: 0, pending: 0 } })
-      // A delete whose key another writer changed needs a put to get the new key, and one more run (docs/decisions/lost-delete-answers.md).
+      // If another writer changed the key of a delete, a put gets the new key, and one more run is needed
+      // (docs/decisions/lost-delete-answers.md).
       await untilQuiet(3, () => runEach(engine, ['shop']))
       const corrected = [...Array.from(feed, ([n, price]) => wanted(goodProduct(n, price * 100))), ...foreign.values()]
       expect((await control.products()).map(({ id }) => id)).toEqual(corrected.map(({ id }) => id).toSorted())

@@ -17,7 +17,7 @@ const google = (i: number) =>
   `<g:id>P${i}</g:id><g:image_link>${link(i)}.jpg</g:image_link><g:price>19.99 EUR</g:price><g:availability>in stock</g:availability><g:condition>new</g:condition><g:brand>Acme</g:brand>`
 const row = (cells: readonly string[]) => `<row>${cells.map((text) => `<c t="inlineStr"><is><t>${text}</t></is></c>`).join('')}</row>`
 
-/** Files of users, with the answers of `init` that only their owner knows. */
+/** Files of users, with the answers that `init` needs and only the owner of the file has. */
 const unknown: readonly {
   readonly file: string
   readonly content: string | Uint8Array

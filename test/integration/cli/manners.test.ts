@@ -1,4 +1,4 @@
-/** Manners of whole processes: closed pipes, killed launchers, terminals, files left behind, addresses and checks. */
+/** Behaviour of whole processes: closed pipes, killed launchers, terminals, remaining files, addresses and checks. */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'

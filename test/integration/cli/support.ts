@@ -42,8 +42,8 @@ export async function sluice(args: readonly string[], options: CallOptions = {})
 }
 
 /**
- * As `sluice`, without a process: the same arguments, output and exit code in a tenth of the time. One call at a time, as the working
- * directory is that of the whole process. For what a process adds (launcher, signals, stdin, terminal): `sluice` and `start`.
+ * Calls `sluice` without a process: same arguments, output and exit code in a tenth of the time. Only one call at a time, because the
+ * whole process has one working directory. What a process adds (launcher, signals, stdin, terminal) needs `sluice` and `start`.
  */
 export async function sluiceHere(args: readonly string[], options: Pick<CallOptions, 'cwd' | 'env'> = {}): Promise<Outcome> {
   const texts = { stdout: '', stderr: '' }

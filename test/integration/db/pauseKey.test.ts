@@ -1,4 +1,4 @@
-/** A database whose pauses have the key of an earlier version, destination and pipeline, is migrated while that version still writes. */
+/** Migrates a database while an earlier version still writes. Its pauses have the key of that version, destination and pipeline. */
 import { expect, test } from 'vitest'
 import type { Database } from '../../../src/db/database.ts'
 import { entryStatement, journalStatements } from '../../../src/db/journal.ts'

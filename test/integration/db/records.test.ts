@@ -33,7 +33,7 @@ test.each([
   ['at their places', ''],
   ['that moved after the diff', 'update record set line = 5'],
   ['of which some moved', `update record set line = 5 where key = '\\x02'`],
-  // The next update of a page may put another record there.
+  // The next update of a page may move another record to that place.
   ['whose place another record has', `update record set line = 5; vacuum record; update record set line = 6`],
 ])('records %s are updated, and no others', async (_, meanwhile) => {
   await using database = await testDatabase()

@@ -42,7 +42,7 @@ const nameNow = (table: string, name: string) => renamed[`${table}.${name}`] ?? 
 async function asEarlierVersion(engine: EngineUnderTest): Promise<TestDatabase> {
   const database = await testDatabase()
   const { db } = database
-  // That version has bodies whole and a row for each entry.
+  // That version stores whole bodies, and a row for each entry.
   const batches = await engine.db.query<{ id: string }>('select batch_id as id from batch_entries')
   await engine.db.transaction((tx) =>
     expandEntries(
@@ -61,7 +61,7 @@ async function asEarlierVersion(engine: EngineUnderTest): Promise<TestDatabase> 
   try {
     await migrate(drizzle(client), { migrationsFolder: folder })
     await client.query('create schema sluice_jobs; create table sluice_jobs.job (id int)')
-    // Foreign keys are checked again by the next statement that writes a row; here the rows come in any order.
+    // The rows come in any order here. The next statement that writes a row checks foreign keys again.
     await client.query('set session_replication_role = replica')
     const columns = await client.query<{ table: string; names: string[]; identity: boolean }>(
       `select table_name as table, array_agg(column_name::text) as names, bool_or(is_identity = 'YES') as identity

@@ -118,7 +118,7 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
     engine.write('people.csv', `id,partner\n${partners.map((partner, i) => `k${i},${partner}\n`).join('')}`)
   write('a', 'b')
   await engine.run('customers')
-  // The plan stores the version 37, whose digits are the bytes of the partner id in hex.
+  // The plan stores the version 37. Its digits equal the bytes of the partner id in hex.
   await engine.db.execute('update sluice.destination set desired_version = 36')
   write('a', 'b', '7')
   await engine.run('customers')

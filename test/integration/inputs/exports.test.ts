@@ -1,4 +1,4 @@
-/** Thirty exports, each through init, check and run by their hints alone. An oracle over the file knows the people to send. */
+/** Thirty exports, each through init, check and run with only the hints to follow. An oracle reads the people to send from the file. */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

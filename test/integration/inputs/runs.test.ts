@@ -440,7 +440,7 @@ test('case 14: NUL characters in keys and values of JSON do not fail the run', a
     { id: '1', email: 'p1@example.com' },
     { id: '2', email: 'p2@example.com', 'a\0b': 1 },
     { id: '3', email: ['p3@example.com', '\0x'] },
-    // Rows that contradict, whose cells are read again.
+    // Rows that contradict each other. Their cells are read a second time.
     { id: '4', email: 'p4@example.com', note: '\0x' },
     { id: '4', email: 'p5@example.com', note: '\0x' },
   ]
@@ -540,7 +540,7 @@ test('another id column withholds the run, so that the catalog does not have eve
   // Half of them are new products beside others that left.
   expect(guardsOf(await shop(engine, rows(60)))).toEqual(['GUARD_DELETES'])
   expect(await live()).toBe(180)
-  // An approval of the deletes shows that the missing ids were seen.
+  // An approval of the deletes shows that the operator has looked at the missing ids.
   engine.write('feed.csv', csvOf(rows(120)))
   expect(await engine.run('shop', { approveDeletes: 120 })).toMatchObject({ status: 'succeeded' })
   expect(await live()).toBe(120)

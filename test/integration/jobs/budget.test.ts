@@ -89,7 +89,7 @@ describe('the shared budget', () => {
       await openBudget(db, { name, limit: 5, windowMs: waits })
       const client = await db.connect()
       await client.query('begin')
-      // The cast holds because only `query` of the pool is called.
+      // The cast is safe, because only `query` of the pool is called.
       expect((await takeGrants({ ...db, pool: client as unknown as pg.Pool }, name, before)).granted).toBe(before)
       const taken = takeGrants(db, name, 4)
       await expect

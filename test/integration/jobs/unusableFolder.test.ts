@@ -19,7 +19,7 @@ test(
     engine.pipeline('shop', `schedule: "* * * * * *"\n${catalogYaml('feed.xml')}`)
     const errors: unknown[] = []
     let passedMs = 0
-    /** Time in which the files are read again, and in which other schedulers would declare the schedule. */
+    /** Advances the time, so that the files are read again and other schedulers would declare the schedule. */
     const pass = async () => {
       passedMs += 60_000
       await engine.db.execute(`update pipeline_schedule set declared_at = declared_at - interval '1 minute'`)

@@ -44,7 +44,7 @@ async function resendWithout(
   })
 }
 
-/** Pushes two people in one batch, whose answers have wrong counts although the service applied them, until the batch is split. */
+/** Pushes two people in one batch until it is split. The service applies the requests, and answers with wrong counts. */
 async function splitAfterMiscounts(db: Database) {
   const stop = new AbortController()
   const service = fakeService()

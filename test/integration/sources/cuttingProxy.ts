@@ -1,7 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 
-/** Tests of a connection once `afterBytes` have come back from the server. */
+/** Interruption of a connection after the server has sent `afterBytes`. */
 export interface Cut {
   readonly afterBytes: number
   /** `end`: closed as if complete; `reset`: reset; `stall`: left open without further bytes. */

@@ -22,7 +22,7 @@ function cutServer(first: Readonly<Record<string, string | number>>, rest: (star
   })
 }
 
-/** An answer with a part, whose header may be wrong. */
+/** An answer with a part of the file. Its header may be wrong. */
 function part(start: number, lies: Readonly<Record<string, string | number>> = {}, body = csv.slice(start)): string {
   const lines = {
     etag: '"v1"',

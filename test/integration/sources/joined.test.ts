@@ -1,4 +1,4 @@
-/** A source with a joined file of a format whose rows name their own columns. */
+/** A source with a joined file. Each row of its format names its columns. */
 import { expect, test } from 'vitest'
 import { readSource, sourceOf, temporaryFolder } from './support.ts'
 

@@ -17,8 +17,9 @@ export interface Reading {
 const program = fileURLToPath(new URL('./readerProcess.ts', import.meta.url))
 
 /**
- * Reads in a process with at most 64 MB of objects, whose new objects are collected early, so that kept objects show. `stdin`: bytes to
- * pipe in until the reader stops, an open file, or a connection. `uid`: as another user.
+ * Reads in a process with at most 64 MB of objects. New objects are collected early, so that kept objects show.
+ * - `stdin`: bytes to pipe in until the reader stops, an open file, or a connection
+ * - `uid`: runs as this user
  */
 export async function readApart(
   definition: SourceDefinition,

@@ -1,6 +1,6 @@
 /**
- * Several sources are one snapshot: if one of them is truncated, the others are not complete either. A file beside each type of source,
- * whose connection breaks; with the real server of each type.
+ * Several sources are one snapshot: if one of them is truncated, the others are not complete either. A file is read beside a source of
+ * each type, on its real server. The connection of that source breaks.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

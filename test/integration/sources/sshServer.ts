@@ -19,7 +19,7 @@ export const sshCredentials = { private_key: 'SFTP_KEY' } as const
 export async function openSsh() {
   const folder = await temporaryFolder()
   await chmod(folder.path, 0o700)
-  // One round instead of 16 for the passphrase, whose strength is not tested: 10 ms instead of 100.
+  // One round instead of 16 for the passphrase: 10 ms instead of 100. Its strength is not tested.
   const key = (name: string, passphrase = '') =>
     execFileSync('ssh-keygen', ['-q', '-a', '1', '-t', 'ed25519', '-N', passphrase, '-f', join(folder.path, name)])
   key('host')
@@ -33,7 +33,7 @@ export async function openSsh() {
   await chmod(join(folder.path, 'authorized'), 0o600)
   if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true })
   const port = await freePort()
-  // In the process of the server: another program would be started by the user's shell, whose start-up files take 0.1 s and more.
+  // Runs in the process of the server. The shell of the user would start another program, and its start-up files take 0.1 s and more.
   const config = await folder.write(
     'config',
     `Port ${port}\nListenAddress 127.0.0.1\nHostKey ${join(folder.path, 'host')}\nAuthorizedKeysFile ${join(folder.path, 'authorized')}\nPidFile none\nPasswordAuthentication no\nPermitRootLogin yes\nStrictModes no\nUsePAM no\nSubsystem sftp internal-sftp\n`,

@@ -28,7 +28,7 @@ const faults = ['none', 'none', 'none', 'counts', 'commit_then_reset', 'truncate
 const feeds = ['first', 'second', 'optouts'] as const
 
 interface Step {
-  /** Person → addresses and consent; no address: gone. */
+  /** Addresses and consent by person. A person without an address is missing. */
   readonly hold: readonly (readonly [person: string, addresses: readonly string[], consent: boolean])[]
   readonly list: readonly (readonly [address: string, listed: boolean])[]
   readonly fault: (typeof faults)[number]

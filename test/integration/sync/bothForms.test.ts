@@ -116,7 +116,7 @@ test.for([
       [earlier, 'e@example.org', number],
     ],
   ],
-  // The record that had the form without plus has another number by then; another record still has it.
+  // The record that had the form without plus has another number now. Another record still has the form.
   [
     'another record',
     (later: string, earlier: string) => [
@@ -129,7 +129,7 @@ test.for([
   await using engine = await engineUnderTest()
   const [earlier, later] = ids()
   const people = (some: readonly (readonly string[])[]) => written(some as readonly (readonly [string, string, string])[])
-  // The form with plus is sent under one record first; then the other form comes under the other record.
+  // The form with plus is sent under one record first. Then the other form is sent under the other record.
   engine.pipeline('people', audience())
   engine.write('people.csv', people([[later, 'l@example.org', number]]))
   await run(engine, 'people')

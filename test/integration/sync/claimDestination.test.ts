@@ -1,4 +1,4 @@
-/** A run whose claim fails after it was requested: the error names the cause. Triggers stand for the other process. */
+/** The claim of a requested run fails, and the error names the cause. Triggers replace the other process. */
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { goodProduct, item, rss } from '../acceptance/products.ts'

@@ -54,7 +54,7 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
     .filter(({ endpoint }) => endpoint === 'audiences.users')
     .flatMap(({ keys }) => keys)
   const valuesOf = (address: string) => sent.flatMap(({ key, value }) => (key.endsWith(sha256(address)) ? [value] : []))
-  // Update, erasure, update again, and the same bytes again: otherwise the test would check nothing.
+  // Update, erasure, update again, with the same bytes. With other bytes the test would check nothing.
   for (const address of packed === 1 ? [ann] : [ann, bob]) {
     const [before, erased, ...rest] = valuesOf(address)
     expect(rest).toEqual([erased, before])

@@ -149,7 +149,7 @@ test.for(['failed', 'not_found'])('C2, C3 and C4: a product that another writer 
   await call('DELETE', '/12/product_catalogs/4001/products', { json: { product_keys: gone } })
   kinds.shop.write(engine, numbers(3, 12))
   expect(await engine.run('shop')).toMatchObject({ status: 'partial', counts: { deletes: 3, confirmed: 1, refused: 2 } })
-  // They are put once more, and the answers have the current keys. Their deletes are still outstanding, and the run reports that.
+  // The products are put once more, and the answers have the current keys. Their deletes are still outstanding, and the run reports that.
   const repeated = await engine.run('shop')
   expect(repeated).toMatchObject({ status: 'partial', counts: { unchanged: 9, updates: 2, deferred: 2, confirmed: 2, refused: 0 } })
   expect(imbalance(repeated.counts)).toEqual([])
@@ -206,7 +206,7 @@ test('a put of a product that is still desired does not approve its later delete
   await engine.run('shop', { full: true })
   kinds.shop.write(engine, numbers(1, 12))
   expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 1 } })
-  // A full refresh sends the product whose delete is withheld too.
+  // A full refresh also sends the product of the withheld delete.
   expect(await engine.run('shop', { full: true })).toMatchObject({ status: 'withheld', counts: { updates: 12, withheld: 1 } })
   expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { deletes: 0, withheld: 1 } })
 })
@@ -229,7 +229,7 @@ test.for(['shop', 'people'] as const)('%s: a missing record that was never sent 
     expect(await engine.writes(after)).toEqual([])
   }
   expect(await engine.apply(before.planId)).toMatchObject({ error: { code: 'PLAN_STALE' } })
-  // They may come back.
+  // The records may return.
   write(engine, numbers(0, 60))
   expect(await engine.run(name)).toMatchObject({ status: 'succeeded', counts: { creates: 20, deletes: 0 } })
   expect(await held(engine)).toBe(expected(numbers(0, 60)))

@@ -111,7 +111,7 @@ async function written(tx: Transaction, planId: string): Promise<unknown> {
   )
 }
 
-/** Freezes the stored groups both ways. Expects the same batches, and returns their number. */
+/** Freezes the stored groups in both ways, and expects the same batches. Returns their number. */
 async function freezeBoth(tx: Transaction, id: number, limits: { readonly entries: number; readonly bytes: number }): Promise<number> {
   const terms = { plannedAtMs: 1_800_000_000_000, expiresAtMs: 1_830_000_000_000, usersPerOperation: 1, takesEffectiveAt: true }
   const destination = { ...destinationOf('audience'), limits }

@@ -17,7 +17,7 @@ const inDays = (days: number) => `${new Date(Date.now() + days * day).toISOStrin
 const lists = '/do_not_reach_lists/'
 const audiences = '/custom_audiences/'
 
-/** Makes everything stored that much older, so that ends come nearer and pass. */
+/** Makes all stored data `days` older, so that ends come nearer and pass. */
 async function pass(engine: EngineUnderTest, days: number): Promise<void> {
   for (const [table, ...columns] of [
     ['remote', 'expires_at', 'late_until', 'synced_at'],

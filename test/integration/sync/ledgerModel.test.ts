@@ -65,7 +65,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   feed: fc.constantFrom('shop', 'people', 'optouts'),
 })
 
-/** A history in which every fault affects a request with new content; random ones rarely do. */
+/** Returns a history with a request of new content for every fault. Random histories rarely have one. */
 function everyFault(feed: Step['feed']): Step[] {
   return [...new Set(kinds)].map((fault, i) => ({
     hold: [[`q${i}`, [`x${i}@example.com`]]],

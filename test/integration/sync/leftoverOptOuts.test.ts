@@ -1,5 +1,5 @@
 /**
- * People who opted out since an update whose answer was lost: they are not in the update that is sent again
+ * People opted out since an update without an answer. The update that is sent again does not contain them
  * (docs/guarantees.md#a-no-is-never-sent).
  */
 import { expect, test } from 'vitest'
@@ -21,7 +21,7 @@ function write(engine: EngineUnderTest, rows: readonly { readonly name: string; 
   engine.write('people.csv', `id,mail,mail2,ok\n${lines.join('')}`)
 }
 
-/** Runs a first load of 30 people, all of whose answers are lost. */
+/** Runs a first load of 30 people. All answers are lost. */
 async function lostAnswers(applied: boolean, more = ''): Promise<EngineUnderTest> {
   const engine = await engineUnderTest({ settings: { maxAttempts: 2, horizonMs: 300 } })
   engine.pipeline(

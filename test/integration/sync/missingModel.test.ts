@@ -1,5 +1,5 @@
 /**
- * Random days of a catalog whose `missing` policy changes, with backfills, faults and stops, against one map
+ * Random days of a catalog, compared with one map. The `missing` policy changes, and there are backfills, faults and stops
  * (docs/guarantees.md#nothing-lost, docs/guarantees.md#deletes-need-proof).
  */
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** Products whose ids change only in case: at a service that compares ids without case, old and new id are one product. */
+/** Ids of products change only in case. At a service that compares ids without case, old and new id are one product. */
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 
@@ -20,7 +20,7 @@ test.for(['exact', 'case_blind'])('a product whose id changes only in case stays
   engine.pipeline('shop', `${catalogYaml('feed.csv')}guards: { max_delete_count: 100 }\n`)
   write(engine, (i) => `SKU-${i}`)
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { confirmed: count } })
-  // Without the order, a delete would arrive after the product was put under its new id.
+  // If Sluice did not wait for the delete, the delete would arrive after the put of the new id.
   await control.fault({ method: 'DELETE' }, { kind: 'delay', ms: 200 }, 'always')
   write(engine, (i) => (i < 30 ? `sku-${i}` : `SKU-${i}`))
   await engine.run('shop')
@@ -76,7 +76,7 @@ test.for(['exact', 'case_blind'])(
     engine.pipeline('shop', catalogYaml('feed.csv', ', missing: out-of-stock'))
     write(engine, (i) => `SKU-${i}`)
     await engine.run('shop')
-    // Without an order, the former id is put last.
+    // If Sluice did not order the requests, the former id would be put last.
     await control.fault({ contains_key: 'out of stock' }, { kind: 'delay', ms: 300 }, 'always')
     write(engine, (i) => (i < 5 ? `sku-${i}` : `SKU-${i}`))
     await engine.run('shop')

@@ -8,7 +8,7 @@ map: { key: id, email: mail, phone_number: phone }
 destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
 `
 const numberOf = (n: number, block: number) => `+1 212 555 0${100 + (n % 100)}`.replace('212', String(212 + block))
-/** People 0 to 39 except the first `gone`; the phones of the last `renewed` are from another block. */
+/** Writes people 0 to 39 without the first `gone`. The phones of the last `renewed` are from another block. */
 const write = (engine: EngineUnderTest, { gone = 0, renewed = 0 }) => {
   const people = Array.from({ length: 40 }, (_, n) => n).filter((n) => n >= gone)
   const rows = people.map((n) => ({ n, phone: numberOf(n, n >= 40 - renewed ? 3 : 0) }))

@@ -90,7 +90,7 @@ test('keys of people that get another form remove no one', async () => {
       .map((i) => `Home${i}@Example.com,Work${i}@Example.com\n`)
       .join('')}`,
   )
-  // A transform of the key leaves its text as it is in the file, as earlier versions did for a second column.
+  // With a transform, the text of the key stays as it is in the file. Earlier versions did this for a second column without a transform.
   pipeline(engine, 'map: { key: { column: work, transform: trim }, email: [home, work] }')
   await engine.run('people')
   expect(await members(engine)).toBe(60)

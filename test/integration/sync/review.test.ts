@@ -1,4 +1,4 @@
-/** Cases in which the end of one command changes the next one. */
+/** Cases where the end of one command changes the next one. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
@@ -345,7 +345,7 @@ test('a plan that conflicts with a late answer starts again instead of failing',
   engine.write('people.csv', csv(...many(1, 4)))
   const other = await engine.db.connect()
   try {
-    // In the order in which an answer is recorded: keys first, the destination last.
+    // Locks in the order of the code that records an answer: keys first, the destination last.
     await other.query('begin')
     await other.query('update sluice.remote set late_until = null')
     const report = engine.run('people')

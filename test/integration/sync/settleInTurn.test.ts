@@ -1,4 +1,4 @@
-/** Requests without an answer are prepared again beside each other, on the one connection that holds the stage. */
+/** Requests without an answer are prepared again at the same time, on the one connection with the stage. */
 import { expect, test } from 'vitest'
 import { engineUnderTest } from '../../support/engine.ts'
 

@@ -137,7 +137,8 @@ test('after a run, every key that is out of sync is withheld, refused or unresol
           }
           for (const [person, { endsAtMs }] of held) if (endsAtMs !== 0 && endsAtMs < startMs + passedMs + dayMs) held.delete(person)
           write()
-          // The sandbox does not distinguish writers: an unresolved put that is sent again behind the delete would be a violation.
+          // The sandbox does not distinguish writers. It would report an unresolved put that is sent again after the delete as a
+          // violation.
           if (!prices.has(taken) && (await hasNoUnresolvedProduct(engine))) {
             away.add(taken)
             await takeAway(engine, `SKU-${taken}`)

@@ -43,8 +43,8 @@ const writers: Readonly<Record<string, string>> = {
 }
 
 /**
- * Modules that write a table beside its own module, because one statement writes two tables: atomic, or in one round trip. An entry
- * without a statement fails too.
+ * Modules that may also write the table of another module, because one statement writes two tables (atomic, or in one round trip). An
+ * entry without a statement fails too.
  */
 const shared: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   attempt: {
@@ -79,7 +79,7 @@ const mayWrite = /insert\s+into|merge\s+into|delete\s+from|truncate|copy|update/
 
 const known = new Map<string, readonly string[]>()
 
-/** Returns the tables that the SQL of a source text writes; `«»` for a name that is put in at run time. */
+/** Returns the tables that the SQL of a source text writes. `«»` is a name that is inserted at run time. */
 function writesOf(text: string): readonly string[] {
   const found = known.get(text) ?? findWrites(text)
   known.set(text, found)

@@ -38,7 +38,7 @@ test('the scan finds hints', () => {
 
 test.for([...found])('%s parses (%s)', ([command]) => {
   const argv = command.replace('COMMAND', 'run').split(/\s+/).slice(1)
-  // A template that ends before a placeholder is checked as the whole call.
+  // A template that ends before a placeholder is checked like a complete call.
   const complete =
     command.endsWith('$') || ['run', 'plan', 'check', 'rejects', 'show', 'help', 'auth', 'webhooks', 'db'].includes(argv.at(-1) ?? '')
       ? ['help', ...argv.filter((word) => word !== 'help')]

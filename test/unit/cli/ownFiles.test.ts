@@ -71,7 +71,7 @@ test.each([
     return found?.format !== formats[name] || !existsSync(fileURLToPath(found.url))
   })
   expect(missing).toEqual([])
-  // Node resolves the package to a file in this folder, and reads its files as what the hook says.
+  // Node itself resolves the package to a file in this folder, and reads its files in the format that the hook returns.
   expect(import.meta.resolve(name)).toBe(new URL(basename(import.meta.resolve(name)), from.folder).href)
   expect(JSON.parse(readFileSync(join(modules, places[name][1], 'package.json'), 'utf8'))).toMatchObject({ type: formats[name] })
 })

@@ -1,4 +1,4 @@
-/** Times of `webhooks replay`, on a machine whose zone is not UTC. */
+/** Times of `webhooks replay` on a machine in another zone than UTC. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceMinute } from '../../../src/cli/commands/webhooks/replay.ts'
 

@@ -4,7 +4,7 @@ import { readLimits } from '../../../src/formats/limits.ts'
 import { openFormat } from '../../../src/formats/openFormat.ts'
 import { definitionOf, feed } from './support.ts'
 
-/** A source that reuses its buffers, in the worst way: the last chunk is overwritten when the next one is requested. */
+/** A source that reuses its buffers in the worst way: it overwrites the last chunk when the next one is requested. */
 async function* spoiled(text: Buffer, chunkBytes: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < text.length; at += chunkBytes) {
     const chunk = Buffer.from(text.subarray(at, at + chunkBytes))

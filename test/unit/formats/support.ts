@@ -30,7 +30,7 @@ export function definitionOf(uri: string, overrides: Overrides = {}): SourceDefi
   return sourceOf(uri, { ...rest, csv: { delimiter: 'auto', quote: '"', headerRow: 'auto', ...csv } })
 }
 
-/** Reads bytes from memory through the whole format path, in chunks as small as asked for. */
+/** Reads bytes from memory through all steps of the format, in chunks of any size. */
 export async function read(content: Buffer | string, overrides: Overrides = {}): Promise<ReadResult> {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const name = overrides.name ?? 'feed'

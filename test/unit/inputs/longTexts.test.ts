@@ -1,6 +1,6 @@
 /**
- * Gives functions long texts of one repeated piece, in which a pattern finds a start everywhere and an end nowhere. A search in quadratic
- * time takes at least eight seconds for each of these texts.
+ * Calls functions with long texts of one repeated piece. A pattern finds a start everywhere and an end nowhere. A search in quadratic time
+ * takes at least eight seconds for each of these texts.
  */
 import { expect, test } from 'vitest'
 import { fold } from '../../../src/cli/terminal/text.ts'

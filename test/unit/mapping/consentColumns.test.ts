@@ -459,7 +459,7 @@ test.for([
   expect([made, certain]).toEqual([{ column, values: passing }, false])
 })
 
-/** Columns for which a list of values could send people who said no. */
+/** Columns where a list of values could send people who said no. */
 test.for([
   ['Newsletter', ['1', '2', '1']],
   ['Newsletter', ['2', '2']],

@@ -297,7 +297,7 @@ describe('a rejected row opts out the identifiers that lack consent', () => {
       expect(mapper.map(rowOf('yes')).optedOut).toBeUndefined()
       // The column is in the joined file.
       expect(mapper.map(rowOf(undefined, [2])).optedOut).toBeUndefined()
-      // The column is in the main file, whose JSON object lacks the key.
+      // The column is in the main file, but the JSON object of the row lacks the key.
       expect(shown(mapper.map(rowOf(undefined)).optedOut)).toEqual([email])
     }
   })

@@ -8,7 +8,7 @@ const hidden = /<(script|style)(?:\s[^<>]*)?>[\s\S]*?<\/\1\s*>|<!--[\s\S]*?-->|<
 const tag = new RegExp(`<(?:/\\s*)?(?:${blocks}|${inline})(?:\\s[^<>]*|/)?>`, 'gi')
 const isInline = new RegExp(`^</?\\s*(?:${inline})\\b`, 'i')
 
-/** One replace over the whole text, with the names of the parts below. */
+/** Returns the expected text with one replace over the whole text. */
 function oracle(text: string): string {
   if (!text.includes('<')) return text
   const plain = text.replace(hidden, ' ').replace(tag, (found) => (isInline.test(found) ? '' : ' '))

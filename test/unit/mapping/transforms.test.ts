@@ -101,7 +101,7 @@ test.for([
   // With the group separator of the other locale, the price would be a hundred times too high.
   ['price', { decimal: ',', group: '.', currency: 'EUR' }, '9.99'],
   ['price', { group: ',', currency: 'USD' }, '12,99'],
-  // A minus behind the amount is negative, as in exports of SAP; behind a decimal sign it stands for no decimals.
+  // A minus after the amount means a negative amount, as in exports of SAP. After a decimal sign it means no decimals.
   ['price', { decimal: ',', currency: 'EUR' }, '5,00-'],
   ['price', { currency: 'EUR' }, '12-'],
   ['price', { currency: 'EUR' }, '5.00- EUR'],

@@ -1,4 +1,4 @@
-/** Refused bodies of the control API: a mistyped field would otherwise test nothing. */
+/** Rejected bodies of the control API. A mistyped field that is ignored would let a test check nothing. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startSandbox } from '../../../src/sandbox/start.ts'
 

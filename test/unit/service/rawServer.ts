@@ -9,7 +9,7 @@ export interface RawServer {
   readonly close: () => Promise<void>
 }
 
-/** `onRequest` is called with each socket once its whole request (head and declared body) has arrived. */
+/** Calls `onRequest` with each socket once a whole request (head and declared body) has arrived. */
 export async function startRawServer(
   onRequest: (socket: net.Socket, head: string, body: Buffer, nth: number) => void,
   onConnect?: (socket: net.Socket) => void,

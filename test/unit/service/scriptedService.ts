@@ -1,4 +1,4 @@
-/** A service that gives the answers of a test, one per request, and remembers what it was asked. */
+/** A service that returns the answers of a test, one per request, and records the requests. */
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** Joined files whose ids occur in several rows. The files are in memory. */
+/** Joined files with ids in several rows. The files are in memory. */
 import { expect, test } from 'vitest'
 import type { SourceFacts } from '../../../src/formats/rows.ts'
 import { silentLogger } from '../../../src/log.ts'

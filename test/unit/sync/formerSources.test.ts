@@ -5,7 +5,7 @@ import { formerSources } from '../../../src/sync/read/formerSources.ts'
 
 const factsOf = (uris: readonly string[]) => uris.map((uri) => ({ uri }) as SourceFacts)
 
-/** Sources by letter; the number in `expected` is the place of the former source, or undefined. */
+/** Sources by letter. The number in `expected` is the place of the former source, or undefined. */
 test.for<[was: string, now: string, expected: readonly (number | undefined)[]]>([
   ['ab', 'ab', [0, 1]],
   ['ab', 'ba', [1, 0]],

@@ -48,7 +48,7 @@ test('above the limit of feature sets, every row is still counted, and known row
   ])
 })
 
-/** Rows of a source by value, over days on which rows come and go. */
+/** On each day some rows of a value are added, and some are removed. */
 test('a value on more rows than the limit is reported, or requires a full read', () => {
   const day = fc.record({ come: fc.array(fc.tuple(fc.nat(6), fc.integer({ min: 1, max: 9 })), { maxLength: 5 }), leave: fc.nat(6) })
   let reported = 0
