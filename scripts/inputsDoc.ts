@@ -11,14 +11,12 @@ export interface CaseTest {
   readonly name: string
 }
 
-/** Returns the tests of each case number, whose names begin with it: `case 69: …`, `cases 25 and 206: …`, `R10 and case 138: …`. */
+/** Returns the tests of each case number, whose names begin with it: `case 69: …`, `cases 25 and 206: …`. */
 export function caseTests(): ReadonlyMap<number, readonly CaseTest[]> {
   const found = new Map<number, CaseTest[]>()
   for (const file of globSync('test/**/*.test.ts', { cwd: fileURLToPath(root) }).toSorted()) {
     const text = readFileSync(new URL(file, root), 'utf8')
-    for (const [, , name = '', numbers = ''] of text.matchAll(
-      /(['"`])((?:R\d+ and )?cases? ((?:\d+(?:, | and )?)+):? (?:\\.|(?!\1)[^\\\n])*)\1/g,
-    )) {
+    for (const [, , name = '', numbers = ''] of text.matchAll(/(['"`])(cases? ((?:\d+(?:, | and )?)+):? (?:\\.|(?!\1)[^\\\n])*)\1/g)) {
       for (const number of numbers.match(/\d+/g) ?? [])
         found.set(Number(number), [...(found.get(Number(number)) ?? []), { file, name: readableTestName(name) }])
     }
@@ -32,7 +30,7 @@ export function inputsDoc(): string {
   const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('`', "'")
   const rows = badInputs.map(([number, what, outcome]) => {
     const tests = (tested.get(number) ?? []).map(
-      ({ file, name }) => `${cell(name.replace(/^(?:R\d+ and )?cases? [\d, and]+:? /, ''))} (\`${file.replace(/^test\//, '')}\`)`,
+      ({ file, name }) => `${cell(name.replace(/^cases? [\d, and]+:? /, ''))} (\`${file.replace(/^test\//, '')}\`)`,
     )
     return `| ${number} | ${cell(what)} | ${cell(outcome)} | ${tests.join('<br>')} |`
   })

@@ -1,4 +1,4 @@
-/** Our own client against the sandbox in creatives, campaigns, posts and webhooks (issue 3: client, sandbox and contract agree). */
+/** The typed client against the sandbox in creatives, campaigns, posts and webhooks: client, sandbox and contract agree. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient, type Client } from '../../src/service/client/index.ts'
 import { sharedSandbox } from '../support/sharedSandbox.ts'

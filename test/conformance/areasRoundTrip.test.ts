@@ -1,4 +1,4 @@
-/** Whole lives of records through the typed client: made, read alone and in lists, changed, deleted (spec 4.4, 4.5; docs/spec-notes.md#endpoints). */
+/** Records through the typed client: created, read alone and in lists, changed, deleted (spec 4.4, 4.5; docs/spec-notes.md#endpoints). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient, type Client } from '../../src/service/client/index.ts'
 import { sharedSandbox } from '../support/sharedSandbox.ts'

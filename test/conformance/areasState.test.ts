@@ -1,4 +1,4 @@
-/** `--state FILE`: what was written in creatives, campaigns, posts and webhooks is the same after a restart (issue 3, line 7). */
+/** `--state FILE`: what was written in creatives, campaigns, posts and webhooks is the same after a restart. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

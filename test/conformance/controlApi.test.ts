@@ -1,4 +1,4 @@
-/** The typed control API of `startSandbox()`, and what a test helper makes of violations. */
+/** The typed control API of `startSandbox()`, and the test helper for violations. */
 import { expect, test } from 'vitest'
 import { commonFaultKinds } from '../../src/sandbox/controlClient.ts'
 import { createClient, expectNoViolations, sandboxControl, SandboxControlError, startSandbox } from '../../src/index.ts'

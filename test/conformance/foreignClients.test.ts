@@ -1,7 +1,4 @@
-/**
- * Clients that others wrote, unmodified, against the sandbox: requests-oauthlib, oauthlib as a second classify, and oauth from npm (issue
- * 3, line 2).
- */
+/** Unmodified clients of other projects against the sandbox: requests-oauthlib, oauthlib as a second verifier, and oauth from npm. */
 import fc from 'fast-check'
 import { OAuth } from 'oauth'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** Each limit of spec 8 from both sides: what just fits is taken, one more is refused by parameter. */
+/** Each limit of spec 8 from both sides: the maximum is accepted, and one more is refused with the parameter. */
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { endpoints } from '../../src/service/contract/index.ts'

@@ -1,4 +1,4 @@
-/** Endpoints beyond the specification, because official SDKs and common clients call it first. */
+/** Endpoints beyond the specification that official SDKs and common clients call first. */
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { endpoints } from '../../src/service/contract/index.ts'

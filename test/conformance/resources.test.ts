@@ -1,4 +1,4 @@
-/** Every record that a read shows carries the fields that the contract describes, and no others. */
+/** Every record that a read shows has the fields of the contract, and no others. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Endpoint } from '../../src/service/contract/endpoint.ts'
 import { endpoints } from '../../src/service/contract/index.ts'

@@ -1,4 +1,4 @@
-/** The other readings of docs/sandbox.md#switches, one switch each; the default of each is what the area's own test shows. */
+/** The other values of each switch (docs/sandbox.md#switches). The tests of each area cover the default values. */
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { product } from '../support/product.ts'

@@ -1,4 +1,4 @@
-/** Faults of answers and of what is applied: which request a rule hits, and what becomes of it (docs/sandbox.md). */
+/** Faults of answers and of the applied part: the request that a rule hits, and the result (docs/sandbox.md). */
 import { get } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'

@@ -1,4 +1,4 @@
-/** Many clients at the same time: nothing that was answered is lost, and only what really overlaps is a violation. */
+/** Many clients at the same time. Nothing that was answered is lost, and only real overlaps are violations. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /**
- * Callers that do not keep the order of a key's values are caught; those that do are not (guarantees docs/guarantees.md#key-order,
+ * The sandbox reports callers that do not keep the order of a key's values, and no others (docs/guarantees.md#key-order,
  * docs/guarantees.md#idempotent-resend).
  */
 import { Agent, get } from 'node:http'
@@ -49,7 +49,7 @@ const remove = (...keys: string[]): Promise<CallResult | undefined> =>
   sandbox
     .call('DELETE', '/12/product_catalogs/4001/products', { timestamp: timestamp(), json: { product_keys: keys } })
     .catch(() => undefined)
-/** Without the rule on the same bytes within 5 ms, which these fast tests break too. */
+/** Leaves out the rule on equal bytes within 5 ms, because these fast tests break it too. */
 const rules = async (): Promise<string[]> =>
   (await sandbox.control.violations()).map(({ rule }) => String(rule)).filter((rule) => rule !== 'same_body_at_once')
 /** The next write ends without a clear answer. */

@@ -1,4 +1,4 @@
-/** The older version of the interface, and the headers that every answer carries (docs/spec-notes.md#limits 'Versions'). */
+/** The older version of the interface, and the headers of every answer (docs/spec-notes.md#echoes-and-cursors). */
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/log.ts'
 import { createClient } from '../../src/service/client/index.ts'

@@ -1,4 +1,4 @@
-/** A sandbox that was given the service's own spelling of the neutral words takes and sends it (`SLUICE_SERVICE_NAMES`). */
+/** With `SLUICE_SERVICE_NAMES`, the sandbox accepts and sends the service's own names for the neutral words. */
 import { createHmac } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

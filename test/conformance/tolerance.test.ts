@@ -74,7 +74,10 @@ async function story(client: Client): Promise<Record<string, unknown>> {
   }
 }
 
-/** Status and kind. For answers that the format cannot express (a code without text, an HTML page), only the status is compared. */
+/**
+ * Compares status and kind. Some answers cannot be expressed in the format (a code without text, an HTML page): only the status is
+ * compared.
+ */
 async function refusalOf(call: Promise<unknown>): Promise<unknown> {
   const error = await call.then(
     () => undefined,

@@ -1,6 +1,6 @@
 /**
- * Order of the sent values (docs/guarantees.md#key-order, docs/guarantees.md#suppression-wins), by the plan of an entry and not by its
- * bytes.
+ * Order of the sent values, by the plan of an entry and not by its bytes (docs/guarantees.md#key-order,
+ * docs/guarantees.md#suppression-wins).
  */
 import type { Database } from '../../src/db/database.ts'
 import { keysOf } from '../../src/db/entries/read.ts'

@@ -7,7 +7,10 @@ import { runPipeline } from '../../src/sync/run/run.ts'
 import type { EngineUnderTest, RunOptions } from './engine.ts'
 import { resetWriter, writer } from './staticList.ts'
 
-/** `stop`: at its first request. `die`: after its first answer. `planned`: between the plan and its first request. */
+/**
+ * Place of the interruption. `stop`: at the first request. `die`: after the first answer. `planned`: between the plan and the first
+ * request.
+ */
 export type Interruption = 'stop' | 'die' | 'planned'
 
 /** Leaves the state of such a run, with batches of a worker whose process provably ended. */

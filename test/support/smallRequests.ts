@@ -12,7 +12,7 @@ export const withSmallRequests = { NODE_OPTIONS: `--import=${import.meta.url}`, 
 
 if (process.env['SMALL_REQUESTS'] === 'true') makeRequestsSmall()
 
-/** Makes requests small until the result is disposed of, and the parts of engines that are opened meanwhile. */
+/** Makes requests, and the parts of engines that are opened meanwhile, small until the result is disposed of. */
 export function makeRequestsSmall(): Disposable {
   const limits: { entries: number } = batchLimits.userOperations
   const { entries } = limits

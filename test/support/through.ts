@@ -143,7 +143,7 @@ export const goodProduct: Fields = {
   brand: 'Acme',
 }
 
-/** Returns good products of other ids, so that shares can be classified. */
+/** Returns good products with other ids, so that a share of bad rows is small enough or large enough. */
 export function manyProducts(count: number, change: (index: number) => Fields = () => ({})): Fields[] {
   return Array.from({ length: count }, (_, index) => ({
     ...goodProduct,

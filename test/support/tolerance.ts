@@ -103,7 +103,7 @@ export interface Between extends AsyncDisposable {
   form: Form
 }
 
-/** Answers of the sandbox are passed through with exact numbers; only the fields that the form names change. */
+/** Passes answers of the sandbox on with exact numbers. Only the fields that the form names change. */
 export async function between(target: string): Promise<Between> {
   const { hostname, port } = new URL(target)
   const server = createServer((request, response) => {

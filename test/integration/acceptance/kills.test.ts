@@ -132,7 +132,8 @@ test.for([sandboxAudience, staticListTarget])(
       await control.clearFaults()
       // The killed command used its own horizon of ten seconds. A killed process sends nothing later, so its keys need no wait.
       await engine.db.execute('update sluice.remote set late_until = statement_timestamp() where late_until is not null')
-      // A new expected state every time. A plan that is killed before its commit leaves nothing, and one after it is continued.
+      // Each wave has a new expected state. A plan that is killed before its commit leaves nothing. A plan that is killed after it is
+      // continued.
       const report = await engine.run(name)
       expect([label, report.status, report.error?.code]).toEqual([label, 'succeeded', undefined])
       expect([label, name === 'shop' ? (await control.catalog()).digest : await list.digest()]).toEqual([label, expected])

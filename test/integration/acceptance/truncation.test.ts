@@ -54,7 +54,7 @@ describe.for(files)('%s', ([name, text]) => {
       engine.pipeline('shop', `${catalogYaml(file)}guards: { min_rows: 0, max_reject_percent: 100 }\n`)
       engine.write(file, whole)
       expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 3 } })
-      // Only where the last byte kept ends a record can the cut not be reported (docs/guarantees.md#deletes-need-proof).
+      // Only if the last kept byte ends a record, the cut cannot be reported (docs/guarantees.md#deletes-need-proof).
       const endsRecord = (at: number) => form === 'plain' && /csv|jsonl/.test(name) && (whole[at - 1] === 0x0a || whole[at] === 0x0a)
       // One cut for each result of a plan without deletes: an error, or guards.
       const cutOf = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** The form of a full refresh says how long it takes at the service's limits. */
+/** The form of a full refresh shows how long it takes at the service's limits. */
 import { expect, test } from 'vitest'
 import { engineUnderTest } from '../../support/engine.ts'
 import { startServer } from '../../support/server.ts'

@@ -1,4 +1,4 @@
-/** Manners 1 to 3, 8, 10 and 20: help, version, and invalid calls. */
+/** Help, version, and invalid calls. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

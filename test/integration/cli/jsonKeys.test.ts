@@ -1,4 +1,4 @@
-/** Manner 9: programs read these keys. Keys may be added; a removed or renamed key breaks a program. */
+/** Keys of the JSON that programs read. Keys may be added; a removed or renamed key breaks a program. */
 import { expect, test } from 'vitest'
 import { feed, json, product, shopYaml, workspace } from './workspace.ts'
 

@@ -1,6 +1,4 @@
-/**
- * The conformance tests against a service that already runs: a sandbox of another process, with credentials of its own (issue 3, line 3).
- */
+/** The conformance tests against a service that already runs: a sandbox of another process, with other credentials. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'

@@ -238,7 +238,7 @@ describe.skipIf(!root)('the files of a server below the system folder (needs roo
   }
 
   beforeEach(() => {
-    // Only below a folder of temporary files, a deleted data directory means that its database is not needed.
+    // A deleted data directory below a folder of temporary files means that its database is not needed. Elsewhere it does not.
     vi.stubEnv('TMPDIR', '/nowhere')
   })
   afterEach(() => vi.unstubAllEnvs())

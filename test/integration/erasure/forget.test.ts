@@ -279,7 +279,7 @@ test('an attempt after the erasure, and before its deletes are planned, is sent 
 test('a record whose person is erased while its run reads counts as suppressed only, not as stale or missing too', async () => {
   await using engine = await setUp()
   await engine.run('customers')
-  // k2 is missing and k4 is rejected. Both people are erased behind the start of the run, which plans the deletes of earlier erasures.
+  // k2 is missing and k4 is rejected. Both people are erased after the start of the run, which plans the deletes of earlier erasures.
   engine.write('people.csv', `id,mail,phone\n${rows[0]}\n${rows[2]}\nk4,broken,\n`)
   const { identifiers } = await erasedKeysOf(engine.deps, { ...noPerson, emails: [canary, 'eve@example.com'] }, undefined)
   const erasing = engine.db.transaction(async (tx) => {

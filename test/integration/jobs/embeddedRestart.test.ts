@@ -36,7 +36,7 @@ const served = async () => {
   }
 }
 
-/** Newest successful run of the schedule; 0 while the server is down. */
+/** Returns the newest successful run of the schedule; 0 while the server is down. */
 async function lastRun(url: string): Promise<number> {
   const client = new pg.Client({ connectionString: url })
   try {

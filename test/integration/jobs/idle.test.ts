@@ -1,6 +1,6 @@
 /**
- * `serve` without work: one connection, few transactions, and work is found by notification, or by the slow poll without one. The tests
- * only wait, each on a database of its own: so all wait together.
+ * `serve` without work has one connection and few transactions. A notification finds new work; without one, a slow poll does. The tests
+ * only wait, each on a database of its own, so all wait together.
  */
 import { join } from 'node:path'
 import { test } from 'vitest'

@@ -219,7 +219,8 @@ describe('one failing user among many', () => {
     await pushPlan(deps, planted.planId)
     const miscounted: Parameters<typeof scripted>[0] = (request) =>
       carries(request, 3) ? answer(200, { data: { success_count: operations(request) - 1, total_count: operations(request) } }) : undefined
-    // A refusal because of a lock (423) is not evidence about the content: it neither counts as a wrong count nor ends their sequence.
+    // A refusal because of a lock (423) is no evidence about the content. It does not count as a wrong count, and does not end their
+    // sequence.
     for (const script of [miscounted, () => failure(423, 'LOCKED'), miscounted, miscounted]) {
       service.script = script
       expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 0, ambiguous: 10 })

@@ -26,7 +26,7 @@ import {
 const fence = { ...testService, origin }
 const wrongCounts = answer(200, { data: [{ success_count: 0, total_count: 1 }] })
 
-/** Resends what an earlier run left, as the next run does after it read that the person `seed` opted out. */
+/** Resends the unresolved requests of an earlier run, as the next run does. Its read showed that the person `seed` opted out. */
 async function resendWithout(
   deps: Parameters<typeof resendUnresolved>[0],
   planted: { destinationId: number; runId: number },

@@ -28,8 +28,8 @@ export interface ProxyOptions {
 }
 
 /**
- * A TCP proxy on loopback in front of a real server, which breaks connections in the middle. `cutOf` gets the number of each connection,
- * from 1; undefined does not break it.
+ * A TCP proxy on loopback in front of a real server. It breaks connections in the middle. `cutOf` gets the number of each connection, from
+ * 1; if it returns undefined, the connection is not broken.
  */
 export async function cuttingProxy(
   target: number,

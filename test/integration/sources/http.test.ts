@@ -51,7 +51,7 @@ test('the end of the chunks proves the end; without it the read fails', async ()
   }
 })
 
-test('R6: a body that ends with the connection proves nothing; the trailer of gzip does', async () => {
+test('a body that ends with the connection proves nothing; the trailer of gzip does', async () => {
   for (const [body, complete] of [
     [Buffer.from(csv), false],
     [gzipSync(csv), true],
@@ -62,7 +62,7 @@ test('R6: a body that ends with the connection proves nothing; the trailer of gz
   }
 })
 
-test('R5: a body truncated at each 1/64 is never a complete read', async () => {
+test('a body truncated at each 1/64 is never a complete read', async () => {
   for (let part = 0; part < 64; part++) {
     const length = Math.floor((csv.length * part) / 64)
     await using server = await rawServer((_, socket) =>
@@ -139,12 +139,12 @@ test.each([
   [410, 'SOURCE_MISSING'],
   [400, 'SOURCE_UNAVAILABLE'],
   [204, 'SOURCE_UNAVAILABLE'],
-])('R2: status %i is %s, never an empty feed', async (status, code) => {
+])('status %i is %s, never an empty feed', async (status, code) => {
   await using server = await rawServer((_, socket) => socket.end(headers({ 'content-length': 0 }, `${status} x`)))
   expect((await readSource(from(server))).code).toBe(code)
 })
 
-test('R3 and R4: a login page and an empty body are rejected', async () => {
+test('a login page and an empty body are rejected', async () => {
   await using page = await rawServer((_, socket) =>
     socket.end(full('<!doctype html><html><body>Sign in</body></html>', { 'content-type': 'text/html' })),
   )
@@ -153,7 +153,7 @@ test('R3 and R4: a login page and an empty body are rejected', async () => {
   expect((await readSource(from(empty))).code).toBe('FILE_EMPTY')
 })
 
-test('R15: 429 and 503 are tried again after the requested wait', async () => {
+test('429 and 503 are tried again after the requested wait', async () => {
   await using server = await rawServer((_, socket, count) =>
     socket.end(count < 3 ? headers({ 'retry-after': 0, 'content-length': 0 }, count === 1 ? '429 Too Many' : '503 Busy') : full(csv)),
   )
@@ -161,7 +161,7 @@ test('R15: 429 and 503 are tried again after the requested wait', async () => {
   expect(server.requests).toHaveLength(3)
 })
 
-test('R8: redirects are followed on one host only, and loops end', async () => {
+test('redirects are followed on one host only, and loops end', async () => {
   await using target = await rawServer((request, socket) =>
     socket.end(/GET \/final/.test(request) ? full(csv) : headers({ location: '/final', 'content-length': 0 }, '302 Found')),
   )
@@ -174,7 +174,7 @@ test('R8: redirects are followed on one host only, and loops end', async () => {
   }
 })
 
-test('R8: credentials never go to another host', async () => {
+test('credentials never go to another host', async () => {
   await using canary = await rawServer((_, socket) => socket.end(full(csv)))
   await using server = await rawServer((_, socket) =>
     socket.end(headers({ location: `${canary.url}/feed.csv`, 'content-length': 0 }, '302 Found')),
@@ -197,7 +197,7 @@ test('credentials come from the environment by name; a missing one is named, not
   expect([missing.code, missing.error?.message]).toEqual(['SOURCE_CREDENTIALS', 'the environment variable FEED_KEY is not set'])
 })
 
-test('R1: a closed port, and plain text instead of TLS, are errors with a hint', async () => {
+test('a closed port, and plain text instead of TLS, are errors with a hint', async () => {
   let port = ''
   {
     await using gone = await rawServer((_, socket) => socket.end())
@@ -318,7 +318,7 @@ test('public addresses are not private, and private ones can be allowed', () => 
   expect(lawful.filter(isForbiddenAddress)).toEqual([])
 })
 
-test('R7: a read ends after the idle timeout of a silent server', async () => {
+test('a read ends after the idle timeout of a silent server', async () => {
   await using server = await rawServer((_, socket) => void socket.write(headers({ 'content-length': csv.length }) + csv.slice(0, 500)))
   expect((await readSource(from(server), { limits: { ...readLimits, idleMs: 20 } })).code).toBe('FILE_TRUNCATED')
 })

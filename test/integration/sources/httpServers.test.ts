@@ -160,7 +160,7 @@ test.each([
   ['CSV', umlauts, 'csv', { complete: false, reason: 'the server sent more than the length it declared' }],
   ['gzip, with something behind it', Buffer.concat([gzipSync(csv), Buffer.from('more')]), 'gzip', { complete: true }],
   ['a closed JSON array, with a line behind it', `[{"id":"1"}]x`, 'json', { complete: true }],
-] as const)('R6: a length that is too small proves nothing on its own: %s', async (_, body, kind, expected) => {
+] as const)('a length that is too small proves nothing on its own: %s', async (_, body, kind, expected) => {
   const length = kind === 'csv' ? umlauts.length : Buffer.byteLength(body) - (kind === 'gzip' ? 4 : 1)
   await using server = await rawServer((_, socket) =>
     socket.write(Buffer.concat([Buffer.from(headers({ 'content-length': length })), Buffer.from(body)])),
@@ -169,7 +169,7 @@ test.each([
   expect([error, facts?.completeness]).toMatchObject([undefined, expected])
 })
 
-test('R6: line ends after the body are not part of it', async () => {
+test('line ends after the body are not part of it', async () => {
   await using server = await rawServer((_, socket) => socket.write(Buffer.concat([full(csv), Buffer.from('\r\n')])))
   expect((await readSource(from(server))).facts?.completeness.proof).toBe('content-length met')
 })
@@ -182,7 +182,7 @@ test.each([
   ['chunked\r\ntransfer-encoding: identity', false],
   ['identity', false],
   ['unchunked', false],
-] as const)('R6: the end of the chunks is a proof only for a chunked answer: %j', async (coding, complete) => {
+] as const)('the end of the chunks is a proof only for a chunked answer: %j', async (coding, complete) => {
   const chunks = `${csv.length.toString(16)}\r\n${csv}\r\n0\r\n\r\n`
   await using server = await rawServer((_, socket) => socket.end(headers({ 'transfer-encoding': coding }) + chunks))
   const { facts } = await readSource(from(server))

@@ -1,4 +1,4 @@
-/** R1: TLS checks before a byte of a feed is accepted, with certificates of an authority of the test. */
+/** TLS checks before a byte of a feed is accepted, with certificates of an authority of the test. */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'

@@ -53,7 +53,7 @@ test('a newest match that is still being written is rejected, not replaced by th
   await expect(Array.fromAsync(source.rows)).rejects.toMatchObject({ code: 'SOURCE_CHANGED', where: growing })
 })
 
-test('R10 and case 138: anything but a regular file is rejected', async () => {
+test('case 138: anything but a regular file is rejected', async () => {
   await using folder = await temporaryFolder()
   await mkdir(join(folder.path, 'inside'))
   const file = await folder.write('feed.csv', csv)
@@ -91,7 +91,7 @@ test.for([
   ['is cut short', (path: string) => truncate(path, 200_000)],
   ['is written over at the same length', (path: string) => writeFile(path, large.replaceAll('x', 'y'), { flag: 'r+' })],
   ['is taken away', (path: string) => rm(path)],
-] as const)('R9: the read of a file that %s fails at its end', async ([, change]) => {
+] as const)('the read of a file that %s fails at its end', async ([, change]) => {
   await using folder = await temporaryFolder()
   for (const when of ['before the first row', 'between two rows']) {
     const path = await folder.write('feed.csv', large)

@@ -32,7 +32,7 @@ interface Remote extends AsyncDisposable {
   /** The source of the pipeline if it is accessed through `port`. */
   readonly yaml: (port: number) => string
   readonly env: Readonly<Record<string, string>>
-  /** Bytes of each connection before it is broken, of 80 KB. The rest is requested from a store again, four times. */
+  /** Bytes of each connection before it is broken; the file has 80 KB. The rest is requested from a store again, four times. */
   readonly afterBytes: number
 }
 

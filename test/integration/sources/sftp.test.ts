@@ -115,7 +115,7 @@ const written = 1_000_000
 test.skipIf(withoutSsh).for([
   // One connection breaks while it opens, some deliver a part, and one delivers all but the end.
   ['end', [100, 400_000, 900_000, 600_000, 2_000, 2_000_000, 300]],
-  // A reset also discards bytes that arrived and were not read: so many connections may deliver nothing.
+  // A reset also discards bytes that arrived and were not read. This number of connections may deliver nothing.
   ['reset', [100, 900_000, 2_000_000, 600_000]],
 ] as const)(
   'a read that breaks repeatedly (%s) is resumed over new connections, each byte read once, without output',

@@ -21,7 +21,7 @@ for (const [format, text] of Object.entries(files)) {
   test(`${format}, plain, cut at every byte is complete nowhere but at the end of a record`, async () => {
     const outcomes = await cutEverywhere(`feed.${format}`, bytes)
     const complete = outcomes.flatMap(({ facts }, length) => (facts?.completeness.complete === true ? [length] : []))
-    // a plain file that is truncated at the end of a record cannot be recognized; every format with an end marker can.
+    // If a plain file is truncated at the end of a record, nothing shows it. Every format with an end marker shows it.
     const untold =
       format === 'csv'
         ? [endOf(text, 'price\n'), endOf(text, ',1.00 USD\n'), endOf(text, ',2.00 USD\n')]

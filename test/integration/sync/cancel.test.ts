@@ -66,7 +66,7 @@ test('a run can be cancelled while it plans', async () => {
     }
     // `sluice cancel` would wait for the lock of the destination.
     await engine.db.execute('update sluice.run set cancel_requested_at = clock_timestamp() where id = $1', [Number(runId.slice(2))])
-    // Longer than the interval of looking for cancellations, 2 s.
+    // Longer than the interval of the poll for cancellations, 2 s.
     await wait(2_500)
     await lock.query('commit')
     expect(await report).toMatchObject({ status: 'cancelled', counts: { confirmed: 0, requests: 0 } })

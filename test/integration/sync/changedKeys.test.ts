@@ -15,7 +15,10 @@ const csv = (from: number, to: number, domain = 'example.com', changed = 0) =>
     return `k${n},p${n}@${i < changed ? 'new.example.com' : domain},q${n}@${domain}\n`
   }).join('')}`
 
-/** True if all keys count as changed, how many are noted, and those out of sync that a plan would overlook. */
+/**
+ * Returns whether all keys count as changed, and the number of stored changed keys. `overlooked`: keys out of sync that a plan would not
+ * see.
+ */
 async function changed(db: Database): Promise<{ all: boolean; noted: number; overlooked: number }> {
   const [row] = await db.query<{ all: boolean; noted: number; overlooked: number }>(
     `select d.all_changed as all, (select count(distinct k)::int from changed_key, unnest(keys) as k) as noted,

@@ -33,7 +33,7 @@ test('cells of contradicting JSON rows stand under their columns, also after a r
   const { id: _, ...rest } = goodProduct
   const write = (...rows: object[]) => engine.write('feed.jsonl', rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
   const known = Array.from({ length: 20 }, (_unused, i) => ({ id: `K${i}`, ...rest }))
-  // The last read has a column in second place that no row of the next file has.
+  // The second column of the last read is on no row of the next file.
   write({ id: 'A', note: 'x', ...rest }, ...known)
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
   write(...known, { id: 'B', ...rest }, { id: 'B', ...rest, price: '1.00 USD' })

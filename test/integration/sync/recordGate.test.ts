@@ -1,4 +1,7 @@
-/** The record gate compared with full reads (docs/benchmarks.md): the same files, counts and final state. */
+/**
+ * The record gate compared with full reads (docs/architecture.md#three-gates-work-that-is-skipped-safely): the same files, counts and
+ * final state.
+ */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rowIdentifiers } from '../../../src/db/identifiers.ts'

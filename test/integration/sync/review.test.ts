@@ -105,7 +105,7 @@ test('after a full refresh with a new identifier, the next run sends nothing', a
   expect((await engine.run('people')).counts.requests).toBe(0)
 })
 
-/** Makes everything that much older, here and at the service. */
+/** Makes all stored data older, here and at the service. */
 async function monthLater(engine: EngineUnderTest): Promise<void> {
   const columns = await engine.db.query<{ table_name: string; column_name: string }>(
     `select table_name, column_name from information_schema.columns where table_schema = 'sluice' and data_type = 'timestamp with time zone'`,
@@ -113,7 +113,7 @@ async function monthLater(engine: EngineUnderTest): Promise<void> {
   const [before] = await engine.db.query<{ s: number }>(
     `select extract(epoch from clock_timestamp() - (clock_timestamp() - interval '31 days'))::float8 as s`,
   )
-  // The daily retention has a tick per day. Moved in the order of the heap, one could meet the next one of a month before.
+  // The daily retention has one tick per day. If the rows moved in the order of the heap, a tick could equal that of the month before.
   await engine.db.execute('delete from sluice.tick')
   for (const { table_name, column_name } of columns)
     await engine.db.execute(`update sluice.${table_name} set ${column_name} = ${column_name} - interval '31 days'`)

@@ -108,7 +108,7 @@ test('after a run, every key that is out of sync is withheld, refused or unresol
         const away = new Set<number>()
         const startMs = Math.floor(Date.now() / 1_000) * 1_000
         let passedMs = 0
-        // No two ends are equal, because after the days move back one could be mistaken for the other.
+        // No two ends are equal. After the days move back, equal ends could be confused.
         let ended = 0
         calendar.reset()
         const write = () => {
@@ -224,7 +224,7 @@ async function unexplained(engine: EngineUnderTest, report: RunReport): Promise<
   )
 }
 
-/** Makes everything stored that much older, and moves the clock of the service forward. */
+/** Makes all stored data older, and moves the clock of the service forward. */
 async function pass(engine: EngineUnderTest, days: number): Promise<void> {
   for (const [table, ...columns] of [
     ['remote', 'expires_at', 'late_until', 'synced_at'],

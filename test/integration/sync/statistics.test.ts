@@ -71,7 +71,7 @@ test('Postgres estimates the confirmed keys of a destination that was just loade
   }
   expect((await engine.run('people')).counts.confirmed).toBe(6_000)
   expect(await expectedConfirmed()).toBeGreaterThan(3_000)
-  // As the automatic analyze may find it between the plan and the first answer.
+  // The state that the automatic analyze may find between the plan and the first answer.
   await engine.db.transaction(async (tx) => {
     await tx.execute('create temp table saved as select * from remote')
     await tx.execute('update remote set synced_hash = null')
@@ -102,7 +102,7 @@ guards: { max_delete_count: 100 }
     engine.write('people.csv', people(count))
     await engine.run('people')
   }
-  // As the automatic analyze leaves them before the first deletes: every key is desired.
+  // The state that the automatic analyze leaves before the first deletes: every key is desired.
   await engine.db.execute('analyze remote')
   engine.write('people.csv', people(1_990))
   const { planId } = await engine.plan('people')

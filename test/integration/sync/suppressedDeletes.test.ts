@@ -135,7 +135,7 @@ test.for(['out', 'back'] as const)(
 test('the other identifiers of a suppressed person are deleted with the listed one, also if sent under another row', async () => {
   await using engine = await setUp()
   const { control } = engine.sandbox
-  // The address of k8 moves to k7 and stays there: sent under the row of k8, and owned by that of k7.
+  // The address of k8 moves to k7 and stays there. It is sent under the row of k8, and belongs to the row of k7.
   write(engine, [...numbers(0, 7), `k7,${address(7)},${address(8)}`, ...numbers(9, 60)])
   await engine.run('people')
   await list(engine, { 7: 'out' })

@@ -1,4 +1,4 @@
-/** H4: events that were refused while the database was down are requested again from a real service until they are stored. */
+/** After an outage of the database, the refused events are requested from a real service until they are stored. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'

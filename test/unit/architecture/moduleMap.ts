@@ -1,4 +1,4 @@
-/** The map of modules: the table of docs/architecture.md, and what in the imports breaks it. */
+/** The map of modules: the table of docs/architecture.md, and the imports that break it. */
 import { dirname, join } from 'node:path/posix'
 
 /** Modules that a module may import, by its folder under `src/`; `everything` for the command line. */

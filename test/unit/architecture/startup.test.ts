@@ -27,7 +27,7 @@ function loadedBy(entry: string): ReadonlyMap<string, readonly string[]> {
 
 const importsOf = new Map<string, readonly string[]>()
 
-/** An import without names of values is left after the types are stripped only if it loads the module at run time. */
+/** After the types are stripped, an import without names of values remains only if it loads the module at run time. */
 function staticImports(file: string): readonly string[] {
   const known = importsOf.get(file)
   if (known !== undefined) return known

@@ -1,4 +1,4 @@
-/** Manners 5 and 20: texts of errors for users, which end with a command. */
+/** Texts of errors for users. Each ends with a command. */
 import { expect, test } from 'vitest'
 import { RunError, UsageError } from '../../../src/errors.ts'
 import { errorLines, presentError } from '../../../src/cli/terminal/present.ts'

@@ -1,4 +1,4 @@
-/** Manner 14: widths are counted in columns of the terminal, and no letter is split. */
+/** Widths are counted in columns of the terminal, and no letter is split. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { cut, fold } from '../../../src/cli/terminal/text.ts'

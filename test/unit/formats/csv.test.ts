@@ -46,7 +46,8 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     expect(await refusal(file, { csv: { relaxedQuotes: true } })).toBe('none')
   })
   test('case 19: a line end inside an unquoted field that only the splitter finds rejects the row', async () => {
-    // The splitter recognizes a delimiter outside ASCII by its last byte, which \u0109 has too. So it takes the quote after it for the start of a field.
+    // The splitter recognizes a delimiter outside ASCII by its last byte, which \u0109 has too. So it reads the quote after it as the
+    // start of a field.
     const result = await read('id\u00c9title\n1\u00c95" \u0109"a\nb"\n2\u00c9c\n', { csv: { delimiter: '\u00c9', relaxedQuotes: true } })
     expect(faultsOf(result)).toEqual(['ROW_QUOTE', undefined])
   })

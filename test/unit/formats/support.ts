@@ -45,7 +45,7 @@ export async function read(content: Buffer | string, overrides: Overrides = {}):
   return { rows, detected: opened.detected, end: opened.reader.end(), containerProof: opened.containerProof }
 }
 
-/** The refusal's code, or `none` where the bytes were read to their end. */
+/** Returns the code of the rejection, or `none` if the bytes were read to their end. */
 export async function refusal(content: Buffer | string, overrides: Overrides = {}): Promise<string> {
   try {
     await read(content, overrides)
@@ -68,7 +68,7 @@ export function cellsOf(row: Row | undefined): Readonly<Record<string, Cell>> {
   return cells
 }
 
-/** The cells of a row as one text, whatever the order of its columns. */
+/** Returns the cells of a row as one text, for any order of its columns. */
 export function textOf(row: Row): string {
   return JSON.stringify(Object.entries(cellsOf(row)).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -13,7 +13,7 @@ export interface ZipEntry {
   readonly crc?: number
 }
 
-/** A zip archive byte by byte, so that tests can damage it as they like. */
+/** Writes a zip archive byte by byte, so that tests can damage it in any way. */
 export function zipOf(entries: readonly ZipEntry[], damage: { readonly directoryOffset?: number } = {}): Buffer {
   const parts: Buffer[] = []
   const directory: Buffer[] = []

@@ -278,7 +278,7 @@ test('names and globs select pipelines, and an unknown name gets the most simila
   await write('shop.yaml', catalog('4'))
   expect(await names('shop*')).toEqual(['shop', 'shop-de', 'shop-fr'])
   await expect(names('shop-ed')).rejects.toMatchObject({ code: 'UNKNOWN_PIPELINE', hint: 'Did you mean shop-de?' })
-  // A name of a request is no pattern, also if it would match one pipeline only.
+  // The name in a request is not a pattern, even if it would match only one pipeline.
   for (const pattern of ['shop-*', 'shop-d?', '*'])
     await expect(loadPipeline(directory, pattern)).rejects.toMatchObject({ code: 'UNKNOWN_PIPELINE' })
   await expect(loadPipelines(path.join(directory, 'nowhere'))).rejects.toMatchObject({ code: 'PIPELINES_MISSING' })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { parseAuthorization, parsePairs, percentEncode, verifySignature, type Pair } from '../../../src/sandbox/verify/signature.ts'
 import { authorization } from '../../support/signer.ts'
 
-// Vectors of docs/spec-notes.md#signing: R1 to R4 from RFC 5849, S1 to S3 of the sandbox's fixed credentials.
+// Vectors: R1 to R4 from RFC 5849, S1 to S3 with the sandbox's fixed credentials.
 
 const photos = { consumerKey: 'dpf43f3p2l4k3l03', consumerSecret: 'kd94hf93k423kf44' }
 const sandbox = { consumerKey: 'sandbox-consumer-key', consumerSecret: 'sandbox-consumer-secret' }

@@ -1,4 +1,4 @@
-/** Dates that the service accepts and prints (docs/spec-notes.md#echoes-and-cursors 'Dates'). */
+/** Dates that the service accepts and prints (docs/spec-notes.md#echoes-and-cursors). */
 import { expect, test } from 'vitest'
 import { addMonths, isoSeconds, parseTimestamp } from '../../../src/sandbox/timestamps.ts'
 

@@ -1,4 +1,4 @@
-/** Mistakes that the types of the client catch before anything is sent. The test is that this file passes the type check. */
+/** Mistakes that the types of the client catch before anything is sent. This file passes the type check only if they do. */
 import { expect, test } from 'vitest'
 import { agreesWithContract } from '../../../src/service/client/bodies.ts'
 import { namesEndpoints } from '../../../src/service/client/typed.ts'

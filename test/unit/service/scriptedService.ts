@@ -27,7 +27,7 @@ export interface ScriptedService {
   readonly close: () => Promise<void>
 }
 
-/** The last answer repeats. Waits cost no time: they are noted and the clock moves on. */
+/** The last answer repeats. Waits take no time: they are recorded, and the clock advances. */
 export async function serveScript(script: readonly Script[] | ((asked: Asked, nth: number) => Script)): Promise<ScriptedService> {
   const asked: Asked[] = []
   const waits: number[] = []

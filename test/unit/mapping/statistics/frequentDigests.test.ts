@@ -26,7 +26,7 @@ describe('the most frequent identifiers', () => {
     }
     const [most = 0] = countsOf(frequent)
     expect(most).toBeLessThanOrEqual(5_000)
-    // Misra and Gries: a count is too low by at most one for every 65 identifiers.
+    // By the algorithm of Misra and Gries, a count is too low by at most one for every 65 identifiers.
     expect(most).toBeGreaterThanOrEqual(5_000 - Math.ceil(25_000 / 65))
   })
 
