@@ -82,7 +82,7 @@ export const errorGroups = [
       ],
       RUN_OF_ANOTHER_DESTINATION: [
         'The run went to another service, or to a destination that the pipeline of this folder does not have.',
-        'Rerun it in the environment and folder that it was run in, or `sluice run PIPELINE`.',
+        'Rerun it in its own environment and folder, or use `sluice run PIPELINE`.',
       ],
       CANNOT_READ_BACK: [
         'The service does not list the members of an audience or a do-not-reach list, so an audit cannot compare them.',
@@ -115,8 +115,8 @@ export const errorGroups = [
         '`npm install` with the package that is named, or install Sluice without `--omit=optional`.',
       ],
       WRONG_USER: [
-        'The data directory (`.sluice`) was made by another user, for example before `sudo`. Files of two users in it break both.',
-        'Run the command as the user in the message. Another `SLUICE_DATA_DIR` is an empty database, which knows nothing of what was sent.',
+        'The data directory (`.sluice`) was made by another user, for example before `sudo`. It does not work with files of two users.',
+        'Run the command as the user in the message. Another `SLUICE_DATA_DIR` is an empty database: Sluice would send everything again.',
       ],
       NODE_MISSING: ['The pinned Node 24 is not installed.', '`npm install --include=optional`, or run Sluice with Node 24.12 or newer.'],
     },
@@ -165,7 +165,7 @@ export const errorGroups = [
   },
   {
     title: 'Runs and plans',
-    note: 'Exit code 1 if not said otherwise.',
+    note: 'Exit code 1, unless the text names another.',
     codes: {
       PIPELINE_HELD: ['Another run has locked the destination (exit code 5).', '`sluice runs PIPELINE` shows which run; wait for it.'],
       PIPELINE_PAUSED: ['An operator paused the pipeline: no run starts (exit code 5; 409 over HTTP).', '`sluice resume PIPELINE`'],
@@ -245,7 +245,7 @@ export const errorGroups = [
         'If the records are meant to be deleted: `sluice run PIPELINE --approve-deletes N`.',
       ],
       GUARD_IDENTIFIERS: [
-        'People whose rows stay in the source would lose an email, a phone or another identifier, and they are over both limits. The usual cause is a moved column.',
+        'People with a row in the source would lose an email, a phone or another identifier. Their number is over both limits. The usual cause is a moved column.',
         'Compare the lines in the message with the source. If the new values are right: `sluice run PIPELINE --approve-deletes N`.',
       ],
       GUARD_MIN_ROWS: [
@@ -253,7 +253,7 @@ export const errorGroups = [
         'Check the source; if it is right, lower `min_rows`.',
       ],
       GUARD_ROWS_FELL: [
-        'Valid rows fell by more than half since the last accepted read, or the rows of one of several sources did.',
+        'Valid rows fell by more than half since the last accepted read. Or one of several sources lost more than half of its rows, or is empty.',
         'Check the source; if it is right, approve the number of deletes.',
       ],
       GUARD_INCOMPLETE: [
@@ -281,11 +281,11 @@ export const errorGroups = [
         'Name a file or a public https address, or allow it in the pipeline.',
       ],
       SOURCE_CHANGED: [
-        'The source changed during the read, or after the run whose rows you request.',
+        'The source changed during the read, or after the run of the requested rows.',
         'Run again once the source is complete.',
       ],
       SOURCE_UNVERIFIED: [
-        'The run whose rows you request did not read its whole source, so it is unknown whether the source has changed since.',
+        'The run of the requested rows did not read its whole source. So it is unknown whether the source has changed since.',
         '`sluice rejects RUN_ID --csv FILE` writes the masked rows.',
       ],
       SOURCE_HOST_KEY: ['The SFTP server’s key is not the pinned one.', 'Compare it with the server’s owner before you change `host_key`.'],
@@ -402,7 +402,7 @@ export const errorGroups = [
         '`sluice run PIPELINE` looks for the set and continues.',
       ],
       PRODUCT_SET_TOO_LARGE: [
-        'A brand has more products than a set without filters takes. The set stays as it was.',
+        'A brand has more products than a set with listed products may have. The set stays as it was.',
         'Map the brand to a custom label (`custom_label_4: brand`) and write the rule for that label.',
       ],
       PRODUCT_SET_EMPTY: [
