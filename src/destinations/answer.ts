@@ -66,12 +66,12 @@ export function readErrors(value: Json | undefined): ServiceError[] | undefined 
   return errors
 }
 
-/** Returns true for a status that a gateway may have sent after it gave up: the bytes of the request may still arrive. */
+/** Returns true for a status that a gateway may have sent. The bytes of the request may still reach the service then. */
 function mayBeOfGateway(status: number): boolean {
   return status === 408 || status >= 500
 }
 
-/** Statuses that the service itself never sends, whatever the body: only a gateway, or a server that did not wait for the whole request. */
+/** Statuses that the service never sends. They come from a gateway, or from a server that did not wait for the whole request. */
 const neverOfService = new Set([408, 502, 504])
 
 function classifyStatus(answer: Answer, entryCount: number): Success | RequestOutcome {
@@ -160,7 +160,7 @@ function readError(item: Json): ServiceError | undefined {
   }
 }
 
-/** Returns true unless the value is missing, null, or a list of nulls and empty lists. */
+/** Returns false if the value is missing, null, or a list that has only nulls and empty lists. */
 function hasContent(value: Json | undefined): boolean {
   if (value === undefined || value === null) return false
   if (!isList(value)) return true

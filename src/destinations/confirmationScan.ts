@@ -23,10 +23,14 @@ const countKeys = [ascii('{"success_count":'), ascii(',"total_count":')] as cons
 const literals = [ascii('true'), ascii('false'), ascii('null')]
 
 /**
- * Returns true if `body` confirms all `users`; false if it does not, or is not plain. A plain body is one compact JSON object in printable
- * ASCII, without escapes, repeated keys, `errors` and `operation_errors`. Its numbers are whole and have at most nine digits. It has at
- * most `maxDepth` levels, and few keys per object (`maxKeys`). Its `data` must be one result or a list of results. Each result must consist
- * of two equal counts. The counts of all results must add up to `users`. Other members are ignored.
+ * Returns true if `body` is plain and confirms all `users`. A plain body
+ * - is one compact JSON object in printable ASCII
+ * - has no escapes, repeated keys, `errors` or `operation_errors`
+ * - has only whole numbers, of at most nine digits
+ * - has at most `maxDepth` levels, and few keys per object (`maxKeys`)
+ *
+ * Its `data` must be one result or a list of results. Each result must consist of two equal counts. The counts of all results must add up
+ * to `users`. Other members are ignored.
  */
 export function confirmsEveryUser(body: Buffer, users: number): boolean {
   return body.length <= maxAnswerBytes && !body.includes('__proto__') && new ConfirmationScan(body).sumOfCounts() === users

@@ -31,8 +31,10 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   /** Returns the product sets that the pipeline keeps in sync; undefined if the type has no product sets. */
   productSets(definition: Definition): readonly ProductSetRule[] | undefined
   /**
-   * Unit of the synced state, which also decides how a plan is made. `products`: each record has one key, its id. `identifiers`: a record
-   * has several keys, which records may share (reference count), and which are sent as groups in user objects.
+   * Unit of the synced state. It also decides how a plan is made.
+   * - `products`: each record has one key, its id.
+   * - `identifiers`: a record has several keys, and several records may share a key (reference count). The keys of a record are sent as a
+   *   group, in one user object.
    */
   readonly keys: 'products' | 'identifiers'
   /** True if reports show its records by id and fields. People are never shown (docs/guarantees.md#no-raw-identifier-at-rest). */
@@ -44,23 +46,21 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   /** True if the delete guards apply. */
   readonly guardsDeletes: boolean
   /**
-   * True if the record of a removed key is kept until its delete is confirmed. The delete needs a product key that only an accepted put
-   * returns, so the record may have to be sent once more.
+   * True if the record of a removed key is kept until its delete is confirmed. A delete needs a product key, which only an accepted put
+   * returns. If the product key is unknown, the record is sent once more.
    */
   readonly deletesNeedRecord: boolean
   /**
-   * Lookup of the stored records of rows that opt out, or that `map.remove` removes: by the key of the row, or by each of its identifiers
-   * if rows have no stable key.
+   * Finds the stored records of rows that opt out or that `map.remove` removes. `key`: by the key of the row. `identifier`: by each
+   * identifier of the row, because the rows have no stable key.
    */
   readonly removesBy: 'key' | 'identifier'
   /**
-   * True if the service advertises to the members. Then opt-outs, do-not-reach lists and erasures apply. If an earlier attempt of a refused
-   * update may have been applied, the member counts as synced with unknown content, so that its delete is still sent.
+   * True if the service advertises to the members. Then opt-outs, do-not-reach lists and erasures apply. An earlier attempt of a refused
+   * update may have been applied. In that case the member counts as synced with unknown content, so that its delete is still sent.
    */
   readonly reachesPeople: boolean
-  /**
-   * True for do-not-reach lists: their members are not sent to the audiences of the account for which `heedsSuppression` is true.
-   */
+  /** True for do-not-reach lists. Their members are not sent to destinations of the account for which `heedsSuppression` returns true. */
   readonly suppresses: boolean
   /** Returns true if members of the account's do-not-reach lists must not be sent to this destination. */
   heedsSuppression(definition: Definition): boolean
@@ -172,7 +172,7 @@ export interface Probe {
   readonly path: string
   /** Account that the credentials need access to. */
   readonly accountId?: string
-  /** Set if the answer is a list of destinations, of which one must have this id. `setting`: key of the id in the pipeline file. */
+  /** Set if the answer is a list of destinations. One of them must have this id. `setting`: key of the id in the pipeline file. */
   readonly listed?: { readonly id: string; readonly setting: string }
 }
 
@@ -267,10 +267,11 @@ export type RequestOutcome =
   /** The service refused the whole request. `failing`: indexes of entries that the response names; may be empty. */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string; readonly failing: readonly number[] }
   /**
-   * May or may not be applied. `suspectsRecord`: the response is complete, but has wrong counts, no results, errors beside results, or
-   * unreadable errors. After three such responses in a row the batch is split, and a single entry is parked
-   * (docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: the bytes of the request may still reach the service. `failing`:
-   * indexes of entries that the response shows as failing; may be empty.
+   * May or may not be applied.
+   * - `suspectsRecord`: the response is complete, but has wrong counts, no results, errors beside results, or unreadable errors. After
+   *   three such responses in a row the batch is split, and a single entry is parked (docs/guarantees.md#isolation-of-a-failing-record).
+   * - `mayLandLater`: the bytes of the request may still reach the service.
+   * - `failing`: indexes of entries that the response shows as failing; may be empty.
    */
   | {
       readonly kind: 'ambiguous'

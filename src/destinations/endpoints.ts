@@ -3,8 +3,8 @@ import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { DestinationRequest } from './destination.ts'
 
 /**
- * Returns the endpoint of a group by its name. A destination imports only its group of the contract, because the rest of the contract takes
- * 25 ms at the start of a command.
+ * Returns the endpoint of a group by its name. A destination imports only its own group of the contract. To load the other groups would
+ * take 25 ms at the start of a command.
  *
  * @throws {RangeError} if the group has no such endpoint
  */

@@ -17,7 +17,7 @@ export function classifyProducts(exchange: Exchange, sent: readonly SentEntry[],
   const results = isObject(data) ? data[op === 'upsert' ? 'products_response' : 'delete_products'] : undefined
   if (!Array.isArray(results)) return ambiguous('wrong-shape', { suspectsRecord: true })
   const entries = op === 'upsert' ? classifyPuts(results, sent) : classifyDeletes(results, sent)
-  // Without a result for any record of the request, the answer does not show which record is the cause, so the batch may be split.
+  // If no record of the request has a result, the answer does not show which record is the cause. The batch may be split then.
   const code = missingCodes[op]
   if (entries.every((entry) => entry.outcome === 'ambiguous' && entry.code === code)) return ambiguous(code, { suspectsRecord: true })
   return { kind: 'entries', entries }
@@ -27,8 +27,8 @@ export function classifyProducts(exchange: Exchange, sent: readonly SentEntry[],
 const missingCodes = { upsert: 'id-missing', delete: 'key-missing' } as const
 
 /**
- * Returns the outcome of each product, found by its id and never by position. Ambiguous unless the id occurs once, with a known status
- * (docs/guarantees.md#match-by-identity).
+ * Returns the outcome of each product, found by its id and never by position. The outcome is ambiguous if the id does not occur exactly
+ * once, or its status is unknown (docs/guarantees.md#match-by-identity).
  */
 function classifyPuts(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
   const byId = indexBy(results, (result) => [result['id']])
@@ -67,8 +67,8 @@ function classifyProduct(result: JsonObject): EntryOutcome {
 }
 
 /**
- * Returns the outcome of each product key. Ambiguous unless the key occurs once in the response, as `product_key` or
- * `failed_product_key` (docs/guarantees.md#match-by-identity).
+ * Returns the outcome of each product key, found as `product_key` or `failed_product_key`. The outcome is ambiguous if the key does not
+ * occur exactly once in the response (docs/guarantees.md#match-by-identity).
  */
 function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
   const byKey = indexBy(results, (result) => [result['product_key'], result['failed_product_key']])

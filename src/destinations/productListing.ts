@@ -17,7 +17,7 @@ function request(target: Target, cursor: string | undefined): ReturnType<Listing
   return { method, host: 'ads', path, query: { count: String(list.list?.countMax), ...(cursor === undefined ? {} : { cursor }) } }
 }
 
-/** Classifies the response with a page. If a product has no id, the whole page counts as not usable. */
+/** Classifies the response with a page. If one product has no readable id, the whole page is not usable. */
 function classify(exchange: Exchange): ListingAnswer {
   const envelope = classifyEnvelope(exchange, 0)
   switch (envelope.kind) {

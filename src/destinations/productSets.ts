@@ -136,8 +136,8 @@ export function readSetId(body: JsonObject): string | undefined {
 }
 
 /**
- * Reads a page of sets. Returns undefined if the page has no readable list or cursor, or a set has no readable id, because an incomplete
- * listing proves nothing.
+ * Reads a page of sets. Returns undefined if the list, the cursor or the id of a set is not readable, because an incomplete listing proves
+ * nothing.
  */
 export function readSetPage(body: JsonObject): { readonly sets: readonly ListedSet[]; readonly cursor: string | undefined } | undefined {
   const data = body['data'] === null ? [] : body['data']

@@ -16,9 +16,12 @@ export interface UserOperation {
 export const plainType = identifierTypes.indexOf('partner_user_id') + 1
 
 /**
- * Renders one operation. The same input gives the same bytes (docs/guarantees.md#idempotent-resend): JSON keys of the operation are
- * sorted, identifier types are in the order of `identifierTypes`, and identifiers of one type in the given order. Concatenates strings,
- * which is twice as fast as JSON.stringify here.
+ * Renders one operation. The same input gives the same bytes (docs/guarantees.md#idempotent-resend):
+ * - the JSON keys of the operation are sorted
+ * - identifier types are in the order of `identifierTypes`
+ * - identifiers of one type are in the given order
+ *
+ * Concatenates strings, which is twice as fast as JSON.stringify here.
  */
 export function renderUserOperation(operation: UserOperation): Buffer {
   let text = operation.op === 'delete' ? deleteOpen : '{"operation_type":"Update","params":{'
@@ -38,8 +41,8 @@ const usersOpen = '"users":['
 const usersClose = ']}}'
 
 /**
- * Renders one operation that deletes the users of these updates, from the bytes of the updates. The user objects are those of the updates,
- * because the service may search one user for each object (docs/decisions/identifier-groups.md).
+ * Renders one operation that deletes the users of these updates. Copies the user objects from the bytes of the updates, because the service
+ * may search one user for each object (docs/decisions/identifier-groups.md).
  */
 export function renderDeleteOf(updates: readonly Buffer[]): Buffer {
   const users = updates.map((update) =>
@@ -49,8 +52,8 @@ export function renderDeleteOf(updates: readonly Buffer[]): Buffer {
 }
 
 /**
- * Returns the text of an operation on one user before and after the user's identifiers. Between them, the identifiers of each type begin
- * with the type's `listOpens`, and end with `]`.
+ * Returns the text of an operation on one user before (`open`) and after (`close`) the user's identifiers. `close` includes the bracket
+ * that ends the user. The list of each identifier type begins with the type's `listOpens`, and ends with `]`.
  */
 export function textAroundUser(of: Omit<UserOperation, 'users'>): { readonly open: string; readonly close: string } {
   const operation = renderUserOperation({ ...of, users: [[]] }).toString()

@@ -6,9 +6,12 @@ import type { RequestOutcome, SentEntry } from './destination.ts'
 import { isList, isObject, readCount } from './json.ts'
 
 /**
- * Classifies a response by its counts, because responses have no other evidence. All users are confirmed if the two counts of every
- * result are equal, and the counts of all results add up to the number of sent users. Otherwise a readable success is ambiguous. All
- * entries share one outcome, because a batch succeeds or fails as a whole (spec 4.3 rule 4; docs/guarantees.md#counts-are-evidence).
+ * Classifies a response by its counts, because responses have no other evidence. All entries share one outcome, because a batch succeeds or
+ * fails as a whole (spec 4.3 rule 4; docs/guarantees.md#counts-are-evidence). A readable success confirms all users if
+ * - each result has two equal counts
+ * - the counts of all results add up to the number of sent users
+ *
+ * Any other readable success is ambiguous.
  */
 export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): RequestOutcome {
   let expected = 0
@@ -42,8 +45,8 @@ export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): R
     if (successCount !== totalCount || successCount !== sent[i]?.users) mismatched.push(i)
   }
   if (readable && equal && success === expected && total === expected) return allConfirmed(sent)
-  // Equal counts above the number of users mean that the service counts something else than users (docs/spec-notes.md#audience-uploads). A
-  // split of the batch would not help.
+  // If the counts are equal but above the number of users, the service counts something else than users
+  // (docs/spec-notes.md#audience-uploads). A split of the batch would not help.
   if (readable && equal && success === total && success > expected) return ambiguous('count_mismatch')
   // If there is one result per operation, in request order (spec 4.3 rule 4), a result with a wrong count shows the failing operation.
   const failing = results.length === sent.length && mismatched.length < sent.length ? mismatched : []

@@ -35,7 +35,7 @@ export interface Pipeline {
   /** Keeps the last of several rows with one key and different content. Absent: all of them are rejected. */
   readonly duplicates?: 'last'
   readonly mapping: MappingOptions
-  /** SHA-256 (hex) of the settings that decide what a row becomes, such as sources, mapping, consent, filters and type of destination. */
+  /** SHA-256 (hex) of the settings that decide what a row becomes: sources, mapping, consent, filters, type of destination … */
   readonly definitionHash: string
   /**
    * SHA-256 (hex) of all settings except `file`, `schedule`, `staleAfterRuns` and `suppressedBy`. A worker takes a queued run only if the
@@ -97,9 +97,12 @@ export interface SourceDefinition {
     /** True: a raw & in an address is read as `&amp;`. */
     readonly escapeAmpersands?: boolean
   }
-  /** True if the pipeline has a `map:`. Then a root `channel` without the product namespace is read too (docs/inputs.md, case 145). */
+  /** True if the pipeline has a `map:`. Then a root `channel` without the product namespace is accepted (docs/inputs.md, case 145). */
   readonly mapped?: boolean
-  /** Present if rows become products. Exports of some presets spread a product over several rows; without `preset`, the header decides. */
+  /**
+   * Present if rows become products. The exports of some presets spread a product over several rows. Without `preset`, the header decides
+   * whether the source is such an export.
+   */
   readonly products?: { readonly preset?: string }
   /** SQL of a `postgres:` source. */
   readonly query?: string
@@ -157,7 +160,7 @@ export interface ConsentTest {
   readonly notValues?: readonly string[]
   /** A date before this date (ISO 8601) means yes. */
   readonly before?: string
-  /** A date after this date (ISO 8601) means yes. With `before`, both must hold. */
+  /** A date after this date (ISO 8601) means yes. With `before`, only a date between the two means yes. */
   readonly after?: string
   /** Type of the identifiers that the test decides about; absent if the test decides about the row. */
   readonly appliesTo?: 'email' | 'phone_number'

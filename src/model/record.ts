@@ -2,13 +2,13 @@
 
 /** Row from a format reader: cells by column, in the order of the source, and its line. */
 export interface Row {
-  /** First line of the record in its file, from 1. For a query, the number of the row, because there are no lines. */
+  /** First line of the record in its file, from 1. For a query: the number of the row. */
   readonly line: number
   /** Column names, shared by all rows of a file with one header; per row for JSON. */
   readonly columns: readonly string[]
   /** Cell texts, aligned with `columns`; undefined if the row is short, or the element or value is absent. */
   readonly cells: readonly (Cell | undefined)[]
-  /** Fault that the reader found (wrong number of cells, bad quote, bad JSON …): the row is rejected with the code of the fault. */
+  /** Fault that the reader found, such as a wrong number of cells or bad JSON. The row is rejected with the code of the fault. */
   readonly fault?: RowFault
   /** Warnings of the reader: repairs that a setting allows, and rows that were joined. */
   readonly warnings?: readonly RowWarning[]
@@ -19,11 +19,11 @@ export type Cell = string | readonly string[]
 
 /** Fault of a row that the reader found. */
 export interface RowFault {
-  /** Indexes of the cells that are missing because the file of `join:` has no row, or several different ones, for this row. */
+  /** Indexes of the cells that `join:` could not fill, because its file has no row for this row, or several different rows. */
   readonly unjoined?: readonly number[]
   /**
-   * If the file of `join:` has several different rows for this row, or one that may be cut off: the values of each of them, in the order of
-   * `unjoined`.
+   * Values of each of the different rows that the file of `join:` has for this row, in the order of `unjoined`. A last row that may be cut
+   * off is not among them; the earlier rows of its id are.
    */
   readonly variants?: readonly (readonly (Cell | undefined)[])[]
   readonly code: RejectCode
@@ -55,7 +55,7 @@ export interface Reject extends Fault {
   readonly line: number
   /** Further faults of the row, in the order of its fields, so that all can be corrected together. */
   readonly more?: readonly Fault[]
-  /** True if the first fault is an email in a phone column, or the reverse. If many rows have this fault, the mapping is wrong. */
+  /** True if the first fault is an email in a phone column, or a phone in an email column. Many such rows show a wrong mapping. */
   readonly isMisplaced?: true
   /** Key of the record if it could be read: a synced record with this key is kept as it was. */
   readonly key?: Uint8Array
@@ -69,7 +69,7 @@ export interface Warning {
   readonly message: string
   /** Setting to write for this file, if there is one. */
   readonly hint?: string
-  /** True for a dropped email in a phone column, or the reverse. */
+  /** True for a dropped email in a phone column, or a dropped phone in an email column. */
   readonly isMisplaced?: true
 }
 
@@ -89,8 +89,8 @@ export const identifierTypes = ['email', 'device_id', 'handle', 'service_id', 'p
 export type IdentifierType = (typeof identifierTypes)[number]
 
 /**
- * Packed identifier: one byte of type (index in `identifierTypes` + 1), then the 32 bytes of the SHA-256, or for
- * `partner_user_id` the UTF-8 bytes of the value itself.
+ * Packed identifier. Its first byte is the type: index in `identifierTypes` + 1. The 32 bytes of the SHA-256 follow; for a
+ * `partner_user_id`, the UTF-8 bytes of the value itself.
  */
 export type PackedIdentifier = Buffer
 
@@ -100,17 +100,17 @@ export const identifierBytes = 33
 /** Valid member. Has at least one identifier, unless the row opted out. */
 export interface MemberRecord {
   readonly kind: 'member'
-  /** First 16 bytes of SHA-256 over the key text of the row; without a key column, over its identifiers. The text is not stored. */
+  /** First 16 bytes of the SHA-256 of the row's key text, which is not stored. Without a key column: of the row's identifiers. */
   readonly key: Uint8Array
   readonly line: number
-  /** Usable identifiers, sorted bytewise, without duplicates. In a row that opted out, those without consent too. */
+  /** Usable identifiers, sorted bytewise, without duplicates. If the row opted out, also the identifiers without consent. */
   readonly identifiers: readonly PackedIdentifier[]
   /** Identifiers of types that the row does not consent to. They are not sent, not even for another row. */
   readonly withoutConsent?: readonly PackedIdentifier[]
   /** Start and end of the membership in milliseconds since 1970, whole seconds. Absent if the row has none. */
   readonly effectiveAtMs?: number
   readonly expiresAtMs?: number
-  /** False if the row opted out: no consent, a child, or `remove` of a do-not-reach list. Then `identifiers` may be empty. */
+  /** False if the row opted out: no consent, a child, or `map.remove` of a do-not-reach list. Then `identifiers` may be empty. */
   readonly desired: boolean
 }
 

@@ -119,7 +119,10 @@ export function guardEffectOf({ code }: Pick<GuardResult, 'code'>): GuardEffect 
   return guardEffects[code] ?? { withholds: 'run', approvable: false }
 }
 
-/** Minimum earlier number of rows from which on a fall by more than half withholds deletes (`GUARD_ROWS_FELL`) or gets a note. */
+/**
+ * Minimum number of rows of the earlier read for `GUARD_ROWS_FELL` and for the note about a fall of the rows. Smaller sources may fall by
+ * more than half.
+ */
 export const rowsComparedFrom = 20
 
 /** Maximum number of lines of a `WarningSummary`. */
@@ -168,15 +171,15 @@ export interface Drift {
   /** Confirmed, but not listed, and not `hidden`. */
   readonly notListed: number
   /**
-   * Confirmed, but not listed, and perhaps at the service: a listing shows only the first variant of its group, or the confirmed content is
-   * no longer stored. Only a put can verify such a product.
+   * Confirmed and not listed, but may be at the service. Either another variant of its group is listed, and a listing shows only the first
+   * one. Or the confirmed content is no longer stored. Only a put can verify such a product.
    */
   readonly hidden: number
   /** Listed, and not written by this pipeline. Sluice never changes them. */
   readonly unmanaged: number
   /**
-   * Not compared: a request for it was unresolved, or was confirmed, during the audit. Or it is listed with another hash than the confirmed
-   * content, which is no longer stored.
+   * Not compared, because a request for it was unresolved or was confirmed during the audit. Or listed with another hash than that of the
+   * confirmed content, while the confirmed content is no longer stored.
    */
   readonly unresolved: number
   /** Desired content differs from the confirmed content, so the next run sends these products. */

@@ -1,7 +1,7 @@
 /**
- * Computes the version of a pipeline in TypeScript: a digest of its file and of the modules that it imports, found in their text.
- * The gates (docs/architecture.md) skip rows that are unchanged. That is correct for a user's function only while this version is
- * the same.
+ * Computes the version of a pipeline in TypeScript: a digest of its file and of the modules that it imports. Imports are found in the text
+ * of the files. The gates (docs/architecture.md) skip unchanged rows. For rows that a user's function maps, that is correct only while this
+ * version is the same.
  */
 import { createHash } from 'node:crypto'
 import { readFile, realpath } from 'node:fs/promises'
@@ -21,7 +21,7 @@ export interface CodeVersion {
 }
 
 /**
- * Matches `import … from 'x'`, `export … from 'x'`, `import 'x'` and `import('x')`, also in comments. If a match names no module, the
+ * Matches `import … from 'x'`, `export … from 'x'`, `import 'x'` and `import('x')`, also in comments. If `x` is not a known module, the
  * code does not count as self-contained.
  */
 const specifiers = /\b(?:from|import)\s*(?:\(\s*)?(?:"([^"\n]+)"|'([^'\n]+)')/g

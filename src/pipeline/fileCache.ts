@@ -3,8 +3,8 @@ import { statSync } from 'node:fs'
 /** Cache of results by file. A result is valid until the file or the other inputs of the result change. */
 export interface FileCache<Result> {
   /**
-   * Returns the stored result of `file`, or calls `load`. `otherInputs`: text of all other inputs of the result. A failure is stored too:
-   * until the file or `otherInputs` change, each further call rejects with it.
+   * Returns the stored result of `file`, or calls `load`. `otherInputs`: text of all other inputs of the result. An error is stored too:
+   * until the file or `otherInputs` change, each further call rejects with this error.
    */
   readonly get: (file: string, otherInputs: string, load: () => Promise<Result>) => Promise<Result>
 }

@@ -27,8 +27,8 @@ export async function importPipeline(file: string): Promise<ImportedPipeline> {
 }
 
 /**
- * Registers a module hook, which resolves `sluice` and `sluice/pipeline` to this program, wherever the pipeline file is. The hook also adds
- * the version to the URL of the pipeline's own modules, because Node never reads a module again under the same URL.
+ * Registers a module hook. It resolves `sluice` and `sluice/pipeline` to this program, wherever the pipeline file is. It also adds the
+ * version to the URLs of the pipeline's own modules, because Node caches modules by URL.
  */
 function registerHook(): void {
   isHookRegistered = true

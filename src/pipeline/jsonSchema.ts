@@ -30,14 +30,15 @@ const descriptions: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the schema of a pipeline file in draft 7, which editors read. Of the rules between fields, it has only the one about
- * `destination` and `markets`. `sluice check` checks all rules.
+ * Returns the schema of a pipeline file in draft 7, which editors read. The schema has only one rule between fields: either `destination`
+ * or `markets` is required. `sluice check` checks all rules.
  */
 export function pipelineJsonSchema(): JsonSchema {
   const schema = toJsonSchema(pipelineSchema)
   const properties = propertiesOf(schema)
   for (const [key, description] of Object.entries(descriptions)) properties[key] = { description, ...recordOf(properties[key]) }
-  // The schema of zod has neither the short form of `source`, which is converted first, nor the fields of `map`, which are checked later.
+  // The schema of zod does not have the short form of `source`, which a preprocessor converts. It does not have the fields of `map` either,
+  // because `resolve.ts` checks them.
   const { description, anyOf, ...source } = recordOf(properties['source'])
   properties['source'] = { description, ...source, anyOf: [{ type: 'string', minLength: 1 }, ...listOf(anyOf)] }
   const field = withoutDialect(toJsonSchema(fieldSchema))

@@ -74,7 +74,7 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   for (const [pipeline, other] of conflicts) {
     const error = conflictError(pipeline, other.file)
     errors.push(error)
-    // The name of the pipeline, and not of its file, which may have further markets.
+    // By the name of the pipeline and not of its file, because other markets of the file are usable.
     broken.set(pipeline.name, error)
   }
   return {
@@ -92,8 +92,8 @@ export async function loadPipelines(directory: string, variables: Variables = {}
 }
 
 /**
- * Returns the pipeline with the do-not-reach pipelines of its account and credentials in `suppressedBy`. Returns it unchanged if there are
- * none, or if it does not respect them. `suppressing`: all do-not-reach pipelines.
+ * Returns the pipeline with the do-not-reach pipelines of its account and credentials in `suppressedBy`. Without such pipelines, returns
+ * `pipeline` unchanged; also for a destination that ignores do-not-reach lists. `suppressing`: all do-not-reach pipelines.
  */
 function withSuppressing(pipeline: Pipeline, suppressing: readonly Pipeline[]): Pipeline {
   const type = destinationOf(pipeline.destination.kind)
@@ -106,7 +106,7 @@ function withSuppressing(pipeline: Pipeline, suppressing: readonly Pipeline[]): 
   return suppressedBy.length === 0 ? pipeline : { ...pipeline, suppressedBy }
 }
 
-/** Maps each pipeline that shares its destination to another one with this destination. Either may be wrong, so both are rejected. */
+/** Maps each pipeline that shares its destination to another pipeline of this destination. Either may be wrong, so both are rejected. */
 function conflictsOf(pipelines: readonly Pipeline[]): ReadonlyMap<Pipeline, Pipeline> {
   const destinationKey = ({ credentials, destination }: Pipeline) => JSON.stringify([credentials, identityOf(destination)])
   const byDestination = Map.groupBy(pipelines, destinationKey)
@@ -247,8 +247,11 @@ function isAround(one: ValuePath, other: ValuePath): boolean {
 }
 
 /**
- * Returns problems of the names in `credentials` and `alerts`: `sluice.yaml` does not have the name, or a variable of the credentials is
- * not set. Returns none for a file that was loaded without its project.
+ * Returns problems of the names in `credentials` and `alerts`:
+ * - `sluice.yaml` does not have the name.
+ * - A variable of the credentials cannot be replaced.
+ *
+ * Returns none for a file that was loaded without its project.
  */
 function unknownNames({ credentials, alerts = [] }: Pipeline, project: LoadOptions['project']): PathProblem[] {
   if (project === undefined) return []

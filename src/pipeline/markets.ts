@@ -55,8 +55,8 @@ function resolveMarket(base: Settings, market: string, given: Settings, resolve:
 }
 
 /**
- * Merges the settings of a market over those of the file. Returns an empty object if neither has any. A value of the file that is not an
- * object is kept, so that `resolvePipeline` reports it. Without it, every market would run with the default values.
+ * Merges the settings of a market over those of the file. Returns an empty object if neither has any. If the value of the file is not an
+ * object, returns that value, so that `resolvePipeline` reports it. Otherwise every market would run with the default values.
  */
 function mergeSettings(key: string, base: unknown, own: unknown): Settings {
   if (base === undefined && own === undefined) return {}
@@ -70,7 +70,7 @@ function inMarket(problem: PathProblem, market: string, given: Settings): PathPr
   const inside = first === 'source' && rest[0] === 'join' && given['join'] !== undefined ? rest : problem.parts
   const [setting = '', key = ''] = inside
   const own = given[setting]
-  // Guards and options are merged key by key, so a problem of one is in the market only if the market sets its key.
+  // Guards and options are merged key by key. Their problem is in the market only if the market sets the key.
   const isOwn = setting === 'guards' || setting === 'options' ? isPlainRecord(own) && own[key] !== undefined : own !== undefined
   if (!isOwn) return problem
   return problemAt(['markets', market, ...inside], problem.message, problem.hint)

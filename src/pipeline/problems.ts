@@ -10,7 +10,7 @@ export type ValuePath = readonly (string | number)[]
 /** Returns the line of the value at a path, or of the nearest value that contains it. Undefined if lines are not known. */
 export type LineOf = (parts: ValuePath) => number | undefined
 
-/** Problem with the parts of its path, from which the loader finds the line. */
+/** Problem with the parts of its path. The loader finds the line by them. */
 export interface PathProblem extends Problem {
   readonly parts: ValuePath
 }
@@ -46,8 +46,8 @@ export function invalidFile(
 }
 
 /**
- * Converts issues of zod to problems: one for each issue or unknown key. Of a union, keeps the issues of the branch that fits the input
- * best. `base`: path in `input` of the checked value.
+ * Converts issues of zod to problems: one for each issue or unknown key. For a union, returns the problems of the branch that fits the
+ * input best. `base`: path of the checked value in `input`.
  */
 export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknown, base: ValuePath = []): PathProblem[] {
   return issues.flatMap((issue): PathProblem[] => {
@@ -67,9 +67,7 @@ export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknow
   })
 }
 
-/**
- * Returns the problems of one branch of a union: of those that fit the form of the value, the one with the fewest. Undefined if none fits.
- */
+/** Returns the fewest problems that a branch of a union has, of all branches that fit the form of the value. Undefined if none fits. */
 function bestBranch(union: z.core.$ZodIssueInvalidUnion, input: unknown, at: ValuePath): PathProblem[] | undefined {
   const value = valueAt(input, at)
   if (!isPlainRecord(value) && !Array.isArray(value)) return undefined

@@ -50,7 +50,7 @@ export interface ProjectFile {
   readonly file: string
   /** Usable sets by name. */
   readonly credentials: Readonly<Record<string, CredentialSet>>
-  /** Problems of sets whose variables cannot be resolved, by name of the set. They concern only the pipelines that use the set. */
+  /** Problems of variables that cannot be replaced, by name of the set. They concern only the pipelines that use the set. */
   readonly unusableCredentials: Readonly<Record<string, readonly Problem[]>>
   /** Receivers of alerts by name. */
   readonly receivers: Readonly<Record<string, AlertReceiver>>
@@ -100,7 +100,7 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
     unusableCredentials: Object.fromEntries(Object.entries(ofSets).map(([name, ofSet]) => [name, located(ofSet)])),
     receivers,
     defaultReceivers,
-    // The defaults are taken as written, because their values are checked only in each pipeline, after the merge.
+    // Not the output of the schema: the values are checked in each pipeline, after the merge.
     defaults: recordOf(recordOf(expanded.value)['defaults']),
   }
 }

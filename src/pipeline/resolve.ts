@@ -27,7 +27,7 @@ export type Resolved =
 
 /**
  * Resolves one pipeline. Pure. `name`: name of the pipeline. `file`: path for messages. `codeVersion`: version of the functions in `input`
- * (codeVersion.ts), because the text of a function does not include the modules that it imports.
+ * (codeVersion.ts). It is needed because the text of a function does not include the imported modules.
  */
 export function resolvePipeline(input: unknown, name: string, file: string, codeVersion = ''): Resolved {
   const checked = pipelineSchema.safeParse(input)
@@ -92,7 +92,7 @@ function toMapping(field: ParsedField): FieldMapping {
   })
 }
 
-/** Returns the problems of the preset and the currency, whose names the schema does not check. */
+/** Returns the problems of the names of preset and currency. The schema does not check these names. */
 function checkNames({ preset, options }: ParsedPipeline): PathProblem[] {
   const problems: PathProblem[] = []
   if (preset !== undefined && presetByName(preset) === undefined) {
@@ -125,8 +125,8 @@ function isPostgres(url: string): boolean {
 }
 
 /**
- * Builds the pipeline of a checked file, with every default, `definitionHash` and `version`. Do not reorder the keys: a hash depends on
- * their order, and with another hash every pipeline reads its whole source once.
+ * Builds the pipeline of a checked file, with every default, `definitionHash` and `version`. Do not reorder the keys, because both hashes
+ * depend on their order. With another hash, every pipeline reads its whole source once.
  */
 function buildPipeline(
   parsed: ParsedPipeline,
@@ -181,7 +181,7 @@ function buildPipeline(
     ...versioned,
     file,
     staleAfterRuns: parsed.stale_after_runs,
-    // The file's path, the schedule and `staleAfterRuns` are not a part of the version, because they do not change what a run does.
+    // The file's path, the schedule and `staleAfterRuns` do not change what a run does. The version does not include them.
     version: hash('sha256', stringify(versioned, codeVersion)),
     schedule:
       parsed.schedule === undefined

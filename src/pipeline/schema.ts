@@ -74,7 +74,7 @@ const timezone = z.string('must be an IANA time zone').refine((zone) => {
   }
 }, 'is not an IANA time zone, for example Europe/Berlin')
 
-/** Name of the argument that a transform takes without a name: `{ prefix: X }` is `{ prefix: { with: X } }`. Others take `value`. */
+/** Name of the argument for a plain value, by transform: `{ prefix: X }` is `{ prefix: { with: X } }`. Other transforms: `value`. */
 const shorthand: Readonly<Record<string, string>> = { prefix: 'with', split: 'at', join: 'with', date: 'form' }
 
 const transform = z

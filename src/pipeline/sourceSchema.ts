@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { column, count, oneOf, strict, text } from '../settings/values.ts'
 
-/** Schemes of source addresses; any other is rejected before a byte is requested. */
+/** Schemes of source addresses. An address with another scheme is rejected before a request is sent. */
 const sourceSchemes: readonly string[] = ['file', 'http', 'https', 'sftp', 's3', 'postgres', 'postgresql']
 
 const url = z

@@ -10,7 +10,7 @@ const reference = /\$(\$?)\{([^}]*)\}/g
  * Returns a copy of `value` with every `${NAME}` and `${NAME:-default}` in its texts replaced. `$${NAME}` becomes `${NAME}`. Keys,
  * functions and values that are not text are unchanged. If there is a default, an empty variable counts as not set.
  *
- * An invalid reference, or one to a variable that is not set and has no default, becomes a problem with its path. Its text is unchanged.
+ * Returns a problem for each invalid reference, and for each variable that is not set and has no default. Their texts are unchanged.
  */
 export function expandVariables(
   value: unknown,

@@ -1,6 +1,6 @@
 /**
- * Returns an error with only the name, code and message of a library's error, for use as a cause; undefined for any other value.
- * Other properties may contain bytes of a response, and so personal data (undici's parser).
+ * Returns a copy of a library's error with only its name, code and message, for use as a cause. Returns undefined for a value that is not
+ * an error. Other properties of an error may contain bytes of a response (undici's parser), and these may be personal data.
  */
 export function bareCause(error: unknown): Error | undefined {
   if (!(error instanceof Error)) return undefined

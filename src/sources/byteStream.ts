@@ -9,14 +9,14 @@ export interface ByteStream {
   /** `charset` of an HTTP response; absent if it has none. */
   readonly charset?: string
   /**
-   * Reads the file at the path of the source plus `suffix`. Resolves to undefined, or rejects, if there is no such file. Call this
-   * before `close`. Absent if a source of this type has no path.
+   * Reads the file at the path of the source plus `suffix`. If there is no such file, resolves to undefined or rejects. Call this before
+   * `close`. Absent if a source of this type has no path.
    */
   readonly beside?: (suffix: string) => Promise<Beside | undefined>
   /** Time of the last change of a local file, in milliseconds since 1970. Absent for other sources. */
   readonly changedMs?: number
   /**
-   * Returns facts about the end. Rejects, or returns a `doubt`, if the transport detects that the source changed. Call this only after
+   * Returns facts about the end. If the transport detects that the source changed, rejects or returns a `doubt`. Call this only after
    * `chunks` ended without an error.
    */
   end: () => Promise<TransportEnd>
@@ -26,9 +26,9 @@ export interface ByteStream {
 
 /** File beside a source: a manifest or a done marker. */
 export interface Beside {
-  /** Whole content of the file; empty if it is larger than `besideBytes`, or if S3 does not declare its size. */
+  /** Whole content of the file. Empty if the file is larger than `besideBytes`, or if S3 does not declare its size. */
   readonly content: Buffer
-  /** True if the file is older than the source, so it belongs to an earlier export. False if one of the two times is not known. */
+  /** True if the file is older than the source: then it belongs to an earlier export. False if one of the two times is not known. */
   readonly older: boolean
 }
 
@@ -40,13 +40,13 @@ export interface TransportEnd {
   /** Proof such as `content-length met`; undefined if the transport proves nothing. */
   readonly proof?: string
   /**
-   * True for files, local or over SFTP. Without a trailer, marker or manifest, a CSV, TSV or JSON lines file of this transport is complete
-   * only if it ends as in its last complete read: with or without a line end (docs/guarantees.md#deletes-need-proof).
+   * True for files, local or over SFTP. A CSV, TSV or JSON lines file must then end as in its last complete read: with or without a line
+   * end. Otherwise it is not complete. A trailer, marker or manifest replaces this check (docs/guarantees.md#deletes-need-proof).
    */
   readonly mustEndAsBefore?: boolean
   /** Reason why there is no `proof`. */
   readonly reason?: string
-  /** Reason to doubt the whole read even if its end is proven: the source changed while it was read. */
+  /** Reason to doubt the whole read, even if its end is proven: the source changed during the read. */
   readonly doubt?: string
   /** ETag and time of change, for the conditional request of the next read. */
   readonly etag?: string

@@ -65,7 +65,7 @@ export function classifyCompleteness(facts: EndFacts): Completeness {
 function classifyEnd(facts: EndFacts): Completeness {
   const { format, containerProof, transport } = facts
   if (format.proof !== undefined) return proven(format.proof)
-  // A stream of several compressed members may be cut off between two of them, so the end of the text is checked too.
+  // If there are several compressed members, the data may be cut off between two of them. So the end of the text is checked too.
   if (containerProof !== undefined) return checkOpenEnd(facts) ?? proven(containerProof)
   if (transport.proof === undefined) return unproven(transport.reason ?? 'nothing proves that the end was reached')
   return checkOpenEnd(facts) ?? proven(transport.proof)

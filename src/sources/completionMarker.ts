@@ -10,9 +10,11 @@ import { recordOf } from '../unknownValue.ts'
 const sourcePath = '{path}'
 
 /**
- * Looks for the done marker or manifest of a source. A path that begins with `{path}` is beside the source: in its folder, on
- * its server, in its bucket. Any other path is on this machine, and `{path}` in it is replaced by the source's label. A manifest is
- * JSON with `rows`, `bytes`, `sha256`, or a line of sha256sum. Returns undefined if the source has neither setting. Never rejects.
+ * Looks for the done marker or manifest of a source. Returns undefined if `complete:` is neither of them. Never rejects.
+ * - A path that begins with `{path}` is beside the source: in its folder, on its server, in its bucket.
+ * - Any other path is on this machine. `{path}` in it is replaced by the source's label.
+ *
+ * A manifest is JSON with `rows`, `bytes` or `sha256`, or a line of sha256sum.
  */
 export async function readCompletionMarker(definition: SourceDefinition, stream: ByteStream): Promise<CompletionMarker | undefined> {
   const { complete } = definition
@@ -26,7 +28,7 @@ export async function readCompletionMarker(definition: SourceDefinition, stream:
     if (found === undefined) return { found: false }
     return complete.kind === 'marker' ? { found: true, older: found.older } : parseManifest(found.content.toString('utf8'))
   } catch {
-    // A missing and an unreadable file have the same result, which the report shows: the end is not proven.
+    // A missing and an unreadable file have the same result: the end is not proven. The report shows this.
     return { found: false }
   }
 }

@@ -8,7 +8,7 @@ import { sourceTypeOf, type SourceType } from './sourceAddress.ts'
  * Reads a credential from the environment variable that the pipeline names, or from the file in `NAME_FILE`. Returns undefined if the
  * pipeline names no variable for this credential.
  *
- * @throws RunError SOURCE_CREDENTIALS if neither variable is set, or `readSecretValue` reports a fault. The message has names, never values
+ * @throws RunError SOURCE_CREDENTIALS if neither variable is set, or if `readSecretValue` reports a fault. The message has only names
  */
 export function readCredential(
   key: string,

@@ -1,7 +1,7 @@
 /**
- * Opens a source whose rows get columns of a second file, by id: for example a price or stock file of one market. A row without a
- * match in the second file is rejected, so that no product is sent with the price of another market. The read is complete only if
- * both files were read to their ends.
+ * Opens a source with a `join:`. Its rows get the columns of a second file by id, for example of the price file of one market. If the
+ * second file has no row of the id, the row is rejected. Otherwise a product could be sent with the price of another market. The read is
+ * complete only if both files were read to their ends.
  */
 import { basename } from 'node:path'
 import { RunError } from '../errors.ts'
@@ -16,8 +16,8 @@ import { hashOfBoth } from './hashSource.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 
 /**
- * Maximum number of sets of cells in memory: one for each id, and one for each further row of an id with different cells. A set takes about
- * 300 bytes.
+ * Maximum number of rows of the joined file in memory. Each id has one; further rows of an id count only if their cells differ. A row takes
+ * about 300 bytes.
  */
 const maxJoined = 2_000_000
 
@@ -27,7 +27,10 @@ interface JoinedFile {
   readonly columns: readonly string[]
   /** Cells by id; null if several rows of one id have different cells, which are in `conflicts`. */
   readonly cells: ReadonlyMap<string, readonly (Cell | undefined)[] | null>
-  /** By id: the different cells of its rows, by their JSON. Also has the cells of a last row that may be cut off, and is left out. */
+  /**
+   * By id: the different cells of its rows, by their JSON. If the last row of the file may be cut off, its id is not in `cells`. Only the
+   * earlier rows of this id are here.
+   */
   readonly conflicts: ReadonlyMap<string, ReadonlyMap<string, readonly (Cell | undefined)[]>>
   readonly facts: SourceFacts
   readonly note: string
@@ -137,7 +140,7 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
   }
 }
 
-/** Columns of the joined file. The header of JSON and XML grows during the read; a column keeps the index at which it was found first. */
+/** Columns of the joined file. The header of JSON and XML grows during the read. A column keeps the index at which it was found first. */
 class JoinedColumns {
   readonly #join: SourceJoin
   #header: readonly string[] = []
@@ -191,8 +194,9 @@ interface Shape {
 }
 
 /**
- * Returns a function that adds the joined cells to a row. A joined cell replaces the cell of the same column even if it is empty, so that
- * no price of the main file is sent. A row with no match or with conflicting matches gets the fault JOIN_ROW_MISSING or JOIN_ROW_CONFLICT.
+ * Returns a function that adds the joined cells to a row. A joined cell always replaces the cell of the same column. Otherwise the price of
+ * the main file could be sent if the joined cell is empty. A row without a match gets the fault JOIN_ROW_MISSING. A row with several
+ * different matches gets JOIN_ROW_CONFLICT.
  */
 function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Row) => Row {
   const shapes = new Map<string, Shape>()

@@ -1,4 +1,4 @@
-/** Chooses the newest finished file that matches a pattern; of files with the same time, the last one by name. */
+/** Chooses the newest finished file that matches a pattern. If several files have the same time, chooses the last one by name. */
 
 /** File that matches a pattern. */
 export interface Match {
@@ -14,8 +14,8 @@ const unfinished = /(\.(part|partial|filepart|tmp|temp|crdownload|download|uploa
 const beside = /\.(done|ok|ready|md5|sha1|sha256|sha512)$/i
 
 /**
- * Returns the newer one of `best` and `match`; undefined if there is none. Ignores a `match` with the ending of an unfinished file or of a
- * marker, unless the pattern has that ending too.
+ * Returns the newer one of `best` and `match`. If `match` has the ending of an unfinished file or of a marker, and the pattern does not,
+ * returns `best`.
  */
 export function newerMatch<T extends Match>(best: T | undefined, match: T, pattern: string): T | undefined {
   const ending = unfinished.exec(match.name)?.[0] ?? beside.exec(match.name)?.[0]

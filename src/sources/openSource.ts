@@ -21,8 +21,8 @@ import { readCompletionMarker } from './completionMarker.ts'
 export type { OpenedSource, SourceContext } from './openedSource.ts'
 
 /**
- * Opens one source and detects its format. Until `rows` is iterated, reads only the first few hundred kilobytes, but workbooks and joined
- * files whole. Rows can be read once. The caller must close the source.
+ * Opens one source and detects its format. Before `rows` is iterated, reads only the first few hundred kilobytes; workbooks and joined
+ * files are read whole. Rows can be read once. The caller must close the source.
  *
  * @throws RunError SOURCE_…, FILE_… and the other codes of formats/fileError.ts; here or while the rows are read
  */
@@ -83,7 +83,7 @@ async function openStream(stream: ByteStream, definition: SourceDefinition, cont
     ...(stream.charset === undefined ? {} : { charset: stream.charset }),
     ...(context.gate === undefined ? {} : { gate: context.gate }),
   })
-  // Buffers may be reused for plain UTF-8 text, because splitting into rows copies the text. Decompression and decoding may keep a chunk.
+  // Rows of plain UTF-8 text are copies of the bytes, so the buffers may be reused. Decompression and decoding may keep a chunk.
   const { format, encoding, compression } = opened.detected
   if (format !== 'xlsx' && encoding === 'utf-8' && compression === 'none') stream.reuseBuffers?.()
   let facts: SourceFacts | undefined
@@ -135,7 +135,7 @@ async function openStream(stream: ByteStream, definition: SourceDefinition, cont
   }
 }
 
-/** Returns a source without rows, whose facts are those of the last complete read. */
+/** Returns a source without rows. Its facts are those of the last complete read. */
 function unchangedSource(definition: SourceDefinition, previous: SourceFacts | undefined): OpenedSource {
   if (previous === undefined)
     throw new RunError('SOURCE_UNAVAILABLE', 'the server answered that nothing changed, but nothing was read before', {

@@ -4,7 +4,7 @@ import type { Detected } from '../formats/openFormat.ts'
 import type { RowSource, SourceFacts } from '../formats/rows.ts'
 import type { Logger } from '../log.ts'
 
-/** Values that opening and reading a source needs besides its definition. */
+/** Values that are needed to open and read a source, besides its definition. */
 export interface SourceContext {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly log: Logger
@@ -22,8 +22,8 @@ export interface SourceContext {
 /** Source that was opened, or that the server reported as unchanged. */
 export interface OpenedSource extends RowSource {
   /**
-   * True if the server answered that the source is unchanged since `previous`. Then `facts` returns `previous`, and `rows` throws, so
-   * that the source is never taken for an empty source.
+   * True if the server answered that the source is unchanged since `previous`. Then `facts` returns `previous`. `rows` throws, so that an
+   * unchanged source never counts as an empty source.
    */
   readonly unchanged: boolean
   /** Undefined if the source is unchanged and was not read. */

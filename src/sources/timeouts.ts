@@ -4,8 +4,8 @@ import { readLimits } from '../formats/limits.ts'
 import { bufferOf } from '../unknownValue.ts'
 
 /**
- * Timeouts of one read: `idleMs` for each step, `totalMs` for the whole read, and cancellation by the caller's signal. `idleMs` does not
- * include the time in which the caller requests no data. A step that timed out continues in the background, so the caller must close
+ * Timeouts of one read: `idleMs` for each step, and `totalMs` for the whole read. The caller's signal cancels the read too. `idleMs` does
+ * not include the time in which the caller requests no data. A step that timed out continues in the background, so the caller must close
  * the resource of the step.
  */
 export class Timeouts {
@@ -32,7 +32,7 @@ export class Timeouts {
   }
 
   /**
-   * Waits for a step, at most `idleMs` (infinity for no such limit). Returns its result.
+   * Waits for a step, at most `idleMs`, and returns its result. If `idleMs` is infinite, only the total time limits the wait.
    *
    * @throws the error of `step`, `StalledError`, or the reason of the cancellation
    */

@@ -11,7 +11,7 @@ import { newerMatch } from '../newestMatch.ts'
 import { readLocalBeside } from '../completionMarker.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Default size of the chunks of a file: larger ones do not fit into the processor's cache while they are split into rows. */
+/** Default size of the chunks of a file. Larger chunks do not fit into the processor's cache while they are split into rows. */
 const defaultChunkBytes = 262_144
 
 /**
@@ -96,7 +96,7 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
       throw rejection('a symbolic link out of its folder', uri, 'Name the file itself.')
   }
   if (/^\/(proc|sys|dev)(\/|$)/.test(real)) throw rejection('a file of the operating system', uri)
-  // O_NONBLOCK: opening a FIFO must not wait for its writer. O_NOFOLLOW: a link must not replace the file after the check.
+  // O_NONBLOCK: do not wait for the writer of a FIFO. O_NOFOLLOW: fail if a link replaced the file after the check.
   const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch((error: unknown) => {
     throw openError(error, path)
   })

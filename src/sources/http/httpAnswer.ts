@@ -13,7 +13,7 @@ export function isReadableCoding(coding: string): boolean {
   return !unreadableCodings.test(coding)
 }
 
-/** Returns a header by its name in lower case, the first value of a repeated one; undefined if it is missing. */
+/** Returns the value of a header by its name in lower case; of a repeated header, the first value. Undefined if it is missing. */
 export function header(answer: Dispatcher.ResponseData, name: string): string | undefined {
   const value = answer.headers[name]
   return Array.isArray(value) ? value[0] : value
@@ -44,9 +44,12 @@ export function contentRange(answer: Dispatcher.ResponseData): { readonly from: 
 }
 
 /**
- * Returns a validator that guarantees the same bytes, so that a later part can be appended: a strong ETag; without any ETag, a
- * Last-Modified at least one second before the response, because its times are whole seconds. Undefined if there is neither. Source:
- * RFC 9110 sections 13.1.5, 8.8.2.2.
+ * Returns a validator that guarantees the same bytes, so that a later part can be appended (RFC 9110 sections 13.1.5, 8.8.2.2):
+ * - with an ETag: the ETag, if it is strong
+ * - without an ETag: Last-Modified, if it is at least one second before the response. Its times are whole seconds, so a second change
+ *   within one second is not visible.
+ *
+ * Returns undefined if there is no such validator.
  */
 export function strongValidator(
   answer: Dispatcher.ResponseData,
@@ -61,8 +64,8 @@ export function strongValidator(
 
 /**
  * Returns true if two responses have different lengths or ETags; without ETags, different times of change. A value that only one response
- * has is not compared. Ignores a time of change less than two seconds before the second response, because the server may have generated
- * that time for the response.
+ * has is not compared. A time of change less than two seconds before the second response is ignored, because some servers generate it for
+ * each response.
  */
 export function isAnotherVersion(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
   if (hasAnotherLength(one, other)) return true

@@ -25,9 +25,12 @@ export interface Fetcher {
 }
 
 /**
- * Reads the body of one feed, over as many connections as needed. A part is appended only if it begins where the last part ended, and
- * declares no other strong validator (an ETag, or a time of change) and no other length of the whole feed. If a server without ranges
- * sends the whole feed again, the bytes already read are skipped.
+ * Reads the body of one feed, over as many connections as needed. A part is appended only if all conditions hold:
+ * - It begins where the last part ended.
+ * - It does not declare a different validator than the first response (`strongValidator`).
+ * - It does not declare a different length of the whole feed.
+ *
+ * If a server without ranges sends the whole feed again, the bytes already read are skipped.
  */
 export class ResumableBody {
   readonly #fetcher: Fetcher
@@ -62,7 +65,7 @@ export class ResumableBody {
 
   async *#part(from: number, cause: unknown): AsyncGenerator<Buffer> {
     const answer = cause === undefined ? this.#first : await this.#resume(from, cause)
-    /** Number of bytes at the start of the rest of this response that were read before, and are skipped. */
+    /** Number of following bytes of this response that were read before, and are skipped. */
     let known = answer.statusCode === 200 ? from : 0
     for await (const chunk of answer.body) {
       const whole = bufferOf(chunk)
@@ -85,7 +88,8 @@ export class ResumableBody {
     // undici closes the connection if bytes follow the body. `sentMore` is true at most two turns of the event loop later.
     for (let turn = 0; turn < 2; turn++) await setImmediate()
     const etag = header(this.#first, 'etag')
-    // Without an ETag, a time less than 1 s before the answer is not stored: after another change within that second, it would get 304.
+    // Without an ETag, a time of change less than 1 s before the response is not stored. If the feed changed again within that second, it
+    // would have the same time, and the next conditional request would get 304.
     const lastModified = etag === undefined && this.#validator === undefined ? undefined : header(this.#first, 'last-modified')
     const framed = this.#length !== undefined ? 'content-length met' : isChunked(this.#first) ? 'chunked end' : undefined
     const proof = this.#digests.length > 0 ? 'digest met' : this.#fetcher.sentMore ? undefined : framed
@@ -111,7 +115,7 @@ export class ResumableBody {
     }
     const shown = header(answer, validator.header)
     if (answer.statusCode === 200) {
-      // The server sent the whole feed again, which is accepted only with the same validator and length.
+      // The server sent the whole feed again. It is accepted only with the same validator and length.
       if (shown !== validator.value || declaredLength(answer) !== this.#length) return rejectWith(this.#changed(cause))
       return answer
     }

@@ -2,7 +2,7 @@ import { RunError } from '../../errors.ts'
 import { bareCause } from '../bareCause.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Builds the errors of HTTP sources. They never contain the query of an address, because it often has a secret key. */
+/** Builds the errors of HTTP sources. An error never contains the query of an address, because a query often has a secret key. */
 
 /** Returns the error of a status. `waitMs`: wait that the response requests, if it is too long for this run. */
 export function statusError(status: number, where: string, waitMs?: number): RunError {
@@ -68,7 +68,7 @@ export function unavailable(error: unknown, where: string): RunError {
   })
 }
 
-/** Returns the reason that undici's parser gives, which contains no part of the response. */
+/** Returns the reason that undici's parser gives. It contains no part of the response. */
 function reasonOf(error: unknown): string {
   return (error instanceof Error && /\(([^()]+)\)$/.exec(error.message)?.[1]) || 'no head'
 }
@@ -83,8 +83,8 @@ function isBrokenHttp(error: unknown): boolean {
 }
 
 /**
- * Returns true if a connection ended because the server sent more bytes than it declared. Only undici's messages (8.12) show this, and
- * not for a server that sends `Connection: close`.
+ * Returns true if a connection ended because the server sent more bytes than it declared. Only undici's messages (8.12) show this. They do
+ * not show it if the server sends `Connection: close`.
  */
 export function hasExtraBytes(error: unknown): boolean {
   return error instanceof Error && (error.name === 'HTTPParserError' || error.message === 'bad response')
@@ -95,7 +95,7 @@ export function isFinal(error: unknown): boolean {
   return badCertificate.test(errorCode(error) ?? '')
 }
 
-/** Returns the RunError of the address lookup, which the client wraps as a cause; undefined if there is none. */
+/** Returns the RunError of the address lookup; undefined if there is none. The client wraps it as a cause of its own error. */
 export function findRunError(error: unknown): RunError | undefined {
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof RunError) return at
   return undefined

@@ -72,7 +72,7 @@ export class HttpFetcher implements Fetcher {
     this.#signal = context.signal === undefined ? total : AbortSignal.any([context.signal, total])
   }
 
-  /** True if the last response had more bytes than its declared length, which then proves nothing. */
+  /** True if the last response had more bytes than its declared length. Then the length proves nothing. */
   get sentMore(): boolean {
     return this.#sentMore
   }
@@ -122,7 +122,7 @@ export class HttpFetcher implements Fetcher {
     await delay(budget.waitMs(this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
   }
 
-  /** Throws if the caller cancelled, which is not a failure of the source. */
+  /** Throws the reason of the caller's signal if the caller cancelled. A cancellation is not a failure of the source. */
   throwIfCancelled(): void {
     this.#context.signal?.throwIfAborted()
   }
@@ -132,8 +132,8 @@ export class HttpFetcher implements Fetcher {
   }
 
   /**
-   * Fetches the file at the feed's path plus `suffix`. Returns undefined for any status but 200, and for content that seems to be a web
-   * page, because many servers send a page for a missing file. `changed`: Last-Modified of the feed.
+   * Fetches the file at the feed's path plus `suffix`. Returns undefined for any status but 200. Also returns undefined if the content
+   * seems to be a web page, because many servers send a page for a missing file. `changed`: Last-Modified of the feed.
    */
   async fetchBeside(suffix: string, changed: string | undefined): Promise<Beside | undefined> {
     const url = new URL(this.#start)
@@ -155,9 +155,9 @@ export class HttpFetcher implements Fetcher {
   }
 
   /**
-   * Returns true if the server now has another feed than the one that was read. If an export overwrites the file during the read,
-   * the server may send a mix of the old and the new file with the right length. Returns false for a server that sends no time of change,
-   * and if the check gets no response.
+   * Returns true if the server now has another feed than the one that was read. If an export overwrites the file during the read, the
+   * server may send a mix of both files. The length of this mix may be right. Returns false if the server sends no time of change, or if
+   * the check gets no usable response.
    */
   async hasChanged(first: Dispatcher.ResponseData): Promise<boolean> {
     if (header(first, 'last-modified') === undefined) return false
@@ -220,7 +220,8 @@ export class HttpFetcher implements Fetcher {
     if (location === undefined || !URL.canParse(location, this.#url.href)) throw rejection('a redirect without a usable address')
     const target = new URL(location, this.#url).href
     const next = checkUrl(target, this.#allows(target))
-    // The name lookup of a source on this machine accepts private addresses. So it could not reject a redirect to another private address.
+    // For a source on this machine, the name lookup accepts private addresses. So it would also accept a redirect to another private
+    // address.
     if (this.#ownOrigin !== undefined && next.origin !== this.#ownOrigin && !this.#definition.allowPrivate)
       throw rejection('a redirect from this machine to another address')
     if (this.#url.protocol === 'https:' && next.protocol !== 'https:') throw rejection('a redirect from https to http')

@@ -20,10 +20,15 @@ import { maxAttempts } from '../../http/retryBudget.ts'
 
 /**
  * Opens `s3://bucket/key`, or the newest key that matches a pattern. `?endpoint=https://…`, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL names
- * a store other than AWS. Credentials come from the variables that `access_key_id`, `secret_access_key` and `session_token` name, else
- * from the AWS_… variables, else from the other places where the AWS client looks. The request is conditional on the last ETag. Resumes
- * with If-Match after a broken connection. Checks that the response is a part of the same object, because some stores ignore If-Match
- * and ranges.
+ * a store other than AWS. The request is conditional on the last ETag.
+ *
+ * Credentials come from the first of these places that has them:
+ * - the variables that `access_key_id`, `secret_access_key` and `session_token` of the source name
+ * - the AWS_… variables
+ * - the other places where the AWS client looks
+ *
+ * Resumes with If-Match after a broken connection. Checks that the response is a part of the same object, because some stores ignore
+ * If-Match and ranges.
  *
  * @returns `unchanged` if the store answers 304
  *
@@ -150,7 +155,7 @@ function addressOf(uri: string): { readonly url: URL; readonly bucket: string; r
 function clientOptions(url: URL, definition: SourceDefinition, { env, limits = readLimits }: SourceContext) {
   const endpoint = url.searchParams.get('endpoint') ?? env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL']
   if (endpoint !== undefined) checkUrl(endpoint, definition.allowPrivate)
-  // AWS may have a private address (interface endpoints), other endpoints only with `allow_private`.
+  // AWS may have a private address (interface endpoints). Other endpoints may have one only with `allow_private`.
   const agent = { lookup: checkedLookup(endpoint === undefined || definition.allowPrivate) }
   const named = (key: string, standard: string) => readCredential(key, definition.credentials, env) ?? env[standard]
   const accessKeyId = named('access_key_id', 'AWS_ACCESS_KEY_ID')

@@ -26,8 +26,8 @@ const refusals: Readonly<Record<string, readonly [code: ErrorCode, message: stri
 }
 
 /**
- * Converts an error of the S3 client to a RunError. The message has only the code of the store, because some messages of stores quote the
- * request with its session token.
+ * Converts an error of the S3 client to a RunError. The message has only the error code of the store. Some stores quote the request in
+ * their messages, with its session token.
  */
 export function s3Error(error: unknown, where: string): RunError {
   const rejection = findRunError(error)

@@ -13,9 +13,9 @@ import { SftpConnection } from './sftpConnection.ts'
 import { changedFile, sftpError } from './sftpErrors.ts'
 
 /**
- * Opens a file over SFTP, or the newest match of a pattern in its folder. The host key must be pinned (`host_key:`); without a pinned
- * key, the error shows the key of the server. Credentials: `username`, `password`, `private_key`, `passphrase`. The file must not
- * change its size or time while it is read. `SftpBody` reopens broken connections.
+ * Opens a file over SFTP, or the newest match of a pattern in its folder. The host key must be pinned (`host_key:`). Without a pinned key,
+ * the error shows the key of the server. Credentials: `username`, `password`, `private_key`, `passphrase`. Size and time of the file must
+ * not change during the read. After a broken connection, `SftpBody` continues over a new one.
  *
  * @throws RunError SOURCE_REFUSED, SOURCE_HOST_KEY, SOURCE_CREDENTIALS, SOURCE_DENIED, SOURCE_MISSING, SOURCE_UNAVAILABLE,
  * SOURCE_CHANGED, FILE_TRUNCATED

@@ -18,8 +18,8 @@ export interface SftpReading {
 const overlapBytes = 32_768
 
 /**
- * Minimum age of a time of change to be reliable, in milliseconds. Times are whole seconds, so another change within the same second
- * is not visible. One more second is added for clocks that differ.
+ * Minimum age of a reliable time of change, in milliseconds. Times are whole seconds, so a second change within one second is not visible.
+ * One more second is added for clocks that differ.
  */
 const reliableAgeMs = 2_000
 
@@ -29,8 +29,10 @@ export function isSameFile(one: SftpFacts, other: SftpFacts): boolean {
 }
 
 /**
- * Reads one file, over as many connections as needed. A new connection continues only if size and time of the file are the same, the time
- * is reliable (`reliableAgeMs`), and the last bytes before the break are the same.
+ * Reads one file, over as many connections as needed. After the first bytes, a new connection continues only if all conditions hold:
+ * - The file has the same size and time of change.
+ * - The time is reliable (`reliableAgeMs`).
+ * - The last bytes before the break are the same.
  */
 export class SftpBody {
   readonly #reading: SftpReading

@@ -34,8 +34,8 @@ export class SftpConnection {
   }
 
   /**
-   * Returns the result of `step`, which must only read. If the connection breaks, the step is repeated over a new one, up to `maxAttempts`
-   * attempts in all.
+   * Returns the result of `step`. If the connection breaks, repeats the step over a new connection, up to `maxAttempts` attempts in all. So
+   * the step must only read.
    *
    * @throws RunError SOURCE_HOST_KEY, SOURCE_CREDENTIALS; the error of `step`; the last failure
    */
@@ -91,7 +91,7 @@ export class SftpConnection {
   }
 }
 
-/** Creates a client that does not print an unexpected end of the connection to stdout, because the current call reports it. */
+/** Creates a client that does not print an unexpected end of the connection to stdout. The current call reports that end. */
 function newClient(): SftpClient {
   const silent = () => undefined
   const client = new SftpClient('sluice', { error: silent, end: silent, close: silent })
@@ -136,7 +136,7 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
     })
   const pinnedKey = definition.hostKey?.replace(/=+$/, '')
   let shownKey: string | undefined
-  // The first bytes show whether the server uses another protocol. An early end does not, because an overloaded SSH server may close too.
+  // The first bytes show whether the server uses another protocol. An early end does not show it: an overloaded SSH server may close too.
   const socket = openSocket({ host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? 22 : Number(url.port) })
   let other: RunError | undefined
   socket.once('data', (bytes: Buffer) => {
@@ -206,8 +206,8 @@ type KeyboardQuestion = readonly [
 ]
 
 /**
- * Returns a function that chooses the next way to log in. Each way is used once, and only if the server offers it; the answer to `none`
- * has the offered ways. Servers lock users out after failures, so the password is sent either as a password or as an answer to a prompt.
+ * Returns a function that chooses the next way to log in. Each way is used once, and only if the server offers it. The answer to `none` has
+ * the offered ways. Servers lock users out after failures. So a password that was sent as a password is not sent as an answer to a prompt.
  */
 function createLoginOrder(has: { readonly key: boolean; readonly password: boolean }) {
   const ways: Way[] = ['none']

@@ -32,15 +32,14 @@ export function sftpError(error: unknown, where: string): RunError {
 }
 
 /**
- * Matches errors of the client about a server that does not use SSH, or shares no algorithm with the client. The matched part contains
- * no text of the server.
+ * Matches errors of the client about a server that does not use SSH, or supports no algorithm of the client. The captured part contains no
+ * text of the server.
  */
 const noSsh =
   /((?:Connection lost before handshake|Header line too long|Invalid identification string|Max greeting lines exceeded|Bad packet length|Received malformed \w+|no matching [\w -]+)).*$/i
 
 /**
- * First bytes of servers of other protocols. SSH servers may send a text before their identification, so a text that is not in this list
- * is accepted.
+ * First bytes of servers of other protocols. Any other text is accepted, because SSH servers may send a text before their identification.
  */
 const otherProtocols: readonly (readonly [firstBytes: RegExp, name: string])[] = [
   [/^(?:HTTP\/|<)/i, 'HTTP'],
@@ -49,7 +48,7 @@ const otherProtocols: readonly (readonly [firstBytes: RegExp, name: string])[] =
   [/^(?:\* |\+OK)/, 'a mail protocol'],
 ]
 
-/** Returns the error for a server that does not use SSH, by the first bytes that it sent; undefined for any other server. */
+/** Returns the error for a server whose first bytes are those of another protocol; undefined for any other server. */
 export function otherServer(firstBytes: Buffer, where: string): RunError | undefined {
   const text = firstBytes.subarray(0, 16).toString('latin1')
   const [, name] = otherProtocols.find(([pattern]) => pattern.test(text)) ?? []
@@ -61,14 +60,14 @@ export function otherServer(firstBytes: Buffer, where: string): RunError | undef
 }
 
 /**
- * Returns true if the connection failed because the server does not use SSH, or has no algorithm of the client, so that a retry would fail
- * too. Returns false for a connection that ended before the handshake, because an overloaded SSH server may close it.
+ * Returns true if the server does not use SSH, or supports no algorithm of the client. A retry would fail too. Returns false for a
+ * connection that ended before the handshake, because an overloaded SSH server may close it.
  */
 export function isNoSsh(error: unknown): boolean {
   return error instanceof Error && noSsh.test(error.message) && !/Connection lost before handshake/i.test(error.message)
 }
 
-/** Returns true if another connection may succeed: the connection was lost, or could not be opened. False for a RunError. */
+/** Returns true if a new connection may succeed, because the last one was lost or could not be opened. False for a RunError. */
 export function isLost(error: unknown): boolean {
   return !(error instanceof RunError) && sftpError(error, '').code === 'SOURCE_UNAVAILABLE'
 }

@@ -3,8 +3,8 @@ import { RunError } from '../../errors.ts'
 import { errorCode } from '../../unknownValue.ts'
 
 /**
- * Converts the error of a query that failed after `rowsRead` rows to a RunError; returns a RunError unchanged. Messages of Postgres may
- * quote values of rows, so its errors are reported by their code only, without a cause.
+ * Converts the error of a query that failed after `rowsRead` rows to a RunError. Returns a RunError unchanged. Messages of Postgres may
+ * quote values of rows. Therefore errors of Postgres are reported only by their code, without a cause.
  */
 export function databaseError(error: unknown, where: string, rowsRead = 0): unknown {
   if (error instanceof RunError) return error

@@ -23,21 +23,23 @@ const timestamptz = 1184
 /** Arrays of char, name, int2, int4, text, bpchar, varchar, int8, float4, float8, date, numeric, uuid. */
 const listTypes = new Set([1002, 1003, 1005, 1007, 1009, 1014, 1015, 1016, 1021, 1022, 1182, 1231, 2951])
 
-/** Rows of one fetch. Each fetch costs a round trip: 64 rows at 20 ms would be 3,200 rows per second. */
+/** Rows of one fetch. Each fetch costs a round trip. With 64 rows and a round trip of 20 ms, a read would get 3,200 rows per second. */
 const rowsPerFetch = 500
 
 /** Maximum number of bytes of one fetch. A larger fetch is a mistake, and would end the process for lack of memory. */
 const maxFetchBytes = 134_217_728
 
 /**
- * Opens one query as a source. Reads its rows through a cursor, in one read-only snapshot of the database. Values are texts as Postgres
- * writes them, with these exceptions: a boolean is `true` or `false`, a timestamp ISO 8601 (with a zone: in UTC), an array of `listTypes` a
- * cell of several texts, and null an absent cell. Parameters are bound, never put into the text. The query must be one statement. Line 1
- * is the first row.
+ * Opens one query as a source. Reads its rows through a cursor, in one read-only snapshot of the database. The query must be one statement.
+ * Its parameters are bound, never put into the text. Line 1 is the first row. Values are texts as Postgres writes them, except
+ * - boolean: `true` or `false`
+ * - timestamp: ISO 8601; a timestamp with a zone in UTC
+ * - array of one of `listTypes`: a cell of several texts
+ * - null: an absent cell
  *
- * The end of the cursor proves a complete read, once the transaction has ended. After a lost connection the read cannot be resumed, because
- * its snapshot is lost. Once connected, there is only the timeout of the whole read, because a query may take long; keep-alive detects a
- * lost server.
+ * The end of the cursor proves a complete read, once the transaction has ended. If the connection is lost, the read cannot be resumed,
+ * because its snapshot is lost. After the connection is open, only the timeout of the whole read applies, because a query may take long.
+ * Keep-alive detects a lost server.
  *
  * @throws RunError SOURCE_QUERY, SOURCE_REFUSED, SOURCE_CREDENTIALS, SOURCE_MISSING, SOURCE_UNAVAILABLE, SOURCE_DENIED,
  * FILE_DUPLICATE_COLUMN and the FILE_… codes of exceeded limits
@@ -106,8 +108,8 @@ export async function openPostgres(definition: SourceDefinition, context: Source
 }
 
 /**
- * SQL that makes the server check whether the client is still connected. Otherwise the query of a cancelled run could continue for
- * hours. Has no effect before Postgres 14 and on some operating systems.
+ * SQL that makes the server check whether the client is still connected. Without this check, the query of a cancelled run could continue
+ * for hours. Has no effect before Postgres 14 and on some operating systems.
  */
 const endWithClient = `savepoint end_with_client; set local client_connection_check_interval = '2s'; release savepoint end_with_client`
 
@@ -270,14 +272,14 @@ function connectionOf(definition: SourceDefinition, env: Readonly<Record<string,
 }
 
 /**
- * Returns the address with the password of `credentials.password` if it is named. The password is a part of the address, because the driver
- * prefers the address to other settings.
+ * Returns the address of the database. If `credentials.password` names a password, the address contains it, because the driver prefers the
+ * address to other settings.
  */
 function addressOf(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): URL {
   const given = connectionOf(definition, env)
   // `postgres://user@/database` (this machine) is valid for the driver, but not for URL.
   const text = URL.canParse(given) ? given : given.replace('@/', '@localhost/')
-  // An unreadable address may contain a password, so it is neither shown nor passed to the driver, whose error would show it.
+  // An unreadable address may contain a password. It is not shown here, and not passed to the driver, because its error would show it.
   if (!URL.canParse(text))
     throw new RunError('SOURCE_REFUSED', 'the address of the database cannot be read', {
       where: 'source.url',

@@ -1,4 +1,4 @@
-/** Access to parts of the driver `pg` that its types omit. */
+/** Accesses parts of the driver `pg` that its types omit. */
 import type { Duplex } from 'node:stream'
 import type pg from 'pg'
 import { isRecord } from '../../unknownValue.ts'
