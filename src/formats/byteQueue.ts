@@ -1,6 +1,4 @@
-/**
- * Stream of bytes with lookahead. A reader can put bytes back. Only one reader at a time may use the queue.
- */
+/** Stream of bytes with lookahead. A reader can put bytes back. Only one reader at a time may use the queue. */
 export class ByteQueue implements AsyncIterable<Buffer> {
   readonly #source: AsyncIterator<Buffer>
   #ahead: Buffer[] = []
@@ -37,7 +35,7 @@ export class ByteQueue implements AsyncIterable<Buffer> {
     return (parts.length > 1 ? Buffer.concat(parts) : first).subarray(0, size)
   }
 
-  /** Takes exactly `size` bytes. Returns undefined, and takes nothing, if the stream ends before. */
+  /** Takes exactly `size` bytes. If the stream ends before, takes nothing and returns undefined. */
   async take(size: number): Promise<Buffer | undefined> {
     if (size === 0) return Buffer.alloc(0)
     const head = await this.peek(size)

@@ -23,8 +23,8 @@ export interface CharsetHints {
 }
 
 /**
- * Decodes bytes of any encoding that `TextDecoder` supports to UTF-8. A byte that is not valid in the encoding rejects the file. The
- * encoding is the first of these: the byte order mark, the setting, the HTTP header, the XML declaration, UTF-8.
+ * Decodes bytes of any encoding that `TextDecoder` supports to UTF-8. Rejects the file if a byte is not valid in the encoding. The encoding
+ * is that of the first of these that exists: byte order mark, setting, HTTP header, XML declaration. Without any, it is UTF-8.
  *
  * @throws RunError FILE_ENCODING, here or while the chunks are read; FILE_TRUNCATED if the file ends inside a character
  */
@@ -45,7 +45,8 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
   const transport = hints.transport === undefined || hints.transport === '' ? undefined : hints.transport
   const outside = mark?.encoding ?? setting ?? (transport === undefined ? undefined : labelOf(transport, hints.name))
   const encoding = outside ?? labelOf(declared ?? 'utf-8', hints.name)
-  // `declared` was read with one byte for each character. Programs write such a declaration if they encode their text later.
+  // `declared` was read with one byte for each character, so the file is not UTF-16. Programs write such a declaration if they encode their
+  // text later.
   if (outside === undefined && encoding.startsWith('utf-16')) {
     throw fileError('FILE_ENCODING', 'the XML declaration names utf-16, but it is not UTF-16 itself', {
       name: hints.name,
@@ -87,7 +88,7 @@ function labelOf(label: string, name: string): string {
   }
 }
 
-/** Returns true if more than 70 % of the even or of the odd bytes are zero, as in UTF-16 without a byte order mark. */
+/** Returns true if over 70 % of the bytes at even or at odd positions are zero. UTF-16 without a byte order mark looks like this. */
 function looksLikeUtf16(head: Buffer): boolean {
   if (head.length < 4) return false
   let even = 0

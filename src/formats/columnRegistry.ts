@@ -9,8 +9,8 @@ export interface ParsedRow extends Row {
 export const unnamed: readonly string[] = []
 
 /**
- * Columns of formats whose rows name their own cells (JSON, XML). Each new name is added. Rows of one batch share one array of names,
- * so that the mapper can cache its work per array.
+ * Columns of JSON and XML, where each row names its own cells. Each new name is added. Rows of one batch share one array of names, so that
+ * the mapper can cache its work per array.
  */
 export class ColumnRegistry {
   readonly #positions = new Map<string, number>()
@@ -21,7 +21,7 @@ export class ColumnRegistry {
     for (const name of names) this.position(name)
   }
 
-  /** Returns the index of a column, which is added at the end if it is new. Returns -1 for a new column if there are `limit` columns. */
+  /** Returns the index of a column. Adds a new column at the end; returns -1 for it if there are `limit` columns already. */
   position(name: string, limit = Infinity): number {
     const known = this.#positions.get(name)
     if (known !== undefined) return known

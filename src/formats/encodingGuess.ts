@@ -6,8 +6,8 @@ export interface EncodingGuess {
   /** Value for `encoding:` of a source. */
   readonly encoding: string
   /**
-   * Up to three values of the file, decoded with this encoding and at most 30 characters long. If the bytes contain an email, only the
-   * first character outside ASCII of each value, with its neighbours.
+   * Up to three values of the file, decoded with this encoding. A value has at most 30 characters. If the bytes contain an email, each
+   * value is only the first character outside ASCII, with its neighbours.
    */
   readonly samples: readonly string[]
 }
@@ -16,13 +16,13 @@ export interface EncodingGuess {
 export interface EncodingGuesses {
   /** At most three guesses, the most likely first. No two of them decode the bytes to the same texts. */
   readonly guesses: readonly EncodingGuess[]
-  /** True if the first guess is the only one or far more likely than the second, and there are enough values outside ASCII. */
+  /** True if the first guess is the only one, or far more likely than the second. Requires `minCells` values outside ASCII. */
   readonly certain: boolean
 }
 
 /**
- * Factor on the confidence in encodings that current programs rarely write: Macintosh, DOS, and ISO 8859, for which a Windows code page
- * is more likely.
+ * Factor on the confidence in encodings that current programs rarely write: Macintosh, DOS, and ISO 8859. Instead of ISO 8859, a Windows
+ * code page is more likely.
  */
 const oldWeight = 0.7
 const oldEncoding = /^(?:iso-8859|macintosh|x-mac|ibm)/
@@ -35,17 +35,17 @@ const minCells = 3
 const certainFactor = 1.4
 const maxSamples = 3
 const maxGuesses = 3
-/** Number of bytes of values outside ASCII from which on no further value is collected. */
+/** Number of bytes of values outside ASCII that are enough for the statistics. Then no further value is collected. */
 const enoughBytes = 32_768
 
 /**
- * Guesses the encoding of `bytes`, which begin with the line of the first invalid byte. Loads the detector on demand, because its tables
+ * Guesses the encoding of `bytes`. They begin with the line of the first invalid byte. Loads the detector on demand, because its tables
  * take 20 MB.
  */
 export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
   const cells = cellsBeyondAscii(bytes)
   const { chardet } = await import('jschardet')
-  // Cells of only ASCII would dominate the statistics, and are equal in nearly all encodings.
+  // Cells of only ASCII are left out: they are equal in nearly all encodings, and would dominate the statistics.
   const evidence = Buffer.concat(cells.flatMap((cell) => [cell, Buffer.from('\n')]))
   const readings = new Map<string, { readonly encoding: string; readonly confidence: number; readonly texts: readonly string[] }>()
   // 63: encodings of all eras.
@@ -73,8 +73,8 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
 
 /**
  * Returns the different cells of a table, or texts of a feed, that are not only ASCII. Splits at the separators of all formats. Stops
- * after `enoughBytes` of such cells. Leaves out a last cell without a separator behind it, which may end inside a character, unless it is
- * the only one.
+ * after `enoughBytes` of such cells. A last cell without a separator behind it may end inside a character. It is left out if there is
+ * another cell.
  */
 function cellsBeyondAscii(bytes: Buffer): readonly Buffer[] {
   const cells = new Map<string, Buffer>()
@@ -116,7 +116,7 @@ const names: ReadonlyMap<string, string> = new Map([
   ['macroman', 'macintosh'],
 ])
 
-/** Returns true if a text has a control character of 0x80 to 0x9F, or if more than half of the texts look garbled. */
+/** Returns true if a text has a control character (0x80 to 0x9F), or if more than half of the texts look garbled. */
 function isUnlikely(texts: readonly string[]): boolean {
   return texts.some((text) => /[\u0080-\u009f]/.test(text)) || texts.filter(looksGarbled).length * 2 > texts.length
 }

@@ -2,8 +2,9 @@ import { RunError, type SluiceErrorOptions } from '../errors.ts'
 import type { ErrorCode } from '../model/errorCodes.ts'
 
 /**
- * Returns the error that rejects a whole file: no row of the file is used. `at` is `line 7`, `byte 4096` or `bytes 0 to 4095`, and never a
- * value of the file, because it may be personal (docs/guarantees.md#no-raw-identifier-at-rest). `remedy`, `members`: see `FileError`.
+ * Returns the error that rejects a whole file: no row of the file is used. `at` is `line 7`, `byte 4096` or `bytes 0 to 4095`. It never has
+ * a value of the file, because a value may be personal (docs/guarantees.md#no-raw-identifier-at-rest). `remedy`, `members`: see
+ * `FileError`.
  */
 export function fileError(
   code: ErrorCode,

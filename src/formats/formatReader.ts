@@ -37,21 +37,21 @@ export interface FormatContext {
 }
 
 /**
- * Gate that filters known raw records before they are parsed: those of the last complete read (docs/architecture.md, gate `record`).
- * Readers call the gate for the records
- * of CSV, TSV, JSON and XML, in the order of the file. They count a known record, and do not yield it. Records of CSV and TSV with
- * misplaced quotes or NUL bytes are always parsed. In CSV and TSV, the gate is called for a trailer row too, although it is not data.
+ * Gate that recognizes the raw records of the last complete read before they are parsed (docs/architecture.md, gate `record`). The readers
+ * of CSV, TSV, JSON and XML call the gate for each record, in the order of the file. They count a known record, and do not yield it.
+ *
+ * In CSV and TSV, records with misplaced quotes or NUL bytes are always parsed, without a call. The gate is called for a trailer row too,
+ * although it is not data.
  */
 export interface RecordGate {
   /**
-   * Columns of the known records of the current source. The meaning of a JSON or XML row depends on these columns too: for example, a
-   * consent test is an error if no row has its column. Only valid after the first row was requested.
+   * Columns of the known records of the current source, for the readers of JSON and XML. A reader needs the columns of skipped rows too: a
+   * consent test is an error if no row has its column. Valid once the first row was requested.
    */
   readonly columns?: readonly string[]
   /**
-   * Sets the shape: for example the header, the delimiter, or the prefixes bound around an item. Called before the first record and at
-   * each change.
-   * The digest of a record includes the shape, because equal bytes are the same record only with the same shape.
+   * Sets the shape: for example the header, the delimiter, or the prefixes bound around an item. Called before the first record and at each
+   * change. The digest of a record includes the shape, because equal bytes are the same record only with the same shape.
    */
   beginShape: (shape: string) => void
   /** Returns true if the record `bytes[start, end)` is known. The bytes are valid only during the call. `line`: its first line, from 1. */

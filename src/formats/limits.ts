@@ -18,7 +18,7 @@ export interface ReadLimits {
   /** Maximum number of levels of nested elements, and of nested objects and arrays. */
   readonly xmlDepth: number
   readonly jsonDepth: number
-  /** Maximum share of faulty rows; above it, the whole file is rejected. Checked in files of at least `shareFromRows` rows. */
+  /** Maximum share of faulty rows. Above it, the whole file is rejected. Checked in files of at least `shareFromRows` rows. */
   readonly faultyShare: number
   readonly shareFromRows: number
   /** Maximum times in milliseconds: without data, and of the whole read. */
@@ -45,7 +45,7 @@ export const readLimits: ReadLimits = {
 }
 
 /**
- * Rows per batch: enough that the promise of each batch costs little, and few enough that V8 collects the rows as young objects. Batches
- * of 500 rows took 280 MB instead of 178 MB, and a fifth more time.
+ * Rows per batch. With fewer rows, the promise of each batch would cost more. With more rows, V8 would not collect them as young objects.
+ * Batches of 500 rows took 280 MB instead of 178 MB, and a fifth more time.
  */
 export const rowsPerBatch = 64

@@ -39,7 +39,7 @@ export interface OpenedFormat {
   readonly containerProof: string | undefined
 }
 
-/** Values that opening a format needs besides the definition of the source. */
+/** Values that are needed to open a format, besides the definition of the source. */
 export interface FormatHints {
   /** Name of the source in messages. */
   readonly name: string
@@ -52,8 +52,8 @@ export interface FormatHints {
 const sampleBytes = 65_536
 
 /**
- * Decompresses and decodes a stream of bytes, detects its format, and opens the reader of that format. The format is that of the content,
- * as far as `definition.format` permits it. The file name has no effect.
+ * Decompresses and decodes a stream of bytes, detects its format, and opens the reader of that format. The content decides the format,
+ * within what `definition.format` permits. The file name has no effect.
  *
  * @throws RunError `FILE_…`, WRONG_FORMAT, HEADER_MISMATCH or UNEXPECTED_CONTENT, here or while rows are read
  */
@@ -187,8 +187,8 @@ async function openSheet(input: ByteQueue, definition: SourceDefinition, context
 }
 
 /**
- * Returns the reader of a table that `read` opens. If the export has row groups (one product over several rows), they are joined. A joined
- * row depends on other rows, so `read` then gets no gate, and all rows are parsed.
+ * Returns the reader of a table that `read` opens. If the export has row groups (one product over several rows), they are joined. Then
+ * `read` gets no gate, because a joined row depends on other rows: all rows must be parsed.
  */
 async function readWithRowGroups(
   definition: SourceDefinition,
@@ -213,7 +213,7 @@ async function readWithRowGroups(
 const zipMark = Buffer.from('PK\u0003\u0004')
 const oldOfficeMark = Buffer.from([0xd0, 0xcf, 0x11, 0xe0])
 
-/** Returns true for an old Office document, and for an archive whose first member is one that only Office documents have. */
+/** Returns true for an old Office document, and for an archive whose first member has a name that only Office documents use. */
 async function isOfficeDocument(input: ByteQueue): Promise<boolean> {
   // The local header of the first member has 30 bytes, and its name follows. 32 bytes of the name are enough.
   const [headerBytes, nameBytes] = [30, 32]

@@ -6,7 +6,7 @@ import type { ReadLimits } from './limits.ts'
 export type RowFaultCode = Extract<RecordCode, `ROW_${string}` | 'HEADER_REPEATED' | 'TEXT_BROKEN'>
 
 /**
- * Counts all rows of a file, and the faulty ones, which cannot be read. If the share of faulty rows is over `faultyShare`, the file is
+ * Counts all rows of a file, and the rows that cannot be read (faulty rows). If the share of faulty rows is over `faultyShare`, the file is
  * rejected (docs/inputs.md, cases 20 and 46). In files below `shareFromRows` rows, only the faulty rows are rejected.
  */
 export class RowCounts {

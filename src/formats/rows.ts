@@ -2,7 +2,7 @@ import type { Row } from '../model/record.ts'
 
 /** Result of the check whether the end of a source was proven (docs/guarantees.md#deletes-need-proof). Known after reading. */
 export interface Completeness {
-  /** True if the end is proven, so that keys without a row count as missing. If false, `reason` gives the reason. */
+  /** True if the end is proven. Only then do keys without a row count as missing. If false, `reason` gives the reason. */
   readonly complete: boolean
   /** Proof of the end, such as `root element closed`, `content-length met` or `gzip trailer`; `none` if the end is not proven. */
   readonly proof: string

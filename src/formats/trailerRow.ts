@@ -1,6 +1,6 @@
 /**
- * Returns a function that reads the number of rows from a trailer row such as `#rows=1200`, and returns undefined for any other row.
- * `pattern`: plain text with one `{n}`, never a regular expression (docs/inputs.md, case 136).
+ * Returns a function that reads the number of rows from a trailer row such as `#rows=1200`. The function returns undefined for any other
+ * row. `pattern`: plain text with one `{n}`, never a regular expression (docs/inputs.md, case 136).
  */
 export function trailerReader(pattern: string): (text: string) => number | undefined {
   const [before = '', after = ''] = pattern.split('{n}', 2)

@@ -7,7 +7,7 @@ const repack = 'Compress it as gzip, zip or zstd, or send it uncompressed.'
 const decrypt = 'Decrypt it before it is read, in the job that fetches it.'
 const convert = 'Export it as CSV, JSON lines, Google Shopping RSS or .xlsx.'
 
-/** First bytes of files that are sometimes sent instead of an export. Each mark is so long that no table starts with it. */
+/** First bytes of files that merchants sometimes send instead of an export. No table starts with one of these marks. */
 const marks: readonly (readonly [mark: RegExp, what: string, hint: string])[] = [
   [/^BZh[1-9](1AY&SY|\x17rE8P\x90)/, 'compressed with bzip2', repack],
   [/^\xfd7zXZ\0/, 'compressed with xz', repack],
@@ -26,7 +26,7 @@ const marks: readonly (readonly [mark: RegExp, what: string, hint: string])[] = 
 ]
 
 /**
- * Rejects a file of an unsupported type, with the type in the message. Otherwise the file would be read as a table with one strange column.
+ * Rejects a file of an unsupported type, and names the type. Without this check, the file would be read as a table with one strange column.
  * `head`: its first `signatureBytes`.
  *
  * @throws RunError WRONG_FORMAT

@@ -21,9 +21,9 @@ export interface Decompressed {
 const chunkSize = 262_144
 
 /**
- * Removes one layer of compression, which is detected by magic bytes and not by the file name (docs/inputs.md, case 5). If the
- * compression differs from `setting`, the result has a note. A second layer is an error. Several gzip members or zstd frames are one
- * file. Checks size and ratio during decompression. `context.member`: file to read in a zip archive.
+ * Removes one layer of compression. Magic bytes decide which, not the file name (docs/inputs.md, case 5). If the compression differs from
+ * `setting`, the result has a note. A second layer is an error. Several gzip members or zstd frames are one file. Checks size and ratio
+ * during decompression. `context.member`: file to read in a zip archive.
  *
  * @throws RunError FILE_DOUBLE_PACKED; here or while the bytes are read FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES, FILE_BOMB,
  * FILE_ARCHIVE
@@ -71,7 +71,7 @@ export async function decompress(
 
 const magicBytes = [Buffer.from([0x1f, 0x8b]), Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), Buffer.from('PK\u0003\u0004')] as const
 
-/** Returns true for a short file that is the start of a compressed file, and must not be read as a table. */
+/** Returns true for a short file that is the start of a compressed file. It must not be read as a table. */
 function isStartOfCompressed(head: Buffer): boolean {
   return magicBytes.some((mark) => head.length < mark.length && mark.subarray(0, head.length).equals(head))
 }

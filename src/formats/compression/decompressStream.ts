@@ -7,8 +7,8 @@ import { fileError } from '../fileError.ts'
 export type Decompressor = Transform & { readonly bytesWritten: number }
 
 /**
- * Decompresses one stream from `input`, or several members that node:zlib reads as one stream. Puts back the bytes after the end, which
- * node:zlib ignores, so that the caller can check them. `format`, `name`: the format and the source in messages.
+ * Decompresses one stream from `input`, or several members that node:zlib reads as one stream. node:zlib ignores the bytes after the end.
+ * They are put back, so that the caller can check them. `format`, `name`: the format and the source in messages.
  *
  * @throws RunError FILE_TRUNCATED, FILE_CORRUPT; an error of `input` unchanged
  */

@@ -38,12 +38,12 @@ interface ReadMember {
 }
 
 /**
- * Yields the bytes of one member of a zip archive, without seeking or files on disk. Names never become paths. An archive with one file
- * (folders and files of macOS do not count) needs no `context.member`; an archive with several files does.
+ * Yields the bytes of one member of a zip archive, without seeking or files on disk. Names never become paths. If the archive has several
+ * files, `context.member` must name one. Folders and the additional files of macOS do not count.
  *
  * Decompresses the other members too, to check them. The directory at the end must match the names, checksums, sizes and offsets that were
- * read, which also detects overlapping members. 139 MB take 0.48 s of processor. yauzl takes 0.54 s, and needs the whole archive before it
- * starts (docs/benchmarks.md#readers). `countExpanded`: called with the length of each chunk of each member.
+ * read. This check also detects overlapping members. 139 MB take 0.48 s of processor time. yauzl takes 0.54 s, and needs the whole archive
+ * before it starts (docs/benchmarks.md#readers). `countExpanded`: called with the length of each chunk of each member.
  *
  * @throws RunError FILE_ARCHIVE, FILE_CORRUPT, FILE_TRUNCATED, FILE_TRAILING_BYTES
  */
@@ -140,8 +140,8 @@ async function readLocalHeader(
 }
 
 /**
- * Returns the compressed size of a member that has a zip64 extra field; undefined if it has none. The size is read from this field only if
- * the ordinary size is the mark 0xffffffff.
+ * Returns the compressed size of a member that has a zip64 extra field; undefined if it has none. If the ordinary size is the mark
+ * 0xffffffff, the extra field has the size.
  */
 function zip64Size(extra: Buffer, sizes: { readonly expanded: number; readonly compressed: number }): number | undefined {
   for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {

@@ -96,9 +96,7 @@ export function fieldsOf(batch: RecordBatch, index: number, { delimiter, quote }
   return (flags & recordFlags.quoted) === 0 ? text.split(delimiter) : splitFields(text, delimiter, quote)
 }
 
-/**
- * Returns the fields of a record whose quoting is invalid, as `splitRelaxedFields` does; undefined without the setting for relaxed quotes.
- */
+/** Returns the fields of a record with invalid quoting by `splitRelaxedFields`. Undefined without the setting for relaxed quotes. */
 export function relaxedFieldsOf(
   batch: RecordBatch,
   index: number,
@@ -112,9 +110,7 @@ function separatorRow(sample: Buffer): string | undefined {
   return /^"?sep=([^\r\n"])"?(?:\r|\n|$)/i.exec(sample.subarray(0, 16).toString('latin1'))?.[1]
 }
 
-/**
- * Returns the first records of a sample, at most `maxSampleRecords`, without an unfinished last one unless the sample is the whole file.
- */
+/** Returns the first records of a sample, at most `maxSampleRecords`. The last record may be unfinished only if `whole` is true. */
 function splitSample(
   sample: Buffer,
   whole: boolean,
@@ -141,13 +137,13 @@ function splitSample(
 }
 
 /**
- * Returns the delimiter with which the largest share of records has the same number of fields, at least two. Similar shares are decided by
- * the number of fields. Returns the comma if every record has one field.
+ * Returns the delimiter with which the largest share of records has the same number of fields, at least two. If the shares are similar, the
+ * larger number of fields decides. Returns the comma if every record has one field.
  */
 function guessDelimiter(sample: Buffer, split: (delimiter: string) => readonly SampleRecord[]): string {
   let best: string = ','
   let bestScore = 0
-  // With a delimiter that does not occur, each quote inside a record is in an unusual place, and loads csv-parse.
+  // With a delimiter that does not occur, each quote inside a record would be in an unusual place. This would load csv-parse.
   for (const delimiter of delimiters.filter((each) => sample.includes(each))) {
     const records = split(delimiter)
     const widths = new Map<number, number>()

@@ -64,9 +64,11 @@ export function splitOddFields(text: string, delimiter: string, quote: string): 
 }
 
 /**
- * Returns the fields of a record in which a quote inside an unquoted field is text (`5" nail`; docs/inputs.md, case 19). Returns undefined
- * if the end of a field is ambiguous: text follows a closing quote, a quote is not closed, or a line end is in an unquoted field.
- * `keptIn`: index of the first field with such a quote; -1 if there is none.
+ * Returns the fields of a record in which a quote inside an unquoted field is text (`5" nail`; docs/inputs.md, case 19). `keptIn`: index of
+ * the first field with such a quote; -1 if there is none. Returns undefined if the end of a field is ambiguous:
+ * - text follows a closing quote
+ * - a quote is not closed
+ * - a line end is in an unquoted field
  */
 export function splitRelaxedFields(
   text: string,
@@ -87,8 +89,8 @@ export function splitRelaxedFields(
     } else {
       const found = text.indexOf(delimiter, at)
       const field = text.slice(at, found === -1 ? text.length : found)
-      // `CsvSplitter` compares only the last byte of a delimiter outside ASCII. It may take another letter for the delimiter, the quote
-      // after it for an opening one, and a line end for a part of the quoted field.
+      // `CsvSplitter` compares only the last byte of a delimiter outside ASCII. So it may take another letter for the delimiter, and a
+      // quote after this letter for an opening quote. A line end then seems to be a part of a quoted field.
       if (/[\r\n]/.test(field)) return undefined
       if (keptIn < 0 && field.includes(quote)) keptIn = fields.length
       fields.push(field)

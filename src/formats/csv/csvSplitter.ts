@@ -37,8 +37,8 @@ const nulByte = 5
  * one record in memory. If the unfinished record after a chunk is above the limit, the file is rejected. This also detects a quote that
  * is never closed.
  *
- * A table of 256 entries classifies a byte with one lookup, and a separate loop skips text between two special bytes: 1,000,000
- * records of 96 MB take 0.08 s (Node 24.21), and 0.22 s without the separate loop.
+ * A table of 256 entries classifies a byte with one lookup. A separate loop skips text between two special bytes: 1,000,000 records of 96
+ * MB take 0.08 s with this loop, and 0.22 s without it (Node 24.21).
  *
  * @throws RunError FILE_RECORD_TOO_LARGE, FILE_UNCLOSED_QUOTE; FILE_TRUNCATED from `end` inside a quoted field
  */
@@ -116,14 +116,14 @@ export class CsvSplitter implements RecordSplitter {
           state = plain
         }
       } else if (kind === lfByte && afterCr) {
-        // This is the LF of a CRLF, whose CR has already ended the record (or the line, inside quotes).
+        // This is the LF of a CRLF. The CR has already ended the record or, inside quotes, the line.
         afterCr = false
         if (state !== quoted) start = i + 1
         continue
       } else {
         line++
         if (state !== quoted) {
-          // At most the lowest flag: the record has no misplaced quote and no NUL byte.
+          // `flags` is at most the lowest flag if the record has no misplaced quote and no NUL byte.
           if (i > start && !(flags <= recordFlags.quoted && skips?.(bytes, start, i, recordLine) === true)) {
             batch.add(start, i, recordLine, flags)
           }

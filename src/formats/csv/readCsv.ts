@@ -11,11 +11,11 @@ import { splitRecords, recordFlags, recordText } from '../recordBatch.ts'
 import { trailerReader } from '../trailerRow.ts'
 
 /**
- * Reads CSV or TSV in UTF-8 by a known dialect. Ragged rows, misplaced quotes, NUL bytes, comments and repeated headers become rows
- * with a fault. With `relaxedQuotes`, a quote inside an unquoted cell is only a warning.
+ * Reads CSV or TSV in UTF-8 by a known dialect. Ragged rows, misplaced quotes, NUL bytes, comments and repeated headers become rows with a
+ * fault. With `relaxedQuotes`, a quote inside an unquoted cell is only a warning. A file of 100 rows or more is rejected at its end if more
+ * than 1 % of its rows have a fault.
  *
- * If a file of 100 rows or more has more than one row with a fault in a hundred, it is rejected at its end. Memory does not grow with the
- * file. Reads 1,000,000 rows of 98 MB in about a second (Node 24.21, bench/read.ts).
+ * Memory does not grow with the file. Reads 1,000,000 rows of 98 MB in about a second (Node 24.21, bench/read.ts).
  *
  * @throws RunError FILE_FAULTY_ROWS, FILE_FIELD_TOO_LARGE, FILE_TOO_MANY_COLUMNS, FILE_MALFORMED and the errors of `CsvSplitter`
  */
@@ -60,7 +60,7 @@ class CsvReader {
 
   async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> {
     const { delimiter, quote, header, headerLine } = this.#dialect
-    // The shape has everything that decides whether a well-formed record is data, and how it is split.
+    // The shape has all facts that decide whether a well-formed record is data, and how the record is split.
     this.#context.gate?.beginShape(JSON.stringify([delimiter, quote, header, headerLine > 0, this.#context.trailer]))
     let rows: Row[] = []
     for await (const batch of splitRecords(chunks, this.#splitter)) {

@@ -20,8 +20,8 @@ interface Candidate {
 }
 
 /**
- * Returns the place of the only array of objects in a file that is a single object. `sample`: first bytes of the file; the array may be
- * cut off there. Returns undefined in these cases:
+ * Returns the place of the only array of objects in a file that is a single object. `sample`: first bytes of the file. The array may be cut
+ * off there. Returns undefined in these cases:
  * - There are several such arrays within `maxPathKeys`, or none.
  * - More objects follow (JSON lines).
  * - The object has at least as many strings outside arrays as the first element has keys. Such an object is a record itself, for example

@@ -16,7 +16,7 @@ const afterArray = 4
  * Splits one JSON array into its elements, by the brackets outside strings. Checks the text between the elements. `readJsonCells` checks
  * the elements, and `around` checks the text around an array inside an object.
  *
- * 1,000,000 elements of 140 MB take 1.8 s of processor and 97 MB; `JSON.parse` of the whole text takes 7.0 s and 464 MB
+ * 1,000,000 elements of 140 MB take 1.8 s of processor time and 97 MB. `JSON.parse` of the whole text takes 7.0 s and 464 MB
  * (docs/benchmarks.md#readers).
  *
  * @throws RunError FILE_MALFORMED, FILE_RECORD_TOO_LARGE and the errors of `JsonSurroundings`; from `end` FILE_TRUNCATED if the array is

@@ -5,12 +5,21 @@ import type { RowFaultCode } from '../rowCounts.ts'
 /**
  * Reads one JSON object into cells by column. Adds new columns to `columns`. Returns the first fault instead of throwing it.
  *
- * A number keeps its source text, so that a large number loses no digit. `true` and `false` are texts, and null is an absent cell. A
- * nested object gives columns named by its path (`price.value`). An array of scalars gives one cell of several texts, and an array of
- * objects gives such a cell for each inner key (`images.src`). A `__proto__` key is ignored with its value.
+ * - A number keeps its source text, so that a large number loses no digit.
+ * - `true` and `false` are texts. Null is an absent cell.
+ * - A nested object gives columns named by its path (`price.value`).
+ * - An array of scalars gives one cell of several texts.
+ * - An array of objects gives such a cell for each inner key (`images.src`).
+ * - A `__proto__` key is ignored with its value.
  *
- * Faults are duplicate keys, keys with a NUL, keys that are an email or phone number, too many different keys, depth above the limit, lone
- * surrogates, and anything outside RFC 8259. Used instead of JSON.parse, which does not detect duplicate keys. The tests compare the two.
+ * These are faults:
+ * - a repeated key, or two keys that give the same column
+ * - a key that contains a NUL, or is an email or phone number
+ * - too many different keys, or too many levels
+ * - half of a surrogate pair
+ * - any other text than RFC 8259 permits
+ *
+ * JSON.parse is not used, because it does not detect repeated keys. The tests compare the results of both.
  */
 export function readJsonCells(
   text: string,

@@ -6,7 +6,7 @@ import { RecordBatch } from '../recordBatch.ts'
 
 /**
  * Splits JSON lines at LF, CR, CRLF and RS (0x1E, RFC 7464). Skips lines of only spaces and tabs. Reading and splitting 1,000,000 lines of
- * 139 MB takes 0.58 s of processor, and 0.94 s with node:readline (docs/benchmarks.md#readers).
+ * 139 MB takes 0.58 s of processor time, and 0.94 s with node:readline (docs/benchmarks.md#readers).
  *
  * @throws RunError FILE_RECORD_TOO_LARGE
  */

@@ -12,8 +12,8 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 /**
- * Finds the array of the records in a file like `{"data": {"products": [ … ]}}`. At the end of the file, checks that the text around the
- * array is valid, closed JSON. For a detected place, also checks that there is no second array of objects within `maxPathKeys`. Keeps the
+ * Finds the array of the records in a file such as `{"data": {"products": [ … ]}}`. At the end of the file, checks that the text around the
+ * array is valid, closed JSON. If the place was detected, also checks that no other array of objects is within `maxPathKeys`. Keeps the
  * text around the array in memory, at most `recordBytes`.
  *
  * @throws RunError FILE_RECORD_TOO_LARGE, FILE_MALFORMED; from `end` also FILE_TRUNCATED and WRONG_FORMAT

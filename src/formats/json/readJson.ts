@@ -14,8 +14,10 @@ import { recordText } from '../recordBatch.ts'
 import { trailerReader } from '../trailerRow.ts'
 
 /**
- * Reads JSON lines in UTF-8. An invalid line becomes a row with a fault. If the last line has no line end and ends inside an object, array
- * or string, the file was cut off (FILE_TRUNCATED). If no line is valid, it may be one object over several lines (FILE_NOT_JSON_LINES).
+ * Reads JSON lines in UTF-8. An invalid line becomes a row with a fault, except in these cases:
+ * - The last line has no line end, and ends inside an object, array or string. The file was cut off (FILE_TRUNCATED).
+ * - The first line ends inside an object, array or string, and no line is valid. The file probably has one object over several lines
+ *   (FILE_NOT_JSON_LINES).
  *
  * @throws RunError FILE_TRUNCATED, FILE_NOT_JSON_LINES, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE, FILE_MALFORMED
  */
@@ -29,7 +31,7 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
     const faultsBefore = reader.faultCount
     yield* reader.batches(rest)
     const isTruncated = rest.count > 0 && reader.faultCount > faultsBefore && endsInside(recordText(rest, rest.count - 1))
-    // A single line that ends inside an object was more likely cut off than spread over several lines.
+    // If the only faulty line ends inside an object, it was probably cut off, and not spread over several lines.
     if (isTruncated && (reader.faultCount === 1 || !reader.isSpread)) {
       throw fileError('FILE_TRUNCATED', 'the last line is cut', {
         name: context.name,
@@ -106,7 +108,7 @@ class JsonReader {
     return this.#counts.faultCount
   }
 
-  /** True if one object seems to be spread over several lines: the first line ends inside an object, and no line is valid. */
+  /** True if one object seems to be spread over several lines. The first line ends inside an object, and no line is valid. */
   get isSpread(): boolean {
     return this.#spreadLine > 0 && this.faultCount === this.#counts.rowCount
   }

@@ -19,18 +19,20 @@ export interface OpenedWorkbook {
 
 /** Maximum size of a workbook. The compressed file is kept in memory, because its parts refer to each other in any order. */
 const maxWorkbookBytes = 256 * 1_048_576
-/** Minimum number of rows that are read before the header is chosen, if there are so many. */
+/** Number of rows that are read before the header is chosen. A smaller sheet is read whole. */
 const minHeaderSample = 50
 
 /**
  * Reads one sheet of an Excel workbook (.xlsx), the first or the named one, row by row. Numbers become the shortest exact text, dates ISO
  * 8601, and booleans `true` and `false`. Error values (`#N/A`) are texts. Formulas become their stored result.
  *
- * No existing library fits: each reads a whole sheet into memory or is not maintained, and none limits sizes during decompression. 200,000
- * rows of ten cells take 10.4 s of processor and 143 MB (docs/benchmarks.md#readers).
+ * No existing library fits. Each reads a whole sheet into memory or is not maintained, and none limits sizes during decompression. 200,000
+ * rows of ten cells take 10.4 s of processor time and 143 MB (docs/benchmarks.md#readers).
  *
- * @throws RunError FILE_EMPTY, WRONG_FORMAT and the errors of `chooseHeader`; here or while rows are read FILE_TOO_LARGE, FILE_TRUNCATED,
- * FILE_CORRUPT, FILE_BOMB, FILE_MALFORMED, FILE_TOO_MANY_COLUMNS, FILE_RECORD_TOO_LARGE, FILE_FAULTY_ROWS
+ * @throws RunError FILE_EMPTY, WRONG_FORMAT, and the errors of `chooseHeader`
+ *
+ * @throws RunError FILE_TOO_LARGE, FILE_TRUNCATED, FILE_CORRUPT, FILE_BOMB, FILE_MALFORMED, FILE_TOO_MANY_COLUMNS, FILE_RECORD_TOO_LARGE,
+ * FILE_FAULTY_ROWS, here or while rows are read
  */
 export async function openWorkbook(
   input: ByteQueue,
@@ -121,7 +123,7 @@ class SheetRows implements XmlPartHandler {
   #style = 0
   #value = ''
   #inValue = false
-  /** True inside `rPh`, a reading of East Asian characters, which is not a part of the text. */
+  /** True inside `rPh`: the pronunciation of East Asian characters. It is not a part of the text. */
   #inPhonetic = false
   /** Length of the texts of the row. */
   #rowLength = 0
@@ -233,7 +235,8 @@ function cellText(value: string, type: string, isDate: boolean, workbook: Workbo
 }
 
 /**
- * Converts serial days to ISO 8601 without a zone. Day 60 is 29 February 1900, which does not exist, so earlier days have another epoch.
+ * Converts serial days to ISO 8601 without a zone. Excel counts 29 February 1900 as day 60. That day does not exist, so earlier days have
+ * another epoch.
  */
 function dateText(serial: number, from1904: boolean): string {
   const epoch = from1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, serial < 60 ? 31 : 30)

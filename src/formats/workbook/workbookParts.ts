@@ -102,7 +102,7 @@ function attributesOf(node: Readonly<Record<string, unknown>>): Attributes {
   )
 }
 
-/** Parts of a workbook that reading a sheet needs. */
+/** Parts of a workbook that are needed to read a sheet. */
 export interface WorkbookParts {
   /** Archive member of the requested sheet. */
   readonly sheet: string
@@ -117,11 +117,16 @@ export interface WorkbookParts {
 }
 
 /**
- * Reads the parts that a sheet refers to. Keeps the shared texts, which are most of the text of a workbook, in memory. `requested`: name
- * of the sheet; if undefined, the first sheet.
+ * Reads the parts that a sheet refers to. Keeps the shared texts in memory: most of the text of a workbook. `requested`: name of the sheet;
+ * undefined for the first sheet.
  *
- * @throws RunError WRONG_FORMAT if the sheet does not exist; FILE_TOO_LARGE if the shared texts are too long; FILE_MALFORMED if a part is
- * not readable, or the sheet has no part; the errors of `ZipDirectory.read`
+ * @throws RunError WRONG_FORMAT if the sheet does not exist
+ *
+ * @throws RunError FILE_TOO_LARGE if the shared texts are too long
+ *
+ * @throws RunError FILE_MALFORMED if a part is not readable, or if the sheet has no part
+ *
+ * @throws RunError the errors of `ZipDirectory.read`
  */
 export async function readWorkbookParts(
   archive: ZipDirectory,
@@ -216,7 +221,7 @@ async function readDateStyles(archive: ZipDirectory, name: string): Promise<read
 /**
  * Returns true for a built-in date format: 14 to 22, 45 to 47, and for East Asian languages 27 to 36 and 50 to 58 (ECMA-376 part 1,
  * 18.8.30). Also returns true for a custom format with date letters outside quotes and brackets. Some programs give a custom format one of
- * the East Asian numbers, so for these numbers the custom format takes precedence.
+ * the East Asian numbers. For these numbers the custom format takes precedence.
  */
 function isDateFormat(id: string, custom: ReadonlyMap<string, string>): boolean {
   const number = Number(id)

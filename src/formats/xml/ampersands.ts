@@ -34,8 +34,8 @@ export function escapeAmpersands(item: string): { readonly text: string; readonl
 
 /**
  * Replaces raw `&` by `&amp;` in addresses outside the items of a feed. The text outside the items arrives in pieces. A piece may end
- * within a text, so its last tag and the text after it are kept until the next piece or `end`. If more than `maxKept` characters would be
- * kept, they are returned unchanged, because no address is so long.
+ * within a text. Therefore its last tag and the text after this tag are kept until the next `write` or `end`. If more than `maxKept`
+ * characters would be kept, `write` returns the whole text unchanged, because no address is so long.
  */
 export class AmpersandEscaper {
   #kept = ''

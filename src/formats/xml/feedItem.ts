@@ -15,12 +15,13 @@ export interface ItemFindings {
 }
 
 /**
- * Reads items into cells by column. The XML must be well-formed, and every prefix must be bound; `g` is bound to the product namespace by
- * default. Resolves numeric references, the five entities of XML, and those of HTML if allowed.
+ * Reads items into cells by column. The XML must be well-formed, and every prefix must be bound. By default, `g` is bound to the product
+ * namespace. Resolves numeric references, the five entities of XML and, if allowed, those of HTML.
  *
- * Only direct children of the item are fields; a child with child elements (`shipping`) is left out. The column of an element is its local
- * name if the element has no prefix or is of the product or Atom namespace, else `prefix:name`. `ItemCells` has the rules for elements of
- * the same name. The text of an Atom link is its `href`.
+ * Only direct children of the item are fields. A child with child elements (`shipping`) is left out. The text of an Atom link is its
+ * `href`. `ItemCells` has the rules for elements of the same name. The column of an element is
+ * - its local name, if the element has no prefix or is in the product or Atom namespace
+ * - `prefix:name` otherwise
  */
 export class FeedItemReader {
   readonly #cells = new ItemCells()

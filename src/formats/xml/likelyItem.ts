@@ -1,7 +1,7 @@
 /**
- * Returns the local name of the element of an unknown XML file that is probably a record: the outermost element that repeats and contains
- * other elements. Returns undefined if there is none, for a web page, and for a feed, whose layout is known. `beginning`: first part of the
- * file, cut off anywhere.
+ * Returns the local name of the elements of an unknown XML file that are probably its records. These are the outermost elements that repeat
+ * and contain other elements. Returns undefined if there are none, for a web page, and for a feed, because its layout is known.
+ * `beginning`: first part of the file, cut off anywhere.
  */
 export function likelyItem(beginning: string): string | undefined {
   const found = new Map<string, { depth: number; count: number; hasChildren: boolean }>()

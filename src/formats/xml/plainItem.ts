@@ -2,7 +2,7 @@ import type { ColumnRegistry } from '../columnRegistry.ts'
 import type { ItemCells } from './itemCells.ts'
 import { atomNamespace, productNamespace, productNamespaceStart, xincludeNamespace } from './namespaces.ts'
 
-/** Start tag of an element, which is looked up by the text between `<` and `>`. */
+/** Start tag of an element. It is looked up by the text between `<` and `>`. */
 interface PlainElement {
   readonly start: string
   /** End tag; empty for a tag such as `<g:brand/>`. */
@@ -16,7 +16,7 @@ interface PlainElement {
   next: PlainElement | undefined
 }
 
-/** Matches the text of a tag without attributes: a name in ASCII, with or without a prefix, and perhaps a slash at the end. */
+/** Matches the text of a start tag without attributes: a name in ASCII. A prefix and a slash at the end are optional. */
 const plainTag = /^(?:([A-Za-z_][\w.-]*):)?([A-Za-z_][\w.-]*)(\/?)$/
 /** Matches a character that XML does not allow. */
 const notAllowed = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/
@@ -39,7 +39,7 @@ const cdataStart = '<![CDATA['
  * The elements have no attributes and names in ASCII. Their prefixes are bound around the items, or `g`.
  *
  * Checks everything that can be wrong in such an item. `FeedItemReader` reads any other item with the strict parser. A property test
- * compares the two.
+ * compares the results of both parsers.
  *
  * An item of 10 fields and 1.3 kB takes 5 µs, and 20 µs with saxes (docs/decisions/parsers.md).
  */
@@ -125,7 +125,7 @@ export class PlainItemReader {
     }
   }
 
-  /** Returns the element of the start tag at `at`; undefined if the tag is not plain, or if there are too many tags. */
+  /** Returns the element of the start tag at `at`. Undefined if the tag is not plain, or new while `mostTags` are known. */
   #elementAt(item: string, at: number): PlainElement | undefined {
     const end = item.indexOf('>', at)
     if (end < 0) return undefined
@@ -156,7 +156,7 @@ export class PlainItemReader {
   }
 
   /**
-   * Returns the namespace of a prefix. An unbound `g` has the product namespace, and an unbound empty prefix the empty one. Returns
+   * Returns the namespace of a prefix. If `g` is not bound, returns the product namespace; for an empty prefix, the empty text. Returns
    * undefined for other unbound prefixes, `xml` and `xmlns`.
    */
   #uriOf(prefix: string): string | undefined {
@@ -168,8 +168,8 @@ export class PlainItemReader {
 }
 
 /**
- * Returns a text with its references resolved. Returns undefined if it has references that are not plain, or both `]` and `>`, which may be
- * the forbidden `]]>`.
+ * Returns a text with its references resolved. Returns undefined if a reference is not plain. Also returns undefined if the text has both
+ * `]` and `>`, because they may be the forbidden `]]>`.
  */
 function plainText(text: string): string | undefined {
   if (text.includes('>') && text.includes(']')) return undefined

@@ -28,9 +28,9 @@ type XmlSettings = NonNullable<SourceDefinition['xml']> &
 
 /**
  * Reads a Google Shopping feed, RSS 2.0 or Atom, in UTF-8. With `settings.item`, reads any XML; the elements of that name are the records.
- * Repairs items as far as `settings` allow, with warnings.
+ * Makes the repairs that `settings` allow, with warnings.
  *
- * Any error of well-formedness rejects the file, because an invalid XML item, unlike a CSV row, has no certain end.
+ * Any error of well-formedness rejects the file. Unlike a CSV row, an invalid XML item has no certain end.
  *
  * @throws RunError FILE_MALFORMED, FILE_DOCTYPE, FILE_TOO_MANY_COLUMNS, WRONG_FORMAT and the errors of `XmlSplitter`
  */
@@ -45,7 +45,7 @@ class XmlReader {
   readonly #columns = new ColumnRegistry()
   readonly #skeleton: Skeleton
   readonly #splitter: XmlSplitter
-  /** Scope of each item that has started and was not read yet, in order. */
+  /** Scopes of the items that have started and were not read yet, in order. */
   readonly #scopes: Scope[] = []
   /** Reader of the items in `#scope`. `#shape`: the scope and the allowed repairs as a text (`RecordGate.beginShape`). */
   #items: FeedItemReader | XmlRecordReader | undefined
@@ -77,7 +77,7 @@ class XmlReader {
       for (let from = 0, to = 0; from < batch.count; from = to) {
         // There is one scope for each item that has begun.
         const scope = this.#scopes[from] as Scope
-        // Rows that are yielded together have one scope, because the gate drops its digests when the shape changes.
+        // Rows that are yielded together have the same scope, because the gate drops its digests when the shape changes.
         for (to = from; to < batch.count && to < from + rowsPerBatch && this.#scopes[to] === scope; to++);
         const rows = this.#rows(batch, from, to, this.#itemsIn(scope))
         if (rows.length > 0) yield rows
@@ -179,7 +179,7 @@ class Skeleton {
   readonly #scopes: Scope[] = []
   readonly #name: string
   readonly #escaper: AmpersandEscaper | undefined
-  /** Line of the current piece in the file, and line of the parser at the start of this piece. */
+  /** Line of the current piece in the file. `#parserLine`: line of the parser at the start of this piece. */
   #line = 1
   #parserLine = 1
   /** True at the start of the file and from the start of an item on: the next piece then sets `#line`. */
@@ -214,7 +214,7 @@ class Skeleton {
     })
   }
 
-  /** Returns the scope of an item. Must be called at the start of the item: when it is parsed, the elements around it may be closed. */
+  /** Returns the scope of an item. Must be called at the start of the item: later, the elements around it may be closed. */
   beginItem(): Scope {
     if (this.#escaper !== undefined) this.#read(this.#escaper.end())
     this.#atItem = true
@@ -258,16 +258,16 @@ class Skeleton {
 const noScope: Scope = {}
 
 /**
- * Returns true if the element declares the product namespace: with a prefix, as the default, or with the common mistake `g="…"`
- * (docs/inputs.md, case 144).
+ * Returns true if an attribute of the element has the product namespace as its value. The element may declare it with a prefix, as the
+ * default, or with the common mistake `g="…"` (docs/inputs.md, case 144).
  */
 function namesProducts(tag: SaxesTagNS): boolean {
   return Object.values(tag.attributes).some(({ value }) => value.startsWith(productNamespaceStart))
 }
 
 /**
- * Returns the error for a root element `channel` that does not declare the product namespace (docs/inputs.md, case 145). Without the
- * declaration, its elements are read only by `map:`.
+ * Returns the error for a root element `channel` that does not declare the product namespace (docs/inputs.md, case 145). Such a feed can be
+ * read only with a `map:`.
  */
 function bareChannel(name: string) {
   return fileError('WRONG_FORMAT', 'the root element is a bare <channel>: without <rss> and without the product namespace', {

@@ -1,6 +1,6 @@
 /**
- * Finds the place of a fault in XML. A strict parser often reports a place that is lines after the fault, because it reads a raw `&` up
- * to the next `;`, and an unclosed CDATA section up to the next `]]>`.
+ * Finds the place of a fault in XML. A strict parser often reports a place that is several lines after the fault. It reads a raw `&` up to
+ * the next `;`, and an unclosed CDATA section up to the next `]]>`.
  */
 import { redactPersonalData } from '../../mapping/mask.ts'
 
@@ -40,8 +40,8 @@ export function findXmlFault(text: string): XmlFault | undefined {
 }
 
 /**
- * Returns the first raw `&` of a piece of XML; undefined if there is none. Ignores an unfinished reference at the end of the piece, because
- * the next piece may complete it.
+ * Returns the first raw `&` of a piece of XML; undefined if there is none. Ignores an unfinished reference at the end of the piece. The
+ * next piece may complete it.
  */
 export function findRawAmpersand(text: string): XmlFault | undefined {
   if (!text.includes('&')) return undefined
@@ -54,9 +54,11 @@ export function findRawAmpersand(text: string): XmlFault | undefined {
 }
 
 /**
- * Returns a function that finds a CDATA section or comment in an item that includes the start of another item, or the end of the feed. Such
- * a section was not closed in time. A parser would accept the XML, with one item less. `name`: name of the item element. `isConfigured`:
- * true if the pipeline file names the element. Its name may then occur in ordinary text, so only its end tag before its start tag counts.
+ * Returns a function that finds a CDATA section or comment of an item that was not closed in time. Such a section includes the start of
+ * another item, or the end of the feed. A parser would accept the XML, with one item less.
+ *
+ * `name`: name of the item element. `isConfigured`: true if the pipeline file names the element. Then its start tag may occur in ordinary
+ * text, and only an end tag with a start tag after it counts.
  */
 export function swallowedItemFinder(name: string, isConfigured: boolean): (item: string) => XmlFault | undefined {
   const local = name.replaceAll(/[.\\]/g, '\\$&')

@@ -38,15 +38,17 @@ const ordinary = new Uint8Array(256).fill(1)
 for (const byte of [0x0a, 0x0d, 0x22, 0x27, 0x3c, 0x3e]) ordinary[byte] = 0
 
 /**
- * Splits a feed into its items by tokens, so that an `</item>` inside CDATA, a comment or an attribute does not end an item. Items are
- * `item` below `rss` and `channel`, `entry` below `feed`, or the configured element, with any prefix. A record ranges from `<item` to the
- * end of `</item>`. Keeps one chunk and one item in memory. docs/benchmarks.md#feeds-xml has the times of whole feeds.
+ * Splits a feed into its items by tokens. An `</item>` inside CDATA, a comment or an attribute does not end an item. Items are `item` below
+ * `rss` and `channel`, `entry` below `feed`, or the configured element, with any prefix. A record is the text from `<item` to the end of
+ * `</item>`. Keeps one chunk and one item in memory. docs/benchmarks.md#feeds-xml has the times of whole feeds.
  *
  * Checks depth and sizes, and rejects document types and processing instructions. The item parser checks whether an item is well-formed.
  * Passes all text outside the items to `skeleton`.
  *
  * @throws RunError FILE_DOCTYPE, FILE_TOO_DEEP, FILE_RECORD_TOO_LARGE, FILE_FIELD_TOO_LARGE, FILE_MALFORMED, WRONG_FORMAT,
- * UNEXPECTED_CONTENT; from `end` FILE_TRUNCATED if an element or token is open, or if there is no element
+ * UNEXPECTED_CONTENT
+ *
+ * @throws RunError FILE_TRUNCATED from `end` if an element or token is open, or if there is no element
  */
 export class XmlSplitter implements RecordSplitter {
   readonly #options: XmlSplitterOptions
@@ -91,8 +93,8 @@ export class XmlSplitter implements RecordSplitter {
     let token = this.#tokenStart
     let line = this.#line
     for (let i = carried; i < length; i++) {
-      // The index is below the length, and the table has 256 entries. Most bytes matter only right after < and <!, so they are
-      // skipped here.
+      // Most bytes matter only right after < and <!, so they are skipped here. The index is below the length, and the table has 256
+      // entries.
       if (state !== afterLt && state !== bang) while (ordinary[bytes[i] as number] === 1 && ++i < length);
       if (i === length) break
       const byte = bytes[i] as number // below the length
@@ -240,8 +242,8 @@ export class XmlSplitter implements RecordSplitter {
   }
 
   /**
-   * Returns the error for a file that ends inside an element or token, or has no element. Its line is that of the open item, or of a fault,
-   * comment or CDATA section in the item. Outside of items, it is the last line.
+   * Returns the error for a file that ends inside an element or token, or has no element. Outside of items, its line is the last line.
+   * Inside an item, it is the line of a fault, an open comment or CDATA section, else of the item.
    */
   #truncated() {
     const { name } = this.#options
