@@ -34,8 +34,10 @@ interface BoundFields {
 }
 
 /**
- * Returns a function that binds one header to the fields of a product: each field by the pipeline's `map:`, else by the preset, else by a
- * column of the field's name.
+ * Returns a function that binds one header to the fields of a product. The first of these that maps a field binds it:
+ * - `map:` of the pipeline
+ * - the preset
+ * - a column with the field's name
  */
 export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) => BoundHeader {
   const rules = productRules(pipeline)
@@ -56,7 +58,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       missing,
       hints: hintsFor(optional, unused),
       mapping: {
-        // `presetOf` returns a preset for every header. One whose columns are all missing is not shown.
+        // `presetOf` returns a preset for every header. The preset is not shown if no field is bound.
         preset: Object.keys(binding).length === 0 ? undefined : preset?.name,
         fields: shownFields(binding, currency, columns),
       },
@@ -65,7 +67,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
   }
 }
 
-/** Binds every field of a product to the columns of one header. Lists the missing ones in the order of `requiredProductFields`. */
+/** Binds every field of a product to the columns of one header. Lists missing fields in the order of `requiredProductFields`. */
 function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: readonly string[]): BoundFields {
   const fields: BoundFields = { binding: {}, used: new Set(), missing: [], warnings: [] }
   for (const field of productFields) {
@@ -99,8 +101,9 @@ function unconfiguredMapping(preset: Preset | undefined, field: string, columns:
 }
 
 /**
- * Returns the warning for a field that no setting maps; none for most. COLUMN_SPELLED: its column has the name of the field in another
- * spelling. PREFIX_CONFLICT: several columns match the field, and the first has a prefix (`g:price` beside `price`).
+ * Returns a warning for a field that no setting maps, or none:
+ * - COLUMN_SPELLED: the column has the name of the field in another spelling.
+ * - PREFIX_CONFLICT: several columns match the field, and the first has a prefix (`g:price` beside `price`).
  */
 function unconfiguredWarnings({ field, indexes }: BoundField, columns: readonly string[]): Warning[] {
   const [name, nextName] = indexes.map((index) => columns[index] ?? '')

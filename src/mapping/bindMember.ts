@@ -14,7 +14,7 @@ import { normalizeHeader, readsCells, type BoundField } from './fields.ts'
 import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 import { comparableText } from './text.ts'
 
-/** An `expires_at` from 2100 on counts as empty: exports write 9999-12-31 and similar dates for memberships without an end. */
+/** An `expires_at` from 2100 on counts as empty. Exports write dates such as 9999-12-31 for memberships without an end. */
 const noEndFromMs = Date.UTC(2100, 0)
 
 /** Differences between destinations that take members. */
@@ -30,8 +30,7 @@ export interface MemberPolicy {
   /** True if `effective_at`, the start of a membership, is read from the rows. */
   readonly takesEffectiveAt: boolean
   /**
-   * Longest membership that may be sent; undefined if there is no limit. An `expires_at` that is this far ahead, or further, counts as
-   * empty.
+   * Longest membership that may be sent; undefined if there is no limit. An `expires_at` that is at least this far ahead counts as empty.
    */
   readonly longest?: Duration
   /** True if an email with an international domain is sent in both forms. */
@@ -39,8 +38,8 @@ export interface MemberPolicy {
 }
 
 /**
- * Returns a function that binds one header to the parts of a member. `today`: day from which the age of a person, and the default and the
- * latest end of a membership, are computed. All headers share one report on unmapped columns.
+ * Returns a function that binds one header to the parts of a member. All headers share one report on unmapped columns. `today`: day of the
+ * read. Ages, and the default and latest ends of memberships, are computed from it.
  */
 export function memberBinder(
   pipeline: Pipeline,
@@ -95,8 +94,10 @@ export function memberBinder(
 }
 
 /**
- * Returns a function that returns the values of `only:` for a column, compared by `comparableText`. For a column that only `except:` names,
- * it returns an empty set. For a column without a row filter, it returns undefined.
+ * Returns a function that takes the name of a column, and returns
+ * - the values of `only:` for this column, in the form of `comparableText`
+ * - an empty set for a column that only `except:` names
+ * - undefined for a column without a row filter
  */
 function keptValuesOf({ filters }: Pipeline): (column: string) => ReadonlySet<string> | undefined {
   const kept = new Map<string, Set<string>>()
@@ -109,7 +110,7 @@ function keptValuesOf({ filters }: Pipeline): (column: string) => ReadonlySet<st
   return (column) => kept.get(normalizeHeader(column))
 }
 
-/** Returns the rules for identifiers: by `options.allow`, and for both forms of emails also by the policy of the destination. */
+/** Returns the rules for identifiers, by `options.allow`. The policy of the destination may require both forms of emails too. */
 function memberRules({ mapping }: Pipeline, policy: MemberPolicy): MemberRules {
   const allow = new Set(mapping.allow)
   return {
@@ -169,8 +170,8 @@ function bindHeader(
 }
 
 /**
- * Returns the identifier types of the key's columns, without repeats. If one of the columns is not mapped to an identifier, returns only
- * the type of the first column, or undefined in its place. Empty if the key is a constant, computed or transformed.
+ * Returns the identifier types of the key's columns, without repeats. If one of the columns is not mapped to an identifier, returns one
+ * item: the type of the first column, or undefined. Empty if the key is a constant, computed or transformed.
  */
 function keyTypesOf({ indexes, mapping }: BoundField, identifiers: readonly BoundIdentifier[]): readonly (IdentifierType | undefined)[] {
   if (!readsCells(mapping)) return []
@@ -204,7 +205,7 @@ function shownFields(
 
 /**
  * Returns the end of a membership that starts today, in milliseconds since 1970. If the month of the end has no such day, takes the last
- * day of that month, as `addDuration` does for the end that is sent (`sync/plan/durations.ts`).
+ * day of that month. `addDuration` does the same for the end that is sent (`sync/plan/durations.ts`).
  */
 function membershipEnd(today: Date, duration: Duration): number {
   if ('ms' in duration) return today.getTime() + duration.ms

@@ -19,8 +19,9 @@ export interface BoundHeader {
   /** Returns true for a row that `only:` or `except:` leaves out. Undefined if the pipeline has neither. */
   readonly excludes?: (row: Row) => boolean
   /**
-   * Returns the identifiers that the row opts out: all of a row without consent or of a child, else those of types without consent. Also
-   * for a filtered or rejected row. Members only.
+   * Returns the identifiers that the row opts out, even if the row is filtered or rejected. Members only.
+   * - Of a row without consent, or of a child: all identifiers.
+   * - Of any other row: the identifiers of types without consent.
    */
   readonly optedOut?: (row: Row) => readonly PackedIdentifier[]
   /** Returns the cells with personal values masked, aligned with the columns. */
@@ -30,9 +31,9 @@ export interface BoundHeader {
   readonly used: ReadonlySet<number>
   /** Reports on the unmapped columns, from the rows so far. Members only. */
   readonly reportUnmapped?: () => UnmappedReport
-  /** Required fields, and columns of tests and row filters, that the header lacks. They fail the run for a table, not for JSON and XML. */
+  /** Required fields, and columns of tests and row filters, that the header lacks. They fail the run of a table, not of JSON and XML. */
   readonly missing: readonly MissingColumn[]
-  /** Entries of `map:` for unmapped optional fields that, by its name, an unused column may contain: `gtin: "EAN"`. */
+  /** Suggested entries of `map:` for unmapped optional fields, such as `gtin: "EAN"`. The names of unused columns suggest them. */
   readonly hints: readonly string[]
   readonly mapping: MappingShown
   /** Cells of the header by which a row that repeats the header is detected (docs/inputs.md, case 24). */
@@ -64,7 +65,7 @@ export interface MissingColumn {
   readonly hint: string
   /** Entry of `map:` that provides the field. Undefined for `consent`, `remove` and row filters, where only `hint` has the setting. */
   readonly setting?: string
-  /** Part of `setting` that only the user can fill in: the name of the column, or the text to put before each value. */
+  /** Part of `setting` that only the user can fill in. `column`: name of the column. `prefix`: text before each value. */
   readonly unknownPart?: 'column' | 'prefix'
 }
 
@@ -117,8 +118,8 @@ export function mappingFromPreset(presetField: PresetField, columns: readonly st
 }
 
 /**
- * Returns the configured preset, else the preset that is recognized by the header. Without one, products get `google-shopping`, and
- * members undefined.
+ * Returns the configured preset, else the preset that is recognized by the header. If none is recognized, returns `google-shopping` for
+ * products, and undefined for members.
  */
 export function presetOf(pipeline: Pipeline, columns: readonly string[], records: Preset['records']): Preset | undefined {
   if (pipeline.preset !== undefined) return presetByName(pipeline.preset)
@@ -126,8 +127,8 @@ export function presetOf(pipeline: Pipeline, columns: readonly string[], records
 }
 
 /**
- * Describes a field without a column, with the setting that maps it to the column of the most similar name. `configured`: the names in
- * the setting of the field, of which the message shows the first; may be empty.
+ * Describes a field without a column, with the setting that maps it to the column of the most similar name. `configured`: column names in
+ * the setting of the field; may be empty. The message shows the first one.
  */
 export function describeMissing(field: string, configured: readonly string[], columns: readonly string[]): MissingColumn {
   const expected = configured[0] ?? field
@@ -149,7 +150,7 @@ export function describeMissing(field: string, configured: readonly string[], co
   }
 }
 
-/** Returns an entry of `map:` for each field that, by its name, one of the columns may contain. */
+/** Returns an entry of `map:` for each field whose values a column may contain, by its name. */
 export function hintsFor(fields: readonly string[], columns: readonly string[]): readonly string[] {
   return fields.flatMap((field) => {
     const column = columnForField(field, columns)
@@ -177,8 +178,8 @@ function quotedNames(columns: readonly string[]): string {
 }
 
 /**
- * Merges all missing fields into one message and one hint. Both are empty if no field is missing. If several are missing, and the source
- * has a single column that no hint names, the hint is about the delimiter.
+ * Merges all missing fields into one message and one hint. Both are empty if no field is missing. The hint is about the delimiter if
+ * several fields are missing, and the source has a single column that no hint names.
  */
 export function mergeMissing(
   { missing, hints }: Pick<BoundHeader, 'missing' | 'hints'>,
@@ -213,7 +214,7 @@ export function missingColumnWarning(field: string, name: string, columns: reado
 
 /**
  * Returns a warning for each unused column with a name. `fields`: fields of the destination, to suggest for a column; empty for members.
- * `bound`: fields that are bound already, which are not suggested.
+ * `bound`: fields that are bound already. They are not suggested.
  */
 export function unknownColumns(
   columns: readonly string[],
@@ -228,7 +229,7 @@ export function unknownColumns(
   return columns.flatMap((column, index): Warning[] => {
     if (used.has(index) || trimText(column) === '') return []
     const name = normalizeHeader(column)
-    // A function may read any column. The column named like its field is assumed to be read.
+    // A function may read any column. A column with the name of the function's field counts as read.
     if (Object.hasOwn(bound, name) && bound[name]?.mapping.compute !== undefined) return []
     if (serviceOnlyFields.has(name) && fields.length > 0)
       return [{ line: 1, code: 'SERVICE_FIELD_IGNORED', field: column, message: `"${column}" is set by the service and is ignored` }]

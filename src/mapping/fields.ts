@@ -37,7 +37,7 @@ export interface PresetField {
   readonly compute?: (texts: readonly string[]) => string
 }
 
-/** Returns true if the values of a field are cells of its columns, or its default: no constant, function or transform. */
+/** Returns true if a field has no constant, function or transform. Then its values are cells of its columns, or its default. */
 export const readsCells = ({
   constant,
   compute,
@@ -76,8 +76,8 @@ export function findColumn(columns: readonly string[], name: string): number {
 const listFields: ReadonlySet<string> = new Set([...identifierTypes, 'additional_image_link'])
 
 /**
- * Binds a field to the columns of one header. A single column without transforms and default is read as its whole cell: if that has several
- * texts, even a field that takes one text gets all of them.
+ * Binds a field to the columns of one header. If the field has only one column, and no transforms and no default, its whole cell is read.
+ * If this cell has several texts, even a field that takes one text gets all of them.
  */
 export function bindField(field: string, mapping: FieldMapping, columns: readonly string[]): BoundField {
   const indexes: number[] = []

@@ -15,7 +15,7 @@ const rightToLeft = 4
 const eastAsian = 5
 
 const beyondAscii = /[^\u0000-\u007f]/
-/** Minimum length of a run of `isUpperHalf` characters that shows a wrong encoding: correct text hardly has such a run. */
+/** Minimum length of a run of `isUpperHalf` characters that shows a wrong encoding. Correct text hardly has such a run. */
 const shortestGarbledRun = 4
 /** Minimum number of different characters in such a run: `££££` is correct text. */
 const minDistinct = 3
@@ -25,8 +25,8 @@ const upperElsewhere: ReadonlySet<number> = new Set(Array.from('ŒœŠšŸŽžƒ
 const doubleCyrillic = /(?:[РС][^\s]){4}/
 
 /**
- * Returns true for text that looks wrongly decoded. A correct name may look like that too, so only many rows with such text prove a
- * wrong encoding. Pure.
+ * Returns true for text that looks wrongly decoded. A correct name may look like that too. Only many rows with such text prove a wrong
+ * encoding. Pure.
  */
 export function looksGarbled(text: string): boolean {
   if (!beyondAscii.test(text)) return false
@@ -69,7 +69,7 @@ function isNeverText(code: number): boolean {
   return (code >= 0x80 && code <= 0x9f && code !== 0x85) || code === 0xfffd || (code >= 0xe000 && code <= 0xf8ff)
 }
 
-/** Returns true for U+00A1 to U+00FF and for `upperElsewhere`. The comparisons exclude most other characters before the set is searched. */
+/** Returns true for U+00A1 to U+00FF and for `upperElsewhere`. The comparisons exclude most characters, which saves a search of the set. */
 function isUpperHalf(code: number): boolean {
   return (
     (code >= 0xa1 && code <= 0xff) ||

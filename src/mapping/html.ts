@@ -56,8 +56,8 @@ function mayHaveHidden(text: string): boolean {
 }
 
 /**
- * Replaces markup that a browser does not show by a space. A script, style or comment without an end stays. If the search for an end fails,
- * the ends of later ones of the same name are not searched, because a text of many starts would take quadratic time.
+ * Replaces markup that a browser does not show by a space. A script, style or comment without an end stays. After the search for an end
+ * failed, no end of the same name is searched again. Otherwise a text of many starts would take quadratic time.
  */
 function withoutHidden(text: string): string {
   let plain = ''
@@ -85,7 +85,7 @@ function withoutHidden(text: string): string {
   return from === 0 ? text : plain + text.slice(from)
 }
 
-/** Returns the offset after the end of a script, style or comment (`name`: `<!--`); -1 if it has no end from offset `from` on. */
+/** Returns the offset after the next end of a script, style or comment (`name`: `<!--`) from offset `from` on; -1 without an end. */
 function endOf(text: string, name: string, from: number): number {
   if (name === '<!--') {
     const at = text.indexOf('-->', from)
@@ -101,7 +101,7 @@ function withSingleSpaces(text: string): string {
   // The two searches take half the time of the replacement, and find nothing in most ASCII texts.
   return / {2}/.test(text) || mayBeOtherSpace.test(text) ? text.replace(/\s{2,}|[^\S ]/g, ' ') : text
 }
-/** Matches the ASCII white space except U+0020, and every character from U+00A0 on, some of which are white space. */
+/** Matches the ASCII white space except U+0020, and every character from U+00A0 on. Only some of the latter are white space. */
 const mayBeOtherSpace = /[\t-\r\u00a0-\uffff]/
 
 /**

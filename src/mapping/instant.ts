@@ -42,7 +42,7 @@ interface Offset {
 
 const noOffset: Offset = { minutes: 0, text: 'Z' }
 
-/** Returns the written offset, or else the offset of the zone. Undefined if there is neither, or if the written one is not valid. */
+/** Returns the written offset, or else the offset of the zone. Undefined if there is neither, or if the written offset is not valid. */
 function writtenOrZoneOffset(written: string | undefined, zone: string | undefined, localMs: number): Offset | undefined {
   if (written !== undefined) return written.toUpperCase() === 'Z' ? noOffset : readOffset(written)
   if (zone === undefined) return undefined
@@ -63,7 +63,7 @@ function offsetIn(zone: string, localMs: number): Offset | undefined {
     // `GMT+01:00`, or only `GMT` for offset zero.
     return readOffset(name?.replace('GMT', '') || '+00:00')
   }
-  // No zone changes its offset twice within two days, so the offsets a day before and a day after are the only candidates.
+  // No zone changes its offset twice within two days. So the offset is that of a day before, or that of a day after.
   const later = offsetAt(localMs + dayMs)
   if (later === undefined || offsetAt(localMs - later.minutes * 60_000)?.minutes === later.minutes) return later
   return offsetAt(localMs - dayMs)

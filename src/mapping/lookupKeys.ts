@@ -1,4 +1,4 @@
-/** Computes the packed identifiers and record keys by which a value is searched in the database, such as an email given to `explain`. */
+/** Computes the packed identifiers and record keys that find a value in the database, such as the email that `explain` gets. */
 import { countryCode } from './identifiers/country.ts'
 import { hashKey, keyText, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
 import { everyForm, normalizeIdentifier } from './identifiers/normalize.ts'
@@ -10,9 +10,9 @@ import { presets } from './presets/index.ts'
 import { trimText } from './text.ts'
 
 /**
- * Returns the packed identifiers of a raw value, or of a SHA-256 in hex: every form that any settings may produce for it, the
- * default form first (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`.
- * `country`: for phone numbers without `+`; undefined if there is none.
+ * Returns the packed identifiers of a raw value, or of a SHA-256 in hex. There is one for each form that some setting produces, the default
+ * form first (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`. `country`: for
+ * phone numbers without `+`; undefined if there is none.
  */
 export function packedForms(type: IdentifierType, text: string, country?: string): readonly PackedIdentifier[] {
   const trimmed = trimText(text)
@@ -64,7 +64,8 @@ export function defaultCountryOf({ map }: Pick<Pipeline, 'map'>): string | undef
 export function memberKeysOf(text: string, pipeline: Pick<Pipeline, 'map' | 'preset'>): readonly Buffer[] {
   const keyTypes = keyTypesOf(pipeline)
   const country = defaultCountryOf(pipeline)
-  // The key of a row without a usable identifier is the text of its key column, in lower case if the first key column contains emails.
+  // If a row has no usable identifier, its key is the text of its key column. If the first key column contains emails, the text is in lower
+  // case.
   const texts = new Set([keyText(text, undefined)])
   if (keyTypes.has('email')) texts.add(keyText(text, 'email'))
   const keys = [...texts].map(hashKey)

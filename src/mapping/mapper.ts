@@ -27,10 +27,11 @@ export interface RecordMapper {
   /**
    * Binds the columns of a source, and returns the warnings about the header. Called before the first row of the source, and again if later
    * rows have more columns. `uri`: address of the source for messages, by default of the first source. `isTable`: true if all rows have
-   * these columns, as in CSV; false for XML and JSON, where each record has its own columns and a missing column does not fail the run.
+   * these columns, as in CSV. In XML and JSON each record has its own columns, so a missing column does not fail the run.
    *
-   * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column; FILE_DUPLICATE_COLUMN if several columns have the same name,
-   * and only some of them are read
+   * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column
+   *
+   * @throws {RunError} FILE_DUPLICATE_COLUMN if several columns have the same name, and only some of them are read
    */
   readonly bindHeader: (columns: readonly string[], uri?: string, isTable?: boolean) => readonly Warning[]
   /** Reports on the unmapped columns, from the rows mapped so far. */
@@ -50,7 +51,7 @@ export interface DescribingMapper extends RecordMapper {
   readonly propose: (columns: readonly string[]) => Pick<BoundHeader, 'missing' | 'hints'>
 }
 
-/** Returns the mapper of a pipeline, which caches bound headers. `bind`: binds a header for the type of the destination. */
+/** Returns the mapper of a pipeline. It caches bound headers. `bind`: binds a header for the type of the destination. */
 export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) => BoundHeader): DescribingMapper {
   const known = new Map<string, BoundHeader>()
   let lastColumns: readonly string[] | undefined
@@ -113,8 +114,8 @@ export function definitionHashOf(pipeline: Pipeline): string {
 }
 
 /**
- * Rejects a row in which the reader found a fault. The cells of most such rows may be shifted. A row with no match in the joined file, or
- * with several that differ, has correct cells, so row filters and consent apply to it.
+ * Rejects a row in which the reader found a fault. The cells of most such rows may be shifted. A row is different if the joined file has no
+ * row, or several different rows, for it: its own cells are correct. So row filters and consent apply to it.
  */
 function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>, bound: BoundHeader): Mapped {
   const hasCorrectCells = code.startsWith('JOIN_')
@@ -168,8 +169,8 @@ function withKey(reject: Reject, bound: BoundHeader, row: Row): Reject {
 }
 
 /**
- * Adapts a bound header to a corrected file of `sluice rejects --csv`: removes the warnings about its columns with the reasons, and
- * restores the cells that this command changed for spreadsheets. Returns the header of any other file unchanged.
+ * Adapts a bound header to a corrected file of `sluice rejects --csv`. Removes the warnings about the reason columns of this file. Restores
+ * the cells that the command changed for spreadsheets. Returns the header of any other file unchanged.
  */
 function adaptToRejectsFile(bound: BoundHeader, columns: readonly string[]): BoundHeader {
   const ignored = new Set(reasonIndexes(columns).map((index) => columns[index]))
@@ -184,10 +185,7 @@ function adaptToRejectsFile(bound: BoundHeader, columns: readonly string[]): Bou
   }
 }
 
-/**
- * Throws RunError FILE_DUPLICATE_COLUMN if several columns of the file have one name, and the mapping reads the first of them but not all
- * others.
- */
+/** Throws RunError FILE_DUPLICATE_COLUMN if the mapping reads the first of several columns with one name, but not all of them. */
 function checkRepeatedColumns({ used, mapping }: BoundHeader, columns: readonly string[], uri: string): void {
   for (const index of used) {
     const name = columns[index] ?? ''
@@ -211,8 +209,8 @@ function checkRepeatedColumns({ used, mapping }: BoundHeader, columns: readonly 
 }
 
 /**
- * Returns `products` for a JSON file `{ "products": … }` that is read as one record, with columns such as `products.id`. Undefined unless
- * more than half of the columns, and at least three, have one parent.
+ * Returns `products` for a JSON file `{ "products": … }` that is read as one record, with columns such as `products.id`. More than half of
+ * the columns, and at least three, must have one parent. Otherwise returns undefined.
  */
 function wrapperOf(columns: readonly string[]): string | undefined {
   const counts = new Map<string, number>()
@@ -228,8 +226,8 @@ function wrapperOf(columns: readonly string[]): string | undefined {
 }
 
 /**
- * Returns true if the cell of every column of `headerCells` is the name of its column, ignoring case and up to eight spaces around it.
- * Returns false if `headerCells` has fewer than two columns, because one cell may be a value that is equal to the name.
+ * Returns true if each column of `headerCells` has its own name as its cell. Ignores case, and up to eight spaces around the name. Returns
+ * false if `headerCells` has fewer than two columns, because one cell may be a value that is equal to the name.
  */
 function repeatsHeader(row: Row, headerCells: readonly HeaderCell[]): boolean {
   if (headerCells.length < 2) return false

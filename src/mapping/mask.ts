@@ -31,7 +31,7 @@ export function maskText(text: string): string {
   return text === '' ? '' : `${firstCharacter(text)}***`
 }
 
-/** Masks a value of unknown type: with an @ as an email, with six or more digits as a phone number, otherwise by `maskText`. */
+/** Masks a value of unknown type. With an @: as an email. With six or more digits: as a phone number. Otherwise: by `maskText`. */
 export function maskUnknown(text: string): string {
   if (hasAt(text)) return maskEmail(text)
   return digitsOf(text).length >= 6 ? maskPhone(text) : maskText(text)
@@ -45,8 +45,8 @@ export function maskIdentifier(type: IdentifierType, text: string): string {
 }
 
 /**
- * Describes a packed identifier without its value: its type and the first 12 hex digits of its digest. For a `partner_user_id`, which is
- * not hashed, returns only the type.
+ * Describes a packed identifier without its value: its type and the first 12 hex digits of its digest. A `partner_user_id` is not hashed,
+ * so only its type is returned.
  */
 export function describeIdentifier(packed: Buffer): string {
   const type = identifierTypes[(packed[0] ?? 1) - 1] ?? 'identifier'
@@ -62,8 +62,8 @@ const credentials = /\/\/[^/\s@]*@/g
 const searchedLength = 2_000
 
 /**
- * Cuts a product value or a column name to `length` characters for a message. It may contain credentials, emails and phone numbers. These
- * are masked before the cut, which could otherwise remove the `@` by which they are found.
+ * Cuts a product value or a column name to `length` characters for a message. The text may contain credentials, emails and phone numbers.
+ * They are masked before the cut, because an email without its `@` would not be found.
  */
 export function showValue(text: string, length = 60): string {
   const masked = redactPersonalData(text.slice(0, searchedLength))

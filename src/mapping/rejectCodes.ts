@@ -45,7 +45,7 @@ export const recordCodes = {
   ),
   ROW_COMMENT: reject('A comment row, which begins with #, is among the data.', 'Remove the comment row from the export.'),
   ROW_JSON: reject('The record is not a valid JSON object.', 'Write one valid JSON object.'),
-  ROW_JSON_KEYS: reject('A JSON object has one key twice.', 'Write every key once in an object.'),
+  ROW_JSON_KEYS: reject('A JSON object has one key twice, or two keys that give the same column.', 'Write every key once in an object.'),
   ROW_JSON_NAME: reject(
     'A key of a JSON object is an email or phone number. Keys become names of columns, which are stored and shown.',
     'Write emails and phone numbers as values, under one fixed name such as "email".',
@@ -70,7 +70,7 @@ export const recordCodes = {
     'Nothing; the joined rows do not count as rows read.',
   ),
   PRODUCT_ROW_MISSING: reject(
-    'The row continues a product whose first row, with its title, does not come before it.',
+    'The row continues a product, and the first row of this product (the one with the title) is not above it.',
     'Keep the rows of a product together, the one with its title first, as the shop exports them.',
   ),
   JOIN_ROW_MISSING: reject(

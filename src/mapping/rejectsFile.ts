@@ -1,6 +1,6 @@
 /**
- * Recognizes a corrected file of `sluice rejects --csv` that is read as a source. Such a file has five more columns with the reasons, which
- * are ignored. Some of its cells have another form than in the merchant's file; this form is undone.
+ * Recognizes a corrected file of `sluice rejects --csv` that is read as a source. Such a file has five more columns, with the reasons of
+ * the rejects. They are ignored. Some of its cells have another form than in the merchant's file; this form is undone.
  */
 import type { Cell, Row } from '../model/record.ts'
 
@@ -9,8 +9,8 @@ const reasons = ['line', 'code', 'field', 'message', 'hint']
 const formula = /^'*[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
 
 /**
- * Returns the indexes of the five reason columns, which are the last columns; empty if the table is not a rejects file. A reason column has
- * the prefix `reject_`, once or several times, if the merchant's file has a column with the name without it.
+ * Returns the indexes of the five reason columns, which are the last columns. Empty if the table is not a rejects file. If the merchant's
+ * file has a column of the same name, a reason column has the prefix `reject_`, once or several times.
  */
 export function reasonIndexes(columns: readonly string[]): number[] {
   const from = columns.length - reasons.length
@@ -37,8 +37,8 @@ export function cellText(cell: Cell | undefined): string {
 }
 
 /**
- * Returns a cell as `sluice rejects` writes it: with an apostrophe before what a spreadsheet may read as a formula. A cell that has this
- * apostrophe already gets a second one, so that `withOriginalCells` restores it.
+ * Returns a cell as `sluice rejects` writes it: with an apostrophe before a text that a spreadsheet may read as a formula. If the text has
+ * this apostrophe already, it gets a second one, so that `withOriginalCells` restores the text.
  */
 export function spreadsheetCell(text: string): string {
   return formula.test(text) ? `'${text}` : text

@@ -7,15 +7,15 @@ import type { Cell, Row } from '../model/record.ts'
 import { comparableText, foldedText } from './text.ts'
 
 /**
- * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`. The result of an excluded row of a member still
- * lists its identifiers without consent (docs/consent.md#one-identifier-on-several-rows). A filter column that a table lacks is reported
- * like a missing required field. In JSON and XML, a missing column counts as an empty cell.
+ * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`. For members, the result still has the identifiers
+ * that the excluded row opts out (docs/consent.md#one-identifier-on-several-rows). A filter column that a table lacks is reported like a
+ * missing required field. In JSON and XML, a missing column counts as an empty cell.
  */
 export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: readonly string[]): BoundHeader {
   if (pipeline.filters.length === 0) return bound
   const filters = pipeline.filters.map(({ keep, column, values }) => {
-    // In a file of people, a value of `except:` may mean no. So it also matches cells that only look the same, as `not_values` does: with
-    // invisible or full-width characters.
+    // In a file of people, a value of `except:` may mean a no in a consent column. So it also matches cells that only look the same, with
+    // invisible or full-width characters. `not_values` does the same.
     const mayBeNo = !keep && bound.optedOut !== undefined
     const formOf = mayBeNo ? (text: string) => comparableText(foldedText(text)) : comparableText
     return { keep, column, index: findColumn(columns, column), values: new Set(values.map(formOf)), formOf }

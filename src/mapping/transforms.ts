@@ -21,8 +21,8 @@ export interface TransformEntry {
   /** Names of its other arguments. Only `check` checks their types. */
   readonly otherArguments?: readonly string[]
   /**
-   * Returns what is wrong with the arguments, such as `needs from as text`; undefined if nothing is. Not called if an argument is unknown,
-   * or if one of `textArguments` is not a text.
+   * Returns the fault of the arguments, such as `needs from as text`; undefined if there is none. Not called if an argument is unknown, or
+   * if one of `textArguments` is not a text.
    */
   readonly check?: (args: Readonly<Record<string, unknown>>) => string | undefined
 }
@@ -94,12 +94,13 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
   split: {
     meaning: 'Cuts each text at a separator; `part` (from 1) keeps one piece. Pieces are trimmed, empty ones are left out.',
     example: '{ column: Emails, transform: { split: { at: ";" } } }   "a@e.example; b@e.example" → two texts',
-    check: (args) =>
-      needsText('at')(args) ??
-      (args['at'] === '' ? 'needs at with at least one character' : undefined) ??
-      (args['part'] === undefined || (Number.isInteger(args['part']) && Number(args['part']) > 0)
-        ? undefined
-        : 'needs part as a number from 1'),
+    check: (args) => {
+      const { at, part } = args
+      if (typeof at !== 'string') return needsText('at')(args)
+      if (at === '') return 'needs at with at least one character'
+      const isPart = part === undefined || (Number.isInteger(part) && Number(part) > 0)
+      return isPart ? undefined : 'needs part as a number from 1'
+    },
     apply: (texts, args) => {
       const part = args['part']
       return texts.flatMap((text) => {
@@ -310,8 +311,8 @@ const sharedSigns: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns an amount in the form `1299.00 EUR`, without a currency if neither the text nor the settings have one. The last group must have
- * three digits. Groups between the first and the last have two or three, as in India.
+ * Returns an amount in the form `1299.00 EUR`. If neither the text nor the settings have a currency, returns only the amount. The last
+ * group must have three digits. Groups between the first and the last have two or three, as in India.
  *
  * @throws {TransformError} if the text is not an amount, or its currency is not clear
  */

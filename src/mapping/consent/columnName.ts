@@ -2,7 +2,7 @@
 
 /** Classified name of a consent column. */
 export interface ConsentName {
-  /** `in`: a yes means that the person may be reached; `out`: a yes means the opposite; `unclear`: the values decide. */
+  /** `in`: a yes means that the person may be reached. `out`: a yes means the opposite. `unclear`: the values decide. */
   readonly polarity: 'in' | 'out' | 'unclear'
   /** `phone`: calls and messages to a phone only; `other`: letters, push or fax; `any`: everything else, email included. */
   readonly channel: 'any' | 'phone' | 'other'
@@ -124,8 +124,8 @@ function mayBeAboutOrder(name: string): boolean {
 }
 
 /**
- * Returns the polarity of a name with words of an opt-in. Returns `unclear` for a negation that is not directly before these words, because
- * it may be about something else (`Non-profit newsletter`). Also for the words of `otherMeaning` and `reversing`.
+ * Returns the polarity of a name with words of an opt-in. Returns `unclear` for a negation that is not directly before these words: it may
+ * be about something else (`Non-profit newsletter`). Also returns `unclear` for the words of `otherMeaning` and `reversing`.
  */
 function optInPolarity(name: string): ConsentName['polarity'] {
   const negated = negation.exec(name)?.[0]

@@ -85,9 +85,9 @@ export function looksLikeDate(value: string): boolean {
 }
 
 /**
- * Returns true for a value that may be shown: at most 40 letters, digits, spaces, symbols and usual punctuation marks, without `@`. It has
- * fewer than six digits of any script, and no four digits in a row. So emails, phone numbers and most dates are not shown. Names of people
- * are not recognized.
+ * Returns true for a value that may be shown: at most 40 letters, digits, spaces, symbols and usual punctuation marks, without `@`. It may
+ * have up to five digits of any script, but not four in a row. So emails, phone numbers and most dates are not shown. Names of people are
+ * not recognized.
  */
 export function isShowable(value: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{S} _./,'()[\]&:-]{0,40}$/u.test(value) && !/\p{N}{4}|(?:\p{N}\P{N}*){6}/u.test(value)

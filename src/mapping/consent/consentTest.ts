@@ -27,7 +27,7 @@ export function bindTest(test: ConsentTest, columns: readonly string[]): BoundTe
 /**
  * Returns a function that returns true if a trimmed text passes the test. Values are compared by `comparableText`. Values that mean no also
  * match texts that only look like them, with invisible or full-width characters. Dates without an offset are read in UTC. A text that is
- * not a date, or is equal to `after` or `before`, does not pass a test of dates.
+ * not a date does not pass a test of dates. A date that is equal to `after` or `before` does not pass either.
  */
 export function cellTest({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
   if (values !== undefined) {
@@ -55,7 +55,7 @@ export function passesTest(row: Row, { index, passes }: BoundTest): boolean {
   return allTexts(row.cells[index]).every((text) => passes(trimText(text)))
 }
 
-/** Returns the milliseconds since 1970 of a date; NaN, which fails every comparison, for text that is not a date. */
+/** Returns the milliseconds since 1970 of a date. For a text that is not a date, returns NaN, which fails every comparison. */
 function millisecondsOf(text: string): number {
   return parseInstant(text, 'utc-midnight', 'UTC')?.ms ?? Number.NaN
 }

@@ -62,8 +62,8 @@ interface ColumnFacts {
 }
 
 /**
- * Proposes the test of a column: people pass it if they may be reached. `name`: what the name of the column says about consent; undefined if
- * only the values show it. If only the user can decide which values pass, the test has the placeholder `unknownYes`.
+ * Proposes the test of a column: people pass it if they may be reached. `name`: what the name of the column says about consent; undefined
+ * if only the values show it. If only the user can decide which values pass, the test has the placeholder `unknownYes`.
  */
 export function proposeTest(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const all = values.counted
@@ -82,8 +82,8 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
     const certain = unknown.length === 0 && !hasNumberCodes && name?.onlyFlags !== true
     return proposed(yes, certain)
   }
-  // Only the user knows the meaning of number codes, of `O` and `E`, and of a yes or `enabled` in a column of unclear polarity. Listing
-  // them as `unclassified` below might let people pass who said no.
+  // Only the user knows the meaning of number codes, and of `O` and `E`. The same applies to a yes or `enabled` in a column of unclear
+  // polarity. If the test listed such values (`unclassified` below), people who said no might pass.
   const isDoubtfulAnswer = (value: string) =>
     isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')
   if (hasNumberCodes || unknown.some(isDoubtfulAnswer)) return proposed([unknownYes])
@@ -110,15 +110,15 @@ function factsOf(all: readonly CountedValue[], name: ConsentName | undefined): C
 }
 
 /**
- * Returns the letter of the column that means yes: `o` for `oui` beside `n` or `non`, `e` for `evet` beside `h`. Undefined if another letter
- * gives it a second meaning: `o` is out beside `i` for in, and `e` is no beside `k` for `kyllä`.
+ * Returns the letter of the column that means yes: `o` for `oui` beside `n` or `non`, `e` for `evet` beside `h`. Undefined if another
+ * letter of the column gives it a second meaning. Beside `i` (in), `o` means out. Beside `k` (`kyllä`), `e` means no.
  */
 function letterMeaningYes(values: readonly string[]): string | undefined {
   if (values.includes('o') && (values.includes('n') || values.includes('non')) && !values.includes('i')) return 'o'
   return values.includes('e') && values.includes('h') && !values.includes('k') ? 'e' : undefined
 }
 
-/** Returns true for a number that is not 0, 1 or a date. A column with such a number contains codes, in which 1 may mean anything. */
+/** Returns true for a number that is not 0, 1 or a date. In a column with such a number, the numbers are codes: 1 may mean anything. */
 function isNumberCode(value: string): boolean {
   return isNumber(value) && !/^[01]$/.test(comparableText(value)) && !looksLikeDate(value)
 }
@@ -156,11 +156,11 @@ function answerOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheckMa
 /**
  * Proposes a test for a column of dates, reasons or texts:
  * - In an opt-out column, empty cells and words such as `no` pass.
- * - In a column of dates that is named like an opt-in, or not like a consent at all, the dates after `earliestConsent` pass. If a test of
- *   dates cannot read them all, every cell passes except empty ones and words that mean no or `out`. That is never certain, because a word
- *   that first appears in a later file would pass.
- * - In any other column the value is `unknownYes`: only the user knows which texts or dates mean yes. So too if a date is in the future, or
- *   if a word has no known meaning.
+ * - In a column of dates, the dates after `earliestConsent` pass. The name of the column must be that of an opt-in, or not be about
+ *   consent. If a test of dates cannot read all dates, every cell passes except empty ones and words that mean no or `out`. Such a test is
+ *   never certain, because a word that first appears in a later file would pass.
+ * - In any other column the value is `unknownYes`: only the user knows which texts or dates mean yes. The same applies if a date is in the
+ *   future, or if a word has no known meaning.
  */
 function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const { counted = [] } = values

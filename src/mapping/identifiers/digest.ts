@@ -20,7 +20,7 @@ export function hashIdentifier(type: IdentifierType, normalized: string): Packed
   return packed
 }
 
-/** Packs a digest from the source. `hex`: 64 hex digits, not checked. Any other text would leave uninitialized bytes in the result. */
+/** Packs a digest from the source. `hex`: 64 hex digits. Not checked: any other text would leave uninitialized bytes in the result. */
 export function packDigest(type: IdentifierType, hex: string): PackedIdentifier {
   const packed = Buffer.allocUnsafe(identifierBytes)
   packed[0] = typeByte[type]
@@ -49,8 +49,8 @@ declare global {
 }
 
 /**
- * Returns the text to hash as the key of a row whose key column has no usable identifier: the text of that column, trimmed and in NFC. If
- * `type`, the identifier type of the column, is email, in lower case too.
+ * Returns the text to hash as the key of a row, if its key column has no usable identifier. It is `text`, the text of that column, trimmed
+ * and in NFC. `type`: identifier type of the column. For an email, the result is in lower case too.
  */
 export function keyText(text: string, type: IdentifierType | undefined): string {
   const trimmed = trimText(text)

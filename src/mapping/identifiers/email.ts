@@ -8,7 +8,10 @@ import { placeholderAddresses } from './placeholders.ts'
 export interface EmailOptions {
   /** Accepts `mailto:a@b.c` and `Name <a@b.c>`, and extracts the address. */
   readonly wrapped: boolean
-  /** Converts an international domain to its ASCII form; otherwise it stays as written, in lower case (docs/decisions/both-forms.md). */
+  /**
+   * Converts an international domain to its ASCII form. If false, the domain stays as written, in lower case
+   * (docs/decisions/both-forms.md).
+   */
   readonly idnToAscii: boolean
   /** Adds the ASCII form of an international domain, or the form with its own letters, whichever was not written. */
   readonly bothForms: boolean
@@ -30,8 +33,8 @@ const roleAddress =
 
 /**
  * Normalizes a trimmed email: without zero-width characters, in NFC and lower case. Keeps dots and +tags of the mailbox. Rejects
- * placeholders. The address of a role, such as `info@`, gets the note EMAIL_ROLE, an address of mixed scripts EMAIL_MIXED_SCRIPT. Source:
- * docs/spec-notes.md#normalization; docs/inputs.md, cases 103 to 110.
+ * placeholders. The address of a role, such as `info@`, gets the note EMAIL_ROLE. An address of mixed scripts gets EMAIL_MIXED_SCRIPT.
+ * Source: docs/spec-notes.md#normalization; docs/inputs.md, cases 103 to 110.
  */
 export function normalizeEmail(text: string, options: EmailOptions): Normalized {
   const lower = text.toLowerCase()
@@ -42,7 +45,7 @@ export function normalizeEmail(text: string, options: EmailOptions): Normalized 
 
 const longestPlaceholder = Math.max(...[...placeholderAddresses].map(({ length }) => length))
 
-/** Returns the result for a valid address: rejected if it is a placeholder, with the note EMAIL_ROLE if it is the address of a role. */
+/** Returns the result for a valid address. Rejects a placeholder. The address of a role gets the note EMAIL_ROLE. */
 function classifyAddress(address: string): Normalized {
   if (address.length <= longestPlaceholder && placeholderAddresses.has(address))
     return { code: 'EMAIL_INVALID', message: 'is a placeholder' }
@@ -50,13 +53,16 @@ function classifyAddress(address: string): Normalized {
 }
 
 /**
- * Returns true for a valid address in lower-case ASCII: dots only between characters, one @, labels of letters, digits and inner hyphens,
- * a top-level domain that starts with a letter. One pass, because most addresses are checked only here.
+ * Returns true for a valid address in lower-case ASCII. One pass, because most addresses are checked only here. A valid address has
+ * - one @
+ * - dots only between other characters
+ * - a domain whose labels have letters, digits and inner hyphens
+ * - a top-level domain that starts with a letter
  */
 function isPlainAddress(text: string): boolean {
   const length = text.length
   if (length > 254) return false
-  // Character codes: 45 is a hyphen, 46 a dot, 64 an @. `last` is the previous character; it starts as a dot, because none may be first.
+  // Character codes: 45 is a hyphen, 46 a dot, 64 an @. `last` is the previous character. It starts as a dot, so a first dot is invalid.
   let at = 0
   let last = 46
   for (; at < length; at++) {
@@ -68,7 +74,10 @@ function isPlainAddress(text: string): boolean {
     } else if (characterKinds[char] === 0) return false
     last = char
   }
-  if (at === 0 || at > 64 || last === 46 || at >= length - 3) return false
+  const isLocalPartValid = at > 0 && at <= 64 && last !== 46
+  const hasRoomForDomain = at < length - 3
+  if (!isLocalPartValid || !hasRoomForDomain) return false
+
   let lastDot = -1
   last = 46
   for (let i = at + 1; i < length; i++) {
@@ -81,7 +90,8 @@ function isPlainAddress(text: string): boolean {
     } else if (char >= 128 || characterKinds[char] !== 1) return false
     last = char
   }
-  if (lastDot < 0 || length - lastDot < 3 || last === 45) return false
+  const hasTopLevel = lastDot >= 0 && length - lastDot >= 3
+  if (!hasTopLevel || last === 45) return false
   const topLevelStart = text.charCodeAt(lastDot + 1)
   return topLevelStart >= 97 && topLevelStart <= 122 // a to z
 }
@@ -126,7 +136,7 @@ export function addressesIn(text: string): readonly string[] {
 }
 
 /**
- * Adds, as `also`, the address with the other form of an international domain: ASCII (`xn--…`) for letters beyond ASCII, and vice versa.
+ * Adds `also`: the address with the other form of an international domain. It is ASCII (`xn--…`) for a domain in letters, and vice versa.
  */
 function withOtherForm(result: Normalized): Normalized {
   if ('code' in result) return result

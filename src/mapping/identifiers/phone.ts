@@ -5,17 +5,16 @@ import type { Normalized } from './result.ts'
 const invalid = (message: string): Normalized => ({ code: 'PHONE_INVALID', message })
 
 /**
- * Normalizes a trimmed phone number to E.164 with `+`, by the numbering plan of its country. `phoneFast.ts` reads common spellings,
- * libphonenumber the others. `country`: two-letter code for numbers without +; an unknown code counts as none. A number whose extension
- * was removed gets the note PHONE_EXTENSION. Source: docs/spec-notes.md#normalization; docs/inputs.md, cases 120 to 122, 193 to 197,
- * 216.
+ * Normalizes a trimmed phone number to E.164 with `+`, by the numbering plan of its country. `phoneFast.ts` reads common spellings, and
+ * libphonenumber reads the others. An extension is removed, with the note PHONE_EXTENSION. `country`: two-letter code for numbers without
+ * +. An unknown code counts as none. Source: docs/spec-notes.md#normalization; docs/inputs.md, cases 120 to 122, 193 to 197, 216.
  */
 export function normalizePhone(text: string, country: string | undefined): Normalized {
   const quick = fastPhone(text, country)
   return quick !== undefined ? { text: quick } : normalizeByLibrary(text, country)
 }
 
-/** Adds, as `also`, the form without `+`, which a service may hash (docs/inputs.md, case 121). */
+/** Adds `also`: the form without `+`. A service may hash this form (docs/inputs.md, case 121). */
 export function withPlainForm(result: Normalized): Normalized {
   return 'code' in result ? result : { ...result, also: result.text.slice(1) }
 }

@@ -1,6 +1,6 @@
 /**
  * Fast path for phone numbers in common spellings, compiled from the metadata of libphonenumber. If it returns a number, the library
- * returns the same one; a test compares the two in every country. If it returns undefined, the library decides (`phone.ts`). The fast path
+ * returns the same number. A test compares both in every country. If it returns undefined, the library decides (`phone.ts`). The fast path
  * takes 0.21 µs per number, the library 6.18 µs (docs/benchmarks.md).
  */
 import type { CountryCode } from 'libphonenumber-js/max'
@@ -24,7 +24,9 @@ const at = {
 /** Rules of one country, compiled from its plan. */
 interface CountryRules {
   readonly callingCode: string
-  /** Digits before a national number that are stripped, such as `0`. Undefined if the country has none, or a pattern or rule for them. */
+  /**
+   * Digits before a national number that are stripped, such as `0`. Undefined if the country has none, or has a pattern or rule for them.
+   */
   readonly trunk: string | undefined
   /** Pattern of a prefix that the library may strip. If the number without `trunk` begins with it, the library decides. */
   readonly doubtfulPrefix: RegExp | undefined
@@ -54,7 +56,7 @@ export function hasNumberingPlan(code: string): code is CountryCode {
 }
 
 const plus = 43
-/** Reused buffer: a plus and the digits of the current number. A text cut from it is flat, so hashing it later copies nothing. */
+/** Reused buffer: a plus and the digits of the current number. A text cut from it is flat, so a later hash of the text copies nothing. */
 const plusAndDigits = Buffer.alloc(25, '+')
 
 /** Returns E.164 with `+`, or undefined if the library has to decide. `country`: two-letter code for numbers without `+`. */
@@ -151,7 +153,7 @@ function codeRulesOf(code: string): CodeRules | undefined {
 /**
  * Compiles the rules of a calling code. `isValid` tries its countries in the order of the metadata, as the library does. The first country
  * whose leading digits match decides by its number types. A country without leading digits decides only if one of its types matches. After
- * a calling code, the library may strip the prefix of the code's main country, which is the first in the metadata.
+ * a calling code, the library may strip the prefix of the code's main country: the first one in the metadata.
  */
 function compileCode(code: string): CodeRules | undefined {
   const countries = countriesByCode()[code]

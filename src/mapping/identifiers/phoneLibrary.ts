@@ -1,6 +1,6 @@
 /**
- * Loads libphonenumber and its metadata when they are first needed: the metadata for a phone number or a default country, the library for
- * a number that `phoneFast.ts` does not read. Together they take 21 MB and 80 ms, which a run without new phone numbers saves.
+ * Loads libphonenumber and its metadata when they are first needed. A phone number or a default country needs the metadata. A number that
+ * `phoneFast.ts` does not read needs the library. Both together take 21 MB and 80 ms. A run without new phone numbers loads neither.
  */
 import { createRequire } from 'node:module'
 import type * as libphonenumber from 'libphonenumber-js/max'
@@ -10,12 +10,12 @@ const require = createRequire(import.meta.url)
 let library: typeof libphonenumber | undefined
 let metadata: MetadataJson | undefined
 
-/** Returns the library, which is loaded by the first call. */
+/** Returns the library. The first call loads it. */
 export function phoneLibrary(): typeof libphonenumber {
   return (library ??= require('libphonenumber-js/max') as typeof libphonenumber) // require has no types
 }
 
-/** Returns the numbering plans of the library, which are loaded by the first call. */
+/** Returns the numbering plans of the library. The first call loads them. */
 export function phoneMetadata(): MetadataJson {
   return (metadata ??= require('libphonenumber-js/max/metadata') as MetadataJson) // require has no types
 }

@@ -30,7 +30,7 @@ export const placeholders: ReadonlySet<string> = new Set([
   "''",
 ])
 
-/** Valid addresses that do not belong to a person, so they are not hashed (docs/inputs.md, cases 110 and 118). */
+/** Valid addresses that do not belong to a person. They are not sent (docs/inputs.md, cases 110 and 118). */
 export const placeholderAddresses: ReadonlySet<string> = new Set([
   'test@test.com',
   'test@example.com',
@@ -48,8 +48,8 @@ export const placeholderAddresses: ReadonlySet<string> = new Set([
 ])
 
 /**
- * SHA-256 in hex of placeholders in usual spellings, and of other values of tests and empty fields: a space, phone numbers, an id of zeros.
- * Such a digest is not usable as an identifier of a row (docs/inputs.md, cases 102 and 118).
+ * SHA-256 in hex of placeholders in usual spellings. Also those of other test values and empty fields: a space, phone numbers, an id of
+ * zeros. Such a digest is not usable as an identifier of a row (docs/inputs.md, cases 102 and 118).
  */
 export const junkDigests: ReadonlySet<string> = new Set(
   [

@@ -10,7 +10,7 @@ import { nameWords } from '../consent/columnName.ts'
 /** Column of ages or dates of birth. */
 export interface BoundAge {
   readonly index: number
-  /** `age`: its cells are ages in years; `group`: ranges of ages, or codes of such ranges; `birth`: dates or years of birth. */
+  /** Content of its cells. `age`: ages in years. `group`: ranges of ages, or codes of such ranges. `birth`: dates or years of birth. */
   readonly kind: 'age' | 'group' | 'birth'
   /** YYYY-MM-DD: a person born later is under 13 today (UTC). */
   readonly latestBirth: string
@@ -68,7 +68,7 @@ export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[
 function kindOf(column: string): BoundAge['kind'] | undefined {
   const name = normalizeHeader(column)
   const note = nameWords(noteAtEnd.exec(column)?.[1] ?? '')
-  // A note about another person or thing stays in the name, which then matches none of the patterns.
+  // A note about another person or thing stays in the name. Such a name matches none of the patterns.
   const words = nameWords(otherNote.test(note) ? column : column.replace(noteAtEnd, ''))
   if (ageColumns.has(name) || (ageNames.test(words) && !unitNote.test(note))) return 'age'
   if (groupNames.test(words)) return 'group'
@@ -83,12 +83,18 @@ function kindBelowPath(column: string): BoundAge['kind'] | undefined {
 }
 
 /**
- * Returns true if, by one text of the cell, the person is or may be under 13. Returns false for any text but these:
- * - in a column of ages or groups: an age of one or two digits, also with decimals, years or as a range (`12 years`, `0-12`, `under 13`);
- * - in a column of births: a month (`2013-06`), an ISO date, a date with a year of two digits (`6/16/13`), a day number of a spreadsheet, a
- *   Unix time;
- * - in a column of births: any other text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`, `2013.0`), or with a year at the
- *   start or end of six or eight digits (`16062013`).
+ * Returns true if a text of the cell shows that the person is or may be under 13. Returns false for texts in other forms than these.
+ *
+ * In a column of ages or groups:
+ * - an age of one or two digits (`12`), also with decimals (`12.0`) or words (`12 years`)
+ * - a range of ages (`0-12`), or a limit (`under 13`)
+ *
+ * In a column of births:
+ * - a month (`2013-06`) or an ISO date
+ * - a date with a year of two digits (`6/16/13`)
+ * - a day number of a spreadsheet, or a Unix time
+ * - any other text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`, `2013.0`)
+ * - six or eight digits with a year at their start or end (`16062013`)
  */
 export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boolean {
   return allTexts(row.cells[index]).some((cell) => {
@@ -100,7 +106,7 @@ export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boole
   })
 }
 
-/** Returns true for an age under 13. Reads `12.0` too: programs write a column of integers with decimals as soon as one cell is empty. */
+/** Returns true for an age under 13. Also reads `12.0`: programs write integers with decimals if one cell of the column is empty. */
 function isChildsAge(text: string): boolean {
   if (shortUnit.test(text)) return false
   // The lower end of a range counts.
@@ -114,7 +120,7 @@ function isChildsAge(text: string): boolean {
 /** Returns true if a person with this date of birth is or may be under 13. `latestBirth`: as in `BoundAge`. */
 function isChildsBirth(text: string, latestBirth: string): boolean {
   const iso = /^((?:19|20)\d{2})-?(0[1-9]|1[0-2])(?:-?(0[1-9]|[12]\d|3[01]))?(?:[T ]|$)/.exec(text)
-  // Without a day, the last day of the month is taken, so that a person who may be twelve counts as a child.
+  // Without a day, the last day of the month is taken. Then a person who may be twelve counts as a child.
   if (iso !== null) return `${iso[1]}-${iso[2]}-${iso[3] ?? '31'}` > latestBirth
   const isDayNumberOrUnixTime = /^(?:\d{5}(?:[.,]\d+)?|\d{9,10}|\d{12,13})$/.test(text)
   if (isDayNumberOrUnixTime) return dayOfNumber(Number.parseFloat(text.replace(',', '.'))) > latestBirth

@@ -13,8 +13,8 @@ import type { MemberHeader } from './memberHeader.ts'
 
 /**
  * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. `types`: the mapped identifier types. Marks the
- * columns of the tests and ages as used; with `consent: none`, also the columns of the preset's tests. Adds the columns of the pipeline's
- * tests that the header lacks to `header.missing`.
+ * columns of the tests and ages as used. With `consent: none`, also marks the columns of the preset's tests. If the header lacks columns of
+ * the pipeline's tests, adds them to `header.missing`.
  */
 export function bindTests(
   header: MemberHeader,
@@ -26,7 +26,7 @@ export function bindTests(
   const ofPreset = presetTests(preset, columns)
   // A child on a do-not-reach list stays on it.
   const ages = appliesConsent ? ageColumnsOf(columns, today) : []
-  // If `consent:` replaces the tests of the preset, a column of the preset that it does not name is reported as unmapped.
+  // If `consent:` has tests, they replace those of the preset. A column of the preset that they do not name is reported as unmapped.
   for (const { index } of [...(Array.isArray(consent) ? [] : ofPreset), ...ages]) used.add(index)
   const tests = hasRemovals || consent === 'none' ? [] : (consent?.map((test) => bindConfiguredTest(header, 'consent', test)) ?? ofPreset)
   const onlyPhones = types.every((type) => type === 'phone_number')
@@ -42,9 +42,9 @@ export function bindTests(
 }
 
 /**
- * Returns the tests that remove a person from a do-not-reach list: the pipeline's test, or else the consent tests of the preset that are
- * about the whole row, because a person who may be reached does not belong on the list. Returns none if the header lacks an expected column
- * of the preset, because the other tests would remove people who opted out. `ofPreset`: the preset's tests.
+ * Returns the tests that remove a person from a do-not-reach list: the pipeline's test, or else consent tests of the preset (`ofPreset`).
+ * The latter are those about the whole row: a person who consents does not belong on the list. If the header lacks an expected column of
+ * the preset, returns none, because the other tests would remove people who opted out.
  */
 function removalTests(header: MemberHeader, ofPreset: readonly BoundTest[]): readonly BoundTest[] {
   const { remove } = header.pipeline

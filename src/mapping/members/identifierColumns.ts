@@ -1,4 +1,4 @@
-/** Recognizes emails and phone numbers by the form of a cell, and columns of phone numbers or of other people by their name. Pure. */
+/** Recognizes emails and phone numbers by their form. Recognizes columns of phone numbers, and of other people, by their names. Pure. */
 import { isDetailName, nameWords } from '../consent/columnName.ts'
 import { normalizeEmail } from '../identifiers/email.ts'
 
@@ -21,12 +21,12 @@ const date =
   /^(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2})|(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\d{6})?)$/
 
 /**
- * Returns true if a trimmed cell has the form of a phone number. `inPhoneColumn`: true for a column of `isPhoneName`. There, plain digits
- * count too, unless they are a date.
+ * Returns true if a trimmed cell has the form of a phone number. `inPhoneColumn`: true if `isPhoneName` returns true for the name of the
+ * column. Then plain digits count too, unless they are a date.
  */
 export function looksLikePhone(cell: string, inPhoneColumn: boolean): boolean {
   if (cell.length < 7 || cell.length > 32) return false
-  // Fast exclusion: most cells start with a letter, but phone numbers do not, except those with `p:` or `tel:`.
+  // Fast exclusion: most cells start with a letter. Phone numbers do not, except with `p:` or `tel:`.
   if (/^[a-oq-su-z]/i.test(cell)) return false
   if (international.test(cell) || grouped.test(cell)) return true
   if (!inPhoneColumn || !loose.test(cell) || date.test(cell)) return false
@@ -53,8 +53,8 @@ export function isColleagueName(column: string): boolean {
 }
 
 /**
- * Returns true if, by its name, a column contains emails or numbers of others than the customer: colleagues, a referrer, an emergency
- * contact, a company or store. Also true for fax numbers.
+ * Returns true if the name of a column shows that it contains emails or numbers of others than the customer. The others are colleagues, a
+ * referrer, an emergency contact, a company or a store. Also true for fax numbers.
  */
 export function belongsToSomeoneElse(column: string): boolean {
   return (

@@ -16,7 +16,7 @@ import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdent
 
 /**
  * Maps a row. Pure. Rejects a row without a usable identifier, with an empty key column, with too many identifiers or with wrong times.
- * If another identifier is usable, drops an unusable one with a warning. A row that must not be sent needs only a key or an identifier.
+ * Drops an unusable identifier with a warning if another one is usable. A row that must not be sent needs only a key or an identifier.
  *
  * @throws {TransformError} if a transform of the key or of `expires_at` fails
  */
@@ -26,9 +26,9 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const key = identifiers.key()
   const isRemoved = binding.remove.length > 0 && binding.remove.every((test) => passesTest(row, test))
   const desired = isSent && !isRemoved
-  // A row that must not be sent, or whose identifiers all lack consent, becomes a record with `desired: false`. A key alone is enough,
-  // because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends them.
-  // But a removal from a do-not-reach list needs the key, if a key column is mapped.
+  // A row that must not be sent becomes a record with `desired: false`, and so does a row whose identifiers all lack consent. A key alone
+  // is enough, because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends
+  // them. But if a key column is mapped, a removal from a do-not-reach list needs the key.
   if (!desired || (identifiers.packed.length === 0 && identifiers.withoutConsent.length > 0)) {
     const recordKey = key ?? (binding.remove.length > 0 ? undefined : identifiers.keyOfIdentifiers())
     if (recordKey !== undefined)
@@ -63,9 +63,12 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
 }
 
 /**
- * Returns the identifiers that the row opts out: all of a row without consent or of a child, else those of types without consent. A row
- * without a match in the joined file (`sources/joinedSource.ts`) lacks the cells of that file. The missing cells say neither yes nor no, so
- * tests of their columns do not apply. A row with several different matches opts out what any of them opts out. Identifiers may repeat.
+ * Returns the identifiers that the row opts out. Identifiers may repeat.
+ * - Of a row without consent, or of a child: all identifiers.
+ * - Of any other row: the identifiers of types without consent.
+ *
+ * A row without a match in the joined file (`sources/joinedSource.ts`) lacks the cells of that file. A missing cell is
+ * not a no, so tests of these columns do not apply. A row with several different matches opts out what any of them opts out.
  */
 export function identifiersOptedOut(row: Row, binding: MemberBinding): readonly PackedIdentifier[] {
   const { unjoined, variants } = row.fault ?? {}

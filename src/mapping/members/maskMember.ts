@@ -5,8 +5,9 @@ import { trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
 /**
- * Returns a function that masks the cells of a row: identifiers by their type, and other cells because they may be names or addresses.
- * Shows the cells of times, countries, removal tests, and consent tests for the whole row, unless they may be personal (`mayBePersonal`).
+ * Returns a function that masks the cells of a row. Identifiers are masked by their type. Other cells are masked too, because they may be
+ * names or addresses. Cells of times, countries, removal tests and consent tests for the whole row are shown if they are not personal
+ * (`mayBePersonal`).
  */
 export function maskMember(binding: MemberBinding): (row: Row) => readonly string[] {
   const shown = new Set([
@@ -35,7 +36,7 @@ export function maskMember(binding: MemberBinding): (row: Row) => readonly strin
     })
 }
 
-/** Returns true for a text with an `@`, with more than 40 characters, or with at least nine digits that are not an ISO date or time. */
+/** Returns true for a text with an `@`, over 40 characters, or nine or more digits. False for digits of an ISO date or time. */
 function mayBePersonal(text: string): boolean {
   if (text.includes('@') || text.length > 40) return true
   return /^\D*(?:\d\D*){9,}$/.test(text) && parseInstant(trimText(text), 'utc-midnight', 'UTC') === undefined

@@ -5,7 +5,7 @@ import type { BoundField } from '../fields.ts'
 import type { IdentifierRules } from '../identifiers/normalize.ts'
 import type { IdentifierType } from '../../model/record.ts'
 
-/** Columns of one header, by the part of a member that is read from them, and the rules for their values. */
+/** Parts of a member with the columns of one header that they are read from, and the rules for the values. */
 export interface MemberBinding {
   /** Column or columns of the key. Undefined if the header has none. */
   readonly key: BoundField | undefined
@@ -22,12 +22,12 @@ export interface MemberBinding {
   readonly defaultEndMs: number
   /** An `expires_at` of this time or later counts as empty; milliseconds since 1970. */
   readonly latestEndMs: number
-  /** Tests about the whole row, which must all pass; without tests every row counts as consenting. */
+  /** Tests about the whole row. All must pass. Without tests, every row counts as consenting. */
   readonly consent: readonly BoundTest[]
   /** Tests that apply only to the identifiers of the type `appliesTo`. */
   readonly consentByType: readonly BoundTest[]
   readonly ages: readonly BoundAge[]
-  /** Do-not-reach lists: a row that passes all of these tests is removed from the list; without tests, no row is. */
+  /** Tests of a do-not-reach list. A row that passes all of them is removed from the list. Without tests, no row is removed. */
   readonly remove: readonly BoundTest[]
   readonly rules: MemberRules
 }

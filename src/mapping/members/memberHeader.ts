@@ -24,8 +24,8 @@ export class MemberHeader {
 
   /**
    * Binds a field by the pipeline's `map:`, or else by the preset, and marks its columns as used. Adds a warning for each column of `map:`
-   * that the header lacks. Returns undefined if neither maps the field, or if the mapping has no column of this header, no constant and no
-   * function.
+   * that the header lacks. Returns undefined if neither maps the field. Also returns undefined if the mapping has no constant, no function
+   * and no column of this header.
    */
   bindField(field: string): BoundField | undefined {
     const { columns } = this

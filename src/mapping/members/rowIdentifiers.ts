@@ -160,7 +160,7 @@ export class RowIdentifiers {
     this.#add(hashIdentifier(type, result.also))
   }
 
-  /** Adds every email or phone number in a cell that the row opts out, even if the cell as a whole is not valid. */
+  /** Adds every email or phone number in a cell that the row opts out. The cell as a whole need not be valid. */
   #optOutParts(bound: BoundIdentifier, text: string): void {
     const mayHaveOtherForms = !ordinaryAddress.test(text) || /xn--/i.test(text)
     if (bound.type === 'email' && mayHaveOtherForms) this.#optOutEmails(text)
@@ -240,7 +240,7 @@ export class RowIdentifiers {
    */
   #add(identifier: PackedIdentifier): void {
     const target = this.#target
-    // A row that opts out may have thousands.
+    // A row that opts out may have thousands of identifiers.
     if (this.count > maxIdentifiers) return this.#append(identifier)
     let at = target.length
     while (at > 0) {
@@ -256,8 +256,8 @@ export class RowIdentifiers {
   }
 
   /**
-   * Adds an identifier at the end of the list, which is sorted later. For opted-out identifiers: their types may be out of order, and
-   * inserting each of thousands in order would take quadratic time.
+   * Adds an identifier at the end of the list, which is sorted later. For opted-out identifiers, because their types may be out of order.
+   * A row may have thousands of them, and inserting each in order would take quadratic time.
    */
   #append(identifier: PackedIdentifier): void {
     this.#target.push(identifier)
@@ -309,8 +309,8 @@ export class RowIdentifiers {
     const { key, isKeyed } = this.#binding
     // In JSON, only some rows may have the key column. A row without it has no key, even before the first row that has it.
     if (key === undefined && isKeyed) return undefined
-    // All identifiers of `packed` together are the key. So two rows with one email and different phone numbers are two records, and a
-    // changed row does not silently remove an identifier from the list.
+    // All identifiers of `packed` together are the key. So two rows with one email and different phone numbers are two records. A changed
+    // row does not silently remove an identifier from the list.
     if (key === undefined) return hashOfAll(this.packed)
     const normalized = this.#keyText ?? this.#sameTypeKeyText ?? this.#keyTextOfOtherType()
     if (normalized !== undefined) return hashKey(normalized)
@@ -321,8 +321,8 @@ export class RowIdentifiers {
 }
 
 /**
- * Returns the 64 lower-case hex digits of a digest, also of one with quotes, spaces or a prefix such as `0x` or `sha256:`, or in base64 if
- * `base64` is true. Undefined for any other text.
+ * Returns the 64 lower-case hex digits of a digest. The text may have quotes, spaces, or a prefix such as `0x` or `sha256:`. If `base64` is
+ * true, it may be in base64. Returns undefined for any other text.
  */
 function hexDigest(text: string, { base64 }: MemberRules): string | undefined {
   if (sha256Hex.test(text)) return text.toLowerCase()
@@ -335,7 +335,7 @@ function hexDigest(text: string, { base64 }: MemberRules): string | undefined {
 }
 
 /**
- * Returns the message for an email in a phone column, or a phone number in an email column; undefined for any other value. Many misplaced
+ * Returns the message for an email in a phone column, or a phone number in an email column. Undefined for any other value. Many misplaced
  * values show that the mapping is wrong (docs/inputs.md, case 112).
  */
 function misplacedMessage(type: IdentifierType, text: string): string | undefined {

@@ -119,7 +119,7 @@ export class UnmappedColumns {
     this.#settings = settings
   }
 
-  /** Returns the warnings of the header, and a function that checks a row of this header, counts its cells and returns its warnings. */
+  /** Returns the warnings of the header, and a function for its rows. `checkRow` counts the cells of a row and returns its warnings. */
   bind(header: MappedHeader): { readonly warnings: readonly Warning[]; readonly checkRow: (row: Row) => readonly Warning[] } {
     const { columns, used, identifiers } = header
     this.#phoneMapped ||= identifiers.some(({ type }) => type === 'phone_number')
@@ -165,7 +165,7 @@ export class UnmappedColumns {
 
   /**
    * Returns the whole `consent:` setting for this file: the tests in use, and one for every unmapped consent column. Undefined if there
-   * is no such column. Adds what the user must decide: the values of a placeholder, and whether a vague name is about consent.
+   * is no such column. Adds the decisions of the user: values for a placeholder, and whether a vague name is about consent.
    */
   consentHint(testsInUse: readonly ConsentTest[]): string | undefined {
     const found = this.consentColumns()
@@ -214,7 +214,7 @@ export class UnmappedColumns {
     return state
   }
 
-  /** Returns true for columns about a channel that is not used: letters, push or fax, or calls and texts if no phone number is mapped. */
+  /** Returns true for columns about letters, push or fax. Also true for columns about calls and texts if no phone number is mapped. */
   #isOfUnusedChannel(name: ConsentName | undefined): boolean {
     return name?.channel === 'other' || (name?.channel === 'phone' && !this.#phoneMapped)
   }
@@ -256,9 +256,11 @@ export class UnmappedColumns {
   }
 
   /**
-   * Returns the code of the warning if the cell shows that the column is about consent: LEFT_UNMAPPED for a cell such as `Unsubscribed`
-   * whatever the name of the column, CONSENT_UNMAPPED for a cell that confirms the name. Undefined if the name is certain, because the
-   * header has that warning.
+   * Returns the code of the warning if the cell shows that the column is about consent:
+   * - LEFT_UNMAPPED: a cell such as `Unsubscribed`, whatever the name of the column.
+   * - CONSENT_UNMAPPED: a cell that confirms the name of the column.
+   *
+   * Returns undefined if the name is certain, because the header has the warning then.
    */
   #consentCode(
     { consentName, keptValues, isConsent, emailCount, phoneCount }: ColumnState,

@@ -35,8 +35,8 @@ export function unmappedReport(unmapped: UnmappedColumns, firstHeaderOf: (column
 
 /**
  * Returns the `map:` that also reads the unmapped identifier columns, and the `ignore:` that declares them irrelevant. Adds a recognized
- * preset as `preset:`, because a pipeline with `map:` recognizes none. For a field that does more than read cells, names only the columns
- * to add by hand, because a new `map:` would drop its settings.
+ * preset as `preset:`, because a pipeline with `map:` recognizes none. A new `map:` would drop the settings of a field that does more than
+ * read cells. For such a field, names only the columns to add by hand.
  */
 function identifierHint(found: readonly IdentifierColumn[], firstHeaderOf: (column: string) => ReportedHeader): string {
   const fields: string[] = []

@@ -31,7 +31,7 @@ export const hubspot: Preset = {
     ['Record ID', 'Email', 'Create Date'],
     ['Record ID', 'First Name', 'Last Name', 'Email', 'Contact owner'],
   ],
-  // Other CRMs have a record id too: with one of these columns the export is not one of HubSpot.
+  // Other CRMs have a record id too. An export with one of these columns is not one of HubSpot.
   columnsOfOtherExports: [
     'Created Time',
     'Modified Time',

@@ -38,9 +38,12 @@ export function presetByName(name: string): Preset | undefined {
 }
 
 /**
- * Returns the preset for these records that fits the header; undefined if none does. A preset fits if the header has all columns of its
- * `recognize`, or of a set of `recognizeAlso`, and no column of its `columnsOfOtherExports`. An upload template must also know at least
- * half of the columns, because its names are common words. If several presets fit, returns the one whose fitting set is the largest.
+ * Returns the preset for these records that fits the header; undefined if none does. A preset fits if all conditions hold:
+ * - The header has all columns of its `recognize`, or of a set of its `recognizeAlso`.
+ * - The header has no column of its `columnsOfOtherExports`.
+ * - An upload template knows at least half of the columns, because its names are common words.
+ *
+ * If several presets fit, returns the one whose fitting set is the largest.
  */
 export function recognizePreset(columns: readonly string[], records: Preset['records']): Preset | undefined {
   const names = new Set(columns.map(normalizeHeader))

@@ -46,7 +46,7 @@ export const mailchimp: Preset = {
     { columns: ['SMS_MARKETING_STATUS'], values: ['subscribed'], appliesTo: 'phone_number' },
   ],
   unconsentedFile: /(?:^|[^a-z])non-?subscribed_/i,
-  // Details of consent, which do not decide it.
+  // Details of a consent. They do not decide it.
   ignore: [
     'OPTIN_TIME',
     'OPTIN_IP',

@@ -2,7 +2,7 @@ import type { Preset } from './preset.ts'
 
 /**
  * Upload template for a customer list of Meta. The template has three columns `email` and three columns `phone`. The preset reads only the
- * first of each, so the header is rejected (`FILE_DUPLICATE_COLUMN`) until the pipeline maps all of them (docs/inputs.md, case 192).
+ * first of each. So the header is rejected (`FILE_DUPLICATE_COLUMN`) until the pipeline maps all of them (docs/inputs.md, case 192).
  * Columns that the merchant renamed to `email_1`, `email_2` … are all read.
  */
 export const metaCustomerList: Preset = {

@@ -13,8 +13,8 @@ export interface Preset {
   /** Other sets of columns that identify the export: earlier headers, exports with fewer columns. */
   readonly recognizeAlso?: readonly (readonly string[])[]
   /**
-   * True for an upload template whose column names (`Email`, `Phone`) many other exports have too. The preset is recognized only if it
-   * names at least half of the columns of the header.
+   * True for an upload template with common column names (`Email`, `Phone`). Many other exports have them too. So the preset is recognized
+   * only if it names at least half of the columns of the header.
    */
   readonly isTemplate?: boolean
   /** Columns that only exports of other systems have. A header with one of them is not recognized as this export. */
@@ -25,7 +25,7 @@ export interface Preset {
    */
   readonly map: Readonly<Record<string, PresetField>>
   /**
-   * Required field that the export never has → the hint that suggests to put a prefix before the values of a column. The hint names the
+   * Required field that the export never has → values for a hint that suggests a column and a prefix before its values. The hint names the
    * first of `columns` that is in the header with exactly this name, and `prefix` as an example.
    */
   readonly suggestedPrefix?: Readonly<Record<string, { readonly columns: readonly string[]; readonly prefix: string }>>
@@ -33,16 +33,16 @@ export interface Preset {
    * Consent tests, used if the pipeline has no `consent:`. A test is skipped if its column is not in the header. A row must pass every
    * other test; `appliesTo` limits a test to the identifiers of one type.
    *
-   * On a do-not-reach list without `map: { remove }`, the tests without `appliesTo` decide instead: a row that passes all of them is
-   * removed from the list. No row is removed if the column of an `expected` test is missing.
+   * A do-not-reach list without `map: { remove }` uses the tests without `appliesTo`: a row that passes all of them is removed from the
+   * list. No row is removed if the column of an `expected` test is missing.
    */
   readonly consent?: readonly PresetTest[]
   /**
-   * Matches the name of a file whose people did not consent, if its columns do not show this. Unless the pipeline has a `consent:`, such a
-   * file causes the warning `CONSENT_UNKNOWN`.
+   * Matches the names of files of people who did not consent, if the columns of these files do not show it. Such a file causes the warning
+   * `CONSENT_UNKNOWN`, except in a pipeline with `consent:`.
    */
   readonly unconsentedFile?: RegExp
-  /** Columns in which neither consent nor identifiers are looked for, as with the pipeline's `ignore:`. They cause no warning. */
+  /** Columns that are not searched for consent and identifiers, like those of the pipeline's `ignore:`. They cause no warning. */
   readonly ignore?: readonly string[]
   /** Row groups of the export: one product over several rows. */
   readonly rowGroups?: HandleRowGroups | ParentRowGroups
@@ -67,7 +67,7 @@ export interface HandleRowGroups {
 }
 
 /**
- * Row groups by parent: a product with variations has a row, and so has each variation. A variation refers to its product by SKU, or by
+ * Row groups by parent: a product with variations has a row, and each variation has a row. A variation refers to its product by SKU, or by
  * `id:` and the id of the product. The properties except `kind` are names of columns.
  */
 export interface ParentRowGroups {

@@ -30,9 +30,9 @@ function salePeriod([starts = '', ends = '']: readonly string[]): string {
 }
 
 /**
- * Returns a function that reads an option of a variation, such as its size. `names`: possible names of the option, in lower case. The
- * function returns `''` for a list of values, which a product with variations has. Commas or `|` separate the values. The export writes a
- * comma inside a value as `\,`.
+ * Returns a function that reads an option of a variation, such as its size. `names`: possible names of the option, in lower case. A product
+ * with variations has a list of values: the function returns `''` for it. Commas or `|` separate the values. The export writes a comma
+ * inside a value as `\,`.
  */
 function singleOption(...names: readonly string[]): (texts: readonly string[]) => string {
   const read = optionCalled(...names)

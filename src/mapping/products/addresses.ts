@@ -29,8 +29,8 @@ export function linkOf(row: ProductRow): string {
 }
 
 /**
- * Returns the mobile link. Undefined if the cell is empty, or, with a warning, if the link is a placeholder, invalid or http, or if its
- * transform fails.
+ * Returns the mobile link; undefined if the cell is empty. Also returns undefined, with a warning, for a placeholder, a failed transform,
+ * an invalid link or http.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */
@@ -68,8 +68,8 @@ export function imageOf(row: ProductRow): string {
 
 /**
  * Returns the addresses of a list. An image service may have another address behind a comma in its path
- * (`https://img.example/fetch/w_300,https://shop.example/a.jpg`). So a text without spaces stays one address if its first part ends with
- * transform parameters, and not with the type of an image.
+ * (`https://img.example/fetch/w_300,https://shop.example/a.jpg`). Therefore such a text stays one address. Its first part ends with
+ * transform parameters and not with the type of an image, and it has no spaces.
  */
 function imagesOf(text: string): readonly string[] {
   const images = splitImages(text).filter((image) => image !== '')
@@ -99,7 +99,7 @@ export function additionalImagesOf(row: ProductRow, main: string): string | unde
     if (trimmed === '' || commonPlaceholders.has(trimmed.toLowerCase())) continue
     const parsed = isBroken(trimmed) ? { invalid: 'broken' } : parseImage(trimmed)
     const rejected = 'invalid' in parsed || (parsed.http && row.rules.httpImagesRejected)
-    // If both fields share a column, the list contains the main image by design, so it is left out without a warning.
+    // If both fields share a column, the list always contains the main image. So it is left out without a warning.
     if (!rejected && parsed.link === main && sharesImageColumn(row)) continue
     if (rejected || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1
     else {

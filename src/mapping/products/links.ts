@@ -12,15 +12,15 @@ export type LinkResult = { readonly link: string; readonly toAscii: boolean; rea
 /** Maximum length of an address in characters. */
 export const maxLinkLength = 2048
 
-// A host that matches both patterns needs no check by `URL`: ASCII labels, the last of which begins with a letter. Ports of five digits do
-// not match, because they may be too high.
+// A host that matches both patterns needs no check by `URL`. It has ASCII labels, and its last label begins with a letter. Ports of five
+// digits do not match, because they may be too high.
 const simpleHost = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,4})?$/
 const lastLabel = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,4})?$/
 
 /**
  * Parses a trimmed absolute address of http or https. Writes the scheme in lower case. Writes an international host as an A-label, and
- * drops the default port after it. Drops port 80 of http, which an upgrade to https would keep. Leaves the other parts unchanged. `invalid`
- * contains no part of the address.
+ * drops the default port after it. Drops port 80 of http, because an upgrade to https would keep it. Leaves the other parts unchanged.
+ * `invalid` contains no part of the address.
  */
 export function parseLink(text: string): LinkResult {
   return plainLink.test(text) && text.length <= maxLinkLength ? { link: text, toAscii: false, http: false } : parseAnyLink(text)
@@ -70,13 +70,13 @@ export type ImageResult =
   | { readonly invalid: string }
 
 /**
- * Parses a trimmed image address like `parseLink`, and percent-encodes its spaces and commas. A comma must be encoded, because it separates
- * the addresses of a list. An address whose path ends with one of `otherTypes` is not valid.
+ * Parses a trimmed image address as `parseLink` does, and percent-encodes its spaces and commas. A comma must be encoded, because commas
+ * separate the addresses of a list. An address is not valid if its path ends with one of `otherTypes`.
  */
 export function parseImage(text: string): ImageResult {
   const encodedText = text.includes(' ') || text.includes(',') ? text.replace(/ /g, '%20').replace(/,/g, '%2C') : text
   const parsed = parseLink(encodedText)
-  // An image may be http, so the message of `parseLink` about an absolute https address becomes one about an absolute address.
+  // An image may be http, so the word `https` is removed from the message of `parseLink` about an absolute https address.
   if ('invalid' in parsed) return { invalid: parsed.invalid.replace('https ', '') }
   const { link, http } = parsed
   const path = link.includes('?') || link.includes('#') ? link.replace(/[?#].*$/s, '') : link

@@ -37,8 +37,8 @@ export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRule
 }
 
 /**
- * Readers of the fields that most often reject a row. They run only for a rejected row, to report more than its first fault. The other
- * fields are not in the list: the currency of `sale_price` rarely conflicts, and the text of an optional field is rarely broken.
+ * Readers of the fields that most often reject a row. They run only for a rejected row, to report more than its first fault. Two rare
+ * causes are not checked: a conflicting currency of `sale_price`, and a broken text in another optional field.
  */
 const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
   idOf,

@@ -9,8 +9,8 @@ import { RowRejected, type ProductRow } from './productRow.ts'
 /**
  * Returns the price.
  *
- * @throws {RowRejected} if the price is missing, broken or invalid, if it is zero and `options.refuse` names zero_price, or if
- * `withCurrency` rejects the row
+ * @throws {RowRejected} if the price is missing, broken or invalid, or if `withCurrency` rejects the row
+ * @throws {RowRejected} if the price is zero and `options.refuse` names zero_price
  * @throws {TransformError} if a transform fails
  */
 export function priceOf(row: ProductRow): Price {
@@ -92,8 +92,8 @@ export function saleOf(row: ProductRow, price: Price): Sale {
 }
 
 /**
- * Returns the sale price as it is sent. Undefined if the cell is empty, or, with a warning, if it is a placeholder or its transform fails.
- * Also undefined, with a warning, for an invalid sale price and for a fault of `salePriceFault`.
+ * Returns the sale price as it is sent; undefined if the cell is empty. Also returns undefined, with a warning, for a placeholder, a failed
+ * transform, an invalid sale price or a fault of `salePriceFault`.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`), or if `withCurrency` rejects the row
  */
@@ -111,7 +111,7 @@ function salePriceOf(row: ProductRow, price: Price): string | undefined {
   return result.price.text
 }
 
-/** Returns why a sale price cannot be sent beside the price; undefined if it can. Zero needs `options.allow: [zero_price]`. */
+/** Returns the reason why a sale price cannot be sent beside the price; undefined if it can. Zero needs `options.allow: [zero_price]`. */
 function salePriceFault(row: ProductRow, salePrice: Price, price: Price): string | undefined {
   if (salePrice.minor === 0n && !row.rules.allowed.has('zero_price')) return 'is zero'
   if (salePrice.currency !== price.currency) return 'has another currency than the price'
@@ -119,8 +119,8 @@ function salePriceFault(row: ProductRow, salePrice: Price, price: Price): string
 }
 
 /**
- * Returns the sale period as `start/end`, or the reason why it is not valid. Undefined if it is empty, or, with a warning, a placeholder. A
- * time without an offset is read in `options.timezone`; without that option it is not valid.
+ * Returns the sale period as `start/end`, or the reason why it is not valid. Returns undefined for an empty cell and, with a warning, for a
+ * placeholder. A time without an offset is read in `options.timezone`. Without that option, such a time is not valid.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */
@@ -139,7 +139,7 @@ function salePeriodOf(row: ProductRow): string | { readonly invalid: string } | 
   return period
 }
 
-/** Returns what is wrong with the times of a period. At least one of them must be invalid. */
+/** Returns the fault of the times of a period. Called only if at least one of them is not valid. */
 function timeFault(...times: readonly string[]): string {
   if (times.every((time) => parseInstant(time, undefined, 'UTC') !== undefined)) return 'has a time without offset'
   const dated = times.every((time) => parseInstant(time, 'utc-midnight', 'UTC') !== undefined)
@@ -147,8 +147,8 @@ function timeFault(...times: readonly string[]): string {
 }
 
 /**
- * Returns the stock in pieces. Undefined if the cell is empty, or, with a warning, if it is a placeholder, its transform fails, or it is
- * not a whole number from 0 to 2147483647.
+ * Returns the stock in pieces; undefined if the cell is empty. Also returns undefined, with a warning, for a placeholder or a failed
+ * transform. The same applies to a text that is not a whole number from 0 to 2147483647.
  *
  * @throws {RowRejected} if the stock is below 1 and `availability` is `in stock`, or if the text is broken (`isBroken`)
  */

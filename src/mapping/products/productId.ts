@@ -38,8 +38,8 @@ export function idOf(row: ProductRow): string {
 }
 
 /**
- * Returns brand, gtin and mpn (spec 2.2; docs/inputs.md, cases 87 to 89), the brand as JSON, the others as text; undefined for a missing
- * one. Drops an invalid gtin with a warning if there is a brand or mpn.
+ * Returns brand, gtin and mpn (spec 2.2; docs/inputs.md, cases 87 to 89): the brand as JSON, the others as text. A missing one is
+ * undefined. If there is a brand or mpn, drops an invalid gtin with a warning.
  *
  * @throws {RowRejected} if none of the three is valid, or if the text of one is broken (`isBroken`)
  */

@@ -9,7 +9,7 @@ import { TransformError } from '../transforms.ts'
 import type { ProductRules } from './rules.ts'
 import { commonPlaceholders, type ProductField } from './vocabulary.ts'
 
-/** Product field → the columns of one header that fill the field; and the currency column, if the header has one that no field reads. */
+/** Product field → the columns of one header that fill the field. `currency`: the currency column of the header, if no field reads it. */
 export type ProductBinding = Readonly<Partial<Record<ProductField, BoundField>>> & { readonly currency?: CurrencyColumn }
 
 /** Column with the currency of the row's prices. */
@@ -76,8 +76,8 @@ export class ProductRow {
   }
 
   /**
-   * Returns the trimmed text of an optional field. Undefined if it is empty, or, with a warning, if it is a placeholder or its transform
-   * fails. `placeholders`: in lower case; `xx`, `xxx` … are placeholders too.
+   * Returns the trimmed text of an optional field; undefined if it is empty. Also returns undefined, with a warning, for a placeholder or a
+   * failed transform. `placeholders`: in lower case; `xx`, `xxx` … are placeholders too.
    *
    * @throws {RowRejected} if the text is broken
    */
@@ -94,8 +94,8 @@ export class ProductRow {
   }
 
   /**
-   * Returns the cleaned text of an optional field. Undefined as for `optional`. Also undefined if nothing is left of the text, or, with a
-   * warning, if it is longer than `maxText`.
+   * Returns the cleaned text of an optional field. Returns undefined if `optional` does, or if nothing is left of the text. Also returns
+   * undefined, with a warning, if the text is longer than `maxText`.
    *
    * @throws {RowRejected} as `optional`
    */
@@ -110,7 +110,7 @@ export class ProductRow {
 
   /**
    * Returns the text that `read` returns for an optional field, as JSON; undefined if `read` returns undefined. Reuses the result of an
-   * earlier row with the same cell, unless that cell caused a warning. So the result of `read` must depend only on the cell and the rules.
+   * earlier row with the same cell, if that cell caused no warning. So the result of `read` must depend only on the cell and the rules.
    *
    * @throws {RowRejected} as `read`
    */
@@ -130,7 +130,7 @@ export class ProductRow {
     return json
   }
 
-  /** Returns the cell of an optional field. Undefined if the field has no cell, or, with a warning, if a transform fails. */
+  /** Returns the cell of an optional field; undefined if it has none. Also returns undefined, with a warning, if a transform fails. */
   cell(field: ProductField): Cell | undefined {
     try {
       return this.binding[field]?.read(this.source)

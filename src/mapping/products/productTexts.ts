@@ -71,8 +71,8 @@ export function serviceWordOf(row: ProductRow, field: 'availability' | 'conditio
 }
 
 /**
- * Returns the service's word for an optional field, as `knownWord`. Undefined if the cell is empty, or, with a warning, if it is a
- * placeholder, its transform fails, or the word is not known.
+ * Returns the service's word for an optional field, as `knownWord`; undefined if the cell is empty. Also returns undefined, with a warning,
+ * for a placeholder, a failed transform or an unknown word.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */
@@ -89,8 +89,8 @@ const isHexCode = (color: string): boolean =>
   /^#[0-9a-f]{3,8}$/i.test(color) || (/^(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(color) && /\d/.test(color))
 
 /**
- * Returns the color. Undefined if `ProductRow.cleanText` returns undefined, or, with a warning, for a hex code, a text over 100 characters
- * and a list of more than ten colors.
+ * Returns the color; undefined if `ProductRow.cleanText` returns undefined. Also returns undefined, with a warning, for a hex code, a text
+ * over 100 characters or a list of more than ten colors.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */
@@ -104,8 +104,8 @@ export function colorOf(row: ProductRow): string | undefined {
 }
 
 /**
- * Returns a category with ` > ` between its levels; undefined if `ProductRow.cleanText` returns undefined. Keeps, with a warning, a
- * `google_product_category` that is neither a number from 1 nor a path that begins with one of `topLevelCategories`.
+ * Returns a category with ` > ` between its levels; undefined if `ProductRow.cleanText` returns undefined. A `google_product_category`
+ * should be a number from 1, or a path that begins with one of `topLevelCategories`. Any other one is kept with a warning.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */
@@ -121,8 +121,8 @@ export function categoryOf(row: ProductRow, field: 'google_product_category' | '
 }
 
 /**
- * Returns the service's word for a text: the text itself, its spelling in lower case with spaces, or the word that `options.values` has for
- * it. Undefined for an unknown word. Warns if the word differs from the text.
+ * Returns the service's word for a text; undefined for an unknown word. The result is the text itself, its spelling in lower case with
+ * spaces, or the word that `options.values` has for it. Warns if the word differs from the text.
  */
 function knownWord(row: ProductRow, field: keyof typeof acceptedWords, text: string): string | undefined {
   if (acceptedWords[field].has(text)) return text
@@ -133,7 +133,7 @@ function knownWord(row: ProductRow, field: keyof typeof acceptedWords, text: str
 }
 
 /**
- * Returns the word that `options.values` has for a text, for its spelling, or for its part after the last slash, as in
+ * Returns the word that `options.values` has for a text or its spelling. Else returns the word for the part after the last slash, as in
  * `https://schema.org/InStock`. `words`: entries of the field, with keys in lower case.
  */
 function configuredWord(words: ReadonlyMap<string, string> | undefined, text: string, spelled: string): string | undefined {

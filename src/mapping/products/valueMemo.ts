@@ -4,8 +4,8 @@ const mostValues = 1_000
 const longestKey = 200
 
 /**
- * Results of a pure function of short texts that repeat over the rows of a feed: brands, categories, prices. A full memo that had fewer
- * hits than it has values turns itself off, because a lookup takes longer than most of these functions.
+ * Results of a pure function of short texts that repeat over the rows of a feed: brands, categories, prices. A lookup takes longer than
+ * most of these functions. So a full memo turns itself off if it had fewer hits than it has values.
  */
 export class ValueMemo<Value> {
   readonly #values = new Map<string, Value>()

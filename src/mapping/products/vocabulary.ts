@@ -1,6 +1,6 @@
 /** Names, accepted words and placeholders of product fields, and patterns of their values (spec 2.2; docs/inputs.md). */
 
-/** Fields of a product that a source may fill, in byte order, which is the order of the keys in a product's JSON. */
+/** Fields of a product that a source may fill, in byte order. The keys in a product's JSON have the same order. */
 export const productFields = [
   'additional_image_link',
   'age_group',
@@ -54,8 +54,8 @@ export const acceptedWords: Readonly<Record<'availability' | 'condition' | 'gend
   age_group: new Set(['adult', 'all ages', 'teen', 'kids', 'toddler', 'infant', 'newborn']),
 }
 /**
- * Placeholders in custom labels, in lower case. Fewer than in other fields, because a merchant may use a word such as `test` as a label.
- * Texts such as `xx` are in none of these sets; `ProductRow.optional` adds them.
+ * Placeholders in custom labels, in lower case. Other fields have more, but a merchant may use a word such as `test` as a label. Texts such
+ * as `xx` are in none of these sets; `ProductRow.optional` recognizes them.
  */
 export const labelPlaceholders = new Set([
   'n/a',

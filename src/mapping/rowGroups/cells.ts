@@ -3,7 +3,7 @@ import { findColumn, firstText } from '../fields.ts'
 import type { Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 
-/** Returns the trimmed text of a cell, the first one of several; `''` for a missing cell, and for the index -1. */
+/** Returns the trimmed text of a cell, or the first of its texts; `''` for a missing cell and for the index -1. */
 export function textAt(row: Row, index: number): string {
   return trimText(firstText(row.cells[index]) ?? '')
 }
@@ -32,7 +32,7 @@ export function textSize(row: Row): number {
   return size
 }
 
-/** Returns the row with `count` more warnings `ROWS_JOINED`. Each warning counts one joined row, which has no record of its own. */
+/** Returns the row with `count` more warnings `ROWS_JOINED`. There is one for each joined row, because such a row has no own record. */
 export function withJoinWarnings(row: Row, count: number): Row {
   if (count === 0) return row
   const warning = { code: 'ROWS_JOINED', field: '', message: 'a row without a record of its own was joined to the rows of its product' }

@@ -23,9 +23,9 @@ interface ColumnIndexes {
 }
 
 /**
- * Joins the rows of one product, which follow each other and have the same handle. Only the first row describes the product. The export
- * writes one image into a row, so a product with more images than variants has image-only rows. These are not returned. Every other row is
- * returned with the values of the first row that it inherits, and with all images of the product.
+ * Joins the rows of one product. They follow each other and have the same handle. Only the first row describes the product. The export
+ * writes one image into a row, so a product with more images than variants has image-only rows. Image-only rows are not returned. Every
+ * other row is returned with the inherited values of the first row, and with all images of the product.
  *
  * The rows of a product are buffered until its last image is known, up to `mostRows` rows or `mostText` characters. Later rows are returned
  * immediately, with the images known at that limit.
@@ -103,8 +103,8 @@ export class HandleRows implements RowJoiner {
   }
 
   /**
-   * Starts a product with its first row. Returns the row immediately if it does not start a product: unchanged if it has no handle, with a
-   * fault if it has no title.
+   * Starts a product with its first row. A row without a handle, or without a title, does not start a product. It is returned immediately:
+   * without a handle unchanged, without a title with a fault.
    */
   #begin(row: Row, handle: string): readonly Row[] {
     this.#currentHandle = handle
@@ -148,7 +148,7 @@ export class HandleRows implements RowJoiner {
     this.#buffered = []
     this.#bufferedText = 0
     this.#currentJoinedCount = 0
-    // `first` is the first row of the product, because that row is buffered before all others. It has no fault.
+    // `first` is the first row of the product, because that row is buffered before all others. So `first` has no fault.
     return first === undefined ? [] : [withJoinWarnings(first, joined), ...others]
   }
 
@@ -161,14 +161,14 @@ export class HandleRows implements RowJoiner {
   }
 }
 
-/** Returns the row with a fault, because the first row of its product, which has the title, is not above it. */
+/** Returns the row with a fault: the first row of its product is not above it. Only that row has the title. */
 function withMissingFirstRow(row: Row): Row {
   return {
     ...row,
     fault: {
       code: 'PRODUCT_ROW_MISSING',
       field: 'title',
-      message: 'the first row of its product, with the title, does not come before it',
+      message: 'the first row of its product, with the title, is not above this row',
     },
   }
 }

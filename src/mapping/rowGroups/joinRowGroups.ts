@@ -1,7 +1,7 @@
 /**
- * Joins row groups, for exports that write one product over several rows: fills each row with the values and images that only other rows
- * of its product have, so that it can be mapped alone. Rows that hold only these are left out. `handleRows.ts` and `parentRows.ts` describe
- * what happens if such another row is missing, or is too far away to be in memory.
+ * Joins row groups, for exports that write one product over several rows. Fills each row with the values and images that only other rows of
+ * its product have. Then the row can be mapped alone. Rows that have only such values and images are left out. `handleRows.ts` and
+ * `parentRows.ts` describe the result if the other row is missing, or is too far away to be in memory.
  */
 import { presetByName, recognizePreset } from '../presets/index.ts'
 import type { Row } from '../../model/record.ts'
@@ -11,7 +11,7 @@ import type { RowJoiner } from './rowJoiner.ts'
 
 /**
  * Returns the joiner for a table of products with these columns. Undefined if no preset fits, if the preset has no row groups, or if the
- * table lacks columns that they need. `preset`: name of the configured preset; if undefined, the header decides.
+ * table lacks a column that the row groups need. `preset`: name of the configured preset; if undefined, the header decides.
  */
 export function rowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
   const rowGroups = (preset === undefined ? recognizePreset(columns, 'products') : presetByName(preset))?.rowGroups

@@ -21,8 +21,8 @@ interface ColumnIndexes {
 }
 
 /**
- * Fills variations from the row of their product, their parent. The row of a variation refers to the row of its parent, omits the values
- * that all variations share, and may come anywhere after that row. The row of a parent is not a record and is not returned.
+ * Fills variations from the row of their product, their parent. The row of a variation refers to the row of its parent, and is anywhere
+ * below it. It omits the values that all variations share. The row of a parent is not a record and is not returned.
  */
 export class ParentRows implements RowJoiner {
   readonly #at: ColumnIndexes
@@ -90,7 +90,7 @@ export class ParentRows implements RowJoiner {
       ...(this.#parentCount === 0 ? [] : [`rows of products with variations, which are not records themselves: ${this.#parentCount}`]),
       ...(this.#aloneCount === 0
         ? []
-        : [`variations without the values of their product, because its row is not before them: ${this.#aloneCount}`]),
+        : [`variations without the values of their product, because its row is not above them or too far above: ${this.#aloneCount}`]),
     ]
   }
 

@@ -1,12 +1,14 @@
 /**
  * Counts item groups and identifiers that are on many rows. A gated read maps only new rows, so it cannot count all values again
- * (docs/architecture.md#three-gates-work-that-is-skipped-safely). It still counts up to `maxExact` values exactly: the stored feature set
- * of a row lists those of them that the row has (`rowStatistics.ts`). For any other value it has an upper bound: the stored bound of the
- * last read plus the new rows. Values without a stored bound share one, `slack`.
+ * (docs/architecture.md#three-gates-work-that-is-skipped-safely).
+ * - It still counts up to `maxExact` values exactly. The stored feature set of a row lists which of these values the row has
+ *   (`rowStatistics.ts`).
+ * - For any other value it has an upper bound: the stored bound of the last read plus the new rows. Values without a stored bound share one
+ *   bound, `slack`.
  *
  * Other values of mapped rows are counted by sketches of 2,048 values (`recordFeatures.ts`). If a source has more different values, a
- * count, and so the bound, may be too low by 1/2,049 of all added values. That is about a quarter of the limit for 24,588 identifiers, and
- * for 51,225 products with a group.
+ * count may be too low by 1/2,049 of all added values, and so may its bound. That is about a quarter of the limit for 24,588 identifiers,
+ * and for 51,225 products with a group.
  */
 import { tracked, type FeatureSets } from './rowStatistics.ts'
 
@@ -26,13 +28,13 @@ const maxStored = 1_000
 /** Frequent values of one source. */
 export interface FrequentInSource {
   /**
-   * Values above the limit, most frequent first: by their count, or by a stored bound that already was above it. Such a bound is reported
-   * for every source.
+   * Values above the limit, most frequent first. Their count is above the limit, or their stored bound was already. Such a bound is
+   * reported for every source.
    */
   readonly above: readonly (readonly [value: string, count: number])[]
   /**
-   * Rows of the most frequent value in this source. A gated read considers only the exactly counted values and, if it has a single source,
-   * the bounds in `above`. With several sources it cannot, because these bounds count the rows of all of them.
+   * Rows of the most frequent value in this source. A gated read considers only the exactly counted values and, if there is only one
+   * source, the bounds in `above`. With several sources, these bounds count the rows of all sources.
    */
   readonly highestInSource: number
   /** Upper bound of the rows of any value. */
@@ -57,8 +59,8 @@ export class FrequentValues {
 
   /**
    * `limit`: number of rows above which a value is reported. `before`: stored counts of the last read. A gated read adds to them. A full
-   * read selects from them the values that it counts exactly, which must be known before its first row: the most frequent ones above half
-   * of the limit. `sources`: number of sources of the read.
+   * read selects from them the values that it counts exactly: the most frequent ones above half of the limit. These values must be known
+   * before the first row. `sources`: number of sources of the read.
    */
   constructor(
     sets: FeatureSets,
@@ -89,7 +91,7 @@ export class FrequentValues {
 
   /**
    * Adds the counts of one source to the counts to store, and returns its frequent values. `exact`: number of rows of each exactly counted
-   * value, unchanged rows included. `mapped`: counts of the mapped rows by a sketch; exactly counted values are ignored in it.
+   * value, unchanged rows included. `mapped`: counts of the mapped rows by a sketch. Exactly counted values in it are ignored.
    */
   addSource(exact: ReadonlyMap<string, number>, mapped: readonly (readonly [value: string, count: number])[]): FrequentInSource {
     const above: [string, number][] = []
@@ -106,11 +108,13 @@ export class FrequentValues {
     const mappedCounts = new Map(mapped.filter(([value]) => !this.#exact.has(value)))
     const bounds = new Map([...mappedCounts].map(([value, count]) => [value, count + (this.#earlier.get(value) ?? unstoredBound)]))
     for (const [value, count] of this.#earlier) if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
+    // In a gated read with several sources, the bounds count the rows of all of them.
+    const areBoundsOfSource = !this.#gated || this.#sources === 1
     for (const [value, bound] of bounds) {
       highestBound = Math.max(highestBound, bound)
       // In a full read, the bound is a count. A gated read reports only a value whose stored bound was above the limit already.
       const reportsBound = !this.#gated || (this.#earlier.get(value) ?? 0) > this.#limit
-      if (reportsBound && (!this.#gated || this.#sources === 1)) highestInSource = Math.max(highestInSource, bound)
+      if (reportsBound && areBoundsOfSource) highestInSource = Math.max(highestInSource, bound)
       if (bound <= this.#limit) continue
       if (reportsBound) above.push([value, bound])
       else doubtful = true
@@ -119,7 +123,7 @@ export class FrequentValues {
     return { above: sortByCount(above), highestInSource, highestBound, doubtful }
   }
 
-  /** True if the next read must be a full read: a value above the limit is not counted exactly yet, and there is room for it. */
+  /** True if the next read must be a full read. A value above the limit is not counted exactly yet, and there is room for it. */
   get needsFullRead(): boolean {
     return this.#exact.size < maxExact && [...this.#toStore].some(([value, count]) => count > this.#limit && !this.#exact.has(value))
   }

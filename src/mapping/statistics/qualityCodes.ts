@@ -13,14 +13,14 @@ export const qualityCodes = {
   IDENTIFIER_SHARE: 'More than 30 % of the members (of 100 or more) have the same identifier.',
   FILL_RATE_FELL: 'One type of identifier is on a far smaller share of the members than in the last run.',
   OPT_OUTS_FELL:
-    'Fewer than half as many rows opt out as in the last run, and these people would be sent. Often the values of consent: have another spelling now.',
+    'Since the last run, the rows that opt out fell by more than half, and more people would be sent. Often the values of consent: have another spelling now.',
   COLUMN_VANISHED: 'A column of the last run is no longer in the source.',
   GROUP_OF_ITSELF: 'Some products have their own id as item_group_id.',
   PERSONAL_COLUMN: 'An unmapped column contains card or bank account numbers. It is not used; remove it from the export.',
   EMAIL_ROLE_SHARE: 'More than 1 % of the rows (of 100 or more) have a role address such as info@, or an example address.',
   MOST_CHANGED: 'More than half of the products changed since the last sync.',
   IDS_CHANGED:
-    'More than half of the products of the last sync are missing, and more than half as many new ids appeared. Often the id column is another one.',
+    'More than half of the products of the last sync are missing. The new ids are more than half as many as these products. Often the id column is another one.',
   PEOPLE_CHANGED:
     'More than half of the synced people would be removed, and many new people sent. Often the file is another one, or the test of consent is reversed.',
   PRICE_MOVED: 'Prices changed by more than guards.max_price_change_percent (default 50).',
@@ -48,8 +48,8 @@ export type QualityCode = keyof typeof qualityCodes
 export const lateCodes: readonly string[] = ['IMAGE_BROKEN', 'PLAN_APPLIED'] satisfies readonly QualityCode[]
 
 /**
- * Codes of notes and warnings that withhold a run by default (docs/inputs.md, cases 12, 91, 110, 119, 131, 150, 190 and 201). Codes in
- * `guards.accept` do not withhold it.
+ * Codes of notes and warnings that withhold a run by default (docs/inputs.md, cases 12, 91, 110, 119, 131, 150, 190 and 201). A code in
+ * `guards.accept` does not withhold the run.
  */
 export const withholdingCodes: readonly string[] = [
   'OUT_OF_STOCK_ROSE',

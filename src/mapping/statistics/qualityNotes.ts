@@ -18,16 +18,16 @@ export interface QualityNote {
 
 const maxExamples = 5
 /**
- * Minimum number of products for `ALL_OUT_OF_STOCK` and `BRAND_SAME`, and of members for `IDENTIFIER_SHARE`. From this number of products
- * on, `isEncodingDoubtful` is true for a smaller share.
+ * Minimum number of products for `ALL_OUT_OF_STOCK` and `BRAND_SAME`, and of members for `IDENTIFIER_SHARE`. With at least this number of
+ * products, `isEncodingDoubtful` is true for a smaller share.
  */
 const minRowsForShare = 100
 /** Minimum number of products for `GROUP_SAME`. In a smaller file, all products may be variants of one. */
 const minRowsForGroup = 20
 
 /**
- * Returns true if so many products are garbled that the encoding of the whole file may be wrong: more than 5 %, or in files of fewer than
- * 100 products more than half.
+ * Returns true if so many products are garbled that the encoding of the whole file may be wrong. They must be more than 5 %. In files of
+ * fewer than 100 products, they must be more than half.
  */
 function isEncodingDoubtful(garbled: number, products: number): boolean {
   return garbled > products * (products >= minRowsForShare ? 0.05 : 0.5)
@@ -47,7 +47,7 @@ interface NoteInputs {
   readonly known: FeatureSetCounts | undefined
 }
 
-/** Returns the notes on a source, and as `doubts` the codes of notes that cannot be decided without mapping the unchanged rows too. */
+/** Returns the notes on a source. `doubts`: codes of notes that can be decided only if the unchanged rows are mapped too. */
 export function qualityNotes({ total, groups, identifiers, brand, group, known }: NoteInputs): {
   readonly notes: readonly QualityNote[]
   readonly doubts: readonly string[]
@@ -77,8 +77,8 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
         .slice(0, maxExamples)
         .map(([code, count]) => `${code}: ${count}`),
     )
-  // The feature set of an unchanged row shows only that its brand differs from the first one. If all brands differ from it, they may be the
-  // same other brand. The item groups below are checked in the same way.
+  // The feature set of an unchanged row shows only that its brand differs from the first one. If all brands differ from the first one, they
+  // may be the same other brand. The item groups below are checked in the same way.
   if (known !== undefined && products >= minRowsForShare && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
     // `brand` begins with `"brand":"`, which has nine characters.

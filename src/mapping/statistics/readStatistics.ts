@@ -1,4 +1,4 @@
-/** Creates the statistics that all sources of a read share, and converts them to the form that is stored for the next read. */
+/** Creates the statistics that all sources of a read share. Converts them to the form that is stored for the next read. */
 import { FrequentValues, type StoredFrequent } from './frequentValues.ts'
 import { FeatureSets, tracked, type StoredFeatureSets } from './rowStatistics.ts'
 
@@ -24,8 +24,8 @@ export interface StoredStatistics extends StoredFeatureSets {
 
 /**
  * Creates the statistics of a read. `stored`: statistics of the last read. `gated`: true if unchanged rows are skipped
- * (docs/architecture.md#three-gates-work-that-is-skipped-safely); their feature sets and counts come from `stored`. Otherwise `stored` only
- * selects the frequent values that are counted exactly (`FrequentValues`). `sources`: number of sources of the read.
+ * (docs/architecture.md#three-gates-work-that-is-skipped-safely). Then their feature sets and counts come from `stored`. If `gated` is
+ * false, `stored` only selects the frequent values that are counted exactly (`FrequentValues`). `sources`: number of sources of the read.
  */
 export function createReadStatistics(
   stored?: StoredStatistics,

@@ -10,16 +10,16 @@ const sketchSize = 2048
 /** Matches UTF-8 that was read as windows-1252 or Latin-1: `Ã¼`, `â€™`. */
 const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/
 
-/** Computes the feature bits of the mapped records of one source, and finds item groups and identifiers that are on many of them. */
+/** Computes the feature bits of the mapped records of one source. Finds item groups and identifiers that are on many records. */
 export class RecordFeatures {
   readonly #featureSets: FeatureSets
   /** Sketch of the item groups, as JSON text without quotes. */
   readonly groups = new FrequentTexts(sketchSize)
   /** Sketch of the identifiers. */
   readonly identifiers = new FrequentDigests(sketchSize)
-  /** JSON of the first brand (`"brand":"Acme"`), which `feature.otherBrand` compares with; empty before the first one. */
+  /** JSON of the first brand (`"brand":"Acme"`), for the comparison of `feature.otherBrand`; empty before the first one. */
   brand: string
-  /** JSON text of the first item group, without quotes, which `feature.otherGroup` compares with; empty before the first one. */
+  /** JSON text of the first item group, without quotes, for the comparison of `feature.otherGroup`; empty before the first one. */
   group: string
   #lastCurrency = ''
   #currencyBits = 0

@@ -28,8 +28,9 @@ export const feature = {
 const currencyFactor = 2 ** 14
 
 /**
- * Item of a feature set: a warning (`code`, `field`, its first message), or an exactly counted value (`code` of `tracked`, the value in
- * `field`, no message).
+ * Item of a feature set.
+ * - A warning: its `code` and `field`, and its first `message`.
+ * - An exactly counted value: `code` is one of `tracked`, `field` is the value, and `message` is empty.
  */
 export interface CountedItem {
   readonly code: string
@@ -53,8 +54,8 @@ export interface StoredFeatureSets {
 /** Maximum number of items. Above it, warnings with a new code and field are not counted, and no more values are counted exactly. */
 const mostItems = 700
 /**
- * From this number of sets on, a row with items gets no new set. It is counted by its parts, and stored as `unknownSet`. The reason for the
- * limit: set numbers are stored in two bytes.
+ * From this number of sets on, a row with items gets no new set. It is counted by its parts, and stored as `unknownSet`. There is a limit,
+ * because set numbers are stored in two bytes.
  */
 const mostSets = 30_000
 /** Maximum number of currencies. Above it, new currencies are not counted. */
@@ -74,7 +75,7 @@ export class FeatureSets {
   /** `set * mostItems + item` → number of the set with that item added. */
   readonly #longer = new Map<number, number>()
   readonly #currencies: string[] = []
-  /** Bits of the last row, and the number of the set with them and without items: most rows have the bits of the row before. */
+  /** Bits of the last row, because most rows have the bits of the row before. `#lastBareSet`: the set with these bits and no items. */
   #lastBits = -1
   #lastBareSet = -1
 
@@ -90,7 +91,7 @@ export class FeatureSets {
     }
   }
 
-  /** Returns the number of an item, which is added if it is new; -1 for a new one above `mostItems`. */
+  /** Returns the number of an item. Adds a new item; returns -1 for it if there are `mostItems` already. */
   addItem(code: string, field: string, message: string): number {
     let fields = this.#itemNumbers.get(code)
     if (fields === undefined) this.#itemNumbers.set(code, (fields = new Map()))
@@ -112,7 +113,7 @@ export class FeatureSets {
     return [...(this.#itemNumbers.get(code)?.keys() ?? [])]
   }
 
-  /** Returns the bits of a currency, which is added if it is new; 0 for a new one above `mostCurrencies`. */
+  /** Returns the bits of a currency. Adds a new currency; returns 0 for it if there are `mostCurrencies` already. */
   addCurrency(name: string): number {
     let at = this.#currencies.indexOf(name)
     if (at === -1 && this.#currencies.length < mostCurrencies) at = this.#currencies.push(name) - 1
@@ -120,8 +121,8 @@ export class FeatureSets {
   }
 
   /**
-   * Returns the number of a row's set, and calls `count` with that number. If there are too many sets, counts the row by its parts: calls
-   * `count` with a set for the bits and a set for each item, and returns `unknownSet`.
+   * Returns the number of a row's set, and calls `count` with that number. If there are too many sets, counts the row by its parts. Then
+   * calls `count` with a set for the bits and a set for each item, and returns `unknownSet`.
    */
   setOf(bits: number, items: readonly number[], count: (set: number) => void): number {
     const bare = bits === this.#lastBits ? this.#lastBareSet : this.#bareSet(bits)
@@ -137,7 +138,7 @@ export class FeatureSets {
       if (next === undefined) {
         count(bare)
         const emptySet = this.#bareSet(0)
-        // Not limited: at most one set per item, and numbers up to `unknownSet` have room for all of them.
+        // These sets are not limited: there is at most one for each item, so their numbers stay below `unknownSet`.
         for (const each of new Set(items)) count(this.#longer.get(emptySet * mostItems + each) ?? this.#add(emptySet, each))
         return unknownSet
       }
@@ -171,7 +172,7 @@ export class FeatureSets {
     }
   }
 
-  /** Returns the number of the set with these bits and without items, which is added if it is new. */
+  /** Returns the number of the set with these bits and without items. Adds a new set. */
   #bareSet(bits: number): number {
     const known = this.#bare.get(bits)
     if (known !== undefined) return known

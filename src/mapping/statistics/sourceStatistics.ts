@@ -1,6 +1,6 @@
 /**
- * Collects statistics over all rows of a source, such as fill rates and repeated identifiers. The memory does not grow with the rows: there
- * is a counter for each feature set (`rowStatistics.ts`), and there are two sketches.
+ * Collects statistics over all rows of a source, such as fill rates and repeated identifiers. The memory does not grow with the rows. It
+ * has a counter for each feature set (`rowStatistics.ts`), and two sketches.
  */
 import { createReadStatistics, type ReadStatistics } from './readStatistics.ts'
 import { qualityNotes, type QualityNote } from './qualityNotes.ts'
@@ -15,7 +15,7 @@ export interface SourceFigures {
   readonly products: number
   readonly members: number
   readonly outOfStock: number
-  /** Rows of which an identifier was dropped, because it is in the column of another type. */
+  /** Rows with a dropped identifier that is in the column of another type. */
   readonly misplaced: CountedLines
   /** Identifier type → number of members that have at least one. */
   readonly filled: Readonly<Record<string, number>>
@@ -23,13 +23,13 @@ export interface SourceFigures {
   /** Row warnings, and the items that the caller passed to `add`, counted by code and field. */
   readonly items: readonly (CountedItem & CountedLines)[]
   /**
-   * Codes of notes that cannot be decided without mapping the unchanged rows too. Contains `FEATURE_SETS_UNKNOWN` if the feature set of an
-   * unchanged row is not known. Empty after a full read, which maps all rows.
+   * Codes of notes that can be decided only if the unchanged rows are mapped too. Contains `FEATURE_SETS_UNKNOWN` if the feature set of an
+   * unchanged row is not known. Empty after a full read, because it maps all rows.
    */
   readonly doubts: readonly string[]
-  /** Brand that `feature.otherBrand` compares with, as key and value of JSON: `"brand":"Acme"`; empty before the first one. */
+  /** First brand, for the comparison of `feature.otherBrand`, as key and value of JSON: `"brand":"Acme"`. Empty before it. */
   readonly brand: string
-  /** Item group that `feature.otherGroup` compares with: its JSON text without quotes; empty before the first one. */
+  /** First item group, for the comparison of `feature.otherGroup`, as JSON text without quotes. Empty before it. */
   readonly group: string
 }
 

@@ -407,7 +407,7 @@ describe('a WooCommerce export', () => {
   test('a variation before its product is mapped from its own row only', async () => {
     const { products, rejects, sourceNotes } = await through(csvOf([variation(11, 'id:1'), variable(1)]), woo)
     expect([products, rejects.map(({ code, field }) => [code, field])]).toEqual([[], [['FIELD_MISSING', 'description']]])
-    expect(sourceNotes).toContain('variations without the values of their product, because its row is not before them: 1')
+    expect(sourceNotes).toContain('variations without the values of their product, because its row is not above them or too far above: 1')
   })
 
   test('products that were read long ago are removed from memory', () => {
