@@ -10,8 +10,9 @@ import { ParentRows } from './parentRows.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Returns the joiner for a table of products with these columns. Undefined if no preset fits, if the preset has no row groups, or if the
- * table lacks a column that the row groups need. `preset`: name of the configured preset; if undefined, the header decides.
+ * Returns the joiner for a table of products with these columns. Undefined if no preset fits, or if the preset has no row groups. Also
+ * undefined if the table lacks a column that the row groups need. `preset`: name of the configured preset; if undefined, the header
+ * decides.
  */
 export function rowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
   const rowGroups = (preset === undefined ? recognizePreset(columns, 'products') : presetByName(preset))?.rowGroups

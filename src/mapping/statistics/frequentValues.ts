@@ -7,8 +7,8 @@
  *   bound, `slack`.
  *
  * Other values of mapped rows are counted by sketches of 2,048 values (`recordFeatures.ts`). If a source has more different values, a
- * count may be too low by 1/2,049 of all added values, and so may its bound. That is about a quarter of the limit for 24,588 identifiers,
- * and for 51,225 products with a group.
+ * count and its bound may be too low by 1/2,049 of all added values. That is about a quarter of the limit for 24,588 identifiers, and for
+ * 51,225 products with a group.
  */
 import { tracked, type FeatureSets } from './rowStatistics.ts'
 
