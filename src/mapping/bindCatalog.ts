@@ -90,8 +90,8 @@ function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: rea
 }
 
 /**
- * Returns the mapping of a field that no setting maps: the preset's columns that the header has, or the preset's constant. Without
- * these, the column of the field's name, with the preset's default.
+ * Returns the mapping of a field that `map:` does not have: the preset's columns that the header has, or the preset's constant. If there
+ * are none, returns the column of the field's name, with the preset's default.
  */
 function unconfiguredMapping(preset: Preset | undefined, field: string, columns: readonly string[]): FieldMapping {
   const entry = preset?.map[field]
@@ -116,7 +116,7 @@ function unconfiguredWarnings({ field, indexes }: BoundField, columns: readonly 
   return []
 }
 
-/** Returns the bound fields and their columns, for display. A currency column is shown after the price, which it completes. */
+/** Returns the bound fields and their columns, for display. A currency column is shown after the price, because it completes the price. */
 function shownFields(
   binding: Readonly<Record<string, BoundField>>,
   currency: CurrencyColumn | undefined,

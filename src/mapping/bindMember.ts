@@ -180,8 +180,8 @@ function keyTypesOf({ indexes, mapping }: BoundField, identifiers: readonly Boun
 }
 
 /**
- * Returns the identifier types without a column. Leaves out the type that `missing` reports, and `handle`, because a user name is not a
- * handle at the service (docs/inputs.md, case 200).
+ * Returns the identifier types without a column. Leaves out the type that `missing` reports. Leaves out `handle`, because a user name is
+ * not a handle at the service (docs/inputs.md, case 200).
  */
 function unboundTypes(policy: MemberPolicy, { missing }: MemberHeader, { identifiers }: MemberBinding): readonly IdentifierType[] {
   return policy.identifiers.filter(

@@ -36,7 +36,7 @@ export interface BoundHeader {
   /** Suggested entries of `map:` for unmapped optional fields, such as `gtin: "EAN"`. The names of unused columns suggest them. */
   readonly hints: readonly string[]
   readonly mapping: MappingShown
-  /** Cells of the header by which a row that repeats the header is detected (docs/inputs.md, case 24). */
+  /** Cells of the header. A row with these cells repeats the header (docs/inputs.md, case 24). */
   readonly headerCells: readonly HeaderCell[]
 }
 
@@ -49,7 +49,7 @@ export interface MappingShown {
   readonly fields: readonly { readonly field: string; readonly from: string }[]
 }
 
-/** Cell of the header, with which a cell of a row is compared. */
+/** Cell of the header, for the comparison with the cells of rows. */
 export interface HeaderCell {
   /** Index of the column. */
   readonly index: number
@@ -79,7 +79,7 @@ export function describeSource({ indexes, mapping }: Pick<BoundField, 'indexes' 
   return `${names.join(', ')}${transforms}`
 }
 
-/** Adds the identifiers that the row opts out to its result `mapped`, which has no record. */
+/** Adds the identifiers that the row opts out to its result `mapped`. The result must have no record. */
 export function withOptOuts(mapped: Mapped, bound: Pick<BoundHeader, 'optedOut'>, row: Row): Mapped {
   const optedOut = bound.optedOut?.(row) ?? []
   return optedOut.length === 0 ? mapped : { ...mapped, optedOut }
@@ -150,7 +150,7 @@ export function describeMissing(field: string, configured: readonly string[], co
   }
 }
 
-/** Returns an entry of `map:` for each field whose values a column may contain, by its name. */
+/** Returns an entry of `map:` for each field for which one of the columns has a usual name. */
 export function hintsFor(fields: readonly string[], columns: readonly string[]): readonly string[] {
   return fields.flatMap((field) => {
     const column = columnForField(field, columns)
@@ -178,8 +178,8 @@ function quotedNames(columns: readonly string[]): string {
 }
 
 /**
- * Merges all missing fields into one message and one hint. Both are empty if no field is missing. The hint is about the delimiter if
- * several fields are missing, and the source has a single column that no hint names.
+ * Merges all missing fields into one message and one hint. Both are empty if no field is missing. If several fields are missing, and no
+ * hint names the only column of the source, the hint is about the delimiter.
  */
 export function mergeMissing(
   { missing, hints }: Pick<BoundHeader, 'missing' | 'hints'>,

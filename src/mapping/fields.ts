@@ -160,7 +160,7 @@ function cellsByName(row: Row): Readonly<Record<string, Cell | undefined>> {
   return cells
 }
 
-/** Returns all texts of a cell; one empty text for a missing or empty cell, because JSON and XML omit empty values. */
+/** Returns all texts of a cell. For a missing or empty cell, returns one empty text, because JSON and XML omit empty values. */
 export function allTexts(cell: Cell | undefined): readonly string[] {
   if (cell === undefined || cell.length === 0) return oneEmptyText
   return typeof cell === 'string' ? [cell] : cell

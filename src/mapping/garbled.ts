@@ -69,7 +69,9 @@ function isNeverText(code: number): boolean {
   return (code >= 0x80 && code <= 0x9f && code !== 0x85) || code === 0xfffd || (code >= 0xe000 && code <= 0xf8ff)
 }
 
-/** Returns true for U+00A1 to U+00FF and for `upperElsewhere`. The comparisons exclude most characters, which saves a search of the set. */
+/**
+ * Returns true for U+00A1 to U+00FF and for `upperElsewhere`. The comparisons exclude most characters, so that the set is rarely searched.
+ */
 function isUpperHalf(code: number): boolean {
   return (
     (code >= 0xa1 && code <= 0xff) ||

@@ -74,12 +74,12 @@ function foldedName(column: string): string {
   )
 }
 
-/** Returns the fields that, by its name, a column may contain; most often none or one. */
+/** Returns the fields that have the name of the column among their names; most often none or one. */
 export function fieldsForColumn(column: string): readonly string[] {
   return fieldsByName.get(foldedName(column)) ?? []
 }
 
-/** Returns the column that, by its name, most likely contains the field; undefined if no column has one of the field's names. */
+/** Returns the column whose name comes first among the names of the field; undefined if no column has one of these names. */
 export function columnForField(field: string, columns: readonly string[]): string | undefined {
   const names = namesOf(field)
   return columns

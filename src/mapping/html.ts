@@ -85,7 +85,9 @@ function withoutHidden(text: string): string {
   return from === 0 ? text : plain + text.slice(from)
 }
 
-/** Returns the offset after the next end of a script, style or comment (`name`: `<!--`) from offset `from` on; -1 without an end. */
+/**
+ * Returns the offset after the first end of a script, style or comment at or after `from`; -1 without an end. `name` of a comment: `<!--`.
+ */
 function endOf(text: string, name: string, from: number): number {
   if (name === '<!--') {
     const at = text.indexOf('-->', from)

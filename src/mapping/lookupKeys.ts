@@ -76,7 +76,8 @@ export function memberKeysOf(text: string, pipeline: Pick<Pipeline, 'map' | 'pre
     const forms = normalizedForms(type, text, country)
     const digests = type === 'partner_user_id' ? [] : packed.map((identifier) => identifier.subarray(1).toString('hex'))
     keys.push(...[...forms, ...digests].map(hashKey))
-    // Keys of rows without a key column (do-not-reach lists): their identifiers together, here the default form or all forms of one.
+    // Keys of rows without a key column (do-not-reach lists): the hash of all their identifiers. Here a row has only one identifier, in its
+    // default form or in all forms.
     keys.push(hashKey(packed[0]?.toString('latin1') ?? ''))
     const sorted = packed.toSorted((a, b) => a.compare(b))
     if (packed.length > 1) keys.push(hashKey(sorted.map((identifier) => identifier.toString('latin1')).join('')))

@@ -18,8 +18,8 @@ import { faultOfTransform, TransformError } from './transforms.ts'
 export const normalizerVersion = 16
 
 /**
- * Maps the rows of all sources of one pipeline to records, without clock and I/O. The record or reject depends only on the row and on the
- * day for which the mapper was created. Warnings and `reportUnmapped` may depend on earlier rows too.
+ * Maps the rows of all sources of one pipeline to records, without clock and I/O. The record or reject depends only on the row, and on the
+ * day that the mapper was created with. Warnings and `reportUnmapped` may depend on earlier rows too.
  */
 export interface RecordMapper {
   /** Maps a row to a record or a reject, or to `filtered` if a row filter leaves it out. */
@@ -114,8 +114,8 @@ export function definitionHashOf(pipeline: Pipeline): string {
 }
 
 /**
- * Rejects a row in which the reader found a fault. The cells of most such rows may be shifted. A row is different if the joined file has no
- * row, or several different rows, for it: its own cells are correct. So row filters and consent apply to it.
+ * Rejects a row in which the reader found a fault. The cells of most such rows may be shifted. But the own cells of a row are correct if
+ * its fault is about the joined file. Then row filters and consent apply to the row.
  */
 function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>, bound: BoundHeader): Mapped {
   const hasCorrectCells = code.startsWith('JOIN_')

@@ -9,7 +9,9 @@ export type PersonalNumbers = 'card numbers' | 'bank account numbers'
 
 /** Search for card and bank account numbers in the rows of one source. */
 export interface PersonalColumns {
-  /** Returns the columns of a row, mapped or not, whose whole cell is such a number. Returns none after the first `maxRows` rows. */
+  /**
+   * Returns the columns of a row, mapped or not, that have such a number as their whole cell. Returns none after the first `maxRows` rows.
+   */
   readonly find: (row: Row) => readonly (readonly [column: string, what: PersonalNumbers])[]
 }
 

@@ -6,8 +6,8 @@
 /** Entry of one code: its outcome, and the sentences that users read. */
 export interface CodeEntry {
   /**
-   * `reject`: the row is not used. If the code is about one identifier of a member that has other usable ones, only that identifier is not
-   * used. `warning`: a value was repaired or dropped, or looks wrong; or the warning is about a column or the whole source.
+   * `reject`: the row is not used. If the code is about one identifier, and the member has another usable one, only that identifier is not
+   * used. `warning`: a value was repaired or dropped, or looks wrong. A warning may also be about a column or the whole source.
    */
   readonly outcome: 'reject' | 'warning'
   readonly meaning: string

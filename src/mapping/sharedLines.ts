@@ -16,12 +16,12 @@ export class SharedLines {
   }
 
   /**
-   * Returns the reject of the row registered last, with the record's id, or its position in the line, added to the messages. Returns the
-   * reject unchanged if no other row has its line. `next`: the row after the row registered last; undefined at the end.
+   * Returns the reject of the row registered last. Adds the record's id, or its position in the line, to the messages. Returns the reject
+   * unchanged if no other row has its line. `next`: the row after the row registered last; undefined at the end.
    */
   nameRecord(reject: Reject, kind: MappedRecord['kind'], next: Row | undefined): Reject {
     if (this.#position === 1 && next?.line !== reject.line) return reject
-    // The key of a member is a digest, which the user cannot find in the source.
+    // The key of a member is a digest. The user cannot find it in the source.
     const record =
       kind === 'product' && reject.key !== undefined
         ? `id ${JSON.stringify(Buffer.from(reject.key).toString())}`

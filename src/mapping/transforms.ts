@@ -258,7 +258,7 @@ function valuesByText(values: unknown): ReadonlyMap<string, string> {
 }
 
 /**
- * Converts a text of the form `form`, which contains YYYY, MM and DD, to ISO 8601. Parts of the time that `form` does not contain become
+ * Converts a text of the form `form` to ISO 8601. `form` contains YYYY, MM and DD. Parts of the time that `form` does not contain become
  * zero. Does not check that the date exists.
  *
  * @throws {TransformError} if the text does not have the form
@@ -347,9 +347,9 @@ function plainSigns(text: string): string {
 }
 
 /**
- * Returns the currency of a currency sign or code. Without either, returns the configured currency, which may be `''`.
+ * Returns the currency of a currency sign or code. Without a sign and code, returns the configured currency. It may be `''`.
  *
- * @throws {TransformError} if the sign is unknown, or if several currencies share it and the configured currency is not one of them
+ * @throws {TransformError} if the sign is unknown, or if several currencies share it and the configured one is not among them
  */
 function currencyOf(sign: string, configured: string): string {
   if (sign === '') return configured

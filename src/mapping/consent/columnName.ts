@@ -28,7 +28,7 @@ const negation =
 /** Words for the end of a consent anywhere in a name: `Newsletter cancelled at`. */
 const ended =
   /\b(?:not (?:renewed|paid)|declin\w*|refus\w*|reject\w*|cancel\w*|stop(?:ped)?|ended|expired|terminated|denied|blocked|removed|gekundigt|abgelehnt|verweigert|resili\w*|rechaz\w*|rifiut\w*|geweigerd|opgezegd)\b/
-/** Words beside which a word of `ended` or `not` does not prove an opt-out: `Newsletter (confirmed or not)`, `Promo stopped`. */
+/** Words that make the meaning of `ended` or `not` unclear: `Newsletter (confirmed or not)`, `Promo stopped`. */
 const alternatives =
   /\b(?:promo(?:tion)?s?|or|and|oder|und|ou|et|yes|ja|oui|if|unless|until|wenn|active|aktiv|accepted|confirmed|given|granted|agreed|allowed|approved|erteilt)\b/
 /** Names of advertising. With a word of `ended` beside them they are opt-outs, and not ended orders: `Marketing declined at`. */

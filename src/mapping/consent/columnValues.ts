@@ -13,10 +13,10 @@ export interface CountedValue {
 const maxValueLength = 40
 /** Maximum number of distinct values. A column with more values contains names, dates or numbers, not states such as `subscribed`. */
 const maxValues = 40
-/** Number of rows whose values are counted, to save time. The first rows of most exports have every state that the column has. */
+/** Number of rows that are counted. A limit saves time. The first rows of most exports have every state that the column has. */
 const maxRows = 20_000
 
-/** Counts the distinct values in the first rows of one column, up to a limit, and the cells that look like dates. */
+/** Counts the distinct values in the first rows of one column, up to a limit. Also counts the cells that look like dates. */
 export class ColumnValues {
   #counts: Map<string, number> | undefined = new Map()
   #rows = 0
@@ -62,7 +62,7 @@ export class ColumnValues {
       : [...this.#counts].map(([value, count]) => ({ value, count })).toSorted((a, b) => b.count - a.count)
   }
 
-  /** True if the column has cells after the first `maxRows` rows, which were not counted. */
+  /** True if the column has further cells after the first `maxRows` rows. They were not counted. */
   get isPartial(): boolean {
     return this.#rows > maxRows
   }

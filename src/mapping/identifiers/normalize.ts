@@ -41,7 +41,7 @@ export function normalizeIdentifier(
 
 const plainRules: IdentifierRules = { email: { wrapped: false, idnToAscii: false, bothForms: false }, bothPhones: false }
 
-/** Rules that return every form in which a value may have been sent, by any settings. They reject an email with a name or `mailto:`. */
+/** Rules that return every form that some setting sends for a value. They reject an email with a name or `mailto:`. */
 export const everyForm: IdentifierRules = { email: { ...plainRules.email, bothForms: true }, bothPhones: true }
 
 /** Removes the apostrophe that spreadsheets put before digits. */

@@ -50,9 +50,9 @@ const unitNote =
   /\b(?:days?|weeks?|months?|tagen?|wochen?|monaten?|jours|semaines|mois|dias|semanas|meses|giorni|settimane|mesi|dagen|weken|maanden|dni|tygodnie|miesiace)\b/
 /** Words for the customer before the name of a date of birth: `Customer date of birth`. */
 const customerPrefix = /^(?:customer|contact|person|personal|profile|user|member|subscriber|client|billing|your) /
-/** Paths below which an age is that of the person, and not that of a subscription or order. */
+/** Paths of a person. Below other paths, an age may be that of a subscription or order. */
 const personPath = /(?:^|\.)(?:customer|contact|person|profile|user|member|demographics|attributes|properties|traits|fields|data)$/i
-/** Matches an age in days, weeks or months, which is not read (docs/consent.md#children). */
+/** Matches an age in days, weeks or months. It is not read (docs/consent.md#children). */
 const shortUnit =
   /\d\s*(?:d|days?|w|wks?|weeks?|mos?|mths?|months?|tage?n?|wochen?|monate?n?|jours?|semaines?|mois|dias?|días?|semanas?|mes|meses|giorn[oi]|settiman[ae]|mes[ei]|dag(?:en)?|weken|maand(?:en)?|dni|tygodn\p{L}*|miesi\p{L}*)(?!\p{L})/iu
 
@@ -129,7 +129,7 @@ function isChildsBirth(text: string, latestBirth: string): boolean {
     const [first, last] = [Number(twoDigitYear[1]), Number(twoDigitYear[2])]
     // `85-06-16` starts with its year, because no month has 85 days.
     const year = first > 31 ? first : last
-    // A year of two digits is in this century, unless the person would be born in the future.
+    // A year of two digits is in this century, or in the last one if it would be in the future.
     const century = 2000 + year <= Number(latestBirth.slice(0, 4)) + minAge ? 2000 : 1900
     return `${century + year}-12-31` > latestBirth
   }

@@ -23,8 +23,8 @@ export function bindIdentifiers(header: MemberHeader, types: readonly Identifier
 }
 
 /**
- * Returns the index of the country column, or the code of a fixed country. If `columnOrCountry` is neither, adds a warning and returns
- * undefined.
+ * Returns the index of the country column, or the code of a fixed country. If `columnOrCountry` is not a column and not a country, adds a
+ * warning and returns undefined.
  */
 function bindCountry(
   { columns, used, warnings }: MemberHeader,

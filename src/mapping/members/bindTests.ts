@@ -103,7 +103,7 @@ export function missingConsentWarnings(preset: Preset | undefined, columns: read
  */
 export function unconsentedFileWarnings(pipeline: Pipeline, columns: readonly string[], file: string): Warning[] {
   const name = file.split(/[/\\]/).at(-1) ?? ''
-  // Recognizes the preset even if the pipeline has a `map:`, which does not change what the file is.
+  // Recognizes the preset even if the pipeline has a `map:`, because a `map:` does not change what the file is.
   if (pipeline.consent !== undefined || presetOf(pipeline, columns, 'members')?.unconsentedFile?.test(name) !== true) return []
   return [
     { line: 1, code: 'CONSENT_UNKNOWN', field: 'file', message: `the people in "${name}" did not subscribe, by the name of the file` },

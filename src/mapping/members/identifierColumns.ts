@@ -15,14 +15,14 @@ const international = /^['\u2018\u2019]?(?:p:|tel:)?\+[\d(][\d\s().\-/\u2010-\u2
 const grouped = /^(?:1[-. ])?\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$|^0\d{1,4}[\s/-]\d{3,4}[\s-]?\d{2,6}$/i
 // Matches `2025550143`, `06.12.34.56.78`.
 const loose = /^['\u2018\u2019]?(?:p:|tel:)?\+?[\d\s().\-/\u2010-\u2015\u00a0]{7,24}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$/i
-// Matches `2024-05-01`, `31.01.2024`, `20240501`, `20240501103000`. Stricter than `looksLikeDate`, which accepts every text that starts
-// like a date, such as `06.12.34.56.78` and `2025550143`.
+// Matches `2024-05-01`, `31.01.2024`, `20240501`, `20240501103000`. Stricter than `looksLikeDate`: that accepts every text that starts like
+// a date, such as `06.12.34.56.78` and `2025550143`.
 const date =
   /^(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2})|(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\d{6})?)$/
 
 /**
  * Returns true if a trimmed cell has the form of a phone number. `inPhoneColumn`: true if `isPhoneName` returns true for the name of the
- * column. Then plain digits count too, unless they are a date.
+ * column. Then plain digits count too, except dates.
  */
 export function looksLikePhone(cell: string, inPhoneColumn: boolean): boolean {
   if (cell.length < 7 || cell.length > 32) return false

@@ -26,8 +26,8 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const key = identifiers.key()
   const isRemoved = binding.remove.length > 0 && binding.remove.every((test) => passesTest(row, test))
   const desired = isSent && !isRemoved
-  // A row that must not be sent becomes a record with `desired: false`, and so does a row whose identifiers all lack consent. A key alone
-  // is enough, because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends
+  // A row that must not be sent becomes a record with `desired: false`. So does a row if all its identifiers lack consent. A key alone is
+  // enough, because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends
   // them. But if a key column is mapped, a removal from a do-not-reach list needs the key.
   if (!desired || (identifiers.packed.length === 0 && identifiers.withoutConsent.length > 0)) {
     const recordKey = key ?? (binding.remove.length > 0 ? undefined : identifiers.keyOfIdentifiers())
@@ -165,7 +165,7 @@ export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefi
 }
 
 /**
- * Returns `effective_at` in milliseconds since 1970. Undefined without such a column, and for an empty cell. Also undefined, with a warning
+ * Returns `effective_at` in milliseconds since 1970. Undefined without this column, and for an empty cell. Also undefined, with a warning
  * in `identifiers`, if the cell cannot be read or its transform fails.
  */
 function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, identifiers: RowIdentifiers): number | undefined {
@@ -185,8 +185,8 @@ function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, identifiers: Ro
 }
 
 /**
- * Returns `expires_at` in milliseconds since 1970. Undefined without such a column, for an empty cell, and for an end too late to be sent.
- * Null if the cell cannot be read: the row is rejected, because the default end could be later than the real one.
+ * Returns `expires_at` in milliseconds since 1970. Undefined without this column, for an empty cell, and for an end that is too late to be
+ * sent. Null if the cell cannot be read. Then the row is rejected, because the default end could be later than the real end.
  *
  * @throws {TransformError} if a transform of `expires_at` fails
  */

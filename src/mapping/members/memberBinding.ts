@@ -5,7 +5,7 @@ import type { BoundField } from '../fields.ts'
 import type { IdentifierRules } from '../identifiers/normalize.ts'
 import type { IdentifierType } from '../../model/record.ts'
 
-/** Parts of a member with the columns of one header that they are read from, and the rules for the values. */
+/** Parts of a member, each with the columns of one header that it is read from. Also has the rules for the values. */
 export interface MemberBinding {
   /** Column or columns of the key. Undefined if the header has none. */
   readonly key: BoundField | undefined

@@ -226,7 +226,7 @@ export class RowIdentifiers {
     return found === undefined ? undefined : this.#binding.otherKeyTypes.map((type) => found.get(type)).find((text) => text !== undefined)
   }
 
-  /** Returns the two-letter code of the country of phone numbers without `+`. */
+  /** Returns the two-letter code of the country for phone numbers without `+`. */
   #countryOf(bound: BoundIdentifier): string | undefined {
     const { country } = bound
     if (typeof country !== 'number') return country
@@ -235,8 +235,8 @@ export class RowIdentifiers {
   }
 
   /**
-   * Inserts an identifier in sort order, unless the list has it. Types are read in the order of their type bytes, so only identifiers of
-   * the same type are compared.
+   * Inserts an identifier in sort order, if the list does not have it yet. Types are read in the order of their type bytes, so only
+   * identifiers of the same type are compared.
    */
   #add(identifier: PackedIdentifier): void {
     const target = this.#target

@@ -134,7 +134,7 @@ export class UnmappedColumns {
     return { warnings, checkRow: searched.length === 0 ? () => noWarnings : (row) => this.#checkRow(row, searched, mappedIndexes) }
   }
 
-  /** Returns the unmapped consent columns of used channels with a proposed test, in the order in which their names first appeared. */
+  /** Returns the unmapped consent columns of used channels, each with a proposed test. They are in the order of their first appearance. */
   consentColumns(): readonly ConsentColumn[] {
     if (!this.#settings.searchesConsent) return []
     return [...this.#states].flatMap(([column, { consentName, values, isConsent }]): ConsentColumn[] => {
@@ -319,7 +319,7 @@ function countFilled(state: ColumnState, value: string): void {
   else if (state.isConstant && value !== state.firstValue) state.isConstant = false
 }
 
-/** Returns the text of a cell, or the first one of several that is not empty; undefined if there is none. */
+/** Returns the text of a cell, or the first of its texts that is not empty. Undefined if there is none. */
 function firstFilledText(cell: Cell | undefined): string | undefined {
   return cell === undefined || typeof cell === 'string' ? cell : cell.find((text) => text !== '')
 }

@@ -2,9 +2,9 @@ import type { Preset } from './preset.ts'
 
 /**
  * Members of a Mailchimp audience. Mailchimp exports subscribed, unsubscribed, cleaned and non-subscribed members to separate files. Only
- * the file of unsubscribed members has columns `UNSUB_…`, and only the file of cleaned members (their addresses bounced) has columns
- * `CLEAN_…`. A member with `UNSUB_TIME` or `CLEAN_TIME` counts as without consent. The file of non-subscribed members, such as customers
- * who never agreed, has the same columns as the file of subscribed members. Its name causes the warning `CONSENT_UNKNOWN`.
+ * the file of unsubscribed members has columns `UNSUB_…`. Only the file of cleaned members (their addresses bounced) has columns `CLEAN_…`.
+ * A member with `UNSUB_TIME` or `CLEAN_TIME` counts as without consent. The file of non-subscribed members, such as customers who never
+ * agreed, has the same columns as the file of subscribed members. Its name causes the warning `CONSENT_UNKNOWN`.
  */
 export const mailchimp: Preset = {
   name: 'mailchimp',

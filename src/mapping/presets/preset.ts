@@ -60,7 +60,7 @@ export interface HandleRowGroups {
   readonly image: readonly string[]
   /** Columns of an offer. A row with an image and with all of these empty only adds the image to its product. */
   readonly offer: readonly string[]
-  /** Columns whose empty cells are filled from the first row of the product. */
+  /** Columns that each row inherits: an empty cell is filled from the first row of the product. */
   readonly inherited: readonly string[]
   /** Matches the names of further inherited columns. */
   readonly inheritedLike: RegExp
@@ -78,7 +78,7 @@ export interface ParentRowGroups {
   readonly parent: string
   /** Column that contains `1` for published products. */
   readonly published: string
-  /** Columns whose empty cells in a variation are filled from the row of its product. */
+  /** Columns that a variation inherits: an empty cell is filled from the row of its product. */
   readonly inherited: readonly string[]
 }
 
@@ -88,7 +88,9 @@ export interface PresetTest {
   readonly columns: readonly string[]
   /** Values that pass, compared by `comparableText`; `''` is an empty cell. */
   readonly values: readonly string[]
-  /** True if an export without the column causes the warning `CONSENT_UNKNOWN`, unless the pipeline defines the tests. */
+  /**
+   * True if an export without the column causes the warning `CONSENT_UNKNOWN`. A pipeline that defines its own tests has no such warning.
+   */
   readonly expected?: boolean
   /**
    * Identifier type that the test is about; undefined if the test is about the whole row. A row that fails the test loses its identifiers

@@ -8,9 +8,9 @@ const optionColumns = [1, 2, 3].flatMap((n) => [`Option${n} Name`, `Option${n} V
 const priceColumns = ['Variant Price', 'Price', 'Variant Compare At Price', 'Compare-at price']
 
 /**
- * Returns the regular price and the sale price from the texts of `priceColumns`. If the compare-at price is higher than the price, it is
- * the regular price, and the price is the sale price. Both must be plain decimal numbers. Otherwise the price is the regular price, and
- * there is no sale price (`''`).
+ * Returns the regular price and the sale price from the texts of `priceColumns`. If the compare-at price is above the price, the compare-at
+ * price is the regular price, and the price is the sale price. Both must be plain decimal numbers. Otherwise the price is the regular
+ * price, and there is no sale price (`''`).
  */
 function pricesOf([oldPrice = '', presentPrice = '', oldCompareAt = '', presentCompareAt = '']: readonly string[]): {
   readonly regular: string

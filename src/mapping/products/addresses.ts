@@ -46,8 +46,8 @@ export function mobileLinkOf(row: ProductRow): string | undefined {
 }
 
 /**
- * Returns the address of the main image as it is sent: the first one of a list. Warns about the others, unless the additional images come
- * from the same column.
+ * Returns the address of the main image as it is sent: the first one of a list. Warns about the others, except if the additional images
+ * come from the same column.
  *
  * @throws {RowRejected} if the address is missing, broken or invalid, or is http and `options.refuse` names http_image
  * @throws {TransformError} if a transform fails

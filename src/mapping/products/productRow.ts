@@ -118,7 +118,7 @@ export class ProductRow {
     const bound = this.binding[field]
     if (bound === undefined) return undefined
     const { compute, transforms } = bound.mapping
-    // A field with a function or transforms is not reused: they may throw, and a function may read other cells too.
+    // The result of a function or of transforms is not reused: they may throw, and a function may read other cells too.
     const cell = compute === undefined && transforms.length === 0 ? bound.read(this.source) : undefined
     if (typeof cell !== 'string') return quoted(read(this))
     const memo = this.rules.knownJson[field]

@@ -21,7 +21,7 @@ export class ValueMemo<Value> {
   }
 
   /**
-   * Keeps the result for a text that `get` did not find, unless the memo is full. The text must be well-formed Unicode, because its key is
+   * Keeps the result for a text that `get` did not find, if the memo is not full. The text must be well-formed Unicode, because its key is
    * a copy made through UTF-8.
    */
   set(text: string, value: Value): void {

@@ -32,7 +32,7 @@ export function textSize(row: Row): number {
   return size
 }
 
-/** Returns the row with `count` more warnings `ROWS_JOINED`. There is one for each joined row, because such a row has no own record. */
+/** Returns the row with `count` more warnings `ROWS_JOINED`. Each warning counts one joined row without a record of its own. */
 export function withJoinWarnings(row: Row, count: number): Row {
   if (count === 0) return row
   const warning = { code: 'ROWS_JOINED', field: '', message: 'a row without a record of its own was joined to the rows of its product' }

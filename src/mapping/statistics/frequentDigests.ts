@@ -92,7 +92,7 @@ export class FrequentDigests {
     this.#kept++
   }
 
-  /** Subtracts 1 from every count, and rebuilds the table without the values whose count is then 0. */
+  /** Subtracts 1 from every count, and rebuilds the table without the values that have a count of 0 then. */
   #decrement(): void {
     const words = this.#words
     const counts = this.#counts

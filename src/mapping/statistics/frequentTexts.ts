@@ -24,7 +24,7 @@ export class FrequentTexts {
     return [...this.#counts]
   }
 
-  /** Subtracts 1 from every count, and deletes the values whose count is then 0. */
+  /** Subtracts 1 from every count, and deletes the values that have a count of 0 then. */
   #decrement(): void {
     for (const [value, count] of this.#counts) {
       if (count === 1) this.#counts.delete(value)

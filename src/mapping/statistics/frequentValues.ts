@@ -112,7 +112,7 @@ export class FrequentValues {
     const areBoundsOfSource = !this.#gated || this.#sources === 1
     for (const [value, bound] of bounds) {
       highestBound = Math.max(highestBound, bound)
-      // In a full read, the bound is a count. A gated read reports only a value whose stored bound was above the limit already.
+      // In a full read, the bound is a count. A gated read reports a value only if its stored bound was above the limit already.
       const reportsBound = !this.#gated || (this.#earlier.get(value) ?? 0) > this.#limit
       if (reportsBound && areBoundsOfSource) highestInSource = Math.max(highestInSource, bound)
       if (bound <= this.#limit) continue

@@ -24,7 +24,7 @@ export class RecordFeatures {
   #lastCurrency = ''
   #currencyBits = 0
 
-  /** `first`: brand and item group with which the stored feature sets of the unchanged rows were compared; empty in a full read. */
+  /** `first`: first brand and first item group for the stored feature sets of the unchanged rows; empty in a full read. */
   constructor(featureSets: FeatureSets, first: { readonly brand: string; readonly group: string }) {
     this.#featureSets = featureSets
     this.brand = first.brand

@@ -61,7 +61,7 @@ const mostSets = 30_000
 /** Maximum number of currencies. Above it, new currencies are not counted. */
 const mostCurrencies = 200
 
-/** Number that is stored for a row whose set has no number, because there are already too many sets. */
+/** Number that is stored for a row if its set has no number, because there are too many sets already. */
 export const unknownSet = 32_767
 
 /** Gives numbers to feature sets, in the order of their first rows. Stored sets keep their numbers. */
@@ -79,7 +79,7 @@ export class FeatureSets {
   #lastBits = -1
   #lastBareSet = -1
 
-  /** `stored`: sets of the last read; undefined in a full read, which maps all rows. */
+  /** `stored`: sets of the last read; undefined in a full read, because it maps all rows. */
   constructor(stored?: StoredFeatureSets) {
     if (stored === undefined) return
     for (const [code, field, message] of stored.items) this.addItem(code, field, message)
@@ -99,7 +99,7 @@ export class FeatureSets {
     if (known !== undefined) return known
     if (this.#items.length === mostItems) return -1
     fields.set(field, this.#items.length)
-    // The message may contain a value of the row, which may be cut within a surrogate pair.
+    // The message may contain a value of the row. The value may be cut within a surrogate pair.
     return this.#items.push({ code, field, message: storableText(message) }) - 1
   }
 

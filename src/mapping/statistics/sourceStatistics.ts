@@ -36,19 +36,19 @@ export interface SourceFigures {
 /** Statistics of one source while its rows are read. */
 export interface SourceStatistics {
   /**
-   * Counts a row. `items`: numbers of further items of the row. `bits`: further feature bits. Returns the number of the row's feature set,
-   * which is stored with the digest of the row.
+   * Counts a row. `items`: numbers of further items of the row. `bits`: further feature bits. Returns the number of the row's feature set.
+   * It is stored with the digest of the row.
    */
   readonly add: (mapped: Mapped, items?: readonly number[], bits?: number) => number
-  /** Returns the statistics of all rows. `known`: counts of the unchanged rows, which were not mapped. */
+  /** Returns the statistics of all rows. `known`: counts of the unchanged rows. They were not mapped. */
   readonly finish: (known?: FeatureSetCounts) => SourceFigures
 }
 
 const noItems: readonly number[] = []
 
 /**
- * Creates the statistics of one source. `statistics`: those of the whole read, which all its sources share. `first`: brand and item group
- * with which the stored feature sets of the unchanged rows were compared; none in a full read.
+ * Creates the statistics of one source. `statistics`: those of the whole read. All its sources share them. `first`: first brand and first
+ * item group for the stored feature sets of the unchanged rows; none in a full read.
  */
 export function createSourceStatistics(
   statistics: ReadStatistics = createReadStatistics(),
