@@ -15,7 +15,7 @@ export interface ServiceError {
   readonly message: string
 }
 
-/** 2xx response whose body is one JSON object without errors. The caller classifies the body. */
+/** 2xx response with one JSON object without errors as its body. The caller classifies the body. */
 export interface Success {
   readonly kind: 'success'
   readonly body: JsonObject
@@ -23,7 +23,7 @@ export interface Success {
 
 /**
  * Classifies an exchange by its status, structure and error codes, never by messages. Returns a success with its body, or the outcome of
- * any other exchange. `entryCount`: number of entries sent, which limits the indexes in `operation_errors`.
+ * any other exchange. `entryCount`: number of entries sent. An index in `operation_errors` must be below it.
  */
 export function classifyEnvelope(exchange: Exchange, entryCount: number): Success | RequestOutcome {
   switch (exchange.kind) {
@@ -101,7 +101,7 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
   return { kind: 'refused', code, message, failing: failure.failing }
 }
 
-/** Code of a 400 whose authentication data is missing or unreadable (docs/spec-notes.md#signing). */
+/** Code of a 400 for missing or unreadable authentication data (docs/spec-notes.md#signing). */
 const unreadableAuthentication = '215'
 
 /** Statuses of errors about the destination, the access or the API version, and not about the records. */
@@ -143,12 +143,12 @@ function readFailure(
   }
   if (first === undefined) return undefined
   if (entryCount === 1) return { first, failing: failing.filter((index) => index === 0) }
-  // Errors for entries outside the request, or for all of several entries, do not show which entry failed.
+  // An error for an entry outside the request does not show which entry failed. Nor do errors for all of several entries.
   const usable = failing.length < entryCount && failing.every((index) => index < entryCount)
   return { first, failing: usable ? failing : [] }
 }
 
-/** Reads one error; undefined if it is neither a text nor an object with `code` or `message`. */
+/** Reads one error: a text, or an object with `code` or `message`. Undefined for any other value. */
 function readError(item: Json): ServiceError | undefined {
   if (typeof item === 'string') return { code: 'ERROR', message: redactServiceText(item) }
   if (!isObject(item)) return undefined

@@ -123,8 +123,8 @@ class ConfirmationScan {
   }
 
   /**
-   * Skips the following elements that equal the element just read, which begins at `start`, and returns their number. Most results of a
-   * response are equal, so blocks that double in size are compared.
+   * Skips the following elements that equal the element just read, and returns their number. `start`: start of the element just read. Most
+   * results of a response are equal, so blocks that double in size are compared.
    */
   #skipCopies(start: number): number {
     const bytes = this.#bytes
@@ -145,7 +145,7 @@ class ConfirmationScan {
     return copies
   }
 
-  /** Reads an object whose keys differ; false for another form. `member`: reads the value after each key; its false ends the scan. */
+  /** Reads an object without repeated keys; false for another form. `member`: reads the value after each key; its false ends the scan. */
   #object(member: (keyStart: number, keyEnd: number) => boolean): boolean {
     if (!this.#take(openBrace)) return false
     if (this.#take(closeBrace)) return true
@@ -162,7 +162,7 @@ class ConfirmationScan {
     return this.#take(closeBrace)
   }
 
-  /** Returns true if the open object, whose keys begin at `first`, has this key already. */
+  /** Returns true if the open object has this key already. `first`: position of its first key in `#keys`. */
   #isKnownKey(first: number, start: number, end: number): boolean {
     for (let at = first; at < this.#keys.length; at += 2) {
       const known = this.#keys[at] ?? 0

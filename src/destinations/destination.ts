@@ -46,8 +46,8 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   /** True if the delete guards apply. */
   readonly guardsDeletes: boolean
   /**
-   * True if the record of a removed key is kept until its delete is confirmed. A delete needs a product key, which only an accepted put
-   * returns. If the product key is unknown, the record is sent once more.
+   * True if the record of a removed key is kept until its delete is confirmed. A delete needs a product key. Only an accepted put returns
+   * it. If the product key is unknown, the record is sent once more.
    */
   readonly deletesNeedRecord: boolean
   /**
@@ -128,7 +128,7 @@ export interface InitTerms {
 
 /** Settings of memberships. */
 export interface Membership {
-  /** Duration of a membership whose row has no end of its own. */
+  /** Duration of a membership without an end in its row. */
   readonly expiresIn: Duration
   /** Time before the end of a membership from which the membership is renewed. */
   readonly renewBefore: Duration
@@ -193,16 +193,14 @@ interface RequestFormat {
   readonly frame: (op: Operation) => { readonly open: string; readonly close: string }
   /** Returns a text that two entries of one body must not share. Absent if any two entries may be in one body. */
   collisionOf?(recordKey: Buffer): string
-  /**
-   * Returns the id of an entry in the response: product id or product_key; null for users. `bytes`: slice of the body with the entry.
-   */
+  /** Returns the id of an entry in the response: product id or product_key; null for users. `bytes`: slice of the body with the entry. */
   readonly idOf: (keys: readonly Uint8Array[], bytes: Uint8Array, op: Operation) => string | null
   /**
    * Evidence in a response. `ids`: the response names each entry. `counts`: the response only counts users, so all entries of a body
    * share one outcome.
    */
   readonly evidence: 'ids' | 'counts'
-  /** True if a refused delete, after an earlier attempt that may have been applied, proves that the key no longer exists. */
+  /** True if a refused delete proves that the key no longer exists, after an earlier attempt that may have been applied. */
   readonly refusedDeleteIsGone: boolean
   /** Classifies an exchange over exactly these entries, in the order of the body. Pure. */
   readonly classify: (exchange: Exchange, sent: readonly SentEntry[], op: Operation) => RequestOutcome

@@ -21,7 +21,7 @@ export interface DoNotReachDefinition extends DestinationDefinition {
 }
 
 /**
- * Longest membership. The service refuses an entry whose end is 13 months or more ahead by its own clock
+ * Longest membership. The service refuses an entry if its end is 13 months or more ahead, by the clock of the service
  * (docs/spec-notes.md#audience-uploads). The shortest 13 months have 393 days. One day less allows for a clock of the database that is
  * ahead of the service's clock.
  */

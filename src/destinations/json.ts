@@ -6,7 +6,7 @@ import type * as losslessJson from 'lossless-json'
 export const maxAnswerBytes = 8 * 1024 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-/** Finds numbers of 16 digits or more, which `JSON.parse` may round. */
+/** Finds numbers of 16 digits or more. `JSON.parse` may round them. */
 const longNumber = /[:,[-]\d{16}/
 
 let library: typeof losslessJson | undefined

@@ -21,7 +21,7 @@ export const plainType = identifierTypes.indexOf('partner_user_id') + 1
  * - identifier types are in the order of `identifierTypes`
  * - identifiers of one type are in the given order
  *
- * Concatenates strings, which is twice as fast as JSON.stringify here.
+ * Concatenates strings, because this is twice as fast as JSON.stringify here.
  */
 export function renderUserOperation(operation: UserOperation): Buffer {
   let text = operation.op === 'delete' ? deleteOpen : '{"operation_type":"Update","params":{'
@@ -61,7 +61,7 @@ export function textAroundUser(of: Omit<UserOperation, 'users'>): { readonly ope
   return { open: operation.slice(0, -close.length), close }
 }
 
-/** Text before the first value of each type of identifier in a user, by type byte; empty for 0, which is no type. */
+/** Text before the first value of each type of identifier in a user, by type byte. Empty for 0, because 0 is not a type. */
 export const listOpens: readonly string[] = ['', ...identifierTypes.map((type) => `"${type}":[`)]
 
 /** Formats a time as ISO 8601 in UTC, whole seconds: the form of the specification's samples. */

@@ -59,7 +59,7 @@ export interface WrittenUpdates {
   readonly firstOffset: number
   /** Number of bytes of each operation in the body. */
   readonly lengths: Int32Array
-  /** Gives the arrays back to the writer, which uses them for a later body. */
+  /** Gives the arrays back to the writer, for a later body. */
   readonly release: () => void
 }
 

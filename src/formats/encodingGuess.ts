@@ -116,7 +116,7 @@ const names: ReadonlyMap<string, string> = new Map([
   ['macroman', 'macintosh'],
 ])
 
-/** Returns true if a text has a control character (0x80 to 0x9F), or if more than half of the texts look garbled. */
+/** Returns true if a text has a control character (0x80 to 0x9F). Also true if more than half of the texts look garbled. */
 function isUnlikely(texts: readonly string[]): boolean {
   return texts.some((text) => /[\u0080-\u009f]/.test(text)) || texts.filter(looksGarbled).length * 2 > texts.length
 }

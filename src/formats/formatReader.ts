@@ -16,7 +16,7 @@ export interface FormatEnd {
   readonly rowCount: number
   /** True if the text ended with a line end (CSV, TSV, JSON lines). Null if the format has its own end mark. */
   readonly finalNewline: boolean | null
-  /** End mark that was read, such as `root element closed`. Absent for CSV, TSV and JSON lines, which have none. */
+  /** End mark that was read, such as `root element closed`. Absent for CSV, TSV and JSON lines, because they have no end mark. */
   readonly proof?: string
   /** Reason why the end may be cut off; absent if there is none. */
   readonly doubt?: string
@@ -30,7 +30,7 @@ export interface FormatContext {
   /** Name of the source in messages. */
   readonly name: string
   readonly limits: ReadLimits
-  /** Pattern of a trailer row (`#rows={n}`), which is never data. */
+  /** Pattern of a trailer row (`#rows={n}`). Such a row is never data. */
   readonly trailer?: string
   /** Absent if every record is parsed. Workbooks ignore the gate. */
   readonly gate?: RecordGate

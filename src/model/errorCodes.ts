@@ -10,8 +10,8 @@ export interface ErrorGroup {
 }
 
 /**
- * Property of an error about a name that does not exist, such as an unknown command or run. The message repeats the name, which may be an
- * email in the wrong place, so it is printed without personal data. The API answers 404.
+ * Property of an error about a name that does not exist, such as an unknown command or run. The message repeats the name. The name may be
+ * an email in the wrong place, so the message is printed without personal data. The API answers 404.
  */
 const unknownName = 'unknown name'
 
@@ -447,7 +447,7 @@ const unknownNames: ReadonlySet<string> = new Set(
   groups.flatMap(({ codes }) => Object.entries(codes).flatMap(([code, [, , property]]) => (property === unknownName ? [code] : []))),
 )
 
-/** Returns true for an error about a name that does not exist, which its message repeats. */
+/** Returns true for an error about a name that does not exist. Its message repeats the name. */
 export function isUnknownName(code: ErrorCode): boolean {
   return unknownNames.has(code)
 }

@@ -16,7 +16,7 @@ export interface Pipeline {
   readonly map: Readonly<Record<string, FieldMapping>>
   /** Tests for consent. A row must pass every test. `none`: no column decides, not even one of the preset. */
   readonly consent?: readonly ConsentTest[] | 'none'
-  /** Columns that are declared irrelevant: neither consent nor identifiers are looked for in them. */
+  /** Columns that are declared irrelevant: they are not searched for consent and identifiers. */
   readonly ignore?: readonly string[]
   /** Test for rows that are removed from a do-not-reach list. */
   readonly remove?: ValueTest
@@ -24,7 +24,9 @@ export interface Pipeline {
   readonly guards: Guards
   /** `only:` and `except:`, in this order; a row must pass all of them. */
   readonly filters: readonly RowFilter[]
-  /** Do-not-reach pipelines of the folder whose people the pipeline must not send. Absent: none, or the file was loaded alone. */
+  /**
+   * Do-not-reach pipelines of the folder. The pipeline must not send the people on their lists. Absent: none, or the file was loaded alone.
+   */
   readonly suppressedBy?: readonly SuppressingPipeline[]
   /** Name of a set of credentials in sluice.yaml. Absent: those of the environment. */
   readonly credentials?: string
@@ -117,7 +119,7 @@ export interface SourceDefinition {
   readonly join?: SourceJoin
 }
 
-/** File whose columns are added to the rows of a source with the same id. */
+/** File with columns that are added to the rows of a source, by id. */
 export interface SourceJoin {
   readonly source: SourceDefinition
   /** Columns with the id: of the source, and of the file. */

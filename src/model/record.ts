@@ -97,10 +97,10 @@ export type PackedIdentifier = Buffer
 /** Number of bytes of a packed identifier, except a `partner_user_id`. */
 export const identifierBytes = 33
 
-/** Valid member. Has at least one identifier, unless the row opted out. */
+/** Valid member. Has at least one identifier, except if the row opted out. */
 export interface MemberRecord {
   readonly kind: 'member'
-  /** First 16 bytes of the SHA-256 of the row's key text, which is not stored. Without a key column: of the row's identifiers. */
+  /** First 16 bytes of the SHA-256 of the row's key text; without a key column, of the row's identifiers. The text is not stored. */
   readonly key: Uint8Array
   readonly line: number
   /** Usable identifiers, sorted bytewise, without duplicates. If the row opted out, also the identifiers without consent. */

@@ -40,7 +40,7 @@ export interface RunCounts {
   readonly valid: number
   /** Valid rows without a planned or deferred operation. */
   readonly unchanged: number
-  /** Records whose row is rejected or contradicts another row, so that their last content stays desired. */
+  /** Records with a row that is rejected or contradicts another row. Their last content stays desired. */
   readonly stale: number
   readonly creates: number
   readonly updates: number

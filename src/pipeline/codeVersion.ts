@@ -25,10 +25,10 @@ export interface CodeVersion {
  * code does not count as self-contained.
  */
 const specifiers = /\b(?:from|import)\s*(?:\(\s*)?(?:"([^"\n]+)"|'([^'\n]+)')/g
-/** Matches code whose result may depend on more than its text: imports by a computed name, and values that differ between runs. */
+/** Matches code that may depend on more than its text: imports by a computed name, and values that differ between runs. */
 const elsewhere =
   /\bimport\s*\(\s*(?!["'\s])|\b(?:require|createRequire|getBuiltinModule|process|fetch|Temporal|performance|random\w*|getRandomValues)\b|\bDate\s*\.\s*now\b|\bDate\s*\(\s*\)|\bnew\s+Date\b(?!\s*\()/
-/** Node modules whose functions depend on their arguments only, with few exceptions. `elsewhere` matches those with random results. */
+/** Node modules with functions that depend on their arguments only, with few exceptions. `elsewhere` matches those with random results. */
 const pure = new Set(['assert', 'assert/strict', 'buffer', 'crypto', 'path', 'path/posix', 'querystring', 'string_decoder', 'url', 'util'])
 
 /**
@@ -69,7 +69,7 @@ export function isSluice(specifier: string): boolean {
   return specifier === 'sluice' || specifier === 'sluice/pipeline'
 }
 
-/** Finds an imported module. Returns undefined for a module whose code, or whose inputs, are not known. */
+/** Finds an imported module. Returns undefined if the code or the inputs of the module are not known. */
 async function moduleOf(specifier: string, from: string): Promise<Module | undefined> {
   // A change of Sluice's own mapping rules is covered by `normalizerVersion` (mapping/mapper.ts).
   if (isSluice(specifier)) return { own: true }

@@ -14,7 +14,7 @@ interface Stored<Result> {
   readonly result: Promise<Result>
 }
 
-/** Number of cached files at which the cache is emptied. Only tests have that many. */
+/** Maximum number of cached files. Then the cache is emptied. Only tests have that many. */
 const maxFiles = 20_000
 
 /**

@@ -16,7 +16,7 @@ export interface ImportedPipeline {
 const versionMark = '?version='
 let isHookRegistered = false
 
-/** Imports a file, which executes it. @throws {Error} the error of the file, or that it has no default export */
+/** Imports a file. This executes the file. @throws {Error} the error of the file, or that it has no default export */
 export async function importPipeline(file: string): Promise<ImportedPipeline> {
   if (!isHookRegistered) registerHook()
   const { digest, isSelfContained } = await codeVersion(file)

@@ -76,7 +76,10 @@ function propertiesOf(schema: JsonSchema): JsonSchema {
   return { ...recordOf(schema['properties']) }
 }
 
-/** Converts a schema of zod. Functions, which only TypeScript pipelines have, accept any value (`unrepresentable`). */
+/**
+ * Converts a schema of zod. A function becomes a schema that accepts any value (`unrepresentable`). Only TypeScript pipelines have
+ * functions.
+ */
 function toJsonSchema(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', target: 'draft-7' })
 }

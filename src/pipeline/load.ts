@@ -24,7 +24,7 @@ export interface LoadedPipelines {
   readonly pipelines: readonly Pipeline[]
   /** One error for each invalid file and for each conflicting pipeline. All other pipelines are usable. */
   readonly errors: readonly ConfigError[]
-  /** Valid pipelines whose destination another pipeline writes to; `errors` has an error for each. */
+  /** Valid pipelines with a destination that another pipeline writes to. `errors` has an error for each. */
   readonly conflicting: readonly Pipeline[]
   /** Names of all pipelines and of invalid files, sorted. */
   readonly names: readonly string[]
@@ -45,7 +45,7 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   const loaded = new Map<string, Pipeline>()
   const byFile = new Map<string, readonly string[]>()
   const errors: ConfigError[] = []
-  /** Error by name of a pipeline that two files have. Either file may be wrong, so neither of the two pipelines runs. */
+  /** Error by name of a pipeline that two files have. Either file may be wrong, so neither pipeline runs. */
   const ambiguous = new Map<string, ConfigError>()
   const otherInputs = JSON.stringify([variables, project])
   for (const file of files) {
@@ -164,7 +164,7 @@ export async function selectWithConflicts(
   }
 }
 
-/** Loads the folder, and keeps the pipelines and errors whose names match the patterns. @throws {UsageError} UNKNOWN_PIPELINE */
+/** Loads the folder, and keeps the pipelines and errors with a name that matches a pattern. @throws {UsageError} UNKNOWN_PIPELINE */
 async function loadMatching(directory: string, patterns: readonly string[], variables: Variables): Promise<LoadedPipelines> {
   const { pipelines, conflicting, names, byFile, broken } = await loadPipelines(directory, variables)
   const picked = new Set<string>()

@@ -36,7 +36,7 @@ export function resolveFile(input: unknown, name: string, file: string, codeVers
 
 type Settings = Readonly<Record<string, unknown>>
 
-/** Resolves a market by `resolve`, which gets the settings of the market merged with those of the file. */
+/** Resolves a market by `resolve`. This function gets the settings of the market, merged with those of the file. */
 function resolveMarket(base: Settings, market: string, given: Settings, resolve: (whole: Settings) => Resolved): Resolved {
   const { join, guards, options, ...own } = given
   const source = base['source']

@@ -1,4 +1,4 @@
-/** Problems of pipeline files and of sluice.yaml: from issues of zod, with the line of each value, and as one error. */
+/** Problems of pipeline files and of sluice.yaml. Converts issues of zod to problems, adds their lines, and makes one error of them. */
 import path from 'node:path'
 import type { z } from 'zod'
 import { ConfigError, type Problem } from '../errors.ts'
@@ -15,7 +15,7 @@ export interface PathProblem extends Problem {
   readonly parts: ValuePath
 }
 
-/** Returns a problem of the value at a path, which messages show as `markets.de.join` or `source[1].url`. */
+/** Returns a problem of the value at a path. Messages show the path as `markets.de.join` or `source[1].url`. */
 export function problemAt(parts: ValuePath, message: string, hint?: string): PathProblem {
   const text = parts.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
   return { parts, path: text, message, ...(hint === undefined ? {} : { hint }) }
@@ -67,7 +67,10 @@ export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknow
   })
 }
 
-/** Returns the fewest problems that a branch of a union has, of all branches that fit the form of the value. Undefined if none fits. */
+/**
+ * Returns the problems of the branch of a union that fits the form of the value. If several fit, chooses the one with the fewest problems.
+ * Undefined if none fits.
+ */
 function bestBranch(union: z.core.$ZodIssueInvalidUnion, input: unknown, at: ValuePath): PathProblem[] | undefined {
   const value = valueAt(input, at)
   if (!isPlainRecord(value) && !Array.isArray(value)) return undefined

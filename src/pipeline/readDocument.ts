@@ -47,7 +47,7 @@ export function readJson(text: string, file: string, fail: Fail): { readonly inp
     throw fail([{ path: '', message: `is not JSON: ${message.replace(/"[^"]*"\.\.\. /g, '')}`, where }])
   }
   const lines = new LineCounter()
-  // The parser of YAML, which includes JSON, finds lines and repeated keys.
+  // The parser of YAML finds lines and repeated keys. YAML includes JSON.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const repeated = document.errors.find(({ code }) => code === 'DUPLICATE_KEY')
   if (repeated !== undefined) throw fail([{ path: '', message: repeated.message, where: `${file}:${lines.linePos(repeated.pos[0]).line}` }])

@@ -1,4 +1,4 @@
-/** Defines the schema of `source`: where rows come from, how they are read, and a second file that is joined to them. */
+/** Defines the schema of `source`: where rows come from, how they are read, and which file is joined to them. */
 import { z } from 'zod'
 import { column, count, oneOf, strict, text } from '../settings/values.ts'
 
@@ -86,7 +86,7 @@ const settings = {
     .optional(),
 }
 
-/** Schema of a file whose columns are added to the rows of a source (docs/sources.md#a-price-or-stock-file-joined-by-id). */
+/** Schema of a file that is joined to the rows of a source (docs/sources.md#a-price-or-stock-file-joined-by-id). */
 export const joinSchema = strict({
   ...settings,
   on: z.union([column, strict({ source: column, file: column })], 'must be a column, or { source: column, file: column }'),

@@ -1,4 +1,4 @@
-/** Reads done markers and manifests, which prove the end of a source. */
+/** Reads done markers and manifests. They prove the end of a source. */
 import { readFile, stat } from 'node:fs/promises'
 import type { SourceDefinition } from '../model/pipeline.ts'
 import type { Beside, ByteStream } from './byteStream.ts'
@@ -48,7 +48,7 @@ export async function readLocalBeside(path: string, changedMs: number | undefine
   }
 }
 
-/** Parses a manifest. @throws {SyntaxError} for a text that is neither a digest nor JSON */
+/** Parses a manifest. @throws {SyntaxError} for a text that is not a digest and not JSON */
 function parseManifest(written: string): CompletionMarker {
   // Some programs begin every text with a byte order mark.
   const text = written.replace(/^\ufeff/, '')

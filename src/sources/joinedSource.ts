@@ -25,7 +25,7 @@ type Open = (definition: SourceDefinition, context: SourceContext) => Promise<Op
 
 interface JoinedFile {
   readonly columns: readonly string[]
-  /** Cells by id; null if several rows of one id have different cells, which are in `conflicts`. */
+  /** Cells by id; null if several rows of one id have different cells. Those are in `conflicts`. */
   readonly cells: ReadonlyMap<string, readonly (Cell | undefined)[] | null>
   /**
    * By id: the different cells of its rows, by their JSON. If the last row of the file may be cut off, its id is not in `cells`. Only the
@@ -64,7 +64,10 @@ export async function openJoined(
   }
 }
 
-/** Returns the facts without validators, so that no request is conditional. Both files are needed, even if only one has changed. */
+/**
+ * Returns the facts without validators (ETag, time of change), so that no request is conditional. Both files are needed, even if only one
+ * has changed.
+ */
 function withoutValidators(facts: SourceFacts | undefined): { readonly previous?: SourceFacts } {
   if (facts === undefined) return {}
   const { etag: _, lastModified: __, ...previous } = facts

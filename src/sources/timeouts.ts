@@ -26,7 +26,7 @@ export class Timeouts {
     return this.#end
   }
 
-  /** Throws if the caller cancelled, which is not a failure of the source. */
+  /** Throws the reason of the caller's signal if the caller cancelled. A cancellation is not a failure of the source. */
   throwIfCancelled(): void {
     this.#cancelled?.throwIfAborted()
   }

@@ -79,7 +79,7 @@ function isStartOfCompressed(head: Buffer): boolean {
 /** Returns the compression of a file by its first four bytes. */
 export function compressionOf(head: Buffer): Compression {
   if (head.length >= 2 && head[0] === 0x1f && head[1] === 0x8b) return 'gzip'
-  // 0x184d2a5 marks a skippable frame (RFC 8878, 3.1.2), which some programs write too.
+  // 0x184d2a5 marks a skippable frame (RFC 8878, 3.1.2). Some programs write it too.
   if (head.length >= 4 && (head.readUInt32LE(0) === 0xfd2fb528 || head.readUInt32LE(0) >>> 4 === 0x184d2a5)) return 'zstd'
   // The second mark is that of an archive without members.
   if (head.length >= 4 && (head.readUInt32LE(0) === 0x04034b50 || head.readUInt32LE(0) === 0x06054b50)) return 'zip'

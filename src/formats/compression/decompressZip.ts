@@ -173,7 +173,7 @@ async function* inflated(input: ByteQueue, context: FormatContext, sized: (compr
   sized(decompressor.bytesWritten)
 }
 
-/** Reads the descriptor after a member, which has its checksum. `bytes`: size of the descriptor. */
+/** Reads the descriptor after a member. It has the checksum of the member. `bytes`: size of the descriptor. */
 async function readDescriptor(
   input: ByteQueue,
   member: Member,

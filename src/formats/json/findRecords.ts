@@ -38,7 +38,7 @@ export function findRecords(sample: Buffer): RecordsPlace | undefined {
   let texts = 0
   let openArrays = 0
   for (const [whole, end] of sample.toString('utf8').matchAll(token)) {
-    // A string without an end is neither a key nor a value here.
+    // A string without an end does not count as a key or a value here.
     const part = end === '' ? 'cut' : whole
     if (last !== '' && open.length === 0) return undefined
     const isOutside = openArrays === 0

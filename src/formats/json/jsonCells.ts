@@ -52,7 +52,7 @@ class JsonFault extends Error {
 }
 
 const numberPattern = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-// The patterns exclude control characters, which must be escaped (RFC 8259 section 7).
+// The patterns exclude control characters, because they must be escaped (RFC 8259 section 7).
 const plainStringPattern = /"([^"\\\u0000-\u001f]*)"/y
 const escapedStringPattern = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
 

@@ -60,7 +60,7 @@ const smallParts = new XMLParser({
 const maxPartLength = 64 * 1_048_576
 
 /**
- * Reads a small part as one document. `parsePart` is for strings and sheets, which may be large.
+ * Reads a small part as one document. `parsePart` is for strings and sheets, because they may be large.
  *
  * @throws RunError FILE_MALFORMED, and the errors of `ZipDirectory.read`
  */

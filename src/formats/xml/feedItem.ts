@@ -32,7 +32,7 @@ export class FeedItemReader {
   #wasPlain = false
 
   /**
-   * `namespaces`: prefixes bound around the items. `htmlEntities`: true to resolve entities of HTML, which are an error otherwise.
+   * `namespaces`: prefixes bound around the items. `htmlEntities`: true to resolve entities of HTML; if false, they are an error.
    * `findings`: updated by `read`.
    */
   constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>, htmlEntities: boolean, findings: ItemFindings) {

@@ -26,7 +26,7 @@ export class FragmentParser {
   readonly #parser: SaxesParser<{ xmlns: true; fragment: true; additionalNamespaces: Record<string, string> }>
   readonly #entities: Record<string, string>
 
-  /** `namespaces`: prefixes bound around the items. `htmlEntities`: true to resolve entities of HTML, which are an error otherwise. */
+  /** `namespaces`: prefixes bound around the items. `htmlEntities`: true to resolve entities of HTML; if false, they are an error. */
   constructor(namespaces: Readonly<Record<string, string>>, htmlEntities: boolean, handler: FragmentHandler) {
     const parser = new SaxesParser({ xmlns: true, fragment: true, additionalNamespaces: { g: productNamespace, ...namespaces } })
     this.#parser = parser
@@ -46,7 +46,7 @@ export class FragmentParser {
 
   /** Parses an item. @throws XmlItemError; the parser cannot be used after an error */
   parse(item: string): void {
-    // saxes 6 sets its own table, which accepts `&constructor;`, at each `close`.
+    // At each `close`, saxes 6 sets its own table again. That table accepts `&constructor;`.
     this.#parser.ENTITIES = this.#entities
     this.#parser.write(item).close()
   }

@@ -283,14 +283,14 @@ function repairWarnings(elements: readonly string[], htmlColumns: readonly strin
   ]
 }
 
-/** Returns the setting with which the item could be read; `noRemedy` if there is none. */
+/** Returns the setting that would make the item readable; `noRemedy` if there is none. */
 function remedyFor(item: string, settings: XmlSettings): Remedy {
   if (settings.escapeAmpersands !== true && escapeAmpersands(item).elements.length > 0)
     return { text: ' Or set `xml.repair_ampersands` of the source.', remedy: { xml: { repair_ampersands: true } } }
   return settings.htmlEntities !== true && namesHtmlEntity(item) ? htmlEntitiesRemedy : noRemedy
 }
 
-/** Setting with which the file could be read, as a sentence for the hint and as a value. */
+/** Setting that would make the file readable, as a sentence for the hint and as a value. */
 interface Remedy {
   readonly text: string
   readonly remedy?: SourceSettings
@@ -298,7 +298,7 @@ interface Remedy {
 const noRemedy: Remedy = { text: '' }
 const htmlEntitiesRemedy: Remedy = { text: ' Or set `xml.html_entities` of the source.', remedy: { xml: { html_entities: true } } }
 
-/** Returns the error for a fault in `text`, which starts on `line`. */
+/** Returns the error for a fault in `text`. `line`: line on which `text` starts. */
 function faultError(name: string, text: string, fault: XmlFault, line: number, settings: XmlSettings) {
   const quote = settings.mayQuote === true ? `: ${excerptAt(text, fault.at)}` : ''
   return malformed(name, `${fault.message}${quote}`, line + fault.line, remedyFor(text, settings))
@@ -313,7 +313,7 @@ function malformed(name: string, message: string, line: number | undefined, sett
   })
 }
 
-/** Returns the parser's message without values of the file, which may be personal. */
+/** Returns the parser's message without values of the file, because they may be personal. */
 function withoutValues(message: string): string {
   return message.replaceAll(/["'`<][^"'`>]*["'`>]/g, '…').slice(0, 200)
 }

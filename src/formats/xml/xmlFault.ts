@@ -58,7 +58,7 @@ export function findRawAmpersand(text: string): XmlFault | undefined {
  * another item, or the end of the feed. A parser would accept the XML, with one item less.
  *
  * `name`: name of the item element. `isConfigured`: true if the pipeline file names the element. Then its start tag may occur in ordinary
- * text, and only an end tag with a start tag after it counts.
+ * text. So only an end tag with a start tag after it counts.
  */
 export function swallowedItemFinder(name: string, isConfigured: boolean): (item: string) => XmlFault | undefined {
   const local = name.replaceAll(/[.\\]/g, '\\$&')

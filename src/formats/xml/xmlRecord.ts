@@ -20,7 +20,7 @@ export class XmlRecordReader {
   readonly #htmlColumns = new Set<string>()
   #cells: (Cell | undefined)[] = []
 
-  /** `namespaces`: prefixes bound around the records. `htmlEntities`: true to resolve entities of HTML, which are an error otherwise. */
+  /** `namespaces`: prefixes bound around the records. `htmlEntities`: true to resolve entities of HTML; if false, they are an error. */
   constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>, htmlEntities: boolean) {
     this.#columns = columns
     this.#parser = new FragmentParser(namespaces, htmlEntities, {

@@ -146,7 +146,7 @@ async function* readChunks(
   }
 }
 
-/** Returns the path of a local source, which may be a `file:` address. @throws {RunError} `SOURCE_REFUSED` */
+/** Returns the path of a local source. `uri`: path or `file:` address. @throws {RunError} `SOURCE_REFUSED` */
 export function localPath(uri: string): string {
   return uri.startsWith('file:') ? pathOfUrl(uri) : uri
 }

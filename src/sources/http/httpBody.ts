@@ -89,7 +89,7 @@ export class ResumableBody {
     for (let turn = 0; turn < 2; turn++) await setImmediate()
     const etag = header(this.#first, 'etag')
     // Without an ETag, a time of change less than 1 s before the response is not stored. If the feed changed again within that second, it
-    // would have the same time, and the next conditional request would get 304.
+    // would have the same time. The next conditional request would then get 304.
     const lastModified = etag === undefined && this.#validator === undefined ? undefined : header(this.#first, 'last-modified')
     const framed = this.#length !== undefined ? 'content-length met' : isChunked(this.#first) ? 'chunked end' : undefined
     const proof = this.#digests.length > 0 ? 'digest met' : this.#fetcher.sentMore ? undefined : framed

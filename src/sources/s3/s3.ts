@@ -230,7 +230,7 @@ function endOf(answer: GetObjectCommandOutput): TransportEnd {
   }
 }
 
-/** Returns the body, which is a readable stream in Node. Its type also permits the streams of browsers. */
+/** Returns the body. In Node it is a readable stream. Its type also permits the streams of browsers. */
 function streamOf({ Body: body }: GetObjectCommandOutput): Readable {
   if (body instanceof Readable) return body
   throw new TypeError('the S3 client returned no stream of Node')

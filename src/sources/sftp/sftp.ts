@@ -86,7 +86,7 @@ function addressOf(uri: string): { readonly url: URL; readonly path: string; rea
   return { url, path, label: `sftp://${url.host}${given}` }
 }
 
-/** Encodes a path for an address. A relative path, which begins in the user's home folder, gets the prefix `/~/`. */
+/** Encodes a path for an address. A relative path begins in the user's home folder, and gets the prefix `/~/`. */
 function encodePath(path: string): string {
   const encoded = path.split('/').map(encodeURIComponent).join('/')
   return path.startsWith('/') ? encoded : `/~/${encoded}`

@@ -105,7 +105,7 @@ interface Connection {
   readonly destroy: () => void
 }
 
-/** Returns ssh2's connection, which ssh2-sftp-client (12) stores as `client` and omits from its types. */
+/** Returns ssh2's connection. ssh2-sftp-client (12) stores it as `client`, and omits it from its types. */
 function connectionOf(client: SftpClient): Connection {
   if ('client' in client && isConnection(client.client)) return client.client
   throw new Error('ssh2-sftp-client has no connection as `client`')

@@ -102,7 +102,7 @@ async function fillSlot(session: Session, handle: Buffer, position: number): Pro
   return slot.subarray(0, filled)
 }
 
-/** Returns ssh2's session, which ssh2-sftp-client stores as `sftp` and omits from its types. @throws once the connection is lost */
+/** Returns ssh2's session. ssh2-sftp-client stores it as `sftp`, and omits it from its types. @throws once the connection is lost */
 function sessionOf(client: SftpClient): Session {
   if ('sftp' in client && isSession(client.sftp)) return client.sftp
   throw new Error('the connection was lost')

@@ -121,7 +121,7 @@ class QueryReading {
   readonly #label: string
   readonly #limits: ReadLimits
   readonly #timeouts: Timeouts
-  /** Returns the error with which the server ended the session, else the given error. */
+  /** Returns the error that ended the session at the server, else the given error. */
   readonly #causeOf: (error: unknown) => unknown
   readonly #hash: Hash = createHash('sha256')
   #columns: readonly string[] = []

@@ -21,9 +21,8 @@ export function streamOf(client: pg.Client): Duplex {
 }
 
 /**
- * Closes the connection on a message that the driver does not know, such as a GSSAPI login. The driver (8.23) throws inside the
- * listener of its socket, which would end the process. Remove this once the driver reports such a message as an error of the
- * connection.
+ * Closes the connection on a message that the driver does not know, such as a GSSAPI login. The driver (8.23) throws inside the listener of
+ * its socket. This would end the process. Remove this once the driver reports such a message as an error of the connection.
  */
 export function catchUnknownMessages(client: pg.Client): void {
   const connection = connectionOf(client)
