@@ -269,7 +269,7 @@ export const errorGroups = [
     codes: {
       SOURCE_MISSING: ['There is nothing at the address.', 'Correct `source.url`.'],
       JOIN_TOO_LARGE: [
-        'The joined file has more ids and different rows of one id than fit in memory.',
+        'The joined file does not fit in memory: it has too many ids, or too many different rows of one id.',
         'Join both in the database or export that writes the source.',
       ],
       SOURCE_UNAVAILABLE: ['The source does not answer, or broke off.', 'Try again; check the network.'],
