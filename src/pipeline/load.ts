@@ -193,7 +193,7 @@ function throwAll(directory: string, found: readonly ConfigError[]): void {
   if (errors.length > 1)
     throw new ConfigError(
       'PIPELINE_INVALID',
-      `${errors.length} pipeline files are invalid`,
+      `${errors.length} pipelines are invalid`,
       errors.flatMap(({ problems }) => problems),
       { where: directory, hint: 'Correct the files; sluice check shows every problem.' },
     )

@@ -207,18 +207,17 @@ type KeyboardQuestion = readonly [
 
 /**
  * Returns a function that chooses the next way to log in. Each way is used once, and only if the server offers it. The answer to `none` has
- * the offered ways. Servers lock users out after failures. So a password that was sent as a password is not sent as an answer to a prompt.
+ * the offered ways. Servers lock users out after failures. So the password is sent only once: as a password, or as an answer to a prompt.
  */
 function createLoginOrder(has: { readonly key: boolean; readonly password: boolean }) {
-  const ways: Way[] = ['none']
-  if (has.key) ways.push('publickey')
-  if (has.password) ways.push('password', 'keyboard-interactive')
+  const sendsPassword: readonly Way[] = ['password', 'keyboard-interactive']
+  let ways: readonly Way[] = ['none', ...(has.key ? (['publickey'] as const) : []), ...(has.password ? sendsPassword : [])]
   /** Returns the next way; false if none is left. `offered` is null before the first try. */
   return (offered: readonly string[] | null): Way | false => {
-    const index = ways.findIndex((way) => offered === null || offered.includes(way))
-    const way = index === -1 ? undefined : ways.splice(index, 1)[0]
-    if (way === 'password') ways.splice(ways.indexOf('keyboard-interactive'), 1)
-    return way ?? false
+    const next = ways.find((way) => offered === null || offered.includes(way))
+    if (next === undefined) return false
+    ways = ways.filter((way) => way !== next && !(sendsPassword.includes(next) && sendsPassword.includes(way)))
+    return next
   }
 }
 

@@ -38,6 +38,8 @@ interface Session {
 export interface SftpLies {
   /** Ways to log in that the server offers. */
   readonly ways: readonly string[]
+  /** Ways that it offers after a rejected login instead, and accepts then. */
+  readonly laterWays?: readonly string[]
   /** Its prompts, if it has any. */
   readonly questions?: readonly { readonly prompt: string; readonly echo: boolean }[]
   readonly content?: Buffer
@@ -51,7 +53,7 @@ export interface SftpLies {
  * Starts an SFTP server with one file, `/crm.csv`, and one user with the password `open sesame`. It runs in this process, so that it can
  * send wrong answers.
  */
-export async function sftpServer({ ways, questions = [], content = Buffer.from('id\n1\n'), most = 1_000_000, attrs }: SftpLies) {
+export async function sftpServer({ ways, laterWays, questions = [], content = Buffer.from('id\n1\n'), most = 1_000_000, attrs }: SftpLies) {
   const { Server, utils } = createRequire(import.meta.resolve('ssh2-sftp-client'))('ssh2') as Ssh2
   const key = utils.generateKeyPairSync('ed25519')
   const logins: string[] = []
@@ -63,8 +65,8 @@ export async function sftpServer({ ways, questions = [], content = Buffer.from('
     client.on('error', () => undefined)
     client.on('authentication', (login: Login) => {
       logins.push(login.method)
-      if (!ways.includes(login.method)) return login.reject(ways)
-      const decide = (password: string | undefined) => (password === 'open sesame' ? login.accept() : login.reject(ways))
+      if (!ways.includes(login.method) && laterWays?.includes(login.method) !== true) return login.reject(ways)
+      const decide = (password: string | undefined) => (password === 'open sesame' ? login.accept() : login.reject(laterWays ?? ways))
       if (login.method === 'keyboard-interactive') return login.prompt(questions, ([answer]) => decide(answer))
       return decide(login.password)
     })

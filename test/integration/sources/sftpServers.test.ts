@@ -31,6 +31,7 @@ test.each([
 test.each([
   ['as a password', { ways: ['password', asked], questions: [question] }, ['none', 'password']],
   ['as the answer to a question', { ways: [asked], questions: [question] }, ['none', asked]],
+  ['as an answer, then as a password', { ways: [asked], laterWays: ['password'], questions: [question] }, ['none', asked]],
   ['by key only', { ways: ['publickey'] }, ['none']],
   ['with a second factor', { ways: [asked], questions: [question, { prompt: 'Code: ', echo: false }] }, ['none', asked]],
   ['in plain sight', { ways: [asked], questions: [{ prompt: 'Name: ', echo: true }] }, ['none', asked]],
