@@ -71,7 +71,8 @@ async function loadExamples(tx: Transaction, destinationId: number): Promise<Aud
     const rows = await tx.query<{ id: string; detail: ShownDifference[] | null; deleted_by: Value<'plan', 'run_id'> | null }>(
       `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.outcome = 'unmanaged' then (
          select max(p.run_id) from entry e join batch b on b.id = e.batch_id join plan p on p.id = b.plan_id
-         where e.destination_id = ${destinationId} and e.record_key = a.key and e.change = 'delete' and ${entryOutcome} = 'confirmed') end as deleted_by
+         where e.destination_id = ${destinationId} and e.record_key = a.key
+           and e.change = 'delete' and ${entryOutcome} = 'confirmed') end as deleted_by
        from (select * from audited where outcome = $1 order by key limit ${maxExamples}) a order by a.key`,
       [found],
     )

@@ -114,9 +114,10 @@ const maxEntries = 100
 export async function loadBatch(db: Database, text: string): Promise<BatchDetails> {
   const id = batchNumber(text)
   const [row] = await db.query<BatchRow>(
-    `select b.id, b.plan_id, p.run_id, p.pipeline, d.kind, b.operation, b.status, b.user_count, b.attempts, b.reason, octet_length(b.body) as bytes,
-       encode(b.body_sha256, 'hex') as sha256, b.created_at, b.settled_at, b.next_attempt_at, b.expires_at, b.parent_id, d.paused_reason,
-       array(select c.id from batch c where c.plan_id = b.plan_id and c.parent_id = b.id order by c.seq) as children
+    `select b.id, b.plan_id, p.run_id, p.pipeline, d.kind, b.operation, b.status, b.user_count, b.attempts, b.reason,
+       octet_length(b.body) as bytes, encode(b.body_sha256, 'hex') as sha256,
+       b.created_at, b.settled_at, b.next_attempt_at, b.expires_at, b.parent_id, d.paused_reason,
+       array(select child.id from batch child where child.plan_id = b.plan_id and child.parent_id = b.id order by child.seq) as children
      from batch b join plan p on p.id = b.plan_id join destination d on d.id = b.destination_id where b.id = $1`,
     [id],
   )
@@ -180,7 +181,8 @@ async function loadAttempts(db: Database, id: number): Promise<readonly AttemptL
     Row<'attempt', 'id' | 'run_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms' | 'answer'>
   >(
     `select ${sendingRun} as run_id, a.id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, a.answer
-     from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id where b.id = $1 order by a.id desc limit ${maxAttempts}`,
+     from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id
+     where b.id = $1 order by a.id desc limit ${maxAttempts}`,
     [id],
   )
   return rows.map(({ id: attempt, run_id, started_at, http_status, duration_ms, answer, ...row }) => ({

@@ -333,7 +333,8 @@ async function withheldEvents(db: Database, destinationId: number, keys: readonl
   })
   if (rows.length === 0) {
     const waiting = await db.query(
-      'select from remote where destination_id = $1 and (key = any($2) or group_key = any($2)) and ref_count = 0 and synced_hash is not null limit 1',
+      `select from remote
+       where destination_id = $1 and (key = any($2) or group_key = any($2)) and ref_count = 0 and synced_hash is not null limit 1`,
       [destinationId, keys],
     )
     return waiting.length === 0 ? [] : [event(`${run} withheld deletes (${plan.code})`)]

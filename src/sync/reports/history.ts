@@ -73,8 +73,9 @@ type RunRecord = Row<
 export const shownTrigger = `case when r.options ? 'audit' then 'audit' else r.trigger end`
 
 const select = `
-  select r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id, r.rerun_of,
-    r.scheduled_for, r.created_at, r.started_at, r.finished_at, r.product_sets, statement_timestamp() as now,
+  select r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id,
+    r.rerun_of, r.scheduled_for, r.created_at, r.started_at, r.finished_at, r.product_sets, statement_timestamp() as now,
+    -- number of rejected rows by code; a row with several faults counts for each of their codes
     (select jsonb_agg(jsonb_build_object('code', x.code, 'count', x.n) order by x.n desc, x.code)
      from (select f.code, count(*) as n from reject j
        cross join lateral (select j.code union select m ->> 'code' from jsonb_array_elements(j.more) m) f (code)

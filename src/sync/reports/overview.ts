@@ -95,8 +95,9 @@ export async function loadOverviews(
     db.query<HistoryRow>(
       `select p.name, success.at as succeeded, delivery.at as delivered,
          (select jsonb_agg(jsonb_build_array(x.status, x.plan_id, x.changes) order by x.id) from (
-            select r.id, r.status, r.plan_id, coalesce((r.counts ->> 'confirmed')::float8, 0) + coalesce((r.counts ->> 'refused')::float8, 0)
-              + coalesce((r.counts ->> 'ambiguous')::float8, 0) + coalesce((r.counts ->> 'pending')::float8, 0) as changes
+            select r.id, r.status, r.plan_id,
+              coalesce((r.counts ->> 'confirmed')::float8, 0) + coalesce((r.counts ->> 'refused')::float8, 0)
+                + coalesce((r.counts ->> 'ambiguous')::float8, 0) + coalesce((r.counts ->> 'pending')::float8, 0) as changes
             from run r where r.pipeline = p.name order by r.id desc limit $2) x) as recent
        from unnest($1::text[]) as p (name)
          left join ${lastEnd(`r.status = 'succeeded'`)} success on true
@@ -144,10 +145,12 @@ export async function listRunLines(
 export async function loadVersion(db: Queryable): Promise<string> {
   const [row] = await db.query<{ version: string }>(
     `select md5(jsonb_build_array(
-       (select max(id) from run), (select max(id) from audit), (select max(id) from alert), (select count(*) from alert where recovered_at is null),
+       (select max(id) from run), (select max(id) from audit),
+       (select max(id) from alert), (select count(*) from alert where recovered_at is null),
        (select max(id) from alert_delivery), (select count(*) from alert_delivery where delivered_at is null and failed_at is null),
        (select max(received_at) from webhook_event),
-       (select jsonb_agg(jsonb_build_array(id, status, progress, cancel_requested_at, jsonb_array_length(stages)) order by id) from run where status in ('queued', 'running')),
+       (select jsonb_agg(jsonb_build_array(id, status, progress, cancel_requested_at, jsonb_array_length(stages)) order by id)
+        from run where status in ('queued', 'running')),
        (select jsonb_agg(pipeline order by pipeline) from pipeline_pause))::text) as version`,
   )
   return row?.version ?? ''

@@ -33,7 +33,8 @@ export async function loadRunFigures(db: Queryable, pipeline: string, limit: num
   >(
     `select r.*, a.* from (
        select id, finished_at, status, counts, stages from run
-       where pipeline = $1 and trigger <> 'plan' and status in ('succeeded', 'partial', 'withheld', 'failed', 'cancelled') order by id desc limit $2) r
+       where pipeline = $1 and trigger <> 'plan' and status in ('succeeded', 'partial', 'withheld', 'failed', 'cancelled')
+       order by id desc limit $2) r
      cross join lateral (
        select count(*)::int as n, count(*) filter (where http_status = 429)::int as limited,
          ${durationPercentile(0.5)} as p50, ${durationPercentile(0.95)} as p95
@@ -65,7 +66,10 @@ export async function loadEndingsByDay(
 ): Promise<readonly { readonly day: string; readonly users: number }[]> {
   return db.query<{ day: string; users: number }>(
     `select to_char(d.day, 'YYYY-MM-DD') as day, coalesce(x.users, 0)::float8 as users
-     from generate_series(date_trunc('day', statement_timestamp()), date_trunc('day', statement_timestamp()) + ($2 - 1) * interval '1 day', interval '1 day') as d (day)
+     from generate_series(
+       date_trunc('day', statement_timestamp()),
+       date_trunc('day', statement_timestamp()) + ($2 - 1) * interval '1 day',
+       interval '1 day') as d (day)
      left join (
        select date_trunc('day', b.expires_at) as day, sum(b.user_count) as users from batch b
        where b.status = 'settled' and b.operation = 'upsert' and b.expires_at < statement_timestamp() + $2 * interval '1 day'

@@ -61,7 +61,8 @@ async function sampleProducts(
   const percent = rows < sampledFromRows ? 100 : Math.min(100, Math.max(0.01, (100 * rowsPerProduct * maxProducts) / rows))
   const found = await db.query<Row<'record', 'key'> & { link: string | null }>(
     `select key, body::jsonb ->> 'image_link' as link from (
-       select key, body from record tablesample system (${percent}) where destination_id = $1 and status = 'live' order by random() limit $2) r`,
+       select key, body from record tablesample system (${percent})
+       where destination_id = $1 and status = 'live' order by random() limit $2) r`,
     [destinationId, maxProducts],
   )
   return found.flatMap(({ key, link }) => (link === null ? [] : [{ id: key.toString(), link }]))

@@ -221,7 +221,8 @@ const timerSlackMs = 50
  */
 async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Promise<void> {
   const [row] = await deps.db.query<{ ms: string | null }>(
-    `select extract(epoch from max(late_until) - statement_timestamp()) * 1000 as ms from remote where destination_id = $1 and late_until is not null`,
+    `select extract(epoch from max(late_until) - statement_timestamp()) * 1000 as ms
+     from remote where destination_id = $1 and late_until is not null`,
     [destinationId],
   )
   const leftMs = Number(row?.ms ?? 0)
