@@ -1,4 +1,7 @@
-/** Compares a first sync up to the stored request bodies by Sluice, DuckDB and the naive design, and a linear with a quadratic packer. */
+/**
+ * Compares the time of a first sync, up to the stored request bodies: Sluice, DuckDB and the naive design. Also compares a linear with a
+ * quadratic packer.
+ */
 import { join } from 'node:path'
 import { inChild, type Measured } from './child.ts'
 import { seconds, times, type Bench } from './figure.ts'

@@ -1,4 +1,4 @@
-/** Calls the engine from a bench: its dependencies, a pipeline in a folder, and a run that reads and compares without storing anything. */
+/** Calls the engine from a bench: its dependencies, a pipeline in a folder, and a run that only reads and compares. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../src/clock.ts'

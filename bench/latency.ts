@@ -1,7 +1,10 @@
 /**
  * Measures the push to a slow service. Concurrency must follow latency; otherwise the allowance of 1,500 requests per minute stays unused.
- * The sandbox and every pushing process are separate. By default one shortened run. `--large` measures each latency with one process and
- * with three: a burst of 1,000,000 users (`--rows`), and three minutes of the allowance in requests of fewer users.
+ * The sandbox and each pushing process are separate processes.
+ *
+ * By default: one shortened run. With `--large`: each latency with one process and with three, in two cases:
+ * - a burst of 1,000,000 users (`--rows`), in requests of full size
+ * - three minutes of the allowance, in requests of fewer users
  */
 import { join } from 'node:path'
 import { inChild, type Measured } from './child.ts'

@@ -63,7 +63,10 @@ function userOperation({ email, phone }: Member): object {
   return { operation_type: 'Update', params: { effective_at: '2026-11-22T00:00:00Z', expires_at: '2028-12-21T00:00:00Z', users } }
 }
 
-/** Returns the bodies of a packer that renders the whole body again to know its size, user by user: time grows with the square. */
+/**
+ * Returns the number of bodies of a packer that renders the whole body again after each user, to know its size. The time grows with the
+ * square of the users.
+ */
 export function quadraticBodies(operations: readonly object[]): number {
   let bodies = 0
   let open: object[] = []

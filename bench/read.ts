@@ -1,6 +1,6 @@
 /**
- * Measures readers: rows per second and memory of CSV, compressed CSV, JSON lines and XML, compared with `psql \copy` of the same CSV
- * into an unlogged table. Every read runs in a separate process, so that memory is not shared.
+ * Measures the rows per second and the memory of the readers of CSV, compressed CSV, JSON lines and XML. Compares them with `psql \copy` of
+ * the same CSV into an unlogged table. Every read runs in a separate process, so that memory is not shared.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'

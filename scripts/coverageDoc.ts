@@ -141,7 +141,10 @@ function route(method: string, path: string): string {
   return `${method} ${path.replace(/:[a-z_]+/g, ':')}`
 }
 
-/** Tests write a prefix once and ids as they are, so any text may stand for a parameter and for what leads to the account's own part. */
+/**
+ * Returns a pattern for a path as tests write it. Tests write ids in place of parameters, so any text matches a parameter. Tests often
+ * write the prefix of an account or catalog elsewhere, so the pattern leaves it out.
+ */
 function pathPattern(path: string): string {
   const tail = path.replace(/^\/12\/accounts\/:account_id(?=\/)/, '').replace(/^\/12\/product_catalogs\/:product_catalog_id(?=\/)/, '')
   return `${tail

@@ -1,8 +1,13 @@
 /**
  * Installs the packed library as a user would, and runs a program against it (`npm run package`).
  *
- * Packs once. For npm and pnpm: an empty project, the tarball without its optional packages and without install scripts, a strict type check of
- * the library's own types, the first completion inside a product, and the program on this Node and on Node 22. Prints sizes and times.
+ * Packs once. Then, for npm and for pnpm:
+ * - installs the tarball in an empty project, without its optional packages and without install scripts
+ * - checks the library's own types with a strict compiler
+ * - requests the first completion inside a product
+ * - runs the program on this Node and on Node 22
+ *
+ * Prints sizes and times.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** Returns the name of a test as a page shows it: what differs from row to row of a table (`%s`, `$name`, `${…}`) is an ellipsis. */
+/**
+ * Returns the name of a test as a page shows it. The parts that each row of a test's table fills in (`%s`, `$name`, `${…}`) become an
+ * ellipsis.
+ */
 export function readableTestName(name: string): string {
   return name
     .replaceAll("\\'", "'")

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { errorCode } from './unknownValue.ts'
 
-/** A secret, or the reason why its variables cannot be used: both are set, the file is empty, or it cannot be read. */
+/** Secret, or the reason why it cannot be used: both variables are set, or the file is empty or cannot be read. */
 export type SecretValue =
   | { readonly value: string }
   | { readonly fault: 'both' }

@@ -8,8 +8,8 @@ const minBeginning = 3
 
 /**
  * Returns the candidate that differs from `name` in the fewest letters, ignoring case. It may differ in at most a third of the letters of
- * `name`, or in two if that is more, but never in all. If `name` has three letters or more, a candidate that begins with it counts as
- * different in half a letter. Undefined if every candidate differs in more, or if `name` is too long.
+ * `name`, but in two if that is more. It never differs in all letters. If `name` has three letters or more, a candidate that begins with it
+ * counts as different in half a letter. Undefined if every candidate differs in more, or if `name` is too long.
  */
 export function suggestName(name: string, candidates: Iterable<string>): string | undefined {
   const typed = name.toLowerCase()

@@ -42,8 +42,8 @@ export async function lintStatements(statements: readonly Captured[], keys: Uniq
 }
 
 /**
- * Returns true for a sender of external statements: a source sends the query of a pipeline to a database of the user's, and
- * `jobs/queues.ts` statements of pg-boss in our transactions.
+ * Returns true for a sender of external statements. Sources send the query of a pipeline to the user's database. `jobs/queues.ts` sends
+ * statements of pg-boss in our transactions.
  */
 function isFromOutside(sender: string): boolean {
   return sender.startsWith('sources/') || sender === 'jobs/queues.ts'

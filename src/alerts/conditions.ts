@@ -137,8 +137,9 @@ function conditionOfRun(run: RunLine | undefined): Condition | undefined {
 }
 
 /**
- * Returns true if the service refuses the caller and not the records: by repeated 401s, or by another answer about credentials or access,
- * for which Sluice paused the destination (stopped all requests to it). The message begins with the code of that answer.
+ * Returns true if the service refuses the caller and not the records:
+ * - by repeated 401s
+ * - by another answer about credentials or access, for which Sluice paused the destination; the message begins with the code of that answer
  */
 function isAboutCredentials({ code, message }: { readonly code: string; readonly message: string }): boolean {
   if (code === 'CREDENTIALS_REFUSED') return true
@@ -177,9 +178,9 @@ function conditionOfSource(source: UnchangedSource | undefined): Condition | und
 }
 
 /**
- * Returns the condition STALE if no run succeeded, at least in part, within two intervals of the schedule, nor since its last tick.
- * Undefined otherwise, and for a pipeline without runs. The two intervals are those between the last three ticks, so that a weekday
- * schedule is not late on a Monday.
+ * Returns the condition STALE if the last full or partial success came before the last tick, and more than two intervals ago. Undefined
+ * otherwise, and for a pipeline without runs. The two intervals are those between the last three ticks, so that a weekday schedule is not
+ * late on a Monday.
  */
 function conditionOfSchedule(pipeline: Pipeline, { deliveredAt, last, open }: PipelineOverview, now: Date): Condition | undefined {
   if (pipeline.schedule === undefined) return undefined

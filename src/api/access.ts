@@ -26,7 +26,7 @@ export interface AccessSettings {
   readonly userHeader: string | undefined
   /** Public address of the dashboard, if it is not only used on this machine. */
   readonly publicUrl: string | undefined
-  /** Actor of a request without a user name: of a direct request to a page, and of an API request without a configured token. */
+  /** Actor of a request without a user name: a direct request to a page, or an API request if no token is set. */
   readonly localUser: string
 }
 
@@ -165,8 +165,8 @@ function isLocal(settings: AccessSettings, c: Context): boolean {
 }
 
 /**
- * Returns true for a request from this machine that no proxy passed on. Returns false for every request if there is a public address: the
- * proxy may not be recognizable, because nginx by default passes on neither the original host nor a forwarding header.
+ * Returns true for a request from this machine that no proxy passed on. If there is a public address, returns false for every request: a
+ * proxy may pass on the request unnoticed. For example, nginx by default passes on neither the original host nor a forwarding header.
  */
 function isDirect(settings: AccessSettings, c: Context): boolean {
   const isForLoopback = listensOnLoopback(settings) && isLoopback(hostnameOf(c.req.header('host') ?? ''))
@@ -192,7 +192,7 @@ function isForwarded(c: Context): boolean {
 
 function isOwnHost(settings: AccessSettings, host: string): boolean {
   if (settings.publicUrl !== undefined && host.toLowerCase() === new URL(settings.publicUrl).host) return true
-  // A server that other machines can reach allows any host, because pages, API and metrics need the token or a cookie of this host.
+  // Otherwise other machines can reach the server, and it allows any host. Pages, API and metrics need the token or a cookie of this host.
   return listensOnLoopback(settings) ? isLoopback(hostnameOf(host)) : host !== ''
 }
 

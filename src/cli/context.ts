@@ -18,8 +18,9 @@ export interface Context {
   /** Folder of the pipeline files. */
   readonly pipelines: string
   /**
-   * Returns the configuration. The first call loads it, because help works without one. `signIn`: true for `auth login`, which writes the
-   * files of the user's tokens, so they may be missing or empty; only the first call uses it. Throws `ConfigError` with all problems.
+   * Returns the configuration. The first call loads it, because help works without a configuration. `signIn` is true for `auth login`,
+   * which writes the files of the user's tokens: these files may then be missing or empty. Only the first call uses `signIn`. Throws
+   * `ConfigError` with all problems.
    */
   readonly config: (options?: { readonly signIn: boolean }) => Config
   /** Creates a logger that writes to stderr. `level` applies if SLUICE_LOG_LEVEL is not set. */

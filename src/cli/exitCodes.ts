@@ -36,8 +36,10 @@ export const exitCodeOfStatus: Readonly<Record<RunStatus, number>> = {
 export const worstFirst: readonly number[] = [1, 5, 4, 3, 0]
 
 /**
- * Returns the exit code of an error: 2 for a wrong command line, call or configuration, 5 for a pipeline that another run locks, else 1. A
- * refusal by the service is 1.
+ * Returns the exit code of an error:
+ * - 2 for a wrong command line, call or configuration
+ * - 5 for a pipeline that another run locks
+ * - 1 for any other error, also for a refusal by the service
  */
 export function exitCodeOfError(error: unknown): number {
   if (error instanceof SluiceError && error.code === 'PIPELINE_HELD') return 5

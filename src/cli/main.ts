@@ -62,8 +62,8 @@ async function exitCodeAfterOutput(stdout: Stream, stderr: Stream, code: number)
 }
 
 /**
- * Ends the process once its output is written. Does not wait for sockets: Postgres closes a connection only after it has dropped the
- * temporary tables of the run, which takes half a second after a large read.
+ * Ends the process once its output is written. Does not wait for sockets: Postgres closes a connection only after it has dropped the run's
+ * temporary tables. After a large read, that takes half a second.
  */
 function exitAfterOutput(): void {
   const exitIfWritten = () => {

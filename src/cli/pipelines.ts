@@ -22,8 +22,8 @@ export async function pipelinesNamed(context: Context, patterns: readonly string
 }
 
 /**
- * Returns the pipelines like `pipelinesNamed`, except that pipelines with the same destination are not an error: they are returned too, and
- * `errors` has an error for each.
+ * Returns the pipelines like `pipelinesNamed`. Also returns pipelines with the same destination, and adds an error for each of them to
+ * `errors`.
  *
  * @throws as `pipelinesNamed`
  */

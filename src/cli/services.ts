@@ -55,8 +55,8 @@ export async function identityOf(context: Context, { credentials }: Pick<Pipelin
 }
 
 /**
- * Returns the names of the credentials in use: first undefined, for those of the environment, then the sorted names of the sets that valid
- * pipelines of the folder use. For an unreadable folder, returns `[undefined]`, because a worker may run without pipelines.
+ * Returns the names of the credentials in use. The first is undefined, for the credentials of the environment. The others are the sets that
+ * valid pipelines of the folder use, sorted. For an unreadable folder, returns `[undefined]`, because a worker may run without pipelines.
  *
  * @throws {ConfigError} `PROJECT_INVALID`
  */
@@ -72,7 +72,7 @@ export async function credentialSets(context: Context): Promise<readonly (string
 }
 
 /**
- * Returns the name of the credentials of the pipeline that a plan (`p_…`) or run (`r_81` or `81`) belongs to; undefined for the
+ * Returns the name of the credentials of the pipeline to which a plan (`p_…`) or run (`r_81` or `81`) belongs. Undefined for the
  * credentials of the environment. Also returns undefined, without an error, if the id is unknown or the pipeline cannot be loaded.
  */
 export async function credentialsOfStored(context: Context, id: string): Promise<string | undefined> {

@@ -39,7 +39,7 @@ export interface WholeFileOptions {
 }
 
 /**
- * Writes all bytes, with as many writes as needed: a disk that becomes full accepts the first part of a write, and only the next write
+ * Writes all bytes, with as many writes as needed. When a disk becomes full, it accepts the first part of a write, and only the next write
  * fails.
  *
  * @throws the error of the system

@@ -11,7 +11,9 @@ import { errorCode, isPlainRecord } from '../unknownValue.ts'
 /** Variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Returns the variables of a `.env` that are not empty; none if there is no file, or if it cannot be read (a problem). */
+/**
+ * Returns the variables of a `.env` that are not empty. Returns none if there is no file. A file that cannot be read also adds a problem.
+ */
 export function readDotenv(path: string, problems: Problem[]): Environment {
   let content: string
   try {
@@ -35,7 +37,7 @@ export function readText(env: Environment, name: string): string | undefined {
   return value === '' ? undefined : value
 }
 
-/** Reads a secret from the variable or from the file that `NAME_FILE` names; undefined if neither is set or there is a problem. */
+/** Reads a secret from the variable, or from the file that `NAME_FILE` names. Undefined if neither is set or there is a problem. */
 export function readSecret(name: string, env: Environment, problems: Problem[], secrets: Secret[]): Secret | undefined {
   const read = readSecretValue(env, name)
   if (read === undefined) return undefined

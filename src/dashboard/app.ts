@@ -147,7 +147,10 @@ function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {
   })
 }
 
-/** Returns the path that a browser would load for `next`; `/` if `next` is on another server, because a sign-in never leads there. */
+/**
+ * Returns the path that a browser would load for `next`. Returns `/` for an invalid `next`, and for another server, because a sign-in never
+ * leads to another server.
+ */
 function safeNext(next: unknown): string {
   const server = 'http://localhost'
   if (typeof next !== 'string' || next.length > 500 || !URL.canParse(next, server)) return '/'

@@ -41,7 +41,7 @@ const runsShown = 50
 const runsPlotted = 30
 /** Number of batches on the page of a plan. */
 const batchesShown = 50
-/** Number of sample rows for each reason of rejection on the page of a run, and on the page of its rejected rows. */
+/** Number of sample rows for each reason: on the page of a run, and on the page of its rejected rows. */
 const [runSamples, rejectSamples] = [3, 5]
 
 /** Loads the page `/`. `now`: in milliseconds since 1970. */

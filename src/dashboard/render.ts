@@ -10,7 +10,7 @@ import { assetUrl } from './assets.ts'
 import type { ServerDeps } from './deps.ts'
 import { layout, type Page } from './layout.ts'
 
-/** Maximum age of a page in milliseconds, because ages such as "12 min ago" and pipeline files change without a change of stored data. */
+/** Maximum age of a page in milliseconds. Ages such as "12 min ago" and pipeline files change while the stored data stays the same. */
 const freshForMs = 15_000
 
 /**

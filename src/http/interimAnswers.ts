@@ -30,9 +30,8 @@ const longestHead = 65_536
 const none = Buffer.alloc(0)
 
 /**
- * Returns the bytes after the interim responses at the start of `bytes`; undefined while more bytes are needed. Source: RFC 9110
- * section 15.2, "A client MUST be able to parse one or more 1xx responses received prior to a final response, even if the client
- * does not expect one."
+ * Returns the bytes after the interim responses at the start of `bytes`; undefined while more bytes are needed. Source: RFC 9110 section
+ * 15.2. A client must accept interim (1xx) responses before a final response, even if it does not expect one.
  */
 export function afterInterim(bytes: Buffer): Buffer | undefined {
   for (let rest = bytes; ;) {

@@ -38,8 +38,9 @@ for (const [network, prefix] of [
 }
 
 /**
- * Link-local addresses, and metadata services of clouds, which return credentials of the machine: 169.254.0.0/16 (AWS, Azure,
- * Google, OpenStack and most others), Alibaba, Azure's wire server, Oracle. These addresses never serve a feed.
+ * Link-local addresses, and addresses of metadata services of clouds. The metadata services return credentials of the machine, and none of
+ * these addresses ever serves a feed. 169.254.0.0/16 is for AWS, Azure, Google, OpenStack and most others. The other addresses are of
+ * Alibaba, Azure's wire server and Oracle.
  */
 const metadata4 = [
   ['169.254.0.0', 16],

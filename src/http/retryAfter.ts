@@ -7,13 +7,13 @@
 export type Headers = Readonly<Record<string, string>>
 
 /**
- * Returns the milliseconds during which no request may be sent to the endpoints of the same limit; undefined if the response
- * requests no wait. Not capped.
+ * Returns the milliseconds during which no request may be sent to the endpoints of the same limit. Undefined if the response requests no
+ * wait. Not capped.
  *
  * - `Retry-After` applies to every status that means "try later" (`isTryLater`). RFC 9110 defines it for 503, RFC 6585 for 429.
  * - An exhausted quota (`remaining` 0) requires a wait until its reset, for any status.
- * - The reset of a quota with requests left applies only to a 429. Such a 429 is about a limit of another scope, and this reset is the
- *   best estimate of its end.
+ * - The reset of a quota with requests left applies only to a 429. Such a 429 is about a limit of another scope, and this reset is the best
+ *   estimate of its end.
  */
 export function requestedWaitMs(answer: { readonly status: number; readonly headers: Headers }, nowMs: number): number | undefined {
   const { status, headers } = answer

@@ -1,7 +1,7 @@
 /**
- * Decides every tick (scheduled time) of a schedule exactly once, with any number of schedulers (docs/guarantees.md#one-run-per-tick): a
- * tick runs, is queued, skipped or missed. Uses the time of the database, and croner for the times of ticks. A late poll also decides the ticks
- * since the last one, at most the newest 1,000 of a schedule.
+ * Decides every tick (scheduled time) of a schedule exactly once, with any number of schedulers (docs/guarantees.md#one-run-per-tick). A
+ * tick runs, is queued, is skipped or is missed. Uses the time of the database, and croner for the times of ticks. A late poll also decides
+ * the ticks since the last poll, at most the newest 1,000 of a schedule.
  */
 import { errorJson, RunError } from '../errors.ts'
 import type { Logger } from '../log.ts'

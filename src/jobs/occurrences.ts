@@ -99,9 +99,9 @@ function searchBackwards(cron: Cron, now: Date, count: number): readonly Date[] 
 }
 
 /**
- * Returns true if a time of day of this schedule does not exist, or exists twice, on a day of this year or the next one, because the clocks
- * of its zone change. Ignores the days of the cron expression, because the days of clock changes differ from year to year. Returns false
- * for an hour field that begins with `*` or contains every hour.
+ * Returns true if a change of the clocks in this zone affects a time of day of this schedule. Then that time does not exist, or exists
+ * twice, on a day of this year or the next one. Ignores the days of the cron expression, because the days of clock changes differ from year
+ * to year. Returns false for an hour field that begins with `*` or contains every hour.
  */
 export function isTouchedByClockChange({ cron, timezone }: CronTimes, now: Date): boolean {
   const fields = cron.trim().split(/\s+/)

@@ -105,7 +105,7 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
 export const queueVersion: number = library.pgboss.schema
 
 /**
- * Returns the SQL script that creates the queue's tables in a schema, or upgrades them from version `stored`; undefined if they need no
+ * Returns the SQL script that creates the queue's tables in a schema, or upgrades them from version `stored`. Undefined if they need no
  * change. The script has its own transaction, and may create or drop indexes after that transaction.
  */
 export function queueScript(schema: string, stored: number | undefined): string | undefined {

@@ -43,8 +43,8 @@ export interface QueueResult {
  * pipeline and adds its options. A rerun of failed operations always makes its own run. A request with a known `key` changes nothing.
  *
  * @throws {RunError} `PIPELINE_PAUSED`, `OTHER_CREDENTIALS`
- * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION`, `PLAN_OF_ANOTHER_DESTINATION`: the pipeline now writes to another destination;
- * `IDEMPOTENCY_KEY_REUSED`: the earlier request with the key had another `full` or `approveDeletes`
+ * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION` or `PLAN_OF_ANOTHER_DESTINATION` if the pipeline now writes to another destination
+ * @throws {UsageError} `IDEMPOTENCY_KEY_REUSED` if the earlier request with the key had another `full` or `approveDeletes`
  */
 export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipeline: Pipeline, request: QueueRequest): Promise<QueueResult> {
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))

@@ -4,7 +4,7 @@ import { ConfigError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { JobDeps } from './deps.ts'
 
-/** Time in milliseconds after which a worker reads a pipeline file again for a queued run, or tries again to claim a postponed run. */
+/** Milliseconds until a worker reads the pipeline file of a queued run again, or retries the claim of a postponed run. */
 const lookAgainAfterMs = 3_000
 
 /** Selection of queued runs by one worker. */

@@ -1,6 +1,6 @@
 /**
- * Collects metrics for Prometheus. All except waits for the rate limit and the version are read from Postgres at the scrape, so every
- * process reports the values of all processes. No key, run id or personal data is a label.
+ * Collects metrics for Prometheus. The waits for the rate limit and the version are of this process. All other metrics are read from
+ * Postgres at the scrape, so every process reports the values of all processes. No key, run id or personal data is a label.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'

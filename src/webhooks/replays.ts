@@ -50,8 +50,8 @@ export interface ReplayKeeper {
 }
 
 /**
- * Checks at the start, on `wake`, and every `everyMs` whether the database is back, and whether an open gap (`OpenGap`) needs a replay.
- * Checks never overlap, and do not keep the process alive.
+ * Checks whether the database is back, and whether an open gap (`OpenGap`) needs a replay. Checks at the start, on `wake` and every
+ * `everyMs`. Checks never overlap, and do not keep the process alive.
  */
 export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<void> }): ReplayKeeper {
   let mayHaveOpenGaps = true

@@ -24,7 +24,7 @@ export const run: CommandRun = async (context, invocation) => {
 }
 
 /**
- * Returns a warning if the next run deletes the records of the backfill, or sets them out of stock; undefined if it keeps them
+ * Returns a warning if the next run deletes the records of the backfill or sets them out of stock. Undefined if the next run keeps them
  * (docs/schedules.md#a-backfill-and-the-run-after-it).
  */
 function nextRunWarning({ name, destination }: Pipeline): string | undefined {

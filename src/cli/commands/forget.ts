@@ -114,8 +114,8 @@ async function replay(context: Context, invocation: Invocation, file: string): P
 }
 
 /**
- * Returns a map from the address of each service that the environment or a pipeline uses to the name of its credentials; undefined for
- * those of the environment. Leaves out the environment if it has no service and pipelines name credentials.
+ * Returns the name of the credentials for each service that the environment or a pipeline uses, by the address of the service. The name is
+ * undefined for the credentials of the environment. Leaves out the environment if it has no service and pipelines name credentials.
  */
 async function credentialsByService(context: Context): Promise<ReadonlyMap<string, string | undefined>> {
   const sets = await credentialSets(context)

@@ -106,7 +106,7 @@ function mappingLines({ mapping, valid, rows }: SourceCheck): readonly string[] 
   if (mapping === undefined) return []
   return [
     `  mapping   ${presetText(mapping)}${safe(fieldsText(mapping.fields) || 'no field has a column')}`,
-    // Shown only if no row is valid: each item of XML and JSON has its own fields, so a field may be missing in some items only.
+    // Shown only if no row is valid. In XML and JSON each item has its own fields, so items of a valid file may lack a field.
     ...(mapping.hint !== undefined && valid === 0 && rows > 0 ? [`  hint      ${safe(mapping.hint)}`] : []),
   ]
 }

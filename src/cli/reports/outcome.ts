@@ -9,7 +9,7 @@ import { noteLines } from './notes.ts'
 import { below, count, duration, fold, instant, nextLines, plural, safe } from '../terminal/text.ts'
 import { padded, width } from '../terminal/width.ts'
 
-/** Returns the last lines of a run: the outcome, and the next commands unless the exit code is 0 and no row was rejected. */
+/** Returns the last lines of a run: the outcome, then the next commands. No commands if the exit code is 0 and no row was rejected. */
 export function runOutcome(report: RunReport, output: Output): string {
   return output.isTTY ? formatForTerminal(report, output) : formatForPipe(report)
 }

@@ -4,7 +4,7 @@ import type { ShownRun } from '../../model/report.ts'
 import { openWholeFile } from '../wholeFile.ts'
 import { planMarkdown } from './planChanges.ts'
 
-/** Yields the changes of the plan of a run; none if the run has no plan, for example because a guard stopped it. */
+/** Yields the changes of the plan of a run. Yields none if the run has no plan, for example because a guard stopped it. */
 export async function* changesOf(db: Database, report: ShownRun): AsyncGenerator<PlanChange> {
   if (report.planId !== undefined && report.planId !== '') yield* planChanges(db, report.planId)
 }

@@ -106,9 +106,12 @@ export function stackLines(error: unknown, env: Environment): string {
 }
 
 /**
- * Returns the code of a fault of the database, or `connection lost`. Such faults: a lost connection, a server that failed, was stopped or
- * has no resources, a cancelled statement, a read-only database, missing rights. Undefined for any other error. Returns no text of Postgres,
- * because it may contain values.
+ * Returns the code of a fault of the database, or `connection lost`. Undefined for any other error. Returns no text of Postgres, because it
+ * may contain values. The faults are:
+ * - a lost connection
+ * - a server that failed, was stopped or has no resources
+ * - a cancelled statement
+ * - a read-only database, or missing rights
  */
 function databaseFault(error: unknown, code: string): string | undefined {
   if (/^(?:08|53|57|58)...$|^(?:25006|42501)$|^(?:ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/.test(code)) return code

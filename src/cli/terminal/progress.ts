@@ -148,7 +148,7 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
 }
 
 /**
- * Returns a stream for cli-progress. The stream drops the escapes that save and restore the cursor: after a log line, the saved position
+ * Returns a stream for cli-progress. The stream drops the escapes that save and restore the cursor. After a log line the saved position
  * would be wrong, and the bar would stay on the screen.
  */
 function barStream(output: Output): NodeJS.WritableStream {

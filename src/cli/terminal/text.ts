@@ -87,8 +87,8 @@ export function table(rows: readonly (readonly string[])[], right: ReadonlySet<n
 }
 
 /**
- * Formats a table like `table`. If `columns` are too few, each row is broken between cells into several lines, without alignment, and a
- * cell that is too wide is cut. `columns`: undefined for a pipe, which gets the whole table.
+ * Formats a table like `table`. If a line has more than `columns` columns, breaks each row between cells into several lines, without
+ * alignment. Then a cell that is too wide is cut. For a pipe, `columns` is undefined and the table is whole.
  */
 export function tableWithin(columns: number | undefined, rows: readonly (readonly string[])[], right?: ReadonlySet<number>): string {
   const whole = table(rows, right)

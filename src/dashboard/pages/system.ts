@@ -196,8 +196,8 @@ function webhooks({ webhooks: state, now }: SystemData): Html {
 }
 
 /**
- * Returns the name of a limit without its service, and with its user in brackets: `product_puts` for `http://127.0.0.1:4010 product_puts`,
- * `product_puts (7)` if the limit is that of user 7.
+ * Returns the name of a limit without its service, and with its user in brackets. Example: `http://127.0.0.1:4010 product_puts` becomes
+ * `product_puts`, and `product_puts (7)` if it is the limit of user 7.
  */
 function limitName(name: string): string {
   const [, user = '', limitClass = name] = /^\S+ (.*?) ?(\S+)$/.exec(name) ?? []

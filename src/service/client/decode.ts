@@ -30,7 +30,9 @@ export function decodeAnswer(answer: Answer, spelling?: Spelling): Decoded {
 /** Largest content of a gzip file, in bytes, so that a small answer cannot fill the memory. */
 const maxContentBytes = 128 * 1024 * 1024
 
-/** Returns the answer with the content of its gzip file; unchanged if the body is not a gzip file, or if its content is too large. */
+/**
+ * Returns the answer with the content of its gzip file. Returns it unchanged if the body is not a gzip file or its content is too large.
+ */
 export function decompress(answer: Answer): Answer {
   try {
     return { ...answer, body: gunzipSync(answer.body, { maxOutputLength: maxContentBytes }) }
@@ -47,8 +49,8 @@ export function parseExact(text: string): unknown {
 }
 
 /**
- * Converts a value to JSON as `JSON.stringify` does, but writes bigint with exact digits. `convert`: returns the value to write for a key
- * and its given value; `plain` is the result of the value's `toJSON`, if it has that.
+ * Converts a value to JSON as `JSON.stringify` does, but writes bigint with exact digits. `convert` returns the value to write for a key
+ * and its given value. `plain` is the result of the value's `toJSON` if it has that method, else the value.
  */
 export function stringifyExact(value: unknown, convert?: (key: string, given: unknown, plain: unknown) => unknown): string {
   return JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key, plain: unknown) {

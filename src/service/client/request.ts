@@ -26,8 +26,7 @@ export interface BuiltRequest {
  * Times are in UTC without milliseconds. Does not check bounds and rules of values: the service does. `version`: first segment of
  * advertising paths, such as `12`.
  *
- * @throws {CallError} for an unknown parameter, a missing required one, a `body` that must be an array and is not, or a value that
- * is not a valid time or number
+ * @throws {CallError} for an unknown or missing parameter, a `body` that must be an array, or an invalid time or number
  */
 export function buildRequest(endpoint: Endpoint, params: Params, version: string): BuiltRequest {
   throwIfUnknown(endpoint, params)

@@ -141,8 +141,8 @@ export class RepeatingCursorError extends ServiceError {
 }
 
 /**
- * Call that does not match the contract or the configuration: an unknown endpoint, an unknown, missing or malformed parameter, or a host
- * without an address. Nothing was sent.
+ * Call that does not match the contract or the configuration. Nothing was sent. Causes: an unknown endpoint, a host without an address, or
+ * an unknown, missing or malformed parameter.
  */
 export class CallError extends SluiceError {
   readonly code = 'CALL_INVALID'

@@ -1,6 +1,6 @@
 /**
- * Translates between the neutral words of the specification and the service's own spelling (`SLUICE_SERVICE_NAMES`): in names of parameters
- * and headers, and in JSON keys. Values are not changed.
+ * Translates names of parameters, names of headers and JSON keys. Translates between the neutral words of the specification and the
+ * service's own spelling (`SLUICE_SERVICE_NAMES`). Values are not changed.
  */
 
 /** Own words of the service, by the neutral word of the specification. */

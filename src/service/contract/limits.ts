@@ -1,6 +1,6 @@
 /**
  * Limits of batched requests (spec 8; docs/spec-notes.md#batches). Destinations create requests of at most this size. The sandbox refuses
- * larger requests, with two exceptions: it accepts more bytes of products, and it limits the keys of a delete only with the switch
+ * larger requests, with two exceptions. It accepts more bytes of products. It limits the keys of a delete only with the switch
  * `delete_keys_max`.
  */
 export const batchLimits = {

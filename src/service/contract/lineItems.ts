@@ -43,8 +43,8 @@ export const lineItemFields = [
 ] as const
 
 /**
- * Rules of a line item. Those of kind `other` apply to the line item as it would be after the change; the rule of `pay_by` compares it with
- * the stored line item.
+ * Rules of a line item. A rule of kind `other` applies to the line item as it would be after the change. Exception: the rule of `pay_by`
+ * compares the change with the stored line item.
  */
 const lineItemRules = [
   { kind: 'required-if', names: ['bid_amount_local_micro'], when: { name: 'bid_strategy', is: ['MAX', 'TARGET'] }, source },

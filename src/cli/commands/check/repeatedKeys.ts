@@ -20,9 +20,10 @@ export interface Repeats {
 }
 
 /**
- * Finds the rows of all sources of a pipeline that have the same key, and resolves them by the rules of a run (sync/read/resolveStage.ts).
- * An opted-out row opts out all rows of its key. Otherwise rows with equal content are duplicates, and different content rejects all rows
- * of the key. With `duplicates: last`, all rows but the last are duplicates, and none is rejected.
+ * Finds the rows that have the same key, in all sources of a pipeline. Resolves them by the rules of a run (sync/read/resolveStage.ts):
+ * - An opted-out row opts out all rows of its key.
+ * - Otherwise rows with equal content are duplicates, and different content rejects all rows of the key.
+ * - With `duplicates: last`, all rows but the last are duplicates, and none is rejected.
  */
 export class RepeatedKeys {
   readonly #names: readonly string[]

@@ -34,9 +34,9 @@ const shippedFolder = fileURLToPath(new URL('../../../../pipelines', import.meta
 const order = ['demo-do-not-reach', 'demo-catalog', 'demo-audience'] as const
 
 /**
- * Runs the samples end to end on this machine: three days of a shop and a CRM, and a last run with nothing new. Works on a copy in a
- * temporary folder, with its own sandbox and embedded database. Uses neither the database nor the service of the environment. `--keep`
- * then serves the dashboard until a signal.
+ * Runs the samples end to end on this machine: three days of a shop and a CRM, then a run without changes. Works on a copy in a temporary
+ * folder, with its own sandbox and embedded database. Uses neither the database nor the service of the environment. With `--keep`, then
+ * serves the dashboard until a signal.
  */
 export const run: CommandRun = async (outer, invocation) => {
   const startedAt = outer.clock.monotonic()

@@ -1,6 +1,8 @@
 /**
- * Parses and formats consent tests in flags and answers: values separated by commas, `not:` before values that mean no, `empty` for an
- * empty cell; or `after:` or `before:` with a date.
+ * Parses and formats consent tests in flags and answers. A test is one of:
+ * - values separated by commas, which mean consent; `empty` stands for an empty cell
+ * - `not:` before such values, which then mean no consent
+ * - `after:` or `before:` with a date
  */
 import type { ConsentTest } from '../../../model/pipeline.ts'
 

@@ -76,8 +76,7 @@ export interface Settings {
 /**
  * Drafts a pipeline from the first rows of a source and from the options. Pure: after an answer, call it again with the new options.
  *
- * @throws {UsageError} `INVALID_VALUE` if an option has an invalid value, contradicts the prices of the file, or names a column that the
- *   source does not have
+ * @throws {UsageError} `INVALID_VALUE` if an option has an invalid value, contradicts the prices of the file, or names an unknown column
  */
 export function draftPipeline(inspection: Inspection, target: Target, options: InitOptions): Draft {
   checkColumns(inspection, options)
@@ -165,8 +164,9 @@ function isTransformed(value: unknown): value is { readonly column: string; read
 }
 
 /**
- * Returns the first reject of each field if the proposed columns reject every inspected row. Empty if some rows are usable, or if a reject
- * is about a field that `init` did not propose: one that the user set, or that maps automatically.
+ * If the proposed columns reject every inspected row, returns the first reject of each field. Empty in these cases:
+ * - Some rows are usable.
+ * - A reject is about a field that `init` did not propose: the user set it, or it maps automatically.
  */
 export function failingProposals({ valid, suppressed, rejects, settings }: Draft, options: InitOptions): readonly Reject[] {
   if (valid + suppressed > 0) return []

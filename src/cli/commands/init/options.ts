@@ -159,8 +159,8 @@ export function nameFrom(source: string): string {
 }
 
 /**
- * Splits the value of a flag at `=`. Column names may contain `=`. So `--map` and `--set`, which begin with a field, are split at the first
- * `=`, and `--consent`, which begins with a column, at the last `=`.
+ * Splits the value of a flag at `=`. Column names may contain `=`. `--map` and `--set` begin with a field, so they are split at the first
+ * `=`. `--consent` begins with a column, so it is split at the last `=`.
  *
  * @throws {UsageError} `INVALID_VALUE` if the text has no `=` or nothing before it; for `--map` and `--set` also with nothing after it
  */

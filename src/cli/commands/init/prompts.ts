@@ -77,9 +77,13 @@ export async function inspectWithAnswers(
 }
 
 /**
- * Inspects again, with the setting that the error suggests or with the chosen file of an archive. Throws `error` if it suggests no
- * setting and names no files, or if the suggested setting or a chosen file was already used. Throws `MISSING_OPTION` if a file must be
- * chosen and `ask` is undefined.
+ * Inspects again, with the setting that the error suggests or with the chosen file of an archive.
+ *
+ * Throws `error` in these cases:
+ * - It suggests no setting and names no files.
+ * - The suggested setting, or a chosen file, was already used.
+ *
+ * Throws `MISSING_OPTION` if a file must be chosen and `ask` is undefined.
  */
 async function inspectWithSetting(
   context: Context,

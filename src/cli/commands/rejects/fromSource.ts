@@ -13,9 +13,11 @@ import { pipelineNamed } from '../../pipelines.ts'
 import { loadRunSources, reasonCells, reasonColumns, rejectsTable } from '../../../sync/reports/rejectsCsv.ts'
 
 /**
- * Reads the sources of the run again, and writes the rejected rows with their raw values, which Sluice does not store, into `target.file`
- * (mode 0600). Returns the number of rejects written. A changed source may have other line numbers, and the digest of a source is known
- * only at its end. So the file gets its final name only after the last source, and not after an error.
+ * Reads the sources of the run again, and writes the rejected rows into `target.file` (mode 0600). The file has the raw values of the rows,
+ * which Sluice does not store. Returns the number of rejects written.
+ *
+ * A changed source may have other line numbers, and the digest of a source is known only at its end. So the file gets its final name only
+ * after the last source, and not after an error.
  *
  * @throws {RunError} `SOURCE_UNVERIFIED`, `SOURCE_CHANGED`, and as `openSource`
  * @throws {UsageError} `UNKNOWN_RUN`, and as `pipelineNamed` if the pipeline no longer has a file

@@ -17,7 +17,7 @@ interface Need {
   readonly code: string
   readonly message: string
   readonly hint: string
-  /** Place of the problem, such as an invalid file; absent for the folder as a whole, and for a need of a pipeline. */
+  /** Place of the problem, such as an invalid file. Absent if the need is about a pipeline or the whole folder. */
   readonly where?: string
 }
 
