@@ -26,7 +26,7 @@ export interface AccessSettings {
   readonly userHeader: string | undefined
   /** Public address of the dashboard, if it is not only used on this machine. */
   readonly publicUrl: string | undefined
-  /** Actor of a request without a user name: a direct request to a page, or an API request if no token is set. */
+  /** Actor of a request without a user name: a direct request to a page, or an API request without a configured token. */
   readonly localUser: string
 }
 

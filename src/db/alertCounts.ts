@@ -42,8 +42,8 @@ export interface EndingMembers {
 }
 
 /**
- * Returns how many memberships have ended or end within each number of days, by pipeline. The numbers are upper bounds: a settled update
- * counts with all its users from its earliest end on, also with users that a later request updated or deleted.
+ * Returns how many memberships have ended or end within each number of days, by pipeline. The numbers are upper bounds. From its earliest
+ * end on, a settled update counts with all its users. This includes users that a later request updated or deleted.
  */
 export async function countEndingMembers(db: Queryable, days: readonly number[]): Promise<readonly EndingMembers[]> {
   return db.query<Row<'plan', 'pipeline'> & { users: number[] }>(

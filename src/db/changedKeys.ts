@@ -1,7 +1,7 @@
 /**
- * Stores the keys that may be out of sync, so that a plan finds them without an index that every write of a key would have to update.
- * Code that changes the desired or synced content of a key, so that the two may differ, adds the key to `changed_key`. If very many keys
- * of a destination change, one flag replaces them (docs/decisions/changed-keys.md).
+ * Stores the keys that may be out of sync, for the next plan. An index for this search would have to be updated at every write of a key. If
+ * code changes desired or synced content so that the two may differ, it adds the key to `changed_key`. If very many keys of a destination
+ * change, one flag replaces them (docs/decisions/changed-keys.md).
  */
 import type { Database, Queryable } from './database.ts'
 import { storeAllChanged } from './destinations.ts'
@@ -38,8 +38,8 @@ const isOneOf = (source: string): string =>
 export const isChangedKey = (destination: string): string => isOneOf(`(select keys from changed_key where destination_id = ${destination})`)
 
 /**
- * Returns SQL that is true if many keys changed, so that reading all of `remote` takes less time than a search for each of them. A page of
- * 23 keys is read in 7 µs, and a key is found in 4 µs (Postgres 18). `destination`: SQL of the destination's id.
+ * Returns SQL that is true if many keys changed. Then reading all of `remote` is faster than a search for each key. A page of 23 keys is
+ * read in 7 µs, and a key is found in 4 µs (Postgres 18). `destination`: SQL of the destination's id.
  */
 const manyChanged = (destination: string): string =>
   `(select coalesce(sum(cardinality(keys)), 0) > 2 * pg_relation_size('remote') / current_setting('block_size')::int

@@ -24,9 +24,11 @@ export function safeUrl(url: string): string {
 }
 
 /**
- * Returns the error for a failed connection. `url`: address of the database; undefined for a connection that was lost later, whose address
- * is taken from `error`. No hint leads to another database, because the configured one has the synced state: with an empty database all
- * records would be created again.
+ * Returns the error for a failed connection. `url`: address of the database. Undefined for a connection that was lost later; its address is
+ * taken from `error`.
+ *
+ * No hint leads to another database, because the configured database has the synced state. With an empty database, all records would be
+ * created again.
  */
 export function connectionFault(error: unknown, url: string | undefined): RunError {
   const place = url === undefined ? placeOfError(error) : placeOf(url)
@@ -101,8 +103,8 @@ export function isConnectionFault(error: unknown): boolean {
 }
 
 /**
- * Returns true if a connection was lost during a statement or between two statements, for example because the server was restarted, or if
- * no connection was opened in time. The driver sets no code for these errors.
+ * Returns true if a connection was lost, or was not opened in time. It may be lost during a statement or between two, for example because
+ * the server was restarted. The driver sets no code for these errors.
  */
 export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && /^Connection terminated|^Client has encountered a connection error|^timeout expired$/.test(error.message)

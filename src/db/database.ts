@@ -26,7 +26,7 @@ export interface Database extends Queryable {
   readonly connection: pg.PoolConfig
   /**
    * Runs `work` in a transaction: commits if `work` returns, rolls back if `work` throws. After a serialization failure or a deadlock
-   * (40001, 40P01) `work` is called again, five times in total, so it must have no effects outside of the database.
+   * (40001, 40P01), calls `work` again, five times in total. So `work` must have no effects outside of the database.
    */
   readonly transaction: <Result>(work: (tx: Transaction) => Promise<Result>) => Promise<Result>
   /** Takes a connection from the pool, for example for temporary tables. The caller must release the connection. */
@@ -51,11 +51,11 @@ const retryable = new Set(['40001', '40P01'])
  * server.
  *
  * - The driver reads times only in the ISO style, and claims need read committed.
- * - A process that hangs in a transaction, or a machine that fails, locks its destination until the server ends the transaction: without a
- *   limit, for hours or forever. Between two statements of a transaction only milliseconds pass.
+ * - A process that hangs in a transaction locks its destination until the server ends the transaction. So does a machine that fails.
+ *   Without a limit, that takes hours or forever. Between two statements of a transaction only milliseconds pass.
  * - Timeouts of the role or the server do not apply, as for pg_dump, because statements of a first sync take minutes.
  * - An attempt must be on disk before its first byte is sent. If a commit did not wait for the disk, a crash of Postgres could lose the
- *   attempt, and the request would count as never sent.
+ *   attempt. Then the request would count as never sent.
  */
 const settings = [
   `set datestyle = 'ISO, MDY'`,
@@ -75,8 +75,8 @@ const settings = [
 ]
 
 /**
- * Returns the option of the pool that sets up every new connection: settings of the session, the search path, because statements name
- * tables without a schema, and the channel of notifications.
+ * Returns the option of the pool that sets up every new connection: settings of the session, search path, and channel of notifications. The
+ * search path is needed because statements name tables without a schema.
  */
 function eachConnection(schema: string): { readonly onConnect: (client: pg.ClientBase) => void } {
   const session = [...settings, `set search_path = ${quoteName(schema)}`, `listen ${channelOf(schema)}`].join('; ')
@@ -162,7 +162,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
 
 /**
  * Runs `work` in a transaction of this connection: commits if `work` returns, rolls back if `work` throws. After a serialization failure or
- * a deadlock calls `work` again, five times in total, so `work` must have no effects outside of the database.
+ * a deadlock, calls `work` again, five times in total. So `work` must have no effects outside of the database.
  */
 export async function inTransaction<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {

@@ -143,7 +143,7 @@ interface DigestChunk {
 }
 
 /**
- * Collects the digests of the valid rows of a full read in the order of the file, and writes them to the temporary table `staged_digest`.
+ * Collects the digests of the valid rows of a full read in the order of the file. Writes them to the temporary table `staged_digest`.
  * Collecting them from the table `stage` took 2.4 of 27 s of a first load of a million people.
  */
 export class StagedDigests {
@@ -225,9 +225,9 @@ export async function dropStagedDigests(tx: Transaction): Promise<void> {
 }
 
 /**
- * Replaces all digests by the digests of a full read, which are in `staged_digest`; if that table was dropped, by the digests in `stage`.
- * Stores none if a valid row has no digest. `validKind`: kind of valid rows in `stage`. `quality`: row statistics to which the numbers of
- * the feature sets refer.
+ * Replaces all digests by the digests of a full read. They are in `staged_digest`, or in `stage` if that table was dropped. Stores none if
+ * a valid row has no digest. `validKind`: kind of valid rows in `stage`. `quality`: row statistics to which the numbers of the feature sets
+ * refer.
  */
 export async function replaceDigests(tx: Transaction, destinationId: number, validKind: number, quality: unknown): Promise<void> {
   await deleteDigests(tx, destinationId)
@@ -247,7 +247,7 @@ export async function replaceDigests(tx: Transaction, destinationId: number, val
 }
 
 /**
- * Stores the result of a gated read, which skipped the records with known digests: appends the digests of the staged valid rows, marks the
+ * Stores the result of a gated read, which skipped the records with known digests. Appends the digests of the staged valid rows, marks the
  * digests `unseen` as outdated, and replaces the row statistics. `validKind`: kind of valid rows in `stage`.
  */
 export async function updateDigests(
@@ -288,8 +288,8 @@ export async function collectUnseenKeys(tx: Transaction, destinationId: number, 
 }
 
 /**
- * Stores the digests of the staged valid rows in new chunks. The digests of each partition of the stage are in the order of the file, and
- * start a new chunk (`KnownDigests` in sync/read/knownDigests.ts).
+ * Stores the digests of the staged valid rows in new chunks. Each partition of the stage starts a new chunk, and its digests are in the
+ * order of the file (`KnownDigests` in sync/read/knownDigests.ts).
  */
 async function appendDigests(tx: Transaction, destinationId: number, validKind: number): Promise<void> {
   for (const table of await stageTables(tx)) {

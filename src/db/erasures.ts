@@ -1,6 +1,6 @@
 /**
- * Writes the tables of erasures (docs/erasure.md). An erasure suppresses digests in every audience of its service, under any
- * credentials, so that the digests stay suppressed if an audience moves to another user.
+ * Writes the tables of erasures (docs/erasure.md). An erasure suppresses digests in every audience of its service, under any credentials.
+ * So the digests stay suppressed if an audience moves to another user.
  */
 import { rowIdentifiers } from './identifiers.ts'
 import { logEvent } from './auditLog.ts'
@@ -250,7 +250,7 @@ const isConfirmed = `(b.status = 'settled' and exists (select from attempt f whe
 
 /**
  * Deletes the stored data of erased people, except the suppressed keys. Skips an audience with a run in progress, or with an open request
- * that contains the person; the end of a later run calls this function again. Safe to repeat, and one short query if there is nothing to
+ * that contains the person. The end of a later run calls this function again. Safe to repeat; one short query if there is nothing to
  * delete.
  */
 export async function purgeErasures(db: Database, service: string): Promise<void> {
@@ -287,8 +287,8 @@ export async function purgeErasures(db: Database, service: string): Promise<void
 }
 
 /**
- * Deletes the data of the keys in one audience. Returns false if some data remains, because of a run in progress, an open request, or a key
- * that is still desired or synced.
+ * Deletes the data of the keys in one audience. Returns false if some data remains. The reason is a run in progress, an open request, or a
+ * key that is still desired or synced.
  */
 async function purgeAudience(tx: Transaction, erasureId: number, destinationId: number, keys: ErasedKeys): Promise<boolean> {
   await tx.query('select from destination where id = $1 for update', [destinationId])
@@ -333,7 +333,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
  */
 async function forgetMentions(tx: Queryable, destinationId: number, digests: readonly Buffer[]): Promise<void> {
   for (const digest of digests) {
-    // Searches the digits with the ellipsis that guards show, because the digits alone may be a part of a number in the JSON.
+    // Searches the digits with the ellipsis that guards show. The digits alone may be a part of a number in the JSON.
     const shown = `${digest.toString('hex', 0, 6)}…`
     await eraseInPlans(tx, destinationId, shown)
     await eraseInRuns(tx, destinationId, shown)

@@ -1,8 +1,10 @@
 /**
  * Builds the SQL to read the identifiers of a row of `record`, or of `stage` (the rows of the current read). The identifiers have one of
  * two forms (docs/decisions/packed-state.md). Usually all of them are digests, and are concatenated in `joined_identifiers`. The array
- * `identifiers` has them if one is a `partner_user_id`, whose length varies, if the row lost an opted-out identifier, or if an earlier
- * version wrote the row.
+ * `identifiers` has them in these cases:
+ * - One of them is a `partner_user_id`, whose length varies.
+ * - The row lost an opted-out identifier.
+ * - An earlier version wrote the row.
  */
 import { identifierBytes } from '../model/record.ts'
 

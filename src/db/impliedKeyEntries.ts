@@ -1,7 +1,7 @@
 /**
- * Defines the form of the entries in `implied_key` (docs/decisions/implied-keys.md): for each implied identifier the first bytes of its
- * digest, and the first bytes of its record's key. An entry may be outdated, or match another identifier by chance, so the caller checks
- * the record.
+ * Defines the form of the entries in `implied_key` (docs/decisions/implied-keys.md). An entry has the first bytes of an implied
+ * identifier's digest, and the first bytes of its record's key. It may be outdated, or match another identifier by chance, so the caller
+ * checks the record.
  */
 import type { Row } from './row.ts'
 

@@ -9,7 +9,10 @@ import type { Row, Value } from './row.ts'
 
 /** Number of leading bits of a digest in the filter of a search for many identifiers. */
 const filterBits = 24
-/** Number of chunks that a search by COPY reads as one message: 32 kB of digests for a million users with two identifiers each. */
+/**
+ * Number of chunks that a search by COPY reads as one message. For a million users with two identifiers each, a message has 32 kB of
+ * digests.
+ */
 const chunksPerMessage = 16
 /** Maximum number of chunks per query. */
 const maxChunksPerQuery = 256
@@ -51,7 +54,7 @@ export async function findImpliedKeys(db: Queryable, destinationId: number, iden
 /**
  * Searches like `findImpliedKeys` for any number of identifiers, and yields the found keys in portions, which may be empty. Requires an
  * open transaction. `query`: trusted SQL of different identifiers, without parameters, with the column `identifier`. `atOnce`: up to this
- * many identifiers are searched in Postgres; more are read in portions of this size, two of which are in memory.
+ * many identifiers are searched in Postgres. More are read in portions of this size; two portions are in memory.
  */
 export async function* searchImpliedKeys(
   tx: Transaction,

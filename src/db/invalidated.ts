@@ -24,7 +24,7 @@ export const invalidatedBy = (kind: string, runId: number): string =>
 export const isInvalidated = (hash: string): string => `(length(${hash}) = ${markerBytes})`
 
 /**
- * Returns the SQL condition that an audit did not find the product in the listing, so its product_key may not exist any more. SQL null if
+ * Returns the SQL condition that an audit did not find the product in the listing. Then its product_key may not exist any more. SQL null if
  * `hash` is null.
  */
 export const isNotListed = (hash: string): string =>

@@ -40,8 +40,8 @@ export function journalStatements(schema: string, journal: Journal): readonly st
   return [
     `create table if not exists ${quoteName(schema)}.migration (position integer primary key, hash text not null unique, applied_at timestamptz not null default statement_timestamp())`,
     ...(journal.isShared ? journal.hashes.map((hash, i) => entryStatement(schema, i + 1, hash)) : []),
-    // Entries that stay in the shared journal would make drizzle skip older migrations of another application, because drizzle compares
-    // only the newest entry.
+    // Drizzle compares only the newest entry. So with these entries in the shared journal, it would skip older migrations of another
+    // application.
     ...(journal.isShared && journal.hashes.length > 0
       ? [`delete from ${sharedJournal} where hash in (${journal.hashes.map((hash) => `'${hash}'`).join(', ')})`]
       : []),

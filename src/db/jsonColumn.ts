@@ -4,8 +4,8 @@ import { RunError } from '../errors.ts'
 import type { ColumnName, TableName } from './row.ts'
 
 /**
- * Returns the decoder of a JSON column. The decoder gets the stored value and the id of its row, leaves out keys that `schema` does not
- * have, and throws `DATABASE_VALUE_INVALID` with table, column and row, but without the value.
+ * Returns the decoder of a JSON column. The decoder gets the stored value and the id of its row, and leaves out keys that `schema` does not
+ * have. For an invalid value it throws `DATABASE_VALUE_INVALID` with table, column and row, but without the value.
  */
 export function jsonColumn<Name extends TableName, Value>(
   table: Name,

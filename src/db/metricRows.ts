@@ -15,7 +15,7 @@ export interface MetricRun {
   readonly status: StoredRunStatus
   readonly trigger: RunTrigger
   readonly counts: RunCounts
-  /** Null for a run that has sent no plan yet, and for a run of an earlier version, which did not store the numbers. */
+  /** Null for a run that has sent no plan yet. Also null for a run of an earlier version, which did not store the numbers. */
   readonly unconfirmed: Unconfirmed | null
   /** Duration; null for a run that never started or has not ended. */
   readonly seconds: number | null
@@ -64,8 +64,8 @@ export async function lastRequestId(db: Queryable): Promise<number> {
 }
 
 /**
- * Returns at most `limit` attempts after the attempt `id`, in the order of their ids. Stops before the first attempt that may still get
- * its answer: an attempt that began less than five minutes ago and has not ended. Leaves out attempts of which no byte was sent in time.
+ * Returns at most `limit` attempts after the attempt `id`, in the order of their ids. Stops before the first attempt that may still get its
+ * answer. Such an attempt began less than five minutes ago and has not ended. Leaves out attempts of which no byte was sent in time.
  */
 export async function endedRequestsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRequest[]> {
   const rows = await db.query<Row<'attempt', 'id'> & { endpoint: string; status: string; seconds: number | null }>(

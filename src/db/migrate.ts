@@ -20,8 +20,9 @@ export interface MigrationStatus {
 /**
  * Migrates a schema in one transaction. Safe to call in many processes: one process migrates, and the others wait until it has ended.
  *
- * @throws {RunError} `MIGRATION_MISMATCH` if the applied migrations are not the first ones of this version; `DATABASE_UNUSABLE`
- * (`permissionFault`), for example if the role may not create the tables; the codes of `connectionFault`
+ * @throws {RunError} `MIGRATION_MISMATCH` if the applied migrations are not the first migrations of this version
+ * @throws {RunError} `DATABASE_UNUSABLE` (`permissionFault`), for example if the role may not create the tables
+ * @throws {RunError} with the codes of `connectionFault`
  */
 export async function migrateDatabase(url: string, schema = defaultSchema): Promise<MigrationStatus> {
   const client = await connect(url)

@@ -174,7 +174,10 @@ export async function supersedeStalePlans(tx: Queryable): Promise<readonly strin
   return rows.map(({ id }) => id)
 }
 
-/** Replaces the text `shown` (the first digits of an erased digest) by `erased` in the guards and reviews of the plans of a destination. */
+/**
+ * Replaces the text `shown` by `erased` in the guards and reviews of the plans of a destination. `shown`: the first digits of an erased
+ * digest.
+ */
 export async function eraseInPlans(tx: Queryable, destinationId: number, shown: string): Promise<void> {
   await tx.execute(
     `update plan set guards = replace(guards::text, $2, 'erased')::jsonb, review = replace(review::text, $2, 'erased')::jsonb

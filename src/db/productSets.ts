@@ -180,7 +180,7 @@ export async function confirmedOfBrand(
 
 /**
  * SQL condition: the body contains the text `"brand":"…"` (`$2`), ignoring case. A body is JSON without spaces between its parts, and
- * quotes within texts are escaped, so this text can only be the field `brand`.
+ * quotes within texts are escaped. So this text can only be the field `brand`.
  */
 const hasBrand = 'position(lower($2) in lower(body)) > 0'
 

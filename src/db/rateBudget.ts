@@ -32,8 +32,8 @@ export async function openBudget(db: Queryable, budget: BudgetClass): Promise<nu
 }
 
 /**
- * Maximum number of seconds by which the time of a grant may be later than that of a statement that runs after it. A statement has the time
- * at which its message arrived, and a message that arrived later may have got the lock of the row first.
+ * Maximum number of seconds by which a grant may be later than a statement that runs after it. The time of a statement is the arrival of
+ * its message. A message that arrived later may have got the lock of the row first.
  */
 const maxAheadS = 60
 
@@ -59,8 +59,9 @@ function possibleFrom(n: string): string {
 /**
  * Takes up to $2 grants of the class $1. Locks and writes nothing if none is possible.
  *
- * After a wait for the lock of the row, a statement reads only this row again, and sees the ring as it was before the wait (`seen`).
- * Therefore it gives no grant that must be compared with a slot that another process filled during the wait.
+ * After a wait for the lock of the row, a statement reads only this row again. It sees the ring as it was before the wait (`seen`). Each
+ * grant is compared with the grant `request_limit` numbers before it. So the statement gives no grant that must be compared with a grant of
+ * the time of the wait.
  */
 const takeText = `
   with seen as materialized (
@@ -87,11 +88,11 @@ const takeText = `
   from seen`
 
 /**
- * Takes up to `count` grants of an opened class. Tries again if other processes took so many grants during the wait for the lock that all
- * further ones must be compared with theirs.
+ * Takes up to `count` grants of an opened class. Tries again if other processes took very many grants during the wait for the lock: all
+ * further grants must then be compared with theirs.
  *
- * If the newest grant, or the one that leaves the window next, is more than `maxAheadS` seconds in the future, the clock was ahead. Then all
- * such grants count as granted now; otherwise nothing would be sent until that time.
+ * A grant more than `maxAheadS` seconds in the future shows that the clock was ahead. This is checked for the newest grant, and for the
+ * grant that leaves the window next. Then all such grants count as granted now; otherwise nothing would be sent until that time.
  *
  * @throws {RangeError} `count` is not a positive integer
  */

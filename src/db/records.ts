@@ -72,8 +72,8 @@ export class RecordCopy {
   }
 
   /**
-   * Adds a record from the bytes in `source`: key, hash and line from `contentAt` on, and `identifiersLength` bytes of identifiers from
-   * `identifiersAt` on.
+   * Adds a record from the bytes in `source`. Key, hash and line begin at `contentAt`. `identifiersLength` bytes of identifiers begin at
+   * `identifiersAt`.
    */
   add(source: Buffer, contentAt: number, identifiersAt: number, identifiersLength: number): void {
     const copy = this.#openCopy
@@ -118,7 +118,7 @@ export class RecordCopy {
 /**
  * Replaces the content of records, and marks them as live. The caller must have stored their implied keys (docs/decisions/implied-keys.md),
  * because updated records imply no keys. `rows`: SQL of `key`, the columns of `content`, and `place`, the last known `ctid` of the record.
- * To search 40,000 of a million records by their keys took 0.4 s, so the keys are searched only if a record is no longer at its place.
+ * If a record is no longer at its place, the keys are searched. Searching 40,000 of a million records by key took 0.4 s.
  */
 export async function updateRecords(tx: Queryable, { destinationId, snapshotId }: Read, rows: string): Promise<void> {
   const replace = `update record r set ${content.map((column) => `${column} = s.${column}`).join(', ')}, status = 'live', snapshot_id = $2,
@@ -143,8 +143,8 @@ export async function recordPages(tx: Queryable): Promise<number> {
 
 /**
  * Reads the records from page `page` on once, because Postgres marks rows as visible at their first read. Must be called just after the
- * commit that inserted them: after a checkpoint, these marks would write each page to the log, 200 MB for the first changes after a
- * million users.
+ * commit that inserted them. After a checkpoint, these marks would write each page to the log: 200 MB for the first changes after a million
+ * users.
  */
 export async function markRecordsVisible(tx: Queryable, page: number): Promise<void> {
   await tx.query(`select count(*) from record where ctid >= $1::text::tid`, [`(${page},0)`])
@@ -203,8 +203,8 @@ export async function deleteRecords(
 }
 
 /**
- * Deletes missing records of products whose delete is not needed any more: the product is not desired, no content is confirmed, and no
- * request is unresolved. `unresolved`: SQL of `key` of unresolved requests, without parameters.
+ * Deletes missing records of products whose delete is not needed any more. The product is then not desired, has no confirmed content, and
+ * has no unresolved request. `unresolved`: SQL of `key` of unresolved requests, without parameters.
  */
 export async function deleteUnneededMissing(tx: Queryable, destinationId: number, unresolved: string): Promise<void> {
   await tx.execute(

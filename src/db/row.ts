@@ -1,6 +1,5 @@
 /**
- * Types of the rows that queries return, derived from the schema, so that a renamed or retyped column fails the type check of its
- * queries.
+ * Types of the rows that queries return, derived from the schema. If a column is renamed or retyped, the type check of its queries fails.
  */
 import type * as auditLog from './schema/auditLog.ts'
 import type * as budget from './schema/budget.ts'

@@ -1,7 +1,9 @@
 /**
- * Deletes expired runs with their plans, requests, attempts and snapshots. Keeps rows that the current state refers to: the request
- * and attempt that confirmed a key (docs/guarantees.md#confirmed-only), the snapshots that the next read is compared with, open
- * requests, the deletes of erasures, and the last run of each pipeline.
+ * Deletes expired runs with their plans, requests, attempts and snapshots. Keeps rows that the current state refers to:
+ * - the request and attempt that confirmed a key (docs/guarantees.md#confirmed-only)
+ * - the snapshots that the next read is compared with
+ * - open requests, and the deletes of erasures
+ * - the last run of each pipeline
  */
 import { deleteAttempts } from './attempts.ts'
 import { logEvent } from './auditLog.ts'
@@ -24,9 +26,10 @@ export const defaultKeepRunsDays = 400
 const expiredBefore = `statement_timestamp() - $1 * interval '1 day'`
 
 /**
- * SQL of the ids of the snapshots that the next read is compared with (`sync/read/snapshot.ts`). These are the last complete read of the
- * pipeline's own sources with all later snapshots, the last complete read of these sources in whose plans no guard fired, and the last
- * complete read of any source.
+ * SQL of the ids of the snapshots that the next read is compared with (`sync/read/snapshot.ts`):
+ * - the last complete read of the pipeline's own sources, and all later snapshots
+ * - the last complete read of these sources in whose plans no guard fired
+ * - the last complete read of any source
  */
 const comparedSnapshots = `
   select s.id from snapshot s join (
@@ -72,7 +75,7 @@ async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void>
   if (plans.length === 0) return
   await endLoads(tx, plans)
   const rows = await tx.query<Row<'batch', 'id'>>(
-    // The `first_key` of a batch is the end of the batch before it, so all batches of a load are kept while one of them implies a key.
+    // A batch ends at the `first_key` of the next batch. So while one batch of a load implies a key, all batches of the load are kept.
     `with live as materialized (select distinct batch_id from remote where batch_id is not null)
      select b.id from batch b where b.plan_id = any($1) and not exists (select from live l where l.batch_id = b.id)
        and not exists (select from erasure_delete d where d.batch_id = b.id)

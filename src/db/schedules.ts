@@ -48,8 +48,8 @@ const isSame = (stored: 's' | 'o') =>
   `(${stored}.destination_id, ${stored}.pipeline, ${stored}.cron, ${stored}.timezone) = (d."destinationId", d.pipeline, d.cron, d.timezone)`
 
 /**
- * Returns the SQL condition that the stored schedule `s` is of a broken file, or of a market of such a file (`FILE-MARKET`) that no valid
- * file declares. The arguments are SQL parameters: the names `broken`, and the JSON of the declared schedules.
+ * Returns the SQL condition that the stored schedule `s` is of a broken file. This includes a market of such a file (`FILE-MARKET`), if no
+ * valid file declares that pipeline. The arguments are SQL parameters: the names `broken`, and the JSON of the declared schedules.
  */
 const isBroken = (broken: string, schedules: string) =>
   `(s.pipeline = any(${broken}::text[])
@@ -103,7 +103,7 @@ export async function declareSchedules(db: Database, declaration: Declaration, p
 }
 
 /**
- * Returns the names of pipelines whose file was deleted or renamed: all their schedules are undeclared, at least one schedule is of this
+ * Returns the names of pipelines whose file was deleted or renamed. All their schedules are undeclared, at least one of them is of this
  * folder, and the pipeline has had no run since.
  */
 export async function undeclaredPipelines(db: Queryable, folder: string): Promise<readonly string[]> {
@@ -120,8 +120,8 @@ export async function undeclaredPipelines(db: Queryable, folder: string): Promis
 const columns = 's.id, s.destination_id, s.pipeline, s.cron, s.timezone, s.overlap, s.last_scheduled_for'
 
 /**
- * Returns the time of the database, the declared schedules (`schedules`), and the stored schedules of broken files that no scheduler has
- * declared for `declaredForS` (`broken`).
+ * Returns the time of the database and two lists. `schedules` are the declared schedules. `broken` are the stored schedules of broken files
+ * that no scheduler has declared for `declaredForS`.
  */
 export async function loadSchedules(
   db: Queryable,

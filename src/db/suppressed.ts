@@ -1,6 +1,6 @@
 /**
- * Finds the suppressed members of a do-not-reach list (docs/guarantees.md#suppression-wins): the desired members, and members that
- * the service may still have, because no answer has confirmed their removal.
+ * Finds the suppressed members of a do-not-reach list (docs/guarantees.md#suppression-wins). These are the desired members, and members
+ * that the service may still have because no answer has confirmed their removal.
  */
 import type { ClaimedBatch } from './batches/claim.ts'
 import type { Queryable } from './database.ts'
@@ -18,8 +18,8 @@ export const isSuppressed = (lists: string) => `(r.ref_count > 0 or r.synced_has
   where b.destination_id = any(${lists}) and b.operation = 'upsert' and ${isUnresolved}))`
 
 /**
- * Raises `desired_version` of a do-not-reach list if the answered batch has members that are no longer desired on the list: the service may
- * have removed them. Then the audiences of the account read their sources again. Otherwise these members would not be sent to the audiences
+ * Raises `desired_version` of a do-not-reach list if the answered batch has members that the list no longer desires. The service may have
+ * removed them. Then the audiences of the account read their sources again. Otherwise these members would not be sent to the audiences
  * while the sources are unchanged (docs/guarantees.md#nothing-lost).
  */
 export async function raiseVersionOfShrunkList(tx: Queryable, batch: ClaimedBatch): Promise<void> {

@@ -79,7 +79,7 @@ export async function listWorkers(db: Queryable, only: { readonly id?: string } 
 }
 
 /**
- * Returns ids of workers that have ended while they had claimed a batch or run, so that batch and run can be recovered before their lease
+ * Returns ids of workers that have ended while they had claimed a batch or run. So the batch or run can be recovered before its lease
  * expires. Checks only workers of the same machine, boot and pid namespace; on systems other than Linux, of the same host name. A worker
  * has ended if its process does not exist, or if the pid belongs to another process.
  */

@@ -12,8 +12,10 @@ import type { Operation } from '../../destinations/destination.ts'
 import { afterIsolation, erasurePhase, openStatuses, waitingReasons } from './states.ts'
 
 /**
- * Batches that a push sends: those of one plan without deletes of erasures, those of one destination that were sent before (`resendOf`), or
- * the deletes of an erasure.
+ * Batches that a push sends. One of:
+ * - the batches of a plan, without the deletes of erasures
+ * - the batches of a destination that were sent before (`resendOf`)
+ * - the deletes of an erasure
  */
 export type BatchScope = (
   | { readonly planId: string }
@@ -103,7 +105,7 @@ const claimedColumns = `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.ope
  * the order of sending if they are of one plan. Claims none while the destination is paused. Updates of phase 2 wait until every delete of
  * phase 1 of their plan has ended and can no longer arrive late.
  *
- * Adds `updateOfPersonInFlight` only for the scope of an erasure: the scope of a plan has no deletes of erasures, and for `resendOf` the
+ * Adds `updateOfPersonInFlight` only for the scope of an erasure. The scope of a plan has no deletes of erasures, and for `resendOf` the
  * condition is in `inScope`. Postgres takes 2 ms to optimize the condition, more than the rest of a claim. A plan of two batches needs
  * seven claims.
  */
@@ -140,12 +142,12 @@ export async function claimById(tx: Queryable, id: number, workerId: string, lea
   return rows[0] && toBatch(rows[0])
 }
 
-/** Number of batches of a scope that this run has not finished yet, and the wait until the next batch may be sent. */
+/** Batches of a scope that this run has not finished yet. */
 export interface OpenWork {
   /** Number of claimed batches, also of those whose lease has expired. */
   readonly inFlight: number
   /**
-   * Number of batches that may be sent now or later in this run: after a backoff, after a late arrival is no longer possible, or after
+   * Number of batches that may be sent now or later in this run. They wait for a backoff, for the end of possible late arrivals, or for
    * another batch. Leaves out batches of phase 2 that wait for a parked delete.
    */
   readonly waiting: number

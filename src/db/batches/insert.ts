@@ -79,7 +79,7 @@ export async function copyBatches(tx: Transaction, batches: readonly FrozenBatch
   await copy.end()
 }
 
-/** Batch that follows from another batch: a part of that batch, several merged parts, or a delete of identifiers that it may have added. */
+/** Batch that follows from another batch: a part of it, several merged parts, or a delete of identifiers that it may add. */
 export interface FollowingBatch {
   readonly planId: string
   readonly destinationId: number

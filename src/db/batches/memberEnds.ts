@@ -6,8 +6,8 @@ import { mayImply } from '../impliedKeys.ts'
 import type { Queryable } from '../queryable.ts'
 
 /**
- * Ends that make a membership due for renewal: times up to `before`, and times later than `after`, which the setting `expires_in` no longer
- * permits. Both are SQL of a time.
+ * Ends that make a membership due for renewal: times up to `before`, and times later than `after`. The setting `expires_in` no longer
+ * permits times later than `after`. Both are SQL of a time.
  */
 export interface DueEnds {
   readonly before: string
@@ -30,8 +30,8 @@ export async function mayMembersEnd(tx: Queryable, destinationId: number, due: D
 }
 
 /**
- * Updates `expires_at` of each batch that may have due memberships: the earliest end of the keys whose last confirmation is this batch;
- * null if there are none.
+ * Updates `expires_at` of each batch that may have due memberships. The new value is the earliest end of the keys whose last confirmation
+ * is this batch; null if there are none.
  */
 export async function updateMemberEnds(tx: Queryable, destinationId: number, due: DueEnds): Promise<void> {
   await tx.execute(

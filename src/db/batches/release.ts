@@ -1,6 +1,4 @@
-/**
- * Changes the state of batches: at the end of a claim, after the end of a worker, and by a later run or plan (docs/states.md).
- */
+/** Changes the state of batches when a claim ends, after a worker has ended, and for a later run or plan (docs/states.md). */
 import { auditLinesSql } from '../auditLog.ts'
 import type { Database, Queryable } from '../database.ts'
 import { withinFence, type Fence } from '../fence.ts'
@@ -114,9 +112,10 @@ export async function unparkBatches(db: Queryable, destinationId: number, maxAtt
 }
 
 /**
- * Sets the attempts to 1 and ends the waits of the destination's batches that are ambiguous, or pending with attempts. Does not change
- * deletes of erasures. A delete of a suppressed identifier keeps its wait until it was claimed once, because an earlier update
- * could restore the identifier during the wait.
+ * Sets the attempts to 1 and ends the waits of the destination's batches that are ambiguous, or pending with attempts. Leaves out two sorts
+ * of batches:
+ * - deletes of erasures
+ * - a delete of suppressed identifiers that was never claimed: during its wait, an earlier update could restore an identifier
  */
 export async function resetAttempts(db: Queryable, destinationId: number): Promise<void> {
   await db.execute(

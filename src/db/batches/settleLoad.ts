@@ -6,10 +6,13 @@ import type { ClaimedBatch } from './claim.ts'
 import { settledAt } from './release.ts'
 
 /**
- * Settles a batch of a load whose answer confirms all users. Writes no key, because all keys of the batch are implied, without rows in
- * `remote`. Finishes the attempt, adds the line of the audit log, and raises the version of the synced state. Returns false if nothing was
- * written, for one of these reasons: some keys of the batch are stored, another process has recovered or claimed the batch, or the
- * statement failed by a deadlock or a serialization failure. `confirmed`: number of entries.
+ * Settles a batch of a load whose answer confirms all users. `confirmed`: number of entries. Writes no key, because all keys of the batch
+ * are implied, without rows in `remote`. Finishes the attempt, adds the line of the audit log, and raises the version of the synced state.
+ *
+ * Returns false, and writes nothing, in these cases:
+ * - Some keys of the batch are stored.
+ * - Another process has recovered or claimed the batch.
+ * - The statement failed by a deadlock or a serialization failure.
  */
 export async function settleLoad(
   db: Queryable,

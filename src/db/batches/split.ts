@@ -78,8 +78,8 @@ export async function splitBatch(tx: Queryable, destination: Destination, batch:
 }
 
 /**
- * Moves all entries of the batches `ids` into one new batch, in the order of `ids`, and ends the old batches as split. The batches must be
- * of one plan. The caller must have locked them, and none may be in flight. Does nothing if they have no entries.
+ * Moves all entries of the batches `ids` into one new batch, in the order of `ids`. Ends the old batches as split. The batches must be of
+ * one plan. The caller must have locked them, and none may be in flight. Does nothing if they have no entries.
  */
 export async function mergeBatches(
   tx: Queryable,

@@ -3,7 +3,7 @@
 /** SQL of the statuses of batches that have not ended. */
 export const openStatuses = `('pending', 'in_flight', 'ambiguous', 'parked')`
 
-/** SQL condition: entry `e` of batch `b` is unresolved: it has no final outcome, and its batch is in flight or may have been sent. */
+/** SQL condition: entry `e` of batch `b` is unresolved. It has no final outcome, and its batch is in flight or may have been sent. */
 export const isUnresolved = `e.outcome in ('pending', 'ambiguous')
   and (b.status in ('in_flight', 'ambiguous', 'parked') or (b.status = 'pending' and b.attempts > 0))`
 

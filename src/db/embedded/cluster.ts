@@ -82,7 +82,7 @@ const serverSettings = [
   'wal_level=minimal',
   'max_wal_senders=0',
   'max_wal_size=4GB',
-  // With 200 ms, the default, a load fills the buffers of the log between two writes, and has to write and flush them itself.
+  // With 200 ms, the default, a load fills the buffers of the log between two writes. Then the load has to write and flush them itself.
   'wal_writer_delay=20ms',
   'jit=off',
   'log_min_messages=warning',

@@ -4,7 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { processExists } from './processes.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Age in milliseconds at which a lock has expired, even if a process has the pid of its holder: it may be another process. */
+/**
+ * Age in milliseconds at which a lock has expired. It expires even if a process has the pid of its holder, because that may be another
+ * process.
+ */
 const expiresAfterMs = 60_000
 /**
  * Interval in milliseconds at which the holder renews its lock. A renewal is needed, because a server that replays its log after a crash
@@ -68,7 +71,7 @@ function hasExpired(path: string): boolean {
   return (holder > 0 && !processExists(holder)) || Date.now() - found.writtenAtMs > expiresAfterMs
 }
 
-/** Returns the text of a lock file, and the time of its last renewal in epoch milliseconds; undefined if there is no file. */
+/** Returns the text of a lock file, and the time of its last renewal in epoch milliseconds. Undefined if there is no file. */
 function read(path: string): { readonly text: string; readonly writtenAtMs: number } | undefined {
   try {
     return { text: readFileSync(path, 'utf8'), writtenAtMs: statSync(path).mtimeMs }

@@ -42,8 +42,11 @@ export interface Places {
 
 /**
  * Returns the paths for a data directory. Creates missing folders, and for root the user of the server (account.ts).
- * @throws {RunError} `POSTGRES_UNAVAILABLE` if `dataDir` is not a folder, if it is a copy of a data directory whose files are elsewhere, or
- * if the user cannot be created
+ *
+ * @throws {RunError} `POSTGRES_UNAVAILABLE` in these cases:
+ * - `dataDir` is not a folder.
+ * - `dataDir` is a copy of a data directory whose files are elsewhere.
+ * - The user cannot be created.
  * @throws {UsageError} `WRONG_USER`
  */
 export function preparePlaces(dataDir: string): Places {
@@ -78,8 +81,10 @@ function placeFile(home: string): string {
 }
 
 /**
- * Returns the folder of Postgres' files for root: the folder that earlier commands used, else `home` if the user of the server can access
- * it, else a folder below the system folder.
+ * Returns the folder of Postgres' files for root. The first that applies:
+ * - the folder that earlier commands used
+ * - `home`, if the user of the server can access it
+ * - a folder below the system folder
  */
 function baseOf(home: string): string {
   const name = readText(placeFile(home))
@@ -120,8 +125,9 @@ function makeFolder(path: string): void {
 }
 
 /**
- * Removes server files below the system folder if their data directory was in the folder of temporary files and does not exist any more,
- * and if their server does not run. Keeps all others: the data directory may have been moved, or its disk may not be mounted now.
+ * Removes the files of a server below the system folder if the server does not run and its data directory is lost. That is a directory in
+ * the folder of temporary files that does not exist any more. Keeps all others: a data directory may have been moved, or its disk may not
+ * be mounted now.
  */
 function sweepOrphans(): void {
   const temporary = (existsSync(tmpdir()) ? realpathSync(tmpdir()) : tmpdir()) + sep

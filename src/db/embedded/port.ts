@@ -1,4 +1,7 @@
-/** Chooses the port of the embedded server: that of the last start if it is free, so that connected programs find the server again. */
+/**
+ * Chooses the port of the embedded server. Takes the port of the last start if it is free, so that connected programs find the server
+ * again.
+ */
 import { randomInt } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'

@@ -1,8 +1,9 @@
 /**
- * Runs the embedded Postgres 18, for machines without a Postgres. The server starts in 0.3 s (8 s the first time, when its files are
- * created), and a command connects to a running server in 0.03 s (docs/benchmarks.md#readers). The server listens on loopback with its own
- * password, and never runs as root. Any number of commands share the server: the first command starts it, and the last command stops it.
- * After `sluice db url` it keeps running until `sluice db stop`. If a command is killed, the server keeps running for the next command.
+ * Runs the embedded Postgres 18, for machines without a Postgres. The server starts in 0.3 s. The first start takes 8 s, because it creates
+ * the server's files. A command connects to a running server in 0.03 s (docs/benchmarks.md#readers). The server listens on loopback with
+ * its own password, and never runs as root. Any number of commands share the server: the first command starts it, and the last command
+ * stops it. After `sluice db url` it keeps running until `sluice db stop`. If a command is killed, the server keeps running for the next
+ * command.
  */
 import type { RunError } from '../../errors.ts'
 import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'

@@ -23,8 +23,10 @@ export async function dropOldTemplates(db: Queryable): Promise<number> {
 }
 
 /**
- * Deletes the operations of ended plans some time after all batches of the plan have ended (`keepsEntries`): operations on people after 30
- * days, because they contain digests; operations on products after 12 months. Three sorts of plans keep all their operations:
+ * Deletes the operations of ended plans some time after all batches of the plan have ended (`keepsEntries`). For people that is 30 days,
+ * because the operations contain digests. For products it is 12 months.
+ *
+ * Three sorts of plans keep all their operations:
  * - a plan that is being applied or has an open batch, because its counts come from its batches;
  * - a full refresh that is not fully confirmed, until a later plan takes over its open keys (docs/decisions/plans-from-state.md);
  * - the last plan with deletes, until these are confirmed or a later plan has deletes.
@@ -46,7 +48,7 @@ export async function dropOldEntries(db: Database): Promise<number> {
        and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')
        and not exists (select from (${unfinished}) f where f.plan_id = b.plan_id)`
   return db.transaction(async (tx) => {
-    // Locks out planning: one query of a plan finds the batches of a record, and a later query reads the entries of these batches.
+    // Prevents planning meanwhile: one query of a plan finds the batches of a record, and a later query reads their entries.
     await tx.query(
       `select from destination where id in (select o.destination_id from batch o where o.id in (${expiredBatches})) order by id for update`,
     )
@@ -65,7 +67,8 @@ export async function dropOldEntries(db: Database): Promise<number> {
        from dropped g group by g.destination_id`,
     )
     // The index of implied keys (docs/decisions/implied-keys.md) contains digests of people too. Therefore this transaction removes the
-    // deleted identifiers from the index, and for an operation of a first load all outdated entries of the destination.
+    // deleted identifiers from the index. If an operation of a first load was deleted, it also removes all outdated entries of the
+    // destination.
     for (const { destination_id, deleted } of [...compactRows, ...rows]) await eraseImpliedKeys(tx, destination_id, deleted ?? [])
     const loads = new Set(compactRows.flatMap((row) => (row.of_load ? [row.destination_id] : [])))
     for (const destinationId of loads) await dropOutdatedKeys(tx, destinationId)
@@ -74,8 +77,8 @@ export async function dropOldEntries(db: Database): Promise<number> {
 }
 
 /**
- * Removes keys, record key and hash from entries of `batches`: from those of the erased person, and from all entries of the erasure's
- * deletes. The batches must be expanded. `identifiers`, `records`: packed identifiers and record keys of the person.
+ * Removes keys, record key and hash from these entries of `batches`: the erased person's entries, and all entries of the erasure's deletes.
+ * The batches must be expanded. `identifiers`, `records`: packed identifiers and record keys of the person.
  */
 export async function eraseEntries(
   tx: Queryable,

@@ -47,8 +47,8 @@ export const frozenEntryColumns = [
 export const entryColumns = ([...frozenEntryColumns, 'outcome', 'code', 'message'] satisfies ColumnName<'entry'>[]).join(', ')
 
 /**
- * SQL of the outcome of entry `e` of batch `b`. An entry that is stored as pending is confirmed if its batch is settled, and superseded if
- * its batch is superseded: an outcome of the whole batch is not written to each entry.
+ * SQL of the outcome of entry `e` of batch `b`. An outcome of the whole batch is not written to each entry. So a pending entry of a settled
+ * batch is confirmed, and a pending entry of a superseded batch is superseded.
  */
 export const entryOutcome = `case when e.outcome <> 'pending' then e.outcome
   when b.status = 'settled' then 'confirmed' when b.status = 'superseded' then 'superseded' else 'pending' end`
@@ -94,8 +94,8 @@ export const keysOf = (id: string): string =>
      select ek.key, 'pending' from batch_entries ea cross join lateral (${keysTogether('ea')}) ek where ea.batch_id = ${id})`
 
 /**
- * Returns SQL of the numbers of users of batch `b` with their stored outcome, to be joined laterally: one row per entry, or one row for a
- * batch that is not expanded. Further columns are code, message and the first key of the entry, which are null in the latter case.
+ * Returns SQL of the numbers of users of batch `b` with their stored outcome, to be joined laterally. An expanded batch has one row per
+ * entry, with the code, the message and the first key of the entry. Any other batch has one row, where these columns are null.
  */
 export const usersOf = (b: string): string =>
   `lateral (

@@ -4,8 +4,8 @@ import { keysOf } from '../entries/read.ts'
 import type { Queryable } from '../queryable.ts'
 
 /**
- * Deletes the keys of all destinations that are neither desired nor confirmed, have no open batch, and cannot be restored by a late
- * request. Returns their number.
+ * Deletes the keys of all destinations that are neither desired nor confirmed. Keeps keys with an open batch, and keys that a late request
+ * can restore. Returns the number of deleted keys.
  */
 export async function dropUnusedKeys(db: Queryable): Promise<number> {
   return db.execute(

@@ -9,8 +9,8 @@ import { storeKeysOfBatches } from './implied.ts'
  */
 export async function markLate(tx: Queryable, batchIds: readonly (number | string)[], horizonMs: number): Promise<void> {
   await storeKeysOfBatches(tx, batchIds)
-  // The keys are passed as an array. With a join, Postgres may compare all keys of the destination with those of the batch, because
-  // it has no statistics on keys that were just stored (77 batches of 5,000 keys: 163 s).
+  // The keys are passed as an array. With a join, Postgres may compare all keys of the destination with those of the batch. The reason is
+  // that it has no statistics on keys that were just stored (77 batches of 5,000 keys: 163 s).
   for (const id of batchIds) {
     await tx.execute(
       `update remote m set late_until = greatest(m.late_until, statement_timestamp() + $2 * interval '1 millisecond')
@@ -22,8 +22,8 @@ export async function markLate(tx: Queryable, batchIds: readonly (number | strin
 }
 
 /**
- * Ends the waits that are longer than `longestMs`, the longest wait that is ever stored: the clock of the database was ahead when they
- * were stored. The caller must have waited for the time in which a lost request may still arrive (the horizon).
+ * Ends the waits that are longer than `longestMs`, the longest wait that is ever stored. When they were stored, the clock of the database
+ * was ahead. The caller must have waited for the time in which a lost request may still arrive (the horizon).
  */
 export async function endFalseWaits(db: Queryable, destinationId: number, longestMs: number): Promise<void> {
   await db.execute(

@@ -1,6 +1,9 @@
 /**
- * Writes the desired state of keys to `remote`: the number of records with the key (reference count), its group (the record with which an
- * identifier is sent) and its desired content.
+ * Writes the desired state of keys to `remote`:
+ * - reference count: the number of records with the key
+ * - group: the record with which an identifier is sent
+ * - desired content
+ *
  * Most functions get the keys as SQL with named columns. `$1` in that SQL is the destination.
  */
 import { addChangedSql, type ChangedKeys } from '../changedKeys.ts'
@@ -133,8 +136,8 @@ export async function unifyGroups(changed: ChangedKeys, groups: string): Promise
 }
 
 /**
- * Gives the desired identifiers of groups new content, so that they are sent again, because a delete in the group may affect them.
- * `groups`: SQL of `group_key` and `content_version`. `values`: parameters of `groups` from `$2` on.
+ * Gives the desired identifiers of groups new content, so that they are sent again. A delete in the group may affect them. `groups`: SQL of
+ * `group_key` and `content_version`. `values`: parameters of `groups` from `$2` on.
  */
 export async function replaceGroupContent(tx: Queryable, destinationId: number, groups: string, values: readonly unknown[]): Promise<void> {
   await tx.execute(`with written as (${writeContent(groups)}) ${addChangedSql('select key from written')}`, [destinationId, ...values])

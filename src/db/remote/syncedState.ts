@@ -16,13 +16,13 @@ interface Settling {
 
 /**
  * Writes confirmed content, and adds to `changed_key` the keys that are still out of sync because newer content is desired. No index
- * contains the changed columns, so that Postgres updates no index (HOT). `columns`: SQL assignments. `which`: SQL that begins with `from`
- * or `where` and selects the keys `m`, with the batch as `$1` and the destination as `$2`. Returns the number of written keys, and the
- * value of `expected`, SQL of a number.
+ * contains the changed columns, so that Postgres updates no index (HOT). `columns`: SQL assignments. `which`: SQL that selects the keys
+ * `m`; begins with `from` or `where`, has the batch as `$1` and the destination as `$2`. Returns the number of written keys, and the value
+ * of `expected`, SQL of a number.
  *
  * Statements that write the keys of an answer take the destination from the entries, or pass the keys as an array. They do not join keys by
- * `$2`: without statistics of the newest rows, Postgres expects few keys of the destination, and compares each key with each entry (2,500
- * entries: 1.2 s with 5,000 keys, 9 s with 20,000).
+ * `$2`. Without statistics of the newest rows, Postgres expects few keys of the destination, and compares each key with each entry. 2,500
+ * entries then take 1.2 s with 5,000 keys, and 9 s with 20,000.
  */
 async function writeConfirmed(
   tx: Queryable,
@@ -45,7 +45,7 @@ async function writeConfirmed(
 const confirmedUpsert = 'synced_hash = e.hash, expires_at = e.expires_at'
 
 /**
- * Writes the confirmed entries of a batch to their keys: an upsert marks the keys as synced, a delete removes their synced content.
+ * Writes the confirmed entries of a batch to their keys. An upsert marks the keys as synced; a delete removes their synced content.
  * `allConfirmed`: true if all entries are confirmed, so that their stored outcome is not read.
  */
 export async function confirmKeys({ tx, batch, destination }: Settling, allConfirmed: boolean): Promise<void> {
@@ -85,9 +85,11 @@ async function confirmDeletes({ tx, batch, destination }: Settling, allConfirmed
 }
 
 /**
- * Confirms the keys of a batch whose operations have one user each. Finds the keys by group, which is the order of sending, so that
- * neighbours in the batch are also neighbours in the index and on the pages. Returns false if a key was not found, for example because the
- * key now belongs to the group of another record. Then the caller must confirm all keys without their groups. Safe to repeat.
+ * Confirms the keys of a batch whose operations have one user each. Finds the keys by group, which is the order of sending. So neighbours
+ * in the batch are also neighbours in the index and on the pages.
+ *
+ * Returns false if a key was not found, for example because the key now belongs to the group of another record. Then the caller must
+ * confirm all keys without their groups. Safe to repeat.
  */
 async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
   const { keys, expected } = await writeConfirmed(
@@ -101,11 +103,11 @@ async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolea
 }
 
 /**
- * Writes refusals of keys. If the answer to an earlier attempt of an upsert was lost, the service may have applied that attempt, although
- * it refused this one. Then keys are marked as synced with unknown content, until an answer confirms their content or their delete
- * (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
+ * Writes refusals of keys. If the answer to an earlier attempt of an upsert was lost, the service may have applied that attempt. Then keys
+ * are marked as synced with unknown content, until an answer confirms their content or their delete (docs/guarantees.md#nothing-lost,
+ * docs/guarantees.md#suppression-wins).
  *
- * With `staysIfApplied` (true for audiences) all refused keys are marked. Otherwise only keys with a product_key are marked: a product
+ * With `staysIfApplied` (true for audiences) all refused keys are marked. Otherwise only keys with a product_key are marked. A product
  * without a product_key cannot be deleted, so its delete would be retried forever. A refused entry of a do-not-reach list counts as not
  * suppressed (`db/suppressed.ts`).
  */
@@ -131,8 +133,8 @@ export async function refuseKeys(
 }
 
 /**
- * Marks those of the keys that have no synced content as synced with unknown content, because an update that the service may have applied
- * is not sent again. Therefore the keys are deleted at the service when no row has them any more.
+ * Marks keys without synced content as synced with unknown content. The service may have applied an update that is not sent again. So the
+ * keys must be deleted at the service when no row has them any more.
  */
 export async function doubtKeys(tx: Queryable, destinationId: number, keys: readonly Buffer[], runId: number): Promise<void> {
   await tx.execute(

@@ -55,9 +55,10 @@ export interface RunClaim {
 }
 
 /**
- * Claims a queued run. Returns `busy` if another run has locked the destination, and `not_claimable` if the run is not queued any more, or
- * belongs to another environment. With `claim.pipeline`, also returns `not_claimable` for a run of another destination or version; a run
- * without a version matches any version.
+ * Claims a queued run. Returns `busy` if another run has locked the destination. Returns `not_claimable` in these cases:
+ * - The run is not queued any more.
+ * - The run belongs to another environment.
+ * - The run is of another destination or version than `claim.pipeline`. A run without a version matches any version.
  */
 export async function claimRun(db: Database, runId: number, claim: RunClaim): Promise<RunRow | 'busy' | 'not_claimable'> {
   try {
@@ -87,7 +88,8 @@ async function claimInTransaction(
   const [row] = await tx.query<
     Row<'run', 'id' | 'pipeline' | 'epoch' | 'rerun_of' | 'trigger' | 'options'> & Present<Row<'run', 'destination_id' | 'started_at'>>
   >(
-    // `for key share` waits for a takeover, and for a plan that has locked the row, but not for answers, which only update the row.
+    // `for key share` waits for a takeover, and for a plan that has locked the row. It does not wait for answers, which only update the
+    // row.
     `with own as (select id from destination where id = $4 and service = $5 and credentials = $6 for key share)
      update run set status = 'running', worker_id = $2, epoch = epoch + 1, started_at = statement_timestamp(),
        lease_until = statement_timestamp() + $3 * interval '1 millisecond'
@@ -120,8 +122,8 @@ export async function heartbeatRun(db: Queryable, run: LeasedRun, leaseMs: numbe
 
 /**
  * Ends the running runs of this environment whose lease has expired or whose worker has ended, with the status `failed`. Also ends plans
- * and applies that were queued for more than 30 s: only the process that requested them claims them, and it claims them immediately.
- * Returns the numbers of the ended runs. `endedWorkerIds`: ids of workers that have ended.
+ * and applies that were queued for more than 30 s. Only the process that requested them claims them, and it does so immediately. Returns
+ * the numbers of the ended runs. `endedWorkerIds`: ids of workers that have ended.
  */
 export async function recoverRuns(db: Queryable, endedWorkerIds: readonly string[], fence: Fence): Promise<number[]> {
   const rows = await db.query<Row<'run', 'id'>>(

@@ -64,7 +64,9 @@ const drift: z.ZodType<Drift> = z
     unresolved: unresolved + unsettled,
   }))
 
-/** Stored counts of a run, with the counts of earlier runs that it settled and the result of an audit, which reports show separately. */
+/**
+ * Stored counts of a run, with the counts of earlier runs that it settled and the result of an audit. Reports show these two separately.
+ */
 export type StoredCounts = RunCounts & { readonly settled?: Settled; readonly drift?: Drift }
 
 const reportedCounts = {
@@ -99,9 +101,7 @@ export const runCounts: z.ZodType<StoredCounts> = z.object({
 /** Number of unconfirmed operations of a run by change (`create`, `update` …) and result (`refused`, `ambiguous`, `pending`). */
 export type Unconfirmed = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/**
- * Counts for metrics. `unconfirmed`: null for a run that has sent no plan yet, and for a run of an earlier version, which did not store it.
- */
+/** Counts for metrics. `unconfirmed` is null for a run that has sent no plan yet, and for a run of an earlier version. */
 const metricCounts: z.ZodType<RunCounts & { readonly unconfirmed: Unconfirmed | null }> = z.object({
   ...reportedCounts,
   unconfirmed: z.record(text, z.record(text, number)).nullable().default(null),
@@ -167,7 +167,7 @@ const progress: z.ZodType<StoredProgress> = z.object({
   at: text,
 })
 
-/** Accepts every text with the form of a code, because a newer version may have stored a code that this version does not have. */
+/** Accepts every text with the form of a code. A newer version may have stored a code that this version does not have. */
 const errorCode = z.custom<ErrorCode>((code) => typeof code === 'string' && /^[A-Z][A-Z0-9_]+$/.test(code))
 
 const error: z.ZodType<NonNullable<RunReport['error']>> = z.object({

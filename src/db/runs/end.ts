@@ -58,8 +58,8 @@ export async function isCancelRequested(db: Queryable, run: Pick<RunRow, 'id' | 
 }
 
 /**
- * Deletes runs that ended more than `days` days ago, except runs with a plan or a snapshot, and the last run of each pipeline. Returns
- * the numbers of the deleted runs.
+ * Deletes runs that ended more than `days` days ago. Keeps runs with a plan or a snapshot, and the last run of each pipeline. Returns the
+ * numbers of the deleted runs.
  */
 export async function deleteRuns(tx: Queryable, days: number): Promise<readonly number[]> {
   const rows = await tx.query<Row<'run', 'id'>>(

@@ -12,7 +12,7 @@ interface RequestedPipeline {
 /**
  * Returns the number of the oldest queued run of a pipeline that a further request can join, and locks the run. Undefined if there is none.
  * Considers only manual and scheduled runs, and no rerun of failed operations. A request for the version `definition` does not join a run
- * of another version: no worker with this version could claim the run, and the options of the request would be lost.
+ * of another version. No worker with this version could claim that run, and the options of the request would be lost.
  */
 export async function queuedRunOf(
   db: Queryable,
@@ -62,8 +62,8 @@ export async function rememberRequest(
 }
 
 /**
- * Returns the stored key. Includes destination and pipeline, because a caller may use one key for two pipelines, and for pipelines of the
- * same name in two environments (docs/guarantees.md#environments-never-mix).
+ * Returns the stored key. Includes destination and pipeline (docs/guarantees.md#environments-never-mix). A caller may use one key for two
+ * pipelines, and for pipelines of the same name in two environments.
  */
 function requestKey({ destinationId, pipeline }: RequestedPipeline, key: string): string {
   return hash('sha256', `${destinationId}\n${pipeline}\n${key}`)

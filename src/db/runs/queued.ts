@@ -6,8 +6,8 @@ import { withinFence, type Fence } from '../fence.ts'
 import { isPaused } from '../pauses.ts'
 
 /**
- * Returns the queued and running runs of a destination, the oldest first. Leaves out queued manual runs and reruns that were requested for
- * another version of the pipeline than `version`, because no worker with this version can claim them. `version` undefined: leaves out none.
+ * Returns the queued and running runs of a destination, the oldest first. Leaves out queued manual runs and reruns of another version of
+ * the pipeline than `version`. No worker with this version can claim them. If `version` is undefined, leaves out none.
  */
 export async function openRuns(
   db: Queryable,
@@ -30,10 +30,13 @@ export interface QueuedRun {
 }
 
 /**
- * Returns at most 50 queued runs of this environment that a worker can claim, the oldest first. These are runs of schedules, runs with the
- * option `anyWorker`, the run `runId`, and runs that no process claimed within half a minute (a command usually claims its own run). Leaves
- * out runs of paused pipelines, and plans and applies, which only the requesting process executes. Without `destinationId`, also leaves out
- * runs of locked destinations.
+ * Returns at most 50 queued runs of this environment that a worker can claim, the oldest first:
+ * - runs of schedules, and runs with the option `anyWorker`
+ * - the run `runId`
+ * - runs that no process claimed within half a minute (a command usually claims its own run)
+ *
+ * Leaves out runs of paused pipelines. Also leaves out plans and applies, which only the requesting process executes. Without
+ * `destinationId`, also leaves out runs of locked destinations.
  */
 export async function findQueuedRuns(
   db: Queryable,

@@ -54,8 +54,8 @@ export async function requestRun(
 }
 
 /**
- * Adds the options of a request that joins a queued run. The run becomes a full refresh if one of the requests is a full refresh, and uses
- * the higher limit of approved deletes. `options` must not contain `full: false`. Does nothing if the run is no longer queued.
+ * Adds the options of a request that joins a queued run. If one of the requests is a full refresh, the run becomes one. The higher limit of
+ * approved deletes applies. `options` must not contain `full: false`. Does nothing if the run is no longer queued.
  */
 export async function widenRun(db: Queryable, runId: number, options: RunOptions): Promise<void> {
   await db.execute(

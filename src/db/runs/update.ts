@@ -63,8 +63,8 @@ export async function storeProgress(db: Queryable, run: LeasedRun, progress: obj
 
 /**
  * Stores the plan of the run with its snapshot, counts and guards. All operations count as pending. Must be called in the transaction that
- * stores or starts the plan, so that the counts add up even if the process dies after the commit. Returns false if another process has
- * ended the run.
+ * stores or starts the plan. Then the counts add up even if the process dies after the commit. Returns false if another process has ended
+ * the run.
  */
 export async function attachPlan(
   tx: Queryable,

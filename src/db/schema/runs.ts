@@ -31,7 +31,7 @@ export const destination = sluice.table(
     digestKey: bytea('digest_key')
       .notNull()
       .default(sql`uuid_send(gen_random_uuid())`),
-    /** True if any key may be out of sync, and not only keys in `changed_key`: after a first load, or if very many keys changed. */
+    /** True if any key may be out of sync: after a first load, or after very many changes. False if only keys in `changed_key` may be. */
     allChanged: boolean('all_changed').notNull().default(true),
     /** Instance of the sandbox that the synced state belongs to. Null for the service. */
     instance: text('instance'),

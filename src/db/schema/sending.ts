@@ -71,8 +71,8 @@ export const batch = sluice.table(
     parentId: bigint('parent_id', { mode: 'number' }),
     /**
      * Earliest end of its memberships. After this time the batch is not sent, and the next plan has new times
-     * (docs/guarantees.md#freshness). For a settled batch: a lower bound of the ends of the memberships whose last confirmation was
-     * this batch; null if there are none.
+     * (docs/guarantees.md#freshness). For a settled batch: a lower bound of the ends of the memberships that this batch confirmed last.
+     * Null if there are none.
      */
     expiresAt: instant('expires_at'),
     epoch: integer('epoch').notNull().default(0),
@@ -80,9 +80,8 @@ export const batch = sluice.table(
     leaseUntil: instant('lease_until'),
     attempts: integer('attempts').notNull().default(0),
     /**
-     * True if the service may have applied an entry of the batch, because the outcome of an attempt is unknown: an attempt of this batch,
-     * or of a batch whose entries moved to this one. Also true for a new delete beside an update (`insertDeleteBatch`). Never set to false
-     * again.
+     * True if the service may have applied an entry of the batch: the outcome of an attempt is unknown. The attempt is of this batch, or of
+     * a batch whose entries moved to this one. Also true for a new delete beside an update (`insertDeleteBatch`). Never set to false again.
      */
     maybeApplied: boolean('maybe_applied').notNull().default(false),
     /** Number of consecutive complete answers with wrong counts or without results (docs/guarantees.md#isolation-of-a-failing-record). */
@@ -151,7 +150,7 @@ export const entry = sluice.table(
     /** Keys of `remote` that its outcome applies to: one product id, or the identifiers of users. */
     keys: bytea('keys').array().notNull(),
     change: text('change').$type<Change>().notNull(),
-    /** True for the put of a product that must be deleted: the delete in a later plan needs the product_key of the answer. */
+    /** True for the put of a product that must be deleted. The delete in a later plan needs the product_key of the answer. */
     keyLookup: boolean('key_lookup').notNull().default(false),
     /** `desired_hash` of the keys, which becomes their `synced_hash` when the operation is confirmed; null for deletes. */
     hash: bytea('hash'),
@@ -161,8 +160,8 @@ export const entry = sluice.table(
     offset: integer('byte_offset').notNull(),
     length: integer('byte_length').notNull(),
     /**
-     * `pending` in a settled batch means confirmed, and in a superseded batch superseded, because an outcome of the whole batch is
-     * not written to each entry (`entryOutcome` in `db/entries/read.ts`).
+     * An outcome of the whole batch is not written to each entry (`entryOutcome` in `db/entries/read.ts`). So `pending` means confirmed in
+     * a settled batch, and superseded in a superseded batch.
      */
     outcome: text('outcome').notNull().default('pending'),
     code: text('code'),
@@ -177,10 +176,10 @@ export const entry = sluice.table(
 )
 
 /**
- * All entries of a batch in one row: updates or deletes of people that are pending, confirmed or superseded as a whole
- * (docs/decisions/packed-state.md). Before one of the entries gets another outcome, all of them are replaced by rows of `entry`
- * (`db/entries/expand.ts`). Arrays are in the order of the body. `changes`, `hashes`, `users` and `byte_lengths` have one element
- * if all are equal; deletes have no hashes.
+ * All entries of a batch in one row (docs/decisions/packed-state.md). They are updates or deletes of people, and are pending, confirmed or
+ * superseded as a whole. Before one of the entries gets another outcome, all of them are replaced by rows of `entry`
+ * (`db/entries/expand.ts`). Arrays are in the order of the body. `changes`, `hashes`, `users` and `byte_lengths` have one element if all
+ * are equal; deletes have no hashes.
  */
 export const batchEntries = sluice.table(
   'batch_entries',

@@ -16,7 +16,8 @@ export const record = sluice.table(
     body: text('body'),
     /**
      * Packed identifiers (`PackedIdentifier` in `model/record.ts`), sorted. Null for products, and if `joined_identifiers` has them. Used
-     * for a member with an identifier that is not a digest, that lost an opted-out identifier, or that an earlier version wrote.
+     * for a member with an identifier that is not a digest, and for a member that lost an opted-out identifier. Also used for a member that
+     * an earlier version wrote.
      */
     identifiers: bytea('identifiers').array(),
     effectiveAt: instant('effective_at'),
@@ -79,10 +80,11 @@ export const recordDigest = sluice.table(
 )
 
 /**
- * Row statistics for reads that skip unchanged records (docs/architecture.md#three-gates-work-that-is-skipped-safely): the feature sets
- * (combinations of warnings, currency, stock …) that the numbers beside the digests refer to, and values that occur on many rows
- * (mapping/statistics/readStatistics.ts). Stored only together with digests.
- * Written by `db/digests.ts`.
+ * Row statistics for reads that skip unchanged records (docs/architecture.md#three-gates-work-that-is-skipped-safely). They contain:
+ * - the feature sets (combinations of warnings, currency, stock …) to which the numbers beside the digests refer
+ * - values that occur on many rows (mapping/statistics/readStatistics.ts)
+ *
+ * Stored only together with digests. Written by `db/digests.ts`.
  */
 export const recordQuality = sluice.table('record_quality', {
   destinationId: integer('destination_id').primaryKey(),
@@ -112,8 +114,10 @@ export const remote = sluice.table(
     /** Identifiers: key of the record under which the identifier is sent, together with other identifiers. Null for products. */
     groupKey: bytea('group_key'),
     /**
-     * Hash of the desired content; null for a product that is not desired. For identifiers: a hash of the times of their row
-     * (`effective_at`, `expires_at`), a constant if the row has no times, or a new value if the group must be sent again.
+     * Hash of the desired content; null for a product that is not desired. For identifiers one of:
+     * - a hash of the times of their row (`effective_at`, `expires_at`)
+     * - a constant, if the row has no times
+     * - a new value, if the group must be sent again
      */
     desiredHash: bytea('desired_hash'),
     /** `desired_hash` of the confirmed content; null if none is confirmed. A marker if it was invalidated (`db/invalidated.ts`). */
@@ -162,8 +166,8 @@ export const impliedKey = sluice.table(
 )
 
 /**
- * Keys that may be out of sync, one row for each statement that changed keys. Written with each change that may put a key out of sync, and
- * deleted after a plan is applied and the key is in sync. May be incomplete while `destination.all_changed` is true. A key may be in
+ * Keys that may be out of sync, one row for each statement that changed keys. Written with each change that may put a key out of sync.
+ * Deleted after a plan is applied and the key is in sync. May be incomplete while `destination.all_changed` is true. A key may be in
  * several rows, or without a row in `remote`. Written by `db/changedKeys.ts`.
  */
 export const changedKey = sluice.table(
