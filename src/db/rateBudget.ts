@@ -88,7 +88,7 @@ const takeText = `
   from seen`
 
 /**
- * Takes up to `count` grants of an opened class. Tries again if other processes took very many grants during the wait for the lock: all
+ * Takes up to `count` grants of an opened class. Tries again if other processes took very many grants during the wait for the lock. All
  * further grants must then be compared with theirs.
  *
  * A grant more than `maxAheadS` seconds in the future shows that the clock was ahead. This is checked for the newest grant, and for the

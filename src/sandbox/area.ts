@@ -1,5 +1,6 @@
 /**
- * Types of an area of the sandbox: its state, its handlers with their calls and replies, and the world that all areas share.
+ * Types of an area of the sandbox: its state, and its handlers with their calls and replies. Also the type of the world, which all areas
+ * share.
  *
  * Handlers run after routing, authentication, rate limits and validation. A replay of the journal runs them again and must restore the same
  * state. So a handler takes time from `call.now`, ids from `world.newId()`, and random numbers from `world.random()`. It runs everything

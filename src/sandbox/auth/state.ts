@@ -61,8 +61,8 @@ export function createAuthState(world: World): AuthState {
 }
 
 /**
- * Adds the access token of the sandbox's credentials to a restored state, because the state may be of a sandbox with other credentials. If
- * the token was invalidated, it stays invalid.
+ * Adds the access token of the sandbox's credentials to a restored state. The state may be of a sandbox with other credentials. If the
+ * token was invalidated, it stays invalid.
  */
 export function loadAuthState(world: World, state: AuthState): AuthState {
   const own = ownToken(world)

@@ -1,7 +1,7 @@
 /**
  * Hides records whose line item or campaign was deleted. Promoted tweets of a deleted line item keep `deleted: false`, but only reads with
- * `with_deleted=true` return them (spec 3.3). The same is assumed for targeting criteria, categories and tracking tags of a deleted line
- * item, and for line items of a deleted campaign.
+ * `with_deleted=true` return them (spec 3.3). We assume the same for targeting criteria, categories and tracking tags of a deleted line
+ * item. We also assume it for line items of a deleted campaign.
  */
 import { findRecord, recordsOf, type AccountRecord, type Table } from '../accountRecords.ts'
 import type { Call } from '../area.ts'

@@ -104,8 +104,9 @@ function putOne(call: CatalogCall, catalog: Catalog, { product, id, known, base,
 }
 
 /**
- * Returns the key in the answer for a new product that a fault omits. `id`: as in `Catalog.products`. Does not call `World.newId`. If it
- * did, the replay of a journal of an earlier version would give other keys to the next products of the request.
+ * Returns the key in the answer for a new product that a fault omits. `id`: as in `Catalog.products`. Does not call `World.newId`: journals
+ * of some earlier versions have no id for such a product. With a call, their replay would give other keys to the next products of the
+ * request.
  */
 function unstoredKey(catalog: Catalog, id: string): string {
   return String(10n ** 18n + BigInt(`0x${hash('sha256', `${catalog.id} ${id}`).slice(0, 14)}`))

@@ -126,7 +126,10 @@ function kinds<Names extends string>(
   return Object.fromEntries(entries) as Record<Words<Names>, KindDefaults> // the keys are the words of `names`
 }
 
-/** Returns the stage and the applied part of a fault: its settings `stage` (or else `at`) and `apply`, or else the defaults of its kind. */
+/**
+ * Returns the stage and the applied part of a fault. The fault sets them with `stage` (or else `at`) and `apply`. Otherwise the defaults of
+ * its kind apply.
+ */
 export function effectOf(fault: Fault): { readonly apply: AppliedPart; readonly stage: Stage } {
   const defaults = KINDS[fault.kind]
   const stage = fault.stage ?? stageOfAt(fault['at']) ?? defaults.stage

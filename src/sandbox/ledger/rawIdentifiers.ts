@@ -15,8 +15,11 @@ export function looksLikePhone(text: string): boolean {
 }
 
 /**
- * Returns true for a text that is almost certainly a phone number. In addition to `looksLikePhone`, it begins with a plus sign or two
- * zeros, contains an opening parenthesis, or has the digit groups of a phone number. Returns false for dates (`2026-11-21`, `21-11-2026`).
+ * Returns true for a text that is almost certainly a phone number. Returns false for dates (`2026-11-21`, `21-11-2026`). Such a text passes
+ * `looksLikePhone`, and one of these is true:
+ * - It begins with a plus sign or two zeros.
+ * - It contains an opening parenthesis.
+ * - It has the digit groups of a phone number.
  */
 export function isWrittenAsPhone(text: string): boolean {
   return (

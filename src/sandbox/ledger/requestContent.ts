@@ -7,8 +7,10 @@ export interface RequestContent {
   /** Number of products, product keys or users. */
   readonly items: number
   /**
-   * Key of each product or identifier, for the comparison of requests: `p CATALOG ID` for a product, `k CATALOG PRODUCT_KEY` for an unknown
-   * product, `a AUDIENCE TYPE VALUE` or `d LIST TYPE VALUE` for an identifier.
+   * Key of each product or identifier, for the comparison of requests:
+   * - `p CATALOG ID` for a product
+   * - `k CATALOG PRODUCT_KEY` for an unknown product
+   * - `a AUDIENCE TYPE VALUE` or `d LIST TYPE VALUE` for an identifier
    */
   readonly keys: readonly string[]
 }

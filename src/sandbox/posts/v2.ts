@@ -175,8 +175,10 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
 /**
  * Returns the version that the body edits; undefined without one.
  *
- * @throws {Refusal} for an unknown post, another author's post, a caller without a premium subscription, a first version that is older than
- * an hour, and a post without edits remaining (spec 4.7)
+ * @throws {Refusal} in these cases (spec 4.7):
+ * - The post is unknown, or of another author.
+ * - The caller has no premium subscription.
+ * - The first version is older than an hour, or no edits remain.
  */
 function previousVersion(call: Call<PostsState>, author: string): Post | undefined {
   const options = call.params['edit_options']

@@ -236,10 +236,12 @@ export class StateChanges {
   }
 
   /**
-   * Returns the account of the path, and checks that the user may make the call; undefined without an account in the path.
+   * Returns the account of the path, and checks that the user may make the call. Undefined without an account in the path.
    *
-   * @throws {Refusal} for an unknown account, a user without access, a write by a role that only reads, and, unless `with_deleted` is set, a
-   * deleted account
+   * @throws {Refusal} in these cases:
+   * - The account is unknown, or the user has no access to it.
+   * - The call writes, and the role of the user may only read.
+   * - The account is deleted, and `with_deleted` is not set.
    */
   #checkedAccount(request: AdmittedRequest, checked: Validated): Call<unknown>['account'] {
     const id = request.path['account_id']
@@ -341,8 +343,8 @@ export class StateChanges {
     } catch (error) {
       if (!(error instanceof Refusal && error.isPartlyApplied)) throw error
     }
-    // A call that waited for an effect may be in the journal after calls that began later, and has lower counters than these. The ids and
-    // random texts of the later calls are in use, so no counter goes back.
+    // A call that waited for an effect may come in the journal after calls that began later. Then its counters are lower than theirs. The
+    // ids and random texts of the later calls are in use, so no counter goes back.
     if (nextId > world.core.nextId) world.core.nextId = nextId
     world.core.nextShortId = Math.max(nextShortId, world.core.nextShortId)
     world.core.random = laterRandom(random, world.core.random)

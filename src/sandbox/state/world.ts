@@ -167,7 +167,7 @@ export class WorldState implements World {
   }
 
   /**
-   * Runs `read` on the state at `time` of the machine's clock, or on the oldest kept state if all kept states are later. If no change came
+   * Runs `read` on the state at `time` of the machine's clock. If all kept states are later, uses the oldest of them. If no change came
    * after `time`, the state is the current one. The sandbox's clock, users, tokens and roles are always the current ones. `read` must be
    * synchronous, and must not change the state.
    */

@@ -207,8 +207,8 @@ function unauthenticatedRefusal(world: SandboxWorld, endpoint: Endpoint, request
 }
 
 /**
- * Returns the 403 of the core host for a bearer token in place of a signature, and for a signature in place of a bearer token. The body has
- * a code of the core host, and also the fields of a v2 problem (docs/spec-notes.md#tokens).
+ * Returns the 403 of the core host for a token of the wrong type: a bearer token instead of a signature, or a signature instead of a bearer
+ * token. The body has a code of the core host, and also the fields of a v2 problem (docs/spec-notes.md#tokens).
  */
 function wrongTokenTypeRefusal(): Refusal {
   return jsonRefusal(403, {

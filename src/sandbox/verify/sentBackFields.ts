@@ -23,7 +23,10 @@ export function isSameValue(sent: unknown, stored: unknown): boolean {
   return isDeepStrictEqual(comparable(sent), comparable(stored))
 }
 
-/** Returns null for an unset value or empty list, a sorted copy of a list of texts, the text of a number, and any other value unchanged. */
+/**
+ * Converts a value for the comparison. An unset value or empty list becomes null, a list of texts is sorted, and a number becomes its text.
+ * Other values stay unchanged.
+ */
 function comparable(value: unknown): unknown {
   if (value === null || value === undefined || value === '') return null
   if (Array.isArray(value)) {

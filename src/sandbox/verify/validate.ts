@@ -153,8 +153,8 @@ function nameOf({ alsoNamed }: Endpoint, sent: string): string {
 const SIGNATURE_PARAMETERS = /^oauth_(?:consumer_key|nonce|signature|signature_method|timestamp|version)$/
 
 /**
- * Returns true for an OAuth parameter that is not in the contract, but that clients send to this endpoint in the query or form. Some
- * clients sign even the address of the authorization page.
+ * Returns true for an OAuth parameter that clients send to this endpoint in the query or form. It is not in the contract. Some clients sign
+ * even the address of the authorization page.
  */
 function acceptsOauthParameter({ path, auth }: Endpoint, name: string, strict: boolean): boolean {
   if (!/^\/(?:1\.1\/)?oauth2?\//.test(path)) return false

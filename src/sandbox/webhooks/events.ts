@@ -137,7 +137,7 @@ async function attempt(
 ): Promise<void> {
   if (cancelled.aborted) return
   const webhook = state.webhooks.get(delivery.webhookId)
-  // The event for an invalid webhook stays in the log, so that a replay can deliver it when the webhook is valid again.
+  // The event for an invalid webhook stays in the log. A replay can deliver it when the webhook is valid again.
   const isValid = webhook?.valid === true
   const status = isValid ? await postEvent(world, webhook.url, delivery, cancelled) : 0
   if (cancelled.aborted) return
