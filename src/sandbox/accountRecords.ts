@@ -77,7 +77,7 @@ interface Resource<S, T> {
   readonly filters: Readonly<Record<string, keyof T>>
   /** As in `ListOptions`. */
   readonly sortable?: readonly string[]
-  /** Returns false for a record that the list omits, and for which get and delete answer 404. Default: always true. */
+  /** Returns false to hide a record: the list omits it, and get and delete answer 404. Default: always true. */
   readonly isVisible?: (call: Call<S>, record: T) => boolean
   /** Converts a record to its wire form. Default: the record itself. */
   readonly toWire?: (call: Call<S>, record: T) => unknown
@@ -85,7 +85,7 @@ interface Resource<S, T> {
 
 /**
  * Returns the handlers `NAME.list`, `NAME.get` and `NAME.delete` of a resource. The parameter `q` of a list selects records whose `name`
- * begins with `q`, ignoring case. To replace one of them, an area lists a handler of the same name after these.
+ * begins with `q`, ignoring case. To replace one of these handlers, an area lists its own handler of the same name after them.
  */
 export function recordHandlers<S, T extends AccountRecord>(name: string, resource: Resource<S, T>): Readonly<Record<string, Handler<S>>> {
   const { table, id, missing, filters, sortable, isVisible = () => true, toWire = (_, record) => record } = resource

@@ -55,8 +55,9 @@ export interface Call<S> {
   /** OAuth parameters of the header (`oauth_token`, `oauth_verifier`, `oauth_callback` …). */
   readonly oauth: ReadonlyMap<string, string>
   /**
-   * Returns true if the handler must apply an entry of the request: a product, product key or user. Returns false if a fault omits it; the
-   * answer must then be that of an applied entry. `index`: position of the entry. `key`: its product id, product key or first identifier.
+   * Returns true if the handler must apply an entry of the request: a product, product key or user. Returns false if a fault omits the
+   * entry. The answer must then be the same as for an applied entry. `index`: position of the entry. `key`: its product id, product key or
+   * first identifier.
    */
   readonly applies: (index: number, key: string) => boolean
   /** True in a replay of the journal. Handlers must not refuse a replayed call that an earlier version accepted. */
@@ -100,8 +101,8 @@ export type Reply =
 export type Handler<S> = (call: Call<S>) => Reply | Promise<Reply>
 
 /**
- * Answer of the control API in plain text. It consists of pieces of about 64 KiB, because the lines of an audience may exceed the longest
- * string.
+ * Answer of the control API in plain text. The lines of an audience may exceed the longest string, so the answer consists of pieces of
+ * about 64 KiB.
  */
 export class ControlText {
   readonly pieces: readonly Buffer[]
@@ -124,7 +125,7 @@ export type ControlHandler<S> = (input: {
   readonly query: URLSearchParams
 }) => unknown
 
-/** Name of an area. `state` and `event` are never set. They give the compiler the types of the area's state and events. */
+/** Name of an area. `state` and `event` are never set: they only give the compiler the types of the area's state and events. */
 export interface AreaRef<State, Event = never> {
   readonly name: string
   readonly state?: State
@@ -154,8 +155,8 @@ export interface Area<S, Event = unknown, Saved = unknown> {
   /** Applies an event: a change that no call in the journal describes. `World.record` and a replay of the journal call it. */
   readonly applyEvent?: (world: World, state: S, event: Event) => void
   /**
-   * Returns true for an event that changes nothing that an endpoint reads. The fault `stale` then keeps no copy of the state before it.
-   * Default: false.
+   * Returns true for an event after which every endpoint still reads the same. The fault `stale` then keeps no copy of the state before the
+   * event. Default: false.
    */
   readonly isHiddenFromReads?: (event: Event) => boolean
   /** Cancels running work, before a restore replaces the state. Connections stay open. */

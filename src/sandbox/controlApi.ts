@@ -175,12 +175,14 @@ export class ControlApi {
     const rule = readRule(body)
     const problem = runner.rejectionReason(rule)
     if (problem !== undefined) throw new ControlError(problem)
-    // Drops past states that no armed fault needs: the new fault must not show a state from before it was armed.
+    // If no armed fault needs past states, drops them. The new fault must not show a state from before it was armed.
     if (faults.longestLagMs === 0) world.dropPastStates()
     return faults.add(rule)
   }
 
-  /** Removes the fault with this id; all faults if it is undefined. Returns undefined, for a 404, if the id is unknown. */
+  /**
+   * Removes the fault with this id, or all faults if the id is undefined. For an unknown id, returns undefined, which is answered with 404.
+   */
   #removeFaults(id: string | undefined): unknown {
     const { faults, world } = this.#parts
     const isKnown = id === undefined || faults.remove(id)
@@ -198,7 +200,7 @@ export class ControlApi {
 
   /**
    * Restores the state and the switches from the snapshot with this id, by default from the newest. Keeps ledger, faults, violations and
-   * rates. Returns undefined, for a 404, if there is no such snapshot.
+   * rates. If there is no such snapshot, returns undefined, which is answered with 404.
    */
   #restore(id: string | undefined): unknown {
     const snapshot = id === undefined ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)

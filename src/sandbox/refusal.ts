@@ -192,7 +192,7 @@ export function rateLimitRefusal(host: string | undefined, headers: Readonly<Rec
 /** Returns the reply of the advertising host with `data`. */
 export const ok = (data: unknown): Reply => ({ kind: 'ads', data })
 
-/** Returns the reply for a deleted record that no later read shows, not even with `with_deleted` (spec 3.3). */
+/** Returns the reply for a deleted record that later reads do not show, even with `with_deleted` (spec 3.3). */
 export const okDeleted = (record: object): Reply => ok({ ...record, deleted: true })
 
 /** Returns the reply for a list without further pages: `next_cursor` is null (spec Conventions). */

@@ -29,7 +29,7 @@ export interface SandboxOptions {
   readonly credentials?: Partial<SandboxCredentials>
   /** Journal that keeps the state across restarts and kills. Default: the state is only in memory. */
   readonly stateFile?: string
-  /** Size of the journal's lines, in bytes, up to which the current state does not replace them. Default: 64 MiB. */
+  /** Size in bytes that the lines of the journal must exceed before the current state replaces them. Default: 64 MiB. */
   readonly compactAfterBytes?: number
   /** Clock of the machine. Default: the system's. */
   readonly clock?: Clock

@@ -2,8 +2,8 @@
 
 /** Maximum number of entries of each cache below. An upload has about two different times. */
 const CACHE_SIZE = 64
-// An upload has thousands of operations, nearly all with the same times. Without the caches, reading and writing times took a third of an
-// upload's duration.
+// An upload has thousands of operations, nearly all with the same times. Without the caches, reading and writing the times took a third of
+// the upload.
 const parsedTexts = new Map<string, number>()
 const writtenTimes = new Map<number, string>()
 

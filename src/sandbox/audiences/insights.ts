@@ -62,7 +62,7 @@ function lowerCaseSet(keywords: readonly string[]): Set<string> {
   return new Set(keywords.map((keyword) => keyword.toLowerCase()))
 }
 
-/** Returns the invented share of posts that pass all conditions, such as a location: for each condition 10 to 89 %. */
+/** Returns the invented share of posts that pass all conditions, such as a location. Each condition passes 10 to 89 % of the posts. */
 function shareOf(conditions: readonly string[]): number {
   return conditions.reduce((share, condition) => (share * (10 + (numberFrom(condition) % 80))) / 100, 1)
 }

@@ -151,8 +151,8 @@ export class Memberships {
   }
 
   /**
-   * Returns the records in force at `now`, sorted by type name, then bytewise by value. Compares digests, not their hex texts. The order is
-   * the same, and this needs less memory.
+   * Returns the records in force at `now`, sorted by type name, then bytewise by value. Compares digests, not their hex texts, because that
+   * needs less memory and gives the same order.
    */
   sortedInForce(now: number): Uint32Array {
     const found = new Uint32Array(this.#records)

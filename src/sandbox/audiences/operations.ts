@@ -206,8 +206,8 @@ function readTime(value: unknown, name: string, errors: AdsError[]): number | un
 }
 
 /**
- * Returns the error for an unknown field, and reports a raw identifier in its name. The error contains a name only of letters and `_`,
- * because any other name may be personal.
+ * Returns the error for an unknown field, and reports a raw identifier in its name. The error contains the name only if it consists of
+ * letters and `_`. Any other name may be personal.
  */
 function unknownFieldError(call: UsersCall, name: string): AdsError {
   reportRawIdentifier(call, name)

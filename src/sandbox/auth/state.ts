@@ -24,7 +24,7 @@ export interface RequestToken {
   verifier: string | null
   /** Id of the user who allowed the access; null before. */
   userId: string | null
-  /** Changes from `new` to `denied`, or to `allowed`; from `allowed` to `used` when the token is exchanged for an access token. */
+  /** State of the token. `new` becomes `denied` or `allowed`. `allowed` becomes `used` when the token is exchanged for an access token. */
   state: 'new' | 'allowed' | 'denied' | 'used'
 }
 

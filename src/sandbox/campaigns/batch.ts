@@ -58,7 +58,7 @@ function runBatch(call: Call<CampaignsState>, types: OperationTypes): Reply {
   const items = listOf(call.body)
   const before = structuredClone(call.state)
   const data: unknown[] = []
-  // A list for each operation, empty for one without errors.
+  // One list per operation, empty if the operation has no errors.
   const errors: (readonly AdsError[])[] = []
   for (const item of items) {
     try {

@@ -81,7 +81,7 @@ function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]):
   for (const name in MAX_LENGTH) {
     const value = fields[name]
     const most = MAX_LENGTH[name] ?? 0
-    // Most texts are short, and need no count: `value.length` counts UTF-16 units, of at most 3 bytes each.
+    // A UTF-16 unit has at most 3 bytes. So most texts are short enough without a count.
     if (typeof value === 'string' && value.length * 3 > most && lengthOf(value, unit) > most)
       errors.push(`${name}: longer than ${most} characters`)
   }
@@ -156,8 +156,8 @@ function isDateRange(text: string): boolean {
 }
 
 /**
- * Returns true for a URL with https or http; with `httpsOnly` only for https. The URL parser is slow, so an expression accepts most https
- * URLs before it.
+ * Returns true for a URL with https or http; with `httpsOnly` only for https. The URL parser is slow, so a regular expression accepts most
+ * https URLs first.
  */
 function isUrl(text: string, { httpsOnly = false } = {}): boolean {
   if (/^https:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?(?:[/?#][\w\-.~!$&'()*+,;=:@/?#%[\]]*)?$/i.test(text)) return true

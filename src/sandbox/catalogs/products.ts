@@ -28,8 +28,8 @@ interface ProductResult {
 }
 
 /**
- * Creates or updates the products of the request, and returns their results (spec 4.2). Stores no product whose id occurs more than
- * once in the request. The switch `duplicate_ids` determines the results of such products.
+ * Creates or updates the products of the request, and returns their results (spec 4.2). If an id occurs more than once in the request,
+ * stores none of its products. The switch `duplicate_ids` determines their results.
  *
  * @throws {Refusal} for a catalog that the caller cannot access, or a wrong list
  */

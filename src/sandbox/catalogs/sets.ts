@@ -144,7 +144,7 @@ function matchesAll(product: Product, set: ProductSet): boolean {
   })
 }
 
-/** Returns `a` minus `b`, two numbers or prices. Returns NaN for any other text. Returns NaN if `b` has another currency than `a`. */
+/** Returns `a` minus `b`, two numbers or prices. Returns NaN for any other text, and if `b` has another currency than `a`. */
 function difference(a: string, b: string): number {
   const [, minuend, currency] = NUMBER_OR_PRICE.exec(a) ?? []
   const [, subtrahend, expectedCurrency = currency] = NUMBER_OR_PRICE.exec(b) ?? []

@@ -99,8 +99,8 @@ function readSlides(value: unknown): CardContent {
 }
 
 /**
- * Checks a list of components. Returns the properties that determine the card's type. Adds what is wrong to `errors`, and then returns
- * undefined.
+ * Checks a list of components. Returns the properties that determine the card's type. If something is wrong, adds an error to `errors` and
+ * returns undefined.
  */
 function classify(value: unknown, place: string, errors: AdsError[]): (MediaPart & GoalPart) | undefined {
   const before = errors.length

@@ -1,7 +1,7 @@
 /** Derives the type of media from their keys, and creates objects of the media library (spec 2.4, 4.4). */
 import type { MediaObject } from './state.ts'
 
-/** Properties of all media whose keys have the same prefix. The sandbox has no uploads, so it derives them from the key. */
+/** Properties of all media with the same key prefix. The sandbox has no uploads, so the prefix decides the properties. */
 interface MediaKind {
   readonly type: MediaObject['media_type']
   readonly category: string

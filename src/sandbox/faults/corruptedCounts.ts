@@ -6,8 +6,11 @@ import type { Fault } from './faultKinds.ts'
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /**
- * Values of the setting `shape`, the form of `data`. `object` and `one`: the sums, as an object or an array of one. `empty`: an empty
- * array. `short` and `long`: one result too few or too many. `missing`: results without counts.
+ * Values of the setting `shape`, the form of `data`:
+ * - `object` and `one`: the sums, as an object or an array of one
+ * - `empty`: an empty array
+ * - `short` and `long`: one result too few or too many
+ * - `missing`: results without counts
  */
 export const COUNT_SHAPES = ['object', 'one', 'empty', 'short', 'long', 'missing'] as const
 

@@ -57,9 +57,10 @@ export interface FaultyRequest {
 }
 
 /**
- * Actions of a kind of fault, all optional. If the rule hits before the body is read, only one action runs: `wait`, else `upload`, else
- * `end`. If the rule hits later, all actions except `upload` run in the order of the fields. At a stage after applying, `wait` runs after
- * `apply`.
+ * Actions of a kind of fault, all optional.
+ * - If the rule hits before the body is read, only one action runs: `wait`, else `upload`, else `end`.
+ * - If the rule hits later, all actions except `upload` run in the order of the fields. At a stage after applying, `wait` runs after
+ *   `apply`.
  */
 interface FaultActions {
   /** Calls `readBody` to start reading the body, and limits the speed. */
@@ -68,7 +69,7 @@ interface FaultActions {
   readonly wait?: (on: FaultyRequest) => Promise<void>
   /** Handles the request. If it returns undefined, the runner handles the request, and applies the part that `effectOf` returns. */
   readonly apply?: (on: FaultyRequest, hooks: FaultHooks) => Answer | Promise<Answer> | undefined
-  /** Ends the request without an answer. Returns false, and does nothing, at a stage at which the request gets an answer. */
+  /** Ends the request without an answer. At a stage at which the request gets an answer, does nothing and returns false. */
   readonly end?: (on: FaultyRequest) => boolean
   /** Runs before the answer is sent as usual: sends interim answers, or prepares what happens to the connection after the answer. */
   readonly beforeSend?: (on: FaultyRequest) => void

@@ -32,7 +32,8 @@ export interface Fault {
 }
 
 /**
- * Defaults of each kind. Arguments of `kinds`: applied part, stage, names, and the applied part at a stage after applying if it differs.
+ * Defaults of each kind. Arguments of `kinds`: applied part, stage and names. The fourth argument is the applied part at a stage after
+ * applying, if it differs.
  */
 const KINDS = {
   ...kinds('none', 'before_apply', 'status html empty rate_limit expire_token'),

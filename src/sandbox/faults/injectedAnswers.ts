@@ -27,7 +27,7 @@ export function isInjected(kind: string): kind is InjectedKind {
 }
 
 /**
- * Returns the answer of a fault of an injected kind. `status` and `rate_limit`: records the wait that the answer requests, if the wait is a
+ * Returns the answer of a fault of an injected kind. For `status` and `rate_limit`, records the wait that the answer requests, if it is a
  * number. `expire_token`: also invalidates the bearer token. `toAnswer` converts a refusal.
  */
 export function injectAnswer(parts: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
@@ -93,7 +93,7 @@ function expireToken(world: SandboxWorld, context: FaultContext, toAnswer: ToAns
 }
 
 /**
- * Returns the answer with the fault's `status` and `body`. Default body from status 400 on: an error in the form of the host. Else none.
+ * Returns the answer with the fault's `status` and `body`. Default body: an error in the form of the host from status 400 on, else empty.
  */
 function statusAnswer(context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   const status = integerSetting(fault, 'status', 500)

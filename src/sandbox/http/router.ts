@@ -27,7 +27,10 @@ export class Router {
     for (const endpoint of endpoints) for (const path of [endpoint.path, ...(endpoint.aliases ?? [])]) this.#add(endpoint, path)
   }
 
-  /** Finds the endpoint. `rawPath`: as sent, not decoded, without the query. Treats a path of the older version as one of the current. */
+  /**
+   * Finds the endpoint. `rawPath`: as sent, not decoded, without the query. Treats a path of the older version as a path of the current
+   * version.
+   */
   match(method: string, rawPath: string): Route {
     const segments = rawPath.split('/').slice(1)
     if (segments[0] === OLDER_VERSION) segments[0] = CURRENT_VERSION

@@ -22,8 +22,8 @@ export interface LedgerEntry {
   /** Number of products, product keys or users. */
   items: number
   /**
-   * True if the handler accepted the request, and no fault omitted all of its entries. Also true for a refused request of which the switch
-   * `partial_apply` applied a part. The answer of a fault may differ.
+   * True if the handler accepted the request, and a fault did not omit all of its entries. Also true for a refused request if the switch
+   * `partial_apply` applied a part of it. A fault may change the answer, so the answer may not show this.
    */
   applied: boolean
   /** Kind of the fault that hit the request. */

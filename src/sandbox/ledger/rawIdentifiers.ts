@@ -15,8 +15,8 @@ export function looksLikePhone(text: string): boolean {
 }
 
 /**
- * Returns true for a text that is almost certainly a phone number. Returns false for dates (`2026-11-21`, `21-11-2026`). Such a text passes
- * `looksLikePhone`, and one of these is true:
+ * Returns true for a text that is almost certainly a phone number. It passes `looksLikePhone`, is not a date (`2026-11-21`, `21-11-2026`),
+ * and one of these is true:
  * - It begins with a plus sign or two zeros.
  * - It contains an opening parenthesis.
  * - It has the digit groups of a phone number.

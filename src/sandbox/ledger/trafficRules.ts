@@ -1,6 +1,9 @@
 /**
- * Checks four rules (docs/sandbox.md#violations). A request contains no key twice. Requests in flight have no key in common. Requests in
- * flight have different bodies. A caller waits as long as an answer requested.
+ * Checks four rules (docs/sandbox.md#violations):
+ * - A request contains no key twice.
+ * - Requests in flight have no key in common.
+ * - Requests in flight have different bodies.
+ * - A caller waits as long as an answer requested.
  */
 import type { RequestContent } from './requestContent.ts'
 import type { LedgerEntry } from './ledger.ts'
@@ -37,8 +40,9 @@ export class TrafficRules {
   readonly #graceMs: () => number
 
   /**
-   * `graceMs` returns the milliseconds after an answer with a wait in which requests are still allowed. The caller may have sent such a
-   * request before it read the answer. This can happen on the same connection too: a pool may reuse the connection before the caller reads.
+   * `graceMs` returns a grace time in milliseconds. For that time after an answer that requests a wait, requests are still allowed. The
+   * caller may have sent them before it read the answer. This can happen on the same connection too: a pool may reuse the connection before
+   * the caller reads.
    */
   constructor(now: () => number, recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void, graceMs: () => number) {
     this.#now = now
@@ -75,15 +79,16 @@ export class TrafficRules {
     if (mine !== undefined) mine.finishedAt = this.#now()
     if (this.#open.size === 0) this.#seen = []
     else if (this.#seen.length > 64) {
-      // Limits memory and time. Keeps requests in flight, and ended ones whose `seq` is at most 31 below that of the oldest in flight. A
-      // dropped request may have overlapped with a request whose body has not arrived yet. Such a violation is missed.
+      // Limits memory and time. Keeps the requests in flight, and ended requests up to 31 numbers (`seq`) before the oldest of them. A
+      // dropped request may have overlapped with a request that has no body yet. Such a violation is missed.
       const oldest = Math.min(...this.#open)
       this.#seen = this.#seen.filter((one) => this.#open.has(one.entry.seq) || one.entry.seq > oldest - 32)
     }
   }
 
   /**
-   * Records that an answer requested a wait until `until`, a machine time. Keeps only the wait of the endpoint and caller that ends last.
+   * Records that an answer requested a wait until `until`, a machine time. For each endpoint and caller, keeps only the wait that ends
+   * last.
    */
   recordWait(entry: LedgerEntry, caller: string, until: number): void {
     const key = `${entry.endpoint ?? ''} ${caller}`

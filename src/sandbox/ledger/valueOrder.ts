@@ -95,7 +95,8 @@ export class ValueOrder {
       const superseded = this.#superseded.get(key) ?? new Set()
       this.#superseded.set(key, superseded.add(open.value))
       trim(this.#superseded)
-      // Once an identifier is deleted, its operation cannot be sent again unchanged. The other users of it may therefore get new values.
+      // Once an identifier is deleted, its operation cannot be sent again unchanged. So the other users of that operation may get new
+      // values.
       if (removes && isUser(key))
         for (const other of open.operationKeys)
           if (this.#unresolved.get(other)?.requestKeys === open.requestKeys) this.#unresolved.delete(other)

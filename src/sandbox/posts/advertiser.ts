@@ -232,7 +232,7 @@ function changeWaiting(call: Call<PostsState>, waiting: WaitingPost, scheduledAt
   return waitingWire(waiting)
 }
 
-/** Deletes a draft or scheduled post. Later reads do not find it, not even with `with_deleted`. */
+/** Deletes a draft or scheduled post. Later reads do not find it, even with `with_deleted`. */
 function removeWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, parameter: string): Record<string, unknown> {
   const waiting = findWaiting(call, table, parameter)
   table.delete(waiting.id)

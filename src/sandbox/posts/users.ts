@@ -38,8 +38,8 @@ export const userHandlers: Readonly<Record<string, Handler<PostsState>>> = {
 }
 
 /**
- * Returns the answer with the users whose ids or handles are `values`. It has one user for `id` and `username`, or else a list. Adds an
- * error for each unknown value.
+ * Returns the answer with the users that have the ids or handles `values`. The answer has one user for `id` and `username`, else a list.
+ * Adds an error for each unknown value.
  */
 function answerUsers(call: UserCall, parameter: 'id' | 'ids' | 'username' | 'usernames', values: readonly string[]): Reply {
   if (parameter === 'id' || parameter === 'ids') checkIds(parameter, values)

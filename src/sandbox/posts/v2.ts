@@ -22,8 +22,8 @@ export const v2Handlers: Readonly<Record<string, Handler<PostsState>>> = {
 }
 
 /**
- * Returns the answer with the posts that have these ids. It has one post for `id`, and a list for `ids`. Adds an error for each unknown id,
- * and for each requested private field of another author's post.
+ * Returns the answer with the posts that have these ids. The answer has one post for `id`, and a list for `ids`. Adds an error for each
+ * unknown id, and for each requested private field of another author's post.
  */
 function answerPosts(call: Call<PostsState>, parameter: 'id' | 'ids', ids: readonly string[]): Reply {
   const selection = postSelectionOf(call)

@@ -78,7 +78,7 @@ export class Journal {
   #scheduledCompaction: NodeJS.Immediate | undefined
   #lock: FileLock | undefined
 
-  /** `save` returns the current state. `compactAfterBytes`: size of the lines, in bytes, up to which they are not compacted. */
+  /** `save` returns the current state. `compactAfterBytes`: size in bytes that the lines must exceed before they are compacted. */
   constructor(path: string, save: () => Iterable<StatePart>, compactAfterBytes: number = DEFAULT_COMPACT_AFTER_BYTES) {
     this.#path = path
     this.#save = save

@@ -1,7 +1,9 @@
 /**
- * Changes the state, by calls of the service, events and the control API, and writes the changes to the journal. Does not write what only
- * reads and refused calls change: cursors of product listings, counters of ids and random numbers. No other module writes the journal, or
- * sets the clock or the switches.
+ * Changes the state, by calls of the service, events and the control API, and writes the changes to the journal. No other module writes the
+ * journal, or sets the clock or the switches.
+ *
+ * Reads and refused calls change cursors of product listings, and counters of ids and random numbers. Such a change gets no entry in the
+ * journal.
  */
 import { accountPath, type Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
@@ -122,7 +124,7 @@ export class StateChanges {
     this.#write({ kind: 'switches', values: this.#world.switches.all() })
   }
 
-  /** Restores the state from a snapshot. Replaces the journal by the whole state, because no kind of entry describes a restore. */
+  /** Restores the state from a snapshot. No kind of entry describes a restore, so the whole state replaces the journal. */
   restore(snapshot: Snapshot): void {
     this.#world.keepPastState()
     this.#world.restore(snapshot)

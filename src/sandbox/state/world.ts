@@ -17,7 +17,7 @@ export interface CoreState {
   random: number
   /** Milliseconds from the machine's clock to the sandbox's clock. */
   clockOffsetMs: number
-  /** Random id of this state. A reset sets a new one, a restore that of the snapshot, and a replay that of the journal. */
+  /** Random id of this state. A reset sets a new id. A restore sets the id of the snapshot, and a replay the id in the journal. */
   instance: string
   users: Map<string, SandboxUser>
   accounts: Map<string, SandboxAccount>

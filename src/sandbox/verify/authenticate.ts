@@ -30,12 +30,12 @@ export interface Caller {
 const NONE: ReadonlyMap<string, string> = new Map()
 
 /**
- * Stores the nonces of the timestamp window. Snapshots do not contain them, so a repeated request is refused even after a snapshot was
- * restored.
+ * Stores the nonces of the timestamp window. Snapshots do not contain the nonces. So a repeated request is refused even after a snapshot
+ * was restored.
  */
 export class Nonces {
   readonly #seen = new Map<number, Set<string>>()
-  /** Stores a nonce. Returns false if it was used with this timestamp before. Times in seconds. `key`: token and nonce. */
+  /** Stores a nonce. Returns false if the nonce was used with this timestamp before. Times in seconds. `key`: token and nonce. */
   add(timestampS: number, key: string, windowS: number, nowS: number): boolean {
     let set = this.#seen.get(timestampS)
     if (set === undefined) {
@@ -207,8 +207,8 @@ function unauthenticatedRefusal(world: SandboxWorld, endpoint: Endpoint, request
 }
 
 /**
- * Returns the 403 of the core host for a token of the wrong type: a bearer token instead of a signature, or a signature instead of a bearer
- * token. The body has a code of the core host, and also the fields of a v2 problem (docs/spec-notes.md#tokens).
+ * Returns the 403 of the core host for the wrong type of credentials: a bearer token instead of a signature, or the reverse. The body has a
+ * code of the core host, and also the fields of a v2 problem (docs/spec-notes.md#tokens).
  */
 function wrongTokenTypeRefusal(): Refusal {
   return jsonRefusal(403, {

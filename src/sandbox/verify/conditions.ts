@@ -4,9 +4,11 @@ import { exclusiveParameters, missingParameter, type AdsError } from '../refusal
 import { textOf } from '../text.ts'
 
 /**
- * Adds an error to `errors` for each rule of the endpoint that the parameters break, and for `with_total_count` with `cursor`. The kind
- * `exclusive` adds no second `EXCLUSIVE_PARAMETERS`. The kind `required-if` adds no second error for a parameter. Handlers check the rules
- * of kind `other`. `given`: names of the parameters that were sent.
+ * Adds an error to `errors` for each rule of the endpoint that the parameters break, and for `with_total_count` with `cursor`. `given`:
+ * names of the parameters that were sent.
+ * - Kind `exclusive` adds no second `EXCLUSIVE_PARAMETERS`.
+ * - Kind `required-if` adds no second error for a parameter.
+ * - Handlers check the rules of kind `other`.
  */
 export function checkConditions(endpoint: Endpoint, params: Record<string, unknown>, given: ReadonlySet<string>, errors: AdsError[]): void {
   if (params['with_total_count'] === true && given.has('cursor')) errors.push(exclusiveParameters(['with_total_count', 'cursor']))

@@ -31,8 +31,9 @@ export interface Secrets {
 }
 
 /**
- * Rule for `oauth_*` pairs with the same name and value. `rfc`: the signature must cover each of them. `both`: it may cover only the first,
- * as that of a widely used client does.
+ * Rule for `oauth_*` pairs with the same name and value:
+ * - `rfc`: the signature must cover each of them.
+ * - `both`: the signature may also cover only the first of them. A widely used client signs so.
  */
 export type DuplicateOauth = 'both' | 'rfc'
 

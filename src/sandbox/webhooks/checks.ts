@@ -17,8 +17,9 @@ export function sendChallenge(world: World, url: string, token?: string): Promis
 }
 
 /**
- * Returns true if a check of a valid webhook is due. `period`: value of the switch `crc_period`. `spec`: 24 hours after the last success,
- * then every 30 minutes until a success. `hourly`: every hour.
+ * Returns true if a check of a valid webhook is due. `period`: value of the switch `crc_period`:
+ * - `spec`: 24 hours after the last success, then every 30 minutes until a success
+ * - `hourly`: every hour
  */
 export function isCheckDue(webhook: Webhook, now: number, period: string): boolean {
   if (!webhook.valid) return false

@@ -54,8 +54,8 @@ const SETTINGS = ['data', 'times', 'signature', 'webhook_id', 'bytes_per_s', 'ch
 /**
  * Emits the event or events of the body. Every field is optional: `{}` is a `post.create` of user 1001.
  *
- * Resolves to `{ events: [uuid…], deliveries: { delivered, failed } }` when every due attempt has ended. `failed`: deliveries whose first
- * attempt failed, which are retried. Streams and invalid webhooks count as neither.
+ * Resolves to `{ events: [uuid…], deliveries: { delivered, failed } }` when every due attempt has ended. `failed` counts deliveries that
+ * failed at the first attempt; they are retried. Streams and invalid webhooks count as neither.
  *
  * If the body has a `challenge`, sends only the challenge. Then resolves to `{ outcome }`, which is `unknown` for an unknown webhook.
  */

@@ -92,8 +92,10 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
 
 /**
  * Returns the tags of the copies of the event that a receiver gets; undefined for a copy without a tag. `receiver`: id of a webhook, or
- * null for the streams. A receiver with subscriptions gets a copy for each matching subscription. A receiver without subscriptions gets
- * one copy; with `subscribedOnly` none. With `webhookId`, other receivers get none.
+ * null for the streams.
+ * - A receiver with subscriptions gets a copy for each matching subscription.
+ * - A receiver without subscriptions gets one copy; with `subscribedOnly` none.
+ * - With `webhookId`, other receivers get none.
  */
 function tagsFor(
   receiver: string | null,
@@ -111,8 +113,8 @@ function tagsFor(
 type OnAttempt = (delivery: Delivery, isAccepted: boolean) => void
 
 /**
- * Makes one attempt of every delivery that is due. Resolves when all these attempts have ended, including those that were already running.
- * `onAttempt` is not called for attempts that were already running.
+ * Makes one attempt of every delivery that is due. Resolves when all these attempts have ended. Also waits for attempts that were already
+ * running, but does not call `onAttempt` for them.
  */
 export async function deliverDue(world: World, state: WebhooksState, onAttempt: OnAttempt = () => undefined): Promise<void> {
   const now = world.now()
@@ -150,7 +152,10 @@ async function attempt(
   })
 }
 
-/** Posts an event, signed as `delivery.signature` requests. Resolves to the status of the answer; 0 without an answer, and if cancelled. */
+/**
+ * Posts an event, signed as `delivery.signature` requests. Resolves to the status of the answer. Resolves to 0 without an answer, and if
+ * cancelled.
+ */
 export function postEvent(
   world: World,
   url: string,

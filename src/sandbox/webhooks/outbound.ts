@@ -81,8 +81,8 @@ interface SendOptions {
 }
 
 /**
- * Sends a request to an http or https URL. Resolves to an error if the request fails, or if the answer is too long or not complete within
- * `limitMs`.
+ * Sends a request to an http or https URL. Resolves to an error if the request fails, the answer is too long, or the answer is not complete
+ * within `limitMs`.
  */
 function send(url: URL, { method, headers = {}, body, limitMs = RESPONSE_LIMIT_MS, bytesPerS, cancelled }: SendOptions): Promise<Answer> {
   return new Promise((resolve) => {

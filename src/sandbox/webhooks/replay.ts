@@ -20,7 +20,7 @@ async function runJob(world: World, state: WebhooksState, job: ReplayJob, cancel
   const webhook = state.webhooks.get(job.webhookId)
   const events = state.log.filter((event) => event.webhookId === job.webhookId && event.at >= job.from && event.at < job.to)
   const isValid = webhook?.valid === true
-  // At least 1 if the webhook is not valid, so that the job is `Incomplete` even without events.
+  // If the webhook is not valid, at least 1: the job is then `Incomplete` even without events.
   let failedCount = isValid ? 0 : Math.max(1, events.length)
   if (isValid) {
     for (const event of events) {

@@ -7,7 +7,7 @@ interface Runtime {
   work: Work
 }
 
-/** Work on one state. A reset or restore cancels the work, because the same keys may name other records in the next state. */
+/** Work on one state. A reset or restore cancels the work, because in the next state the same keys may name other records. */
 interface Work {
   /** Running deliveries, checks and jobs by key, so that none runs twice. */
   readonly running: Map<string, Promise<void>>

@@ -1,6 +1,6 @@
 /**
- * Makes X.509 certificates (RFC 5280) at run time. The repository therefore contains no private key, and a certificate can have any dates.
- * A certificate has an ECDSA P-256 key. It has the extensions that strict clients require, such as Python 3.13 (X509_V_FLAG_X509_STRICT of
+ * Makes X.509 certificates (RFC 5280) at run time. So the repository contains no private key, and a certificate can have any dates. A
+ * certificate has an ECDSA P-256 key. It has the extensions that strict clients require, such as Python 3.13 (X509_V_FLAG_X509_STRICT of
  * OpenSSL). The package selfsigned 5.5 can make certificates too, but would add 22 packages and 9 MB.
  */
 import { generateKeyPairSync, hash, randomBytes, sign, type KeyObject } from 'node:crypto'
@@ -126,7 +126,9 @@ function nameOf(commonName: string): Buffer {
   return sequence(der(0x31, sequence(oid(COMMON_NAME), der(0x0c, Buffer.from(commonName)))))
 }
 
-/** Encodes a time (RFC 5280 4.1.2.5). Before 2050 it is a UTCTime, whose year has two digits, and from 2050 on a GeneralizedTime. */
+/**
+ * Encodes a time (RFC 5280 4.1.2.5). A time before 2050 is a UTCTime, which has two digits of the year. A later time is a GeneralizedTime.
+ */
 function time(at: Date): Buffer {
   const digits = `${at.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`
   return at.getUTCFullYear() < 2050 ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits))
