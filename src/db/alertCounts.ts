@@ -15,8 +15,8 @@ export interface Unresolved {
 }
 
 /**
- * SQL condition: the service may have applied the open batch `b`, also while its bytes are sent again. A delete that was added beside an
- * update (`insertDeleteBatch`) counts as perhaps applied from the start, so its own attempts decide.
+ * SQL condition: the service may have applied the open batch `b`, also while its bytes are sent again. For a delete beside an update
+ * (`insertDeleteBatch`), `maybe_applied` is true from the start. So the outcomes of its own attempts decide.
  */
 const hasNoClearAnswer = `b.status in ${openStatuses} and b.maybe_applied
        and (b.operation = 'upsert' or not exists (select from batch u where u.id = b.parent_id and u.operation = 'upsert')

@@ -35,16 +35,16 @@ export async function beginAttempt(
 
 /**
  * SQL of the id of the run that made attempt `a` of a batch of plan `p`. The attempts of an apply are stored with the run that made the
- * plan. For such an attempt the result is the last apply that started before it. Only plans of `sluice plan` are applied; for others the
- * search would read all later runs of the pipeline.
+ * plan. For such an attempt the result is the last apply that started before it. Only plans of `sluice plan` are applied. For other plans
+ * the search is left out, because it would read all later runs of the pipeline.
  */
 export const sendingRun = `coalesce(case when (select o.trigger from run o where o.id = p.run_id) = 'plan' then (
     select max(r.id) from run r where r.pipeline = p.pipeline and r.id > p.run_id and r.plan_id = p.id and r.trigger = 'apply'
       and a.run_id = p.run_id and r.started_at <= a.started_at) end, a.run_id)`
 
 /**
- * SQL condition that run `r` made attempt `a`. The attempts of an apply are stored with the run that made the plan. So an apply made those
- * from its start to the start of the next apply of the plan.
+ * SQL condition that run `r` made attempt `a`. The attempts of an apply are stored with the run that made the plan. So an apply made the
+ * attempts between its start and the start of the plan's next apply.
  */
 export const madeByRun = `(a.run_id = r.id or (r.trigger = 'apply' and a.run_id = (select p.run_id from plan p where p.id = r.plan_id)
   and a.started_at >= r.started_at and not exists (

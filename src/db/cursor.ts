@@ -41,7 +41,7 @@ export async function* eachPortion<Row extends pg.QueryResultRow>(
   try {
     const fetch = () => {
       const portion = client.query<Row>(`fetch ${portionRows} from ${name}`)
-      // After an error each later statement of the transaction fails too, first of all `close`, whose error replaces this one.
+      // After an error each later statement of the transaction fails too. The first is `close`, and its error would replace this error.
       portion.catch((error: unknown) => setCause(client, error))
       return portion
     }

@@ -134,8 +134,8 @@ export async function adoptDatabase(db: Database, actor: string): Promise<number
 }
 
 /**
- * Raises the version of the synced state, so that earlier plans become stale. Locks the destination's row, for which all transactions
- * that write synced state wait.
+ * Raises the version of the synced state, so that earlier plans become stale. Locks the destination's row. All transactions that write
+ * synced state wait for this lock.
  */
 export async function raiseStateVersion(tx: Queryable, destinationId: number): Promise<void> {
   const raised = await tx.execute('update destination set state_version = state_version + 1 where id = $1', [destinationId])

@@ -245,7 +245,7 @@ export async function erasureAudiences(db: Queryable, erasureId: number, fence: 
   return rows.map(({ id }) => id)
 }
 
-/** SQL condition: batch `b`, whose only entry is a delete, is confirmed. Reads the attempts, because retention deletes the entries. */
+/** SQL condition: batch `b` is confirmed. Its only entry is a delete. Reads the attempts, because retention deletes the entries. */
 const isConfirmed = `(b.status = 'settled' and exists (select from attempt f where f.batch_id = b.id and f.outcome = 'confirmed'))`
 
 /**
@@ -328,8 +328,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
 }
 
 /**
- * Replaces the first digits of the digests in plans and runs, whose guards show these digits as examples. Guards never show a
- * `partner_user_id`.
+ * Replaces the first digits of digests in the guards of plans and runs, which show them as examples. Guards never show a `partner_user_id`.
  */
 async function forgetMentions(tx: Queryable, destinationId: number, digests: readonly Buffer[]): Promise<void> {
   for (const digest of digests) {

@@ -1,9 +1,11 @@
 /**
- * Builds SQL that marks synced content as invalidated, and reads these marks. `changed`, `notListed`, `hidden`: an audit found the product
- * changed, not listed or hidden (docs/guarantees.md#confirmed-only). `unsure`: an update was refused or given up, but may have been
- * applied. The mark is nine bytes in `synced_hash` instead of a content hash: the kind and the number of the run. Therefore the key is out
- * of sync and is sent again. The service may still have some content, so the key is deleted when it is no longer desired
- * (docs/guarantees.md#nothing-lost).
+ * Builds SQL that marks synced content as invalidated, and reads these marks. The mark is nine bytes in `synced_hash` instead of a content
+ * hash: the kind and the number of the run. Kinds:
+ * - `changed`, `notListed`, `hidden`: an audit found the product changed, not listed or hidden (docs/guarantees.md#confirmed-only)
+ * - `unsure`: an update was refused or given up, but may have been applied
+ *
+ * A marked key is out of sync, and is sent again. The service may still have some content, so the key is deleted when it is no longer
+ * desired (docs/guarantees.md#nothing-lost).
  */
 
 /** Kinds of invalidation. The order must not change, because the first stored byte is the position of the kind. */

@@ -1,4 +1,4 @@
-/** Decodes JSON columns, whose values another version or another program may have written, and encodes their values. */
+/** Decodes and encodes values of JSON columns. Another version or another program may have written the stored values. */
 import type { z } from 'zod'
 import { RunError } from '../errors.ts'
 import type { ColumnName, TableName } from './row.ts'

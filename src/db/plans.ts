@@ -43,7 +43,7 @@ export const decodeResync = jsonColumn('plan', 'review', z.object({ resync: z.ar
  * that a plan was applied, because retention gives it to stale plans too.
  */
 export const begunPlans = `plan p join run u on u.id = p.run_id and (u.trigger <> 'plan' or p.applied_at is not null)`
-/** SQL of the order of `begunPlans`: by the time at which a plan was started, else stored, the last one first. */
+/** SQL of the order of `begunPlans`, the last one first: by the time at which a plan was started, or else stored. */
 const lastBegunFirst = 'coalesce(p.applied_at, p.created_at) desc'
 
 /**
@@ -136,7 +136,7 @@ export async function imageSampleOf(db: Queryable, planId: string): Promise<numb
   return row?.sample ?? undefined
 }
 
-/** Starts applying a plan, whose row the caller has locked. @throws {Error} the plan is not ready */
+/** Starts applying a plan. The caller must have locked its row. @throws {Error} the plan is not ready */
 export async function startPlan(tx: Queryable, planId: string): Promise<void> {
   const started = await tx.execute(
     `update plan set status = 'applying', applied_at = statement_timestamp() where id = $1 and status = 'ready'`,
@@ -161,14 +161,16 @@ export async function supersedeApplying(tx: Queryable, destinationId: number): P
 }
 
 /**
- * Supersedes plans that wait for an `apply`, after a week, or after a day if the synced or desired content has changed. Returns their ids.
+ * Supersedes plans that have waited for an `apply` for a week. If the synced or desired content has changed, a day is enough. Returns their
+ * ids.
  */
 export async function supersedeStalePlans(tx: Queryable): Promise<readonly string[]> {
+  const contentHasChanged = `(p.state_version <> d.state_version or (p.review ->> 'desiredVersion')::bigint <> d.desired_version)`
   const rows = await tx.query<Row<'plan', 'id'>>(
     `update plan p set status = 'superseded' from destination d, run r
      where d.id = p.destination_id and r.id = p.run_id and p.status = 'ready' and r.finished_at is not null
-       and (p.created_at < statement_timestamp() - interval '7 days' or (p.created_at < statement_timestamp() - interval '1 day' and (p.state_version <> d.state_version
-         or (p.review ->> 'desiredVersion')::bigint <> d.desired_version)))
+       and (p.created_at < statement_timestamp() - interval '7 days'
+         or (p.created_at < statement_timestamp() - interval '1 day' and ${contentHasChanged}))
      returning p.id`,
   )
   return rows.map(({ id }) => id)

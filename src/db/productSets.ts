@@ -97,8 +97,8 @@ export async function storeLateUntil(db: Queryable, id: number, lateMs: number):
 }
 
 /**
- * Shortens waits above `longestMs` to this length. No create stores a longer wait, so they were stored while the clock of the database was
- * ahead.
+ * Shortens waits above `longestMs` to this length. No create stores a longer wait, so the clock of the database was ahead when they were
+ * stored.
  */
 export async function shortenFalseSetWaits(db: Queryable, destinationId: number, longestMs: number): Promise<void> {
   const longest = `statement_timestamp() + $2 * interval '1 millisecond'`
@@ -134,8 +134,10 @@ export async function startRemoval(db: Queryable, id: number): Promise<void> {
 }
 
 /**
- * Deletes the row of a set that the service does not have, and adds a line to the audit log. `what`: cause. `deleted`: by a request of the
- * run. `gone`: another program deleted the set. `not_created`: its create was not confirmed.
+ * Deletes the row of a set that the service does not have, and adds a line to the audit log. `what` is the cause:
+ * - `deleted`: a request of the run deleted the set.
+ * - `gone`: another program deleted the set.
+ * - `not_created`: its create was not confirmed.
  */
 export async function forgetProductSet(
   db: Database,

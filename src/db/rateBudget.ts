@@ -1,7 +1,7 @@
 /**
  * Grants requests from the rate limit (budget) that all processes of one user of the service share. Each class of limit has a ring of the
- * exact grant times. Therefore no time window, wherever it begins, has more grants than the limit (docs/guarantees.md#limits-hold). All
- * times are by the database's clock.
+ * exact grant times. Therefore no time window has more grants than the limit, no matter when it begins (docs/guarantees.md#limits-hold).
+ * All times are by the database's clock.
  */
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
@@ -60,8 +60,8 @@ function possibleFrom(n: string): string {
  * Takes up to $2 grants of the class $1. Locks and writes nothing if none is possible.
  *
  * After a wait for the lock of the row, a statement reads only this row again. It sees the ring as it was before the wait (`seen`). Each
- * grant is compared with the grant `request_limit` numbers before it. So the statement gives no grant that must be compared with a grant of
- * the time of the wait.
+ * grant is compared with the grant `request_limit` numbers before it. So the statement gives only grants that are compared with a grant
+ * from before the wait.
  */
 const takeText = `
   with seen as materialized (

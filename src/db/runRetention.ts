@@ -68,8 +68,10 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
 }
 
 /**
- * Deletes the requests of these plans, then the plans without requests. Keeps requests that confirmed a key, that a receipt of an erasure
- * counts, or whose load still has implied keys (docs/decisions/implied-keys.md).
+ * Deletes the requests of these plans, then the plans without requests. Keeps these requests:
+ * - a request that confirmed a key
+ * - a request that a receipt of an erasure counts
+ * - a request of a load that still has implied keys (docs/decisions/implied-keys.md)
  */
 async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void> {
   if (plans.length === 0) return

@@ -61,8 +61,9 @@ const isBroken = (broken: string, schedules: string) =>
  * ticks. Schedules that the folder no longer has are marked as undeclared once no scheduler has declared them for `declaredForS`. Schedules
  * of broken files stay.
  *
- * A schedule whose last tick is in the future would not run until that time. Its tick was decided while the clock of the database was
- * ahead. If `processTime` confirms the present time of the database, such schedules begin now. Returns the names of their pipelines.
+ * If the last tick of a schedule is in the future, the schedule would not run until that time. The clock of the database was ahead when the
+ * tick was decided. If `processTime` confirms the present time of the database, such schedules begin now. Returns the names of their
+ * pipelines.
  */
 export async function declareSchedules(db: Database, declaration: Declaration, processTime = new Date()): Promise<readonly string[]> {
   const { credentials, folder, schedules, broken } = declaration

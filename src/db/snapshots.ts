@@ -1,6 +1,6 @@
 /**
  * Writes the table `snapshot`. A snapshot is open while the sources are read and planned. Its plan ends it as closed (a complete read) or
- * as incomplete. Without a plan it is discarded. Only in a closed snapshot does a missing row cause a delete.
+ * as incomplete. A snapshot without a plan is discarded. Only in a closed snapshot does a missing row cause a delete.
  */
 import { z } from 'zod'
 import type { SourceFacts } from '../formats/rows.ts'

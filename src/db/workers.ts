@@ -119,8 +119,8 @@ function hostScope(): string {
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // Field 22, counted after the name of the command, which may contain spaces and brackets. The states Z and X are of processes that have
-    // ended.
+    // The name of the command may contain spaces and brackets, so the fields are counted after it. `fields[19]` is field 22 of the file.
+    // The states Z and X are of processes that have ended.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : (fields[19] ?? '')
   } catch {

@@ -1,7 +1,7 @@
 /**
  * Claims batches (docs/guarantees.md#key-order, #one-holder, #crash-safe). A claim is a lease with an epoch, by the database's clock. Every
- * later write except the renewal of the lease checks the epoch. If the check fails, the batch was recovered or claimed by another process,
- * and the result is dropped.
+ * later write except the renewal of the lease checks the epoch. If the check fails, another process has recovered or claimed the batch, and
+ * the result is dropped.
  */
 import type { Queryable } from '../database.ts'
 import { bodyColumns, bodyOf, keysOf, type BodyRow } from '../entries/read.ts'
@@ -49,12 +49,20 @@ export interface ClaimedBatch {
   readonly mayImplyKeys: boolean
 }
 
+/** SQL of the deletes `d` of phase 1 in the plan of batch `b`. A further condition may follow. */
+const firstDeletes = `batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'`
+
 /**
  * SQL of the deletes that the update `b` of phase 2 waits for. `settled_at` is in the future while an attempt may still arrive at the
  * service (docs/decisions/late-arrival-horizon.md).
  */
-const openDeletes = `select from batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'
+const openDeletes = `select from ${firstDeletes}
   and (d.status in ${openStatuses} or (d.status <> 'superseded' and d.settled_at > statement_timestamp()))`
+
+/** SQL condition: batch `s` is a part of a split batch and does not wait for the end of an isolation. */
+const isPartOfIsolation = `s.parent_id is not null and s.reason is distinct from '${afterIsolation}'`
+/** SQL condition: batch `s` has the same parent as batch `b`, and comes before it in the plan. */
+const isEarlierSibling = 's.parent_id = b.parent_id and s.seq < b.seq'
 
 /**
  * SQL condition: batch `b` waits for an earlier batch of the same parent, or for the end of an isolation. `coalesce` saves time: with a
@@ -62,7 +70,7 @@ const openDeletes = `select from batch d where d.plan_id = b.plan_id and d.phase
  */
 const waitsForOthers = `coalesce(b.reason, '') in ${waitingReasons} and exists (
   select from batch s where s.plan_id = b.plan_id and s.status in ('pending', 'in_flight', 'ambiguous')
-    and case when b.reason = '${afterIsolation}' then s.parent_id is not null and s.reason is distinct from '${afterIsolation}' else s.parent_id = b.parent_id and s.seq < b.seq end)`
+    and case when b.reason = '${afterIsolation}' then ${isPartOfIsolation} else ${isEarlierSibling} end)`
 
 /** Returns the SQL condition: batch `b` is in the scope. `$1`: first value of `scopeValues`. */
 const inScope = (scope: BatchScope) => {
@@ -76,8 +84,8 @@ const inScope = (scope: BatchScope) => {
 }
 
 /**
- * SQL condition: `b` is a delete of an erasure, and an update with one of its keys is in flight. The delete waits until this update has
- * ended, because the update could restore the person.
+ * SQL condition: `b` is a delete of an erasure, and an update with one of its keys is in flight. The update could restore the person, so
+ * the delete waits until the update has ended.
  */
 const updateOfPersonInFlight = `b.phase = ${erasurePhase} and exists (
   select from batch u cross join ${keysOf('u.id')} f
@@ -164,16 +172,16 @@ export function isIdle({ inFlight, waiting, paused }: OpenWork): boolean {
 
 /** Counts the pending, ambiguous and claimed batches of a scope. Parked batches do not count, because this run does not send them. */
 export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<OpenWork> {
+  const isWaiting = `status <> 'in_flight' and not blocked`
   const [row] = await db.query<{ in_flight: number; waiting: number; wait_ms: number | null; paused: boolean }>(
     `with open as (
-       select b.*, b.phase = 2 and exists (
-           select from batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete' and d.status = 'parked') as blocked,
-         case when b.phase = 2 then (
-           select max(d.settled_at) from batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete' and d.status <> 'superseded') end as deletes_settled_at
+       select b.*, b.phase = 2 and exists (select from ${firstDeletes} and d.status = 'parked') as blocked,
+         case when b.phase = 2 then (select max(d.settled_at) from ${firstDeletes} and d.status <> 'superseded') end as deletes_settled_at
        from batch b where ${inScopeAndFence(scope)} and b.status in ('pending', 'ambiguous', 'in_flight'))
      select count(*) filter (where status = 'in_flight')::int as in_flight,
-       count(*) filter (where status <> 'in_flight' and not blocked)::int as waiting,
-       min(greatest(0, extract(epoch from greatest(next_attempt_at, deletes_settled_at) - statement_timestamp()) * 1000)) filter (where status <> 'in_flight' and not blocked)::float8 as wait_ms,
+       count(*) filter (where ${isWaiting})::int as waiting,
+       min(greatest(0, extract(epoch from greatest(next_attempt_at, deletes_settled_at) - statement_timestamp()) * 1000))
+         filter (where ${isWaiting})::float8 as wait_ms,
        coalesce(bool_or(exists (select from destination t where t.id = open.destination_id and t.paused_at is not null)), false) as paused
      from open`,
     scopeValues(scope),

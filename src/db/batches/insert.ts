@@ -1,4 +1,6 @@
-/** Inserts batches: the batches of a plan by COPY, and batches that follow from another batch at the end of its plan. */
+/**
+ * Inserts batches: the batches of a plan by COPY, and batches that follow from another batch. These come at the end of that batch's plan.
+ */
 import type { Transaction } from '../database.ts'
 import { CopyWriter } from '../copyBinary.ts'
 import type { Queryable } from '../queryable.ts'

@@ -18,8 +18,8 @@ export interface DueEnds {
 export const isDue = (end: string, { before, after }: DueEnds) => `(${end} <= ${before} or ${end} > ${after})`
 
 /**
- * Returns the SQL condition that settled batch `b` may have memberships that are due. Leaves out batches with implied keys, because the due
- * ones were stored as rows before (`storeEndingKeys`).
+ * Returns the SQL condition that settled batch `b` may have memberships that are due. Leaves out batches with implied keys:
+ * `storeEndingKeys` has already stored their due keys as rows.
  */
 const mayBeDue = (due: DueEnds) =>
   `b.destination_id = $1 and b.status = 'settled' and not ${mayImply('b')} and ${isDue('b.expires_at', due)}`

@@ -72,7 +72,7 @@ export async function releaseBatch(
 /**
  * Recovers batches in flight whose lease has expired, or whose worker is in `endedWorkerIds`. Returns their number. If an attempt was
  * started, the batch becomes ambiguous: its bytes may have been sent, and may arrive within `horizonMs`. Otherwise the batch is pending or
- * ambiguous as before the claim, without a wait. Does not change batches of another environment, whose horizon may differ.
+ * ambiguous as before the claim, without a wait. Does not change batches of another environment, because it may have another horizon.
  */
 export async function recoverBatches(db: Database, endedWorkerIds: readonly string[], horizonMs: number, fence: Fence): Promise<number> {
   return db.transaction(async (tx) => {

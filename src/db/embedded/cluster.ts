@@ -16,8 +16,8 @@ const database = 'sluice'
 const user = 'sluice'
 
 /**
- * Creates the files of the server, with a new password, and replaces files of an incomplete start. Creates them in another folder, which is
- * renamed at the end. So if this process is killed meanwhile, the next start creates them again.
+ * Creates the files of the server, with a new password, and replaces files of an incomplete start. Creates them in another folder, and
+ * renames it at the end. So if this process is killed meanwhile, the next start creates them again.
  *
  * @throws {RunError} `POSTGRES_UNAVAILABLE`, `DISK_FULL`; then removes the new folder
  */
@@ -52,8 +52,7 @@ const endingMs = 10_000
 
 /**
  * Starts the server, creates the database of Sluice if it is missing, and returns the address of the database. Uses a server that runs
- * already, and waits while it replays its log. Also waits for the end of a killed server, whose processes lock the files for a moment
- * longer.
+ * already, and waits while it replays its log. Also waits for the end of a killed server: its processes lock the files for a moment longer.
  *
  * @throws {RunError} `POSTGRES_UNAVAILABLE` with the cause from the server's log, `DISK_FULL`
  */
@@ -158,7 +157,7 @@ export async function connectedPrograms(places: Places): Promise<readonly Connec
 }
 
 /**
- * Stops the server. Returns false if no server answers: then the pid in an outdated file may be that of another program.
+ * Stops the server. Returns false if no server answers. The pid in an outdated file may then be that of another program.
  * @throws {RunError} `POSTGRES_UNAVAILABLE` if the server does not stop
  */
 export async function stopServer(places: Places): Promise<boolean> {

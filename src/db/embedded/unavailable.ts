@@ -11,8 +11,8 @@ export function unavailable(
 
 /**
  * Returns the error for a failed Postgres or initdb: `DISK_FULL`, else `POSTGRES_UNAVAILABLE` with the cause. `what`: start of the message.
- * `written`: output of the program. `folder`: data directory. `log`: file with the output, if the folder has a database. Then no hint leads
- * to an empty database: it has no synced state, so deletes of earlier records would never be planned.
+ * `written`: output of the program. `folder`: data directory. `log`: file with the output, if the folder has a database. With `log`, no
+ * hint leads to an empty database. An empty database has no synced state, so deletes of earlier records would never be planned.
  */
 export function serverFailure(what: string, written: string, folder: string, log?: string): RunError {
   const lines = written.trim().split('\n')

@@ -138,8 +138,8 @@ export const bodyColumns = `convert_from(b.body, 'UTF8') as body, b.body_sha256,
 export type BodyRow = Row<'batch', 'body_sha256'> &
   Row<'batch_entries', 'template'> & {
     /**
-     * Body as text, because bytea is transferred as hex, which is twice as long and must be decoded. Null if a template is stored, or if
-     * the body was removed.
+     * Body as text. Null if a template is stored, or if the body was removed. A bytea would be transferred as hex, which is twice as long
+     * and must be decoded.
      */
     readonly body: string | null
     readonly keys: string | null

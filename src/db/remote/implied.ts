@@ -149,8 +149,8 @@ export async function storeKeysWhere(tx: Queryable, where: string, values: reado
 
 /**
  * Sets `keys_stored` for all batches of a load of these plans if no record of the load implies its keys any more. Must be called before a
- * batch of the load is deleted. Otherwise the batch before the deleted one would imply the keys of the deleted batch's records, although
- * these keys are stored.
+ * batch of the load is deleted. Otherwise the batch before it would also cover the records of the deleted batch. It would imply their keys,
+ * although these keys are stored.
  */
 export async function endLoads(tx: Queryable, plans: readonly string[]): Promise<void> {
   await tx.execute(

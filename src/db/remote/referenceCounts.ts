@@ -43,8 +43,8 @@ export async function changeProducts(
 }
 
 /**
- * Marks products as no longer desired. Clears an earlier refusal, because it was about the content. From now on, a refusal means that the
- * delete was refused (`lookup` in `sync/plan/pendingProducts.ts`). `keys`: SQL of `key`.
+ * Marks products as no longer desired. Clears an earlier refusal, because that refusal was about the content. A later refusal is about the
+ * delete (`lookup` in `sync/plan/pendingProducts.ts`). `keys`: SQL of `key`.
  */
 export async function undesireProducts(tx: Queryable, destinationId: number, keys: string): Promise<void> {
   await tx.execute(
@@ -98,8 +98,9 @@ export async function addReferences(tx: Queryable, destinationId: number, gained
 
 /** Inserts the identifiers that are not stored. `gained`: as for `addReferences`. */
 export async function insertReferences(tx: Queryable, destinationId: number, gained: string): Promise<void> {
-  // "on conflict" took 1.6 times as long, and is not needed, because only one plan at a time inserts keys of a destination. The rows are in
-  // the order of sending, so that the 2,500 rows of one answer are on few pages. In the order of their keys they would be on about 2,500.
+  // "on conflict" took 1.6 times as long. It is not needed, because only one plan at a time inserts keys of a destination. The rows are in
+  // the order of sending, so that the 2,500 rows of one answer are on few pages. In the order of their keys they would be on about 2,500
+  // pages.
   await tx.execute(
     `insert into remote (destination_id, key, ref_count, group_key, desired_hash)
      select $1, x.identifier, x.n, x.group_key, x.times from (${gained}) x

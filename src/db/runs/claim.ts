@@ -25,9 +25,9 @@ export interface RunRow {
 }
 
 /**
- * Skips queued runs that no worker claimed for `waitedMs` milliseconds, because no worker has the requested version of their pipeline.
- * Leaves out runs whose destination was locked within the last `waitedMs` (at most a minute), runs of paused pipelines, plans and applies.
- * Returns the numbers of the skipped runs.
+ * Skips queued runs that no worker claimed for `waitedMs` milliseconds. Then no worker has the requested version of their pipeline. Leaves
+ * out runs whose destination was locked within the last `waitedMs` (at most a minute), runs of paused pipelines, plans and applies. Returns
+ * the numbers of the skipped runs.
  */
 export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: number): Promise<readonly number[]> {
   const rows = await db.query<Row<'run', 'id'>>(

@@ -16,7 +16,7 @@ export interface RunOptions {
   /** True for `rerun --failed`: plans only the unconfirmed operations of the earlier run. */
   readonly failedOnly?: boolean
   /**
-   * Set for an audit, which reads the catalog back, and with `repair` plans corrections. The trigger of such a run is `plan`, which
+   * Set for an audit. An audit reads the catalog back, and with `repair` also plans corrections. The trigger of such a run is `plan`, which
    * workers of earlier versions ignore.
    */
   readonly audit?: 'report' | 'repair'

@@ -17,8 +17,8 @@ export type Cancellation =
   | 'ended'
 
 /**
- * Cancels a run, in any process. If the run is running and may send, pauses its destination, so that no worker that shares the push starts
- * another request. The next run ends this pause. Returns undefined if there is no such run. `error`: error to store with a queued run.
+ * Cancels a run, in any process. If the run is running and may send, pauses its destination. Then workers that share the push start no
+ * further request. The next run ends this pause. Returns undefined if there is no such run. `error`: error to store with a queued run.
  */
 export async function cancelRun(
   db: Database,

@@ -64,8 +64,8 @@ export async function hasOpenWork(db: Queryable): Promise<boolean> {
 }
 
 /**
- * Returns the ids of the plans of this environment that a running run pushes, and that have batches to send now. Other workers can push
- * them too.
+ * Returns the ids of plans of this environment that a running run pushes. Leaves out plans without a batch to send now. Other workers can
+ * push them too.
  */
 export async function findSharedPlans(db: Queryable, fence: Fence): Promise<readonly string[]> {
   const rows = await db.query<Row<'plan', 'id'>>(

@@ -8,8 +8,8 @@ import type { RunTrigger } from '../../model/report.ts'
 import type { RunRow } from './claim.ts'
 
 /**
- * Returns true for a run that reads another source than the pipeline's own: a backfill, or a rerun of it. In such a run no row counts as
- * missing.
+ * Returns true for a run that reads another source than the pipeline's own: a backfill, or a rerun of a backfill. In such a run no row
+ * counts as missing.
  */
 export function readsBackfillSource(run: Pick<RunRow, 'trigger' | 'options'>): boolean {
   return run.trigger === 'backfill' || run.options.source !== undefined

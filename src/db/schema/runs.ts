@@ -9,7 +9,7 @@ export const destination = sluice.table(
   'destination',
   {
     id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
-    /** Address of the advertising host. It is part of the row's identity, so that the state of a sandbox is never used for the service. */
+    /** Address of the advertising host. It is part of the row's identity. So the state of a sandbox is never used for the service. */
     service: text('service').notNull(),
     /** Application and user that the destination belongs to (docs/decisions/fence.md). Null until its first run. */
     credentials: text('credentials'),

@@ -28,8 +28,8 @@ export const pipelineSchedule = sluice.table(
     folder: text('folder').notNull().default(''),
     declaredAt: instant('declared_at').notNull().default(now()),
     /**
-     * Time since which its folder no longer declares the schedule; null while declared. A schedule that is declared again starts at the
-     * time of the new declaration.
+     * Time at which the schedule was marked as undeclared, because its folder no longer has it. Null while declared. A schedule that is
+     * declared again starts at the time of the new declaration.
      */
     undeclaredAt: instant('undeclared_at'),
   },

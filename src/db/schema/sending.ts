@@ -143,8 +143,8 @@ export const entry = sluice.table(
     ord: integer('ord').notNull(),
     destinationId: integer('destination_id').notNull(),
     /**
-     * Key of the record; for several users that of the first one. For a delete of identifiers: the key of their group, or the first
-     * identifier if the person is suppressed or erased.
+     * Key of the record; for several users the key of the first user. For a delete of identifiers, the key of their group. If the person is
+     * suppressed or erased, the first identifier.
      */
     recordKey: bytea('record_key').notNull(),
     /** Keys of `remote` that its outcome applies to: one product id, or the identifiers of users. */
