@@ -37,7 +37,7 @@ export async function listUnresolved(db: Queryable, minutes: number): Promise<re
 /** Ending memberships of a pipeline. */
 export interface EndingMembers {
   readonly pipeline: string
-  /** Number of users whose membership ends within each of the requested numbers of days, in ascending order of days. */
+  /** For each of the requested numbers of days, the number of users whose membership ends within it. Ascending by days. */
   readonly users: readonly number[]
 }
 

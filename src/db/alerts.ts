@@ -50,9 +50,9 @@ export interface FoundCondition {
 }
 
 /**
- * Updates the alerts of these pipelines: a new condition fires an alert, and an alert whose condition is no longer found recovers. Adds one
- * message for each receiver of a fired condition. Adds the messages of a recovery for the receivers of its alert. Returns the number of
- * alerts that fired or recovered.
+ * Updates the alerts of these pipelines. A new condition fires an alert. If the condition of an alert is no longer found, the alert
+ * recovers. Adds one message for each receiver of a fired condition. Adds the messages of a recovery for the receivers of its alert.
+ * Returns the number of alerts that fired or recovered.
  */
 export async function updateAlerts(db: Database, pipelines: readonly string[], found: readonly FoundCondition[]): Promise<number> {
   return db.transaction(async (tx) => {
@@ -120,7 +120,7 @@ export interface AlertActivity {
   readonly mark: string
   /** True if a run is queued or running. */
   readonly open: boolean
-  /** Milliseconds until the next message is due; at most 0 if one is due, infinity if no message waits. */
+  /** Milliseconds until the next message is due; 0 or less if one is due. Infinity if no message waits. */
   readonly dueMs: number
 }
 

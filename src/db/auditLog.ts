@@ -6,9 +6,8 @@ import { notify } from './notifications.ts'
 import type { Row } from './row.ts'
 
 /**
- * Adds a line about a batch. Must be called in the transaction that changes the batch, so that no line is without its change. `what`:
- * `batch.` and the result, such as `batch.settled`. `detail`: counts, codes and reasons; no identifiers
- * (docs/guarantees.md#no-raw-identifier-at-rest).
+ * Adds a line about a batch. Must be called in the transaction that changes the batch. So each line has its change. `what`: `batch.` and
+ * the result, such as `batch.settled`. `detail`: counts, codes and reasons; no identifiers (docs/guarantees.md#no-raw-identifier-at-rest).
  */
 export async function logBatch(
   tx: Queryable,

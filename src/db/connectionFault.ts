@@ -216,7 +216,7 @@ function factsOf(error: unknown): { readonly code: string; readonly message: str
   return { code: typeof code === 'string' ? code : '', message: text }
 }
 
-/** Returns true for errors of TLS: not offered, or a certificate that is not trusted, not valid, or of another host. */
+/** Returns true for errors of TLS. Either TLS is not offered, or the certificate is not trusted, not valid, or of another host. */
 function isTlsFault(code: string, message: string): boolean {
   return (
     code === 'NO_TLS' ||

@@ -9,7 +9,7 @@ import { errorCode } from '../unknownValue.ts'
 const failures = new WeakMap<pg.PoolClient, unknown>()
 
 /**
- * Returns the error that `setCause` stored for the connection, if `error` only reports that the transaction has failed before (25P02).
+ * If `error` only reports that the transaction has failed before (25P02), returns the error that `setCause` stored for the connection.
  * Otherwise returns `error`.
  */
 export function causeOf(client: pg.PoolClient, error: unknown): unknown {

@@ -184,7 +184,7 @@ export function connectionOf(client: pg.PoolClient): Connection {
 }
 
 /**
- * Opens connections at the same time until the pool has `count`, so that the first statements need not wait for them. Resolves when the
+ * Opens connections at the same time until the pool has `count`. Then the first statements need not wait for connections. Resolves when the
  * first connection is open, because a pooler may permit fewer. Ignores errors, because the first statement reports them.
  */
 export async function openConnections({ pool }: Pick<Database, 'pool'>, count: number): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * Recognizes a database that was restored or copied by a dump, because its object ids differ. The state of such a database is older than
- * that of the service, or another environment also sends from the original. A copy of the files, such as a snapshot of the disk, has the
- * same object ids and is not recognized (docs/database.md#copies).
+ * the state at the service. Or another environment also sends from the original. A copy of the files, such as a snapshot of the disk, has
+ * the same object ids and is not recognized (docs/database.md#copies).
  */
 
 /**

@@ -110,7 +110,10 @@ export async function bindToThisDatabase(db: Queryable, destinationId: number): 
   return rows.length === 1
 }
 
-/** Returns the number of destinations that were synced from another database last; with a fence, only of those of this environment. */
+/**
+ * Returns the number of destinations that were last synced from another database. With a fence, counts only destinations of this
+ * environment.
+ */
 export async function countSyncedElsewhere(db: Queryable, fence?: Fence): Promise<number> {
   const [row] = await db.query<{ n: number }>(
     `select count(*)::int as n from destination d

@@ -11,7 +11,7 @@ export interface Handover {
   readonly hasSchema: boolean
   /** Missing migrations and their journal entries. */
   readonly statements: readonly string[]
-  /** Script with its own transaction that creates or upgrades the tables of the queue library; undefined if they need no change. */
+  /** Script that creates or upgrades the tables of the queue library, with its own transaction. Undefined if the tables need no change. */
   readonly queue: string | undefined
 }
 

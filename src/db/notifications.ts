@@ -10,8 +10,8 @@ import type { Queryable } from './queryable.ts'
 export type Topic = 'run' | 'push' | 'action'
 
 /**
- * Called with the topic of a notification, once for each open connection of the pool. Called without a topic when the pool had no
- * connection and opens one, because notifications may have been lost.
+ * Called with the topic of a notification, once for each open connection of the pool. Called without a topic when the pool opens a
+ * connection and had none before: notifications may have been lost meanwhile.
  */
 export type NotificationListener = (topic?: string) => void
 
@@ -69,7 +69,7 @@ export class Notifications {
     for (const listener of this.#listeners) listener(topic)
   }
 
-  /** Opens a connection after a wait, and repeats this until it succeeds, while there are listeners and no connection. */
+  /** Opens a connection after a wait. Repeats this until it succeeds, or until there are no listeners or the pool has a connection. */
   #reopen(): void {
     if (this.#listeners.size === 0 || this.#reopening !== undefined) return
     const waitMs = reopenAfterMs[Math.min(this.#failures, reopenAfterMs.length - 1)]

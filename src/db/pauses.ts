@@ -1,6 +1,6 @@
 /**
  * Writes the table `pipeline_pause` with the paused pipelines. No run of a paused pipeline starts, except `plan` runs, which send nothing.
- * A run in progress continues. A pause is valid for the destination, so that it does not end if the pipeline gets another name.
+ * A run in progress continues. A pause belongs to the destination. So it does not end if the pipeline gets another name.
  */
 import { logAction } from './auditLog.ts'
 import type { Database, Queryable } from './database.ts'

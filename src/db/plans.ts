@@ -69,7 +69,7 @@ function lastPlansWhere(where: string): string {
 export const noGuardFired = (snapshot: string): string =>
   `not exists (select from plan gp where gp.snapshot_id = ${snapshot} and jsonb_array_length(gp.guards) > 0)`
 
-/** SQL of the ids of the plans whose outstanding keys the next plan of their destination sends too (`decodeResync`). */
+/** SQL of the ids of the plans with outstanding keys that the next plan of their destination sends too (`decodeResync`). */
 export const outstandingRefreshes = `select jsonb_array_elements_text(l.review -> 'resync') from (${lastPlans}) l`
 
 /** Product sets of a plan. */

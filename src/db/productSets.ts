@@ -71,8 +71,8 @@ export function newestOf(stored: readonly StoredSet[], name: string): StoredSet 
 }
 
 /**
- * Inserts a set before its create is sent, so that the next run finds the set if this process dies. Returns the id of the row. `lateMs`:
- * time from now in which the bytes of the create may arrive.
+ * Inserts a set before its create is sent. So if this process dies, the next run finds the set. Returns the id of the row. `lateMs`: time
+ * from now in which the bytes of the create may arrive.
  */
 export async function startProductSet(
   db: Queryable,

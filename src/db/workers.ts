@@ -115,7 +115,7 @@ function hostScope(): string {
   }
 }
 
-/** Returns the start time of a live process; empty if it cannot be read, undefined if there is no such process. */
+/** Returns the start time of a live process. Empty if the time cannot be read. Undefined if there is no such process. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -58,8 +58,8 @@ export interface ArmedFault extends FaultInput {
 }
 
 /**
- * Content of a custom audience or do-not-reach list. Includes only identifiers in force: those whose `effective_at` has passed and whose
- * `expires_at` has not, by the sandbox's clock.
+ * Content of a custom audience or do-not-reach list. Includes only identifiers in force: `effective_at` has passed by the sandbox's clock,
+ * and `expires_at` has not.
  */
 export interface AudienceSummary {
   /** Number of users with an identifier in force. */

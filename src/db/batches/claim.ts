@@ -45,7 +45,7 @@ export interface ClaimedBatch {
   readonly reason: string | null
   /** True if the earliest end of its memberships has passed. */
   readonly expired: boolean
-  /** True for a batch of a first load whose keys were not stored as rows of `remote` yet (`mayImply` in `db/impliedKeys.ts`). */
+  /** True for a batch of a first load if its keys are not stored as rows of `remote` yet (`mayImply` in `db/impliedKeys.ts`). */
   readonly mayImplyKeys: boolean
 }
 

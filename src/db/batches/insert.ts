@@ -103,8 +103,8 @@ export interface FollowingBatch {
 }
 
 /**
- * Locks a plan before batches are inserted at its end, so that two transactions do not use the same `seq`. Does not block inserts of rows
- * that refer to the plan.
+ * Locks a plan before batches are inserted at its end. Then two transactions cannot use the same `seq`. Does not block inserts of rows that
+ * refer to the plan.
  */
 export async function lockEndOfPlan(tx: Queryable, planId: string): Promise<void> {
   await tx.query('select from plan where id = $1 for no key update', [planId])

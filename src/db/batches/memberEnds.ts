@@ -30,8 +30,8 @@ export async function mayMembersEnd(tx: Queryable, destinationId: number, due: D
 }
 
 /**
- * Updates `expires_at` of each batch that may have due memberships. The new value is the earliest end of the keys whose last confirmation
- * is this batch; null if there are none.
+ * Updates `expires_at` of each batch that may have due memberships. The new value is the earliest end of the keys that this batch confirmed
+ * last. Null if there are none.
  */
 export async function updateMemberEnds(tx: Queryable, destinationId: number, due: DueEnds): Promise<void> {
   await tx.execute(

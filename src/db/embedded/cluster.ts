@@ -226,7 +226,7 @@ function isStarting(places: Places): boolean {
   return lines[7]?.trim() === 'starting' && processExists(Number(lines[0]))
 }
 
-/** Returns true if a starting server answers that it does not accept connections yet, for example because it replays its log. */
+/** Returns true if a server is starting and rejects connections, for example because it replays its log. */
 async function isRecovering(places: Places): Promise<boolean> {
   if (!isStarting(places)) return false
   const port = Number(readServerFile(places)[3])

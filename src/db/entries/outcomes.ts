@@ -24,7 +24,10 @@ function codeOf(entry: EntryOutcome): string | null {
   return entry.warnings ? 'WARNING' : null
 }
 
-/** Returns the message to store for an entry: that of a refusal, or the warnings of a confirmed entry, at most 300 characters. */
+/**
+ * Returns the message to store for an entry: the message of a refusal, or the warnings of a confirmed entry. At most 300 characters of
+ * warnings.
+ */
 function messageOf(entry: EntryOutcome): string | null {
   if (entry.outcome === 'refused') return entry.message
   if (entry.outcome === 'confirmed') return entry.warnings?.join('; ').slice(0, 300) ?? null
@@ -72,7 +75,7 @@ export async function reopenEntries(tx: Queryable, batchId: number): Promise<voi
   await tx.execute(`update entry set outcome = 'pending' where batch_id = $1`, [batchId])
 }
 
-/** Marks the entries of a batch that are not confirmed as superseded, because they are not sent any more. */
+/** Marks all entries of a batch as superseded except confirmed ones, because they are not sent any more. */
 export async function supersedeEntries(tx: Queryable, batchId: number, code: 'expired' | 'suppressed'): Promise<void> {
   await tx.execute(`update entry set outcome = 'superseded', code = $2 where batch_id = $1 and outcome <> 'confirmed'`, [batchId, code])
 }

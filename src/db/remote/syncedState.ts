@@ -147,9 +147,9 @@ export async function doubtKeys(tx: Queryable, destinationId: number, keys: read
 }
 
 /**
- * Invalidates desired products that an audit found changed, not listed or hidden, if their confirmed content is still the compared content.
- * Returns their number by kind. `id`: number of the run. `found`: SQL of `key`, `outcome` and the compared `synced_hash`. `except`: SQL of
- * the `key` of unresolved requests.
+ * Invalidates desired products that an audit found changed, not listed or hidden. Leaves out products with other confirmed content than the
+ * audit compared. Returns their number by kind. `id`: number of the run. `found`: SQL of `key`, `outcome` and the compared `synced_hash`.
+ * `except`: SQL of the `key` of unresolved requests.
  */
 export async function invalidateKeys(
   tx: Queryable,

@@ -26,8 +26,8 @@ export interface RunRow {
 
 /**
  * Skips queued runs that no worker claimed for `waitedMs` milliseconds. Then no worker has the requested version of their pipeline. Leaves
- * out runs whose destination was locked within the last `waitedMs` (at most a minute), runs of paused pipelines, plans and applies. Returns
- * the numbers of the skipped runs.
+ * out plans and applies, and runs of paused pipelines. Also leaves out runs if their destination was locked within the last `waitedMs` (at
+ * most a minute). Returns the numbers of the skipped runs.
  */
 export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: number): Promise<readonly number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
@@ -121,9 +121,9 @@ export async function heartbeatRun(db: Queryable, run: LeasedRun, leaseMs: numbe
 }
 
 /**
- * Ends the running runs of this environment whose lease has expired or whose worker has ended, with the status `failed`. Also ends plans
- * and applies that were queued for more than 30 s. Only the process that requested them claims them, and it does so immediately. Returns
- * the numbers of the ended runs. `endedWorkerIds`: ids of workers that have ended.
+ * Ends running runs of this environment with the status `failed`, if their lease has expired or their worker has ended. Also ends plans and
+ * applies that were queued for more than 30 s. Only the process that requested them claims them, and it does so immediately. Returns the
+ * numbers of the ended runs. `endedWorkerIds`: ids of workers that have ended.
  */
 export async function recoverRuns(db: Queryable, endedWorkerIds: readonly string[], fence: Fence): Promise<number[]> {
   const rows = await db.query<Row<'run', 'id'>>(

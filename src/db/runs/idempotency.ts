@@ -28,8 +28,8 @@ export async function queuedRunOf(
 }
 
 /**
- * Returns the run that an earlier request with this key got, and the options of that request; undefined if there was none. The options are
- * null if an earlier version stored the request.
+ * Returns the run that an earlier request with this key got, and the options of that request. Undefined without an earlier request. The
+ * options are null if an earlier version stored the request.
  */
 export async function findRequest(
   db: Queryable,

@@ -33,7 +33,10 @@ export const runRequest = sluice.table(
   (t) => [index('run_request_age').on(t.requestedAt)],
 )
 
-/** Condition that needs an operator, from the check that found it until the check that no longer found it. Written by `db/alerts.ts`. */
+/**
+ * Condition that needs an operator. Begins with the check that found it, and ends with the check that no longer found it. Written by
+ * `db/alerts.ts`.
+ */
 export const alert = sluice.table(
   'alert',
   {

@@ -1,4 +1,4 @@
-/** Implements the faults whose answer replaces that of the handler (docs/sandbox.md#faults). */
+/** Implements the faults that replace the answer of the handler (docs/sandbox.md#faults). */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { errorPage, exactJson, type Answer } from '../answer.ts'
 import { areaRefs } from '../areaRefs.ts'
@@ -60,7 +60,7 @@ function rateLimitAnswer(parts: InjectionParts, context: FaultContext, fault: Fa
   const headers: Record<string, string> = {}
   if (retryAfter !== undefined) headers['retry-after'] = textOf(retryAfter)
   if (reset !== undefined) {
-    // A text is sent as it is, so that the header may have a form that the specification does not name.
+    // A text is sent as it is. So the header may have a form that the specification does not name.
     const shown = typeof reset === 'number' ? Math.ceil(epochSeconds(reset, nowS)) : reset
     Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': textOf(shown) })
   }

@@ -1,4 +1,4 @@
-/** Refuses paths that official SDKs call and the sandbox does not serve: with 410 if a path has a successor, else with 404. */
+/** Refuses paths that official SDKs call and that the sandbox does not serve. A path with a successor gets 410, other paths 404. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { endpoints } from '../../service/contract/index.ts'
 import { retiredPaths, type RetiredPath } from '../../service/contract/retiredPaths.ts'

@@ -6,8 +6,8 @@ import type { Post, PostsState } from './state.ts'
 const DUPLICATE_MS = 86_400_000
 
 /**
- * Returns true if the author published an equal post (text, media, card, `nullcast`, references) less than a day before or after. Ignores
- * earlier versions of the same post. Always false with the switch `duplicate_posts: accept`.
+ * Returns true if the author published an equal post less than a day before or after. Equal posts have the same text, media, card,
+ * `nullcast` and references. Ignores earlier versions of the same post. Always false with the switch `duplicate_posts: accept`.
  */
 export function isDuplicate(world: World, state: PostsState, post: Post): boolean {
   if (world.switch('duplicate_posts') === 'accept') return false

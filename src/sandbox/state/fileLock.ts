@@ -85,7 +85,7 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
-/** Returns the process that has the lock; `none` without a lock file, and `ended` if the process has ended. */
+/** Returns the process that has the lock. Returns `none` without a lock file, and `ended` if the process has ended. */
 function holderOf(lock: string): Holder | 'none' | 'ended' {
   try {
     const holder = parseHolder(readFileSync(lock, 'utf8'))

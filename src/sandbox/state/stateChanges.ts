@@ -144,8 +144,8 @@ export class StateChanges {
   }
 
   /**
-   * Runs the handler for a part of the request. Writes the call to the journal if it succeeded, or if a handler without effects applied a
-   * part of it. Returns a promise only if the handler does.
+   * Runs the handler for a part of the request. Writes the call to the journal if the call succeeded. Also writes it if a handler without
+   * effects applied a part of it. Returns a promise only if the handler does.
    *
    * @throws {Refusal}
    * @throws {DroppedRequest} if a reset or restore replaced the state while the handler waited
