@@ -28,7 +28,7 @@ export interface Condition {
   readonly planId?: string
   readonly counts: Readonly<Record<string, number>>
   /**
-   * Start of the condition, ISO 8601. STALE: end of the last successful or partial run, else creation of the last run, else creation of the
+   * Start of the condition, ISO 8601. STALE: end of the last successful or partial run. Without one: creation of the last run, else of the
    * run in progress. LAPSE_AT_RISK: time of the check.
    */
   readonly since: string
@@ -36,12 +36,12 @@ export interface Condition {
 
 /** Age in minutes from which a request without a clear answer is reported. */
 const unresolvedAfterMin = 15
-/** Memberships that end within this number of days are reported, because they should have been renewed before. */
+/** Number of days. Memberships that end within this time are reported, because they should have been renewed before. */
 const lapseDays = 3
 
 /**
- * Returns the present conditions in the order of `conditionEvents`; those of one event in the order of `pipelines`. A paused pipeline is
- * never stale. `pauses`: by name of the pipeline. `overviews`: of these pipelines, if the caller has already requested them.
+ * Returns the present conditions in the order of `conditionEvents`. Conditions of one event are in the order of `pipelines`. A paused
+ * pipeline is never stale. `pauses`: by name of the pipeline. `overviews`: of these pipelines, if the caller has already requested them.
  */
 export async function findConditions(
   db: Queryable,

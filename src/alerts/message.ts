@@ -60,8 +60,8 @@ export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessa
   const event = conditionEvents.find((name) => name === delivery.event) ?? 'failed'
   const condition = decodeAlertDetail(delivery.detail, delivery.alertId)
   const { runId = null, planId = null } = condition
-  // An alert about an invalid file leads to the first page, which lists the problems of all files. The name of the file may not be
-  // the name of a pipeline.
+  // An alert about an invalid file links to the first page, which lists the problems of all files. The name of the file may not be the name
+  // of a pipeline.
   const page = event === 'failed' && runId === null ? '/' : `/pipelines/${pipeline}`
   const path = event === 'withheld' && planId !== null ? `/plans/${planId}` : runId === null ? page : `/runs/${runId}`
   const link = `${baseUrl.replace(/\/+$/, '')}${state === 'firing' ? path : page}`

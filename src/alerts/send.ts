@@ -44,7 +44,9 @@ async function post(receiver: AlertReceiver, message: AlertMessage, options: Sen
   return answer.ok ? undefined : `HTTP ${answer.status}`
 }
 
-/** Returns the signature header: HMAC-SHA256 over time and body, so that the receiver can detect an old message that is sent again. */
+/**
+ * Returns the signature header: HMAC-SHA256 over time and body. With the time, the receiver can detect an old message that is sent again.
+ */
 function signatureHeader(body: string, { secret = '', now }: SendOptions): Record<string, string> {
   const time = String(Math.floor(now() / 1000))
   return { 'x-sluice-signature': `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}` }

@@ -89,8 +89,8 @@ export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<vo
 }
 
 /**
- * Returns a loader that returns the last valid result while `sluice.yaml` is invalid, because an alert about that needs the receivers.
- * Without a valid result, the loader throws the error.
+ * Returns a loader that keeps its last valid result, and returns it while `sluice.yaml` is invalid: the alert about the file needs the
+ * receivers. Without a valid result, the loader throws the error.
  */
 function lastValid(load: AlertDeps['loadProject']): AlertDeps['loadProject'] {
   let last: Awaited<ReturnType<typeof load>> | undefined
@@ -136,8 +136,8 @@ async function storeConditions(deps: AlertDeps): Promise<void> {
     detail: { code, message: `${where === undefined ? '' : `${where}: `}${message}`, hint, counts: {} },
     receivers: project.defaultReceivers,
   }))
-  // Alerts with these names can recover. An alert about an invalid file has the name of the file, and the pipelines of its `markets:` have
-  // other names.
+  // Alerts with these names can recover. The names of files are needed too: an alert about an invalid file has the name of the file. The
+  // pipelines of its `markets:` have other names.
   const names = new Set([...pipelines.map(({ name }) => name), ...byFile.keys(), ...broken.keys(), projectFileName])
   // If a scheduled file was deleted or renamed, its alerts are over. They stay if the pipeline has run since, from another folder.
   for (const name of await undeclaredPipelines(db, deps.folder)) names.add(name)

@@ -159,14 +159,14 @@ export function signIn(settings: AccessSettings, c: Context, given: string): boo
   return true
 }
 
-/** Returns true for a direct request, and for a request whose user the trusted proxy on this machine names. */
+/** Returns true for a direct request. Also returns true if the trusted proxy on this machine names the user of the request. */
 function isLocal(settings: AccessSettings, c: Context): boolean {
   return isDirect(settings, c) || (listensOnLoopback(settings) && userIn(settings, c) !== undefined)
 }
 
 /**
- * Returns true for a request from this machine that no proxy passed on. If there is a public address, returns false for every request: a
- * proxy may pass on the request unnoticed. For example, nginx by default passes on neither the original host nor a forwarding header.
+ * Returns true for a request from this machine that no proxy passed on. If there is a public address, always returns false: a proxy may
+ * pass on a request unnoticed. For example, nginx by default passes on neither the original host nor a forwarding header.
  */
 function isDirect(settings: AccessSettings, c: Context): boolean {
   const isForLoopback = listensOnLoopback(settings) && isLoopback(hostnameOf(c.req.header('host') ?? ''))
@@ -192,13 +192,13 @@ function isForwarded(c: Context): boolean {
 
 function isOwnHost(settings: AccessSettings, host: string): boolean {
   if (settings.publicUrl !== undefined && host.toLowerCase() === new URL(settings.publicUrl).host) return true
-  // Otherwise other machines can reach the server, and it allows any host. Pages, API and metrics need the token or a cookie of this host.
+  // On another address than loopback, the server allows any host: pages, API and metrics need the token or a cookie of this host.
   return listensOnLoopback(settings) ? isLoopback(hostnameOf(host)) : host !== ''
 }
 
 /**
- * Returns true for a request that a page of another site sends. The origin may be the public address, because a proxy may replace the host
- * of the request.
+ * Returns true for a request that a page of another site sends. The origin may also be the public address: a proxy may replace the host of
+ * the request.
  */
 function isCrossSite({ publicUrl }: AccessSettings, c: Context, host: string): boolean {
   const origin = c.req.header('origin')

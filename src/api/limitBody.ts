@@ -2,8 +2,8 @@
 import type { Context, MiddlewareHandler } from 'hono'
 
 /**
- * Creates middleware that answers with `tooLarge` to a body of more than `maxSize` bytes. Replaces `bodyLimit` of hono 4.13.19, which fails
- * for a body without `Content-Length` (`curl -X POST` sends none), because it copies the request of @hono/node-server.
+ * Creates middleware that answers with `tooLarge` to a body of more than `maxSize` bytes. Replaces `bodyLimit` of hono 4.13.19. That one
+ * copies the request of @hono/node-server, and so fails without `Content-Length` (`curl -X POST` sends none).
  */
 export function limitBody(maxSize: number, tooLarge: (c: Context) => Response): MiddlewareHandler {
   return async (c, next) => {

@@ -1,4 +1,6 @@
-/** Reads and checks single values of the environment. Adds problems to a list and does not throw, so that one error reports all of them. */
+/**
+ * Reads and checks single values of the environment. Adds problems to a list instead of throwing, so that one error reports all of them.
+ */
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
 import type { Problem } from '../errors.ts'
@@ -26,7 +28,7 @@ export function readDotenv(path: string, problems: Problem[]): Environment {
   return omitEmpty(parse(content))
 }
 
-/** Returns the variables that are not empty, because users unset a variable by `FOO= sluice …`, or by `FOO=` in `.env`. */
+/** Returns the variables that are not empty. Users unset a variable by `FOO= sluice …`, or by `FOO=` in `.env`. */
 export function omitEmpty(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
 }
@@ -123,8 +125,8 @@ export function readNames(env: Environment, problems: Problem[]): Readonly<Recor
 }
 
 /**
- * Reads a number of days, at least 60, because reports, retries and renewals read up to a month of history. Undefined if it is not set or
- * there is a problem.
+ * Reads a number of days; undefined if it is not set or there is a problem. At least 60, because reports, retries and renewals read up to a
+ * month of history.
  */
 export function readDays(env: Environment, name: string, problems: Problem[]): number | undefined {
   const value = readText(env, name)

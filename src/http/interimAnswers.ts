@@ -21,7 +21,7 @@ export function connectorOverInterim(options: buildConnector.BuildOptions): buil
 /** First line of a request of undici. */
 const requestLine = /^[A-Z]+ \S+ HTTP\/1\.1\r\n/
 
-/** First line of a response with any status 1xx except 101, which changes the protocol and is rejected unless it was requested. */
+/** First line of a response with a status 1xx, except 101. A 101 changes the protocol, and undici rejects it if it was not requested. */
 const interim = /^HTTP\/1\.1 1(?!01)\d\d[ \r]/
 
 /** Maximum length of the head of an interim response in bytes. A longer head is passed on, and undici rejects it. */
@@ -45,8 +45,9 @@ export function afterInterim(bytes: Buffer): Buffer | undefined {
 }
 
 /**
- * Removes interim responses from the bytes of a socket. Replaces `write`, to notice each head of a request: the next bytes to read are a
- * response. Replaces `read`, which undici calls for HTTP/1.1; HTTP/2 is not affected.
+ * Removes interim responses from the bytes of a socket. Replaces two functions of the socket:
+ * - `write`, to notice each head of a request: the next bytes to read are a response
+ * - `read`, which undici calls for HTTP/1.1; HTTP/2 is not affected
  */
 function skipInterimAnswers(socket: Socket): void {
   // The overloads of `write` differ only in their arguments, which are passed on unchanged. So the cast holds.

@@ -12,8 +12,7 @@ export type Headers = Readonly<Record<string, string>>
  *
  * - `Retry-After` applies to every status that means "try later" (`isTryLater`). RFC 9110 defines it for 503, RFC 6585 for 429.
  * - An exhausted quota (`remaining` 0) requires a wait until its reset, for any status.
- * - The reset of a quota with requests left applies only to a 429. Such a 429 is about a limit of another scope, and this reset is the best
- *   estimate of its end.
+ * - If no quota is exhausted, a 429 is about another limit. The reset of the account's or user's quota is the best estimate of its end.
  */
 export function requestedWaitMs(answer: { readonly status: number; readonly headers: Headers }, nowMs: number): number | undefined {
   const { status, headers } = answer
@@ -25,7 +24,8 @@ export function requestedWaitMs(answer: { readonly status: number; readonly head
     (quota) => quota !== undefined,
   )
   const spent = quotas.filter(({ remaining }) => remaining === 0)
-  // A 429 without a spent quota waits for the reset of the account's quota. Without one, it waits for that of the user's.
+  // A 429 without a spent quota waits for the reset of the account's quota. If the response has no such quota, it waits for the reset of
+  // the user's quota.
   const applied = spent.length === 0 && status === 429 ? quotas.slice(0, 1) : spent
   waits.push(...applied.map(({ resetInMs }) => resetInMs))
 
@@ -42,8 +42,8 @@ export function readLimit(headers: Headers): number | undefined {
 const asctimeDate = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/
 
 /**
- * Returns the wait that a `Retry-After` header requests, in milliseconds from `nowMs`. Undefined if unreadable; never negative. The longest
- * wait applies if the answer has the header several times with seconds.
+ * Returns the wait that a `Retry-After` header requests, in milliseconds from `nowMs`. Undefined if unreadable; never negative. If the
+ * header has several numbers of seconds, returns the longest wait.
  * Source: RFC 9110 section 10.2.3, delay-seconds or HTTP-date in any of its three forms.
  */
 export function retryAfterMs(header: string, nowMs: number): number | undefined {
@@ -55,8 +55,8 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
 }
 
 /**
- * Longest requested wait in milliseconds that client and push follow; sources have `longestWaitMs` (`retryBudget.ts`). A longer wait may
- * be a mistake of the service, so a request is tried after this time.
+ * Longest requested wait in milliseconds that client and push follow. A longer wait may be a mistake of the service, so a request is tried
+ * after this time. Sources have their own limit, `longestWaitMs` (`retryBudget.ts`).
  */
 export const longestRequestedWaitMs = 15 * 60_000
 
@@ -66,9 +66,7 @@ export interface Backoff {
   readonly backoffMaxMs: number
 }
 
-/**
- * Returns a random wait in milliseconds up to `longestBackoffMs` (full jitter), so that callers that failed together do not retry together.
- */
+/** Returns a random wait in milliseconds up to `longestBackoffMs` (full jitter). So callers that failed together do not retry together. */
 export function backoffMs(attempt: number, backoff: Backoff, random: () => number = Math.random): number {
   return Math.ceil(random() * longestBackoffMs(attempt, backoff))
 }
@@ -98,8 +96,8 @@ function readQuota(headers: Headers, prefix: string, now: number): Quota | undef
 }
 
 /**
- * Returns the end of a quota's window in epoch milliseconds. The documented unit is epoch seconds; seconds from now and epoch
- * milliseconds are recognized by their size.
+ * Returns the end of a quota's window in epoch milliseconds. The documented unit is epoch seconds. Seconds from now and epoch milliseconds
+ * are recognized by their size.
  */
 function resetAtMs(reset: string | undefined, nowMs: number): number | undefined {
   const value = wholeNumber(reset)

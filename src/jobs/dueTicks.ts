@@ -1,7 +1,7 @@
 /**
  * Decides every tick (scheduled time) of a schedule exactly once, with any number of schedulers (docs/guarantees.md#one-run-per-tick). A
  * tick runs, is queued, is skipped or is missed. Uses the time of the database, and croner for the times of ticks. A late poll also decides
- * the ticks since the last poll, at most the newest 1,000 of a schedule.
+ * the ticks since the last poll: of each schedule, at most the newest 1,000.
  */
 import { errorJson, RunError } from '../errors.ts'
 import type { Logger } from '../log.ts'
@@ -53,8 +53,8 @@ export async function decideDueTicks(deps: DueTicksDeps): Promise<DecidedTicks> 
 }
 
 /**
- * Returns the milliseconds until the next schedule is due. `schedules` has the times before the decisions, so the result is 0 if a schedule
- * was decided or locked just now.
+ * Returns the milliseconds until the next schedule is due. `schedules` has the times before the decisions. So the result is 0 if a schedule
+ * was due in this pass.
  */
 function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[]): number {
   let next = Number.POSITIVE_INFINITY
@@ -93,8 +93,8 @@ function decide(
 }
 
 /**
- * Queues the run of a tick, and returns the decided tick. For a tick that is skipped because of a pause or an open run, stores a skipped
- * run. Skips the tick without a run if the destination belongs to other credentials.
+ * Queues the run of a tick, and returns the decided tick. If the tick is skipped because of a pause or an open run, stores a skipped run.
+ * If the destination belongs to other credentials, skips the tick without a run.
  */
 async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: ScheduleRow, scheduledFor: Date): Promise<Tick> {
   const { pipeline, destinationId } = schedule
@@ -131,7 +131,7 @@ async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: Schedule
   }
   const runId = await request()
   if (runId === undefined) return skipped(scheduledFor, 'this tick has its run already')
-  // `wakeForRun` may return false: a job for this destination is already queued or active. Its worker, or the next poll, finds this run.
+  // `wakeForRun` returns false if a job for this destination is already queued or active. Its worker, or the next poll, finds this run.
   await deps.queues.wakeForRun({ runId, destinationId }, tx)
   return {
     scheduledFor,

@@ -40,8 +40,8 @@ export interface TrackedSchedule extends CronTimes {
 export type NextDue = (schedule: TrackedSchedule) => number
 
 /**
- * Creates a function that caches the next occurrence of each schedule until its last tick changes. Computing one takes 0.1 ms, and each
- * poll checks all schedules: without the cache, a poll of 3,000 schedules would take 0.3 s.
+ * Creates a function that caches the next occurrence of each schedule until its last tick changes. Computing an occurrence takes 0.1 ms,
+ * and each poll checks all schedules. Without the cache, a poll of 3,000 schedules would take 0.3 s.
  */
 export function createNextDue(): NextDue {
   const nextTimes = new Map<number, { readonly key: string; readonly next: number }>()
@@ -101,7 +101,9 @@ function searchBackwards(cron: Cron, now: Date, count: number): readonly Date[] 
 /**
  * Returns true if a change of the clocks in this zone affects a time of day of this schedule. Then that time does not exist, or exists
  * twice, on a day of this year or the next one. Ignores the days of the cron expression, because the days of clock changes differ from year
- * to year. Returns false for an hour field that begins with `*` or contains every hour.
+ * to year.
+ *
+ * Returns false for an hour field that begins with `*` or contains every hour.
  */
 export function isTouchedByClockChange({ cron, timezone }: CronTimes, now: Date): boolean {
   const fields = cron.trim().split(/\s+/)
@@ -132,7 +134,7 @@ function clockChanges(timezone: string, year: number): readonly ClockChange[] {
   return cached(knownChanges, `${timezone} ${year}`, () => findClockChanges(timezone, year))
 }
 
-/** Finds the days whose offset from UTC differs between their start and their end, then the minute of the change by bisection. */
+/** Finds the days on which the offset from UTC changes. Then finds the minute of each change by bisection. */
 function findClockChanges(timezone: string, year: number): readonly ClockChange[] {
   const offsetMs = offsetOf(timezone)
   const changes: ClockChange[] = []

@@ -10,8 +10,8 @@ const lookAgainAfterMs = 3_000
 /** Selection of queued runs by one worker. */
 export interface RunSelection {
   /**
-   * Returns the first run that is not postponed and whose pipeline this worker can load; undefined if there is none. Does not compare the
-   * version of the pipeline with that of the run: the claim does.
+   * Returns the first run with a pipeline that this worker can load, except postponed runs. Undefined if there is none. Does not compare
+   * the version of the pipeline with the version that the run needs: the claim does.
    */
   readonly firstRunnable: (queued: readonly QueuedRun[]) => Promise<{ readonly run: QueuedRun; readonly pipeline: Pipeline } | undefined>
   /** Omits a run from `firstRunnable` for three seconds, because this worker cannot claim it now. */

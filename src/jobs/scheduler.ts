@@ -20,7 +20,7 @@ export interface Scheduler {
 const pollPattern = '*/15 * * * * *'
 /** Maximum time of the timer in milliseconds. For a later tick no timer is set, because node-cron starts further polls before it. */
 const maxTimerMs = 20_000
-/** Wait in milliseconds after a failed poll, or after a poll that found a due schedule locked by another scheduler. */
+/** Wait in milliseconds after a failed poll. Also after a poll that left a due schedule to another scheduler, which has locked it. */
 const retryMs = 1_000
 
 const noLogger = { info() {}, warn() {}, error() {}, debug() {} }

@@ -27,8 +27,9 @@ const parallelRuns = 4
 /** Poll interval in milliseconds while work is open: a run is queued or running, or a request is in flight. */
 const pollMs = 1_000
 /**
- * Poll interval in milliseconds while no work is open. A notification ends the interval early, so the interval is the maximum delay
- * after a lost notification. An idle worker takes over the work of an expired worker after this time, once the leases of that worker ended.
+ * Poll interval in milliseconds while no work is open. A notification ends the interval early, so the interval is the maximum delay after a
+ * lost notification. An idle worker notices the work of an expired worker within this time. It takes the work over when the leases of that
+ * worker have ended.
  */
 const idlePollMs = 15_000
 /** Wait in milliseconds after a failed poll. */

@@ -176,8 +176,8 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
 }
 
 /**
- * Ids of rows that were read. A transaction may commit after another one whose rows have higher ids. So the newest `rereadIds` ids are read
- * again, to find rows that were missing before. A transaction takes milliseconds, in which fewer than `rereadIds` rows get an id.
+ * Ids of rows that were read. A transaction may commit after another transaction with higher ids. So the newest `rereadIds` ids are read
+ * again, to find rows that were missing before. A transaction takes milliseconds. In this time, fewer than `rereadIds` rows get an id.
  */
 class SeenIds {
   readonly #start: number

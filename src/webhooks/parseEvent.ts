@@ -14,7 +14,9 @@ export function parseEvent(body: Buffer): ReceivedEvent | undefined {
   return { id, type: typeOf(parsed, data), json: text }
 }
 
-/** Returns `event_type`, else the first key of the body that is not about users, such as `replay_job_status`; else `unknown`. */
+/**
+ * Returns `event_type`. Without it, returns the first key of the body that is not about users, such as `replay_job_status`; else `unknown`.
+ */
 function typeOf(parsed: Readonly<Record<string, unknown>>, data: Readonly<Record<string, unknown>>): string {
   if (typeof data['event_type'] === 'string') return data['event_type'].slice(0, 200)
   return (
@@ -24,7 +26,7 @@ function typeOf(parsed: Readonly<Record<string, unknown>>, data: Readonly<Record
   )
 }
 
-/** Parses a JSON object. A numeric `event_uuid` becomes its digits as they were sent, because ids exceed 2^53. Undefined for other texts. */
+/** Parses a JSON object; undefined for other texts. A numeric `event_uuid` becomes the text of its digits, because ids exceed 2^53. */
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text, (key, inner: unknown, { source }) =>

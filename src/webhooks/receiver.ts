@@ -41,7 +41,7 @@ export interface WebhookReceiver {
   readonly path: string
   /** Answers the request and resolves to true. Resolves to false for another path, without reading it. Never rejects. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<boolean>
-  /** Returns the time since which events are refused because the store fails; undefined while events are stored. */
+  /** Returns the start of the time in which events are refused because the store fails; undefined while events are stored. */
   readonly refusingSince: () => Date | undefined
   /** While events are refused, checks whether events can be stored again, and then ends the gap. Never rejects. */
   readonly probe: () => Promise<void>
@@ -55,8 +55,8 @@ const SIGNATURE_HEADER = 'x-service-webhooks-signature'
 const MAX_LATE = 10_000
 
 /**
- * Creates a receiver as a `node:http` handler. It verifies the signature over the raw bytes, stores each event once, and answers 200 only
- * after that (docs/guarantees.md#webhook-delivery, docs/webhooks.md).
+ * Creates a receiver as a `node:http` handler. The receiver verifies the signature over the raw bytes and stores each event once. Only then
+ * does it answer 200 (docs/guarantees.md#webhook-delivery, docs/webhooks.md).
  */
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
   const path = options.path ?? '/webhooks'
@@ -67,8 +67,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   const storeTimeoutMs = options.storeTimeoutMs ?? 4000
   const header = (options.signatureHeader ?? SIGNATURE_HEADER).toLowerCase()
   /**
-   * Inserts whose delivery was answered with 503, but that may still succeed, by the id of the event; the newest {@link MAX_LATE}. If the
-   * insert stored the event, `onEvent` is called at the next delivery of the event.
+   * Inserts that may still succeed although their delivery was answered with 503, by the id of the event. Only the newest {@link MAX_LATE}.
+   * If such an insert stores the event, `onEvent` is called at the next delivery of the event.
    */
   const late = new Map<string, Promise<boolean>>()
   const secrets = () => (typeof options.secrets === 'function' ? options.secrets() : options.secrets)
@@ -143,7 +143,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     if (late.size > MAX_LATE && oldest !== undefined) late.delete(oldest)
   }
 
-  /** Stores the event. Resolves to true if this insert stored it, or an `earlier` one whose delivery was answered with 503. */
+  /** Stores the event. Resolves to true if this insert stored it, or if `earlier` did: an insert whose delivery was answered with 503. */
   async function addAfter(earlier: Promise<boolean> | undefined, event: ReceivedEvent): Promise<boolean> {
     const added = await store.add(event)
     return added || (await earlier) === true

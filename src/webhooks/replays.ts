@@ -1,5 +1,5 @@
 /**
- * Requests replays of events that were refused while the database was down, because the service does not promise to deliver them again. The
+ * Requests replays of events that were refused while the database was down. The service does not promise to deliver these events again. The
  * state is in the audit log, so the work continues after a restart. Two processes may request the same replay, but each event is stored
  * once (docs/guarantees.md#webhook-delivery).
  */
@@ -34,8 +34,8 @@ const MINUTE = 60_000
 /** Age in milliseconds up to which the service replays events. */
 const REPLAYABLE_MS = 5 * 24 * 60 * MINUTE
 /**
- * Milliseconds without a result after which a replay is requested again, because the event with the result may have been refused too.
- * Also the longest wait after requests that failed.
+ * Milliseconds without a result after which a replay is requested again. The event with the result may have been refused too. Also the
+ * longest wait after requests that failed.
  */
 const RETRY_AFTER_MS = 15 * MINUTE
 /** Maximum number of attempts for one gap. After that, an error is logged for the operator. */
@@ -102,7 +102,10 @@ interface OpenGap {
   readonly attempts: readonly AuditEntry[]
 }
 
-/** Requests the replays that are due. Resolves to the number of open gaps. Rejects if the database fails, and not if the service does. */
+/**
+ * Requests the replays that are due. Resolves to the number of open gaps. Rejects if the database fails. A failure of the service is only
+ * logged.
+ */
 export async function requestReplays(deps: ReplayDeps): Promise<number> {
   const gaps = await openGaps(deps.db)
   let openCount = 0
@@ -134,22 +137,25 @@ async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
   return false
 }
 
-/** Returns the milliseconds from the last attempt to the next one. Doubles with each attempt in a row in which a request failed. */
+/**
+ * Returns the milliseconds from the last attempt to the next one. After attempts with a failed request, the wait begins with `everyMs` and
+ * doubles, up to `RETRY_AFTER_MS`.
+ */
 function waitMs({ everyMs = CHECK_MS }: ReplayDeps, { attempts }: OpenGap): number {
   const failedInARow = attempts.length - 1 - attempts.findLastIndex((attempt) => textsOf(attempt, 'missed').length === 0)
   return failedInARow === 0 ? RETRY_AFTER_MS : Math.min(RETRY_AFTER_MS, everyMs * 2 ** (failedInARow - 1))
 }
 
 /**
- * Requests a replay from each webhook of the receiver. Records the jobs, and the webhooks whose request failed (`missed`). `before`: last
- * attempt, if webhooks were missed in it; then only these webhooks get a request. A failure to list the webhooks is only logged.
+ * Requests a replay from each webhook of the receiver. Records the jobs, and the webhooks without a job because their request failed
+ * (`missed`). `before`: attempt of which only the missed webhooks get a request. A failure to list the webhooks is only logged.
  */
 async function requestReplay(
   deps: ReplayDeps,
   gap: OpenGap,
   before: { readonly jobs: readonly string[]; readonly missed: readonly string[] } | undefined,
 ): Promise<void> {
-  // The range has one minute more on either side, because events are created before they are refused, and the service replays minutes.
+  // The range has one minute more on either side: an event is created before it is refused, and the service replays whole minutes.
   const range = {
     from_date: minuteOf(Math.max(gap.fromMs - MINUTE, deps.clock.now() - REPLAYABLE_MS + MINUTE)),
     to_date: minuteOf(gap.toMs + MINUTE),

@@ -1,7 +1,10 @@
 /** Creates and verifies the signatures of challenges and events (docs/spec-notes.md#webhooks). Pure. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Challenge tokens that are answered. No event (JSON) matches, so the answer to a challenge is never the signature of a forged event. */
+/**
+ * Challenge tokens that are answered. No event (a JSON object) matches. So the answer to a challenge is never the signature of a forged
+ * event.
+ */
 const TOKEN = /^[A-Za-z0-9_+/=-]{1,256}$/
 
 /** Returns `sha256=` and the Base64 HMAC-SHA256 of the bytes under the consumer secret. */
