@@ -1,5 +1,5 @@
 /**
- * Plans a small destination in an empty database, and another one beside a large destination, whose rows dominate the statistics of
+ * Plans a small destination in an empty database, and one beside a large destination. The rows of the large one dominate the statistics of
  * Postgres. The second plan should not cost more than the first.
  */
 import { join } from 'node:path'

@@ -24,8 +24,9 @@ const idleSeconds = 60
 const startsAtOnce = 4
 /** Memory for the processes of all tenants and their server. If it is not enough, fewer tenants are started. */
 const memoryMegabytes = 16_000
-/** Free memory that is reserved for the runs, and the limit below which the bench fails, because other programs need memory too. */
+/** Free memory that is reserved for the runs. */
 const reserveMegabytes = 4_000
+/** Minimum of free memory, because other programs need memory too. With less, the bench fails. */
 const leastMegabytes = 2_500
 /** Number of tenants that may be due in the same second. 190 runs at a time need more than 12 GB. */
 const mostTogether = 20

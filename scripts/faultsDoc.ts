@@ -6,7 +6,10 @@ import { faultCatalogue } from '../test/support/faultCatalogue.ts'
 
 const root = new URL('../', import.meta.url)
 
-/** Returns for each row of the catalogue the tests whose titles begin with its id, with the rest of their titles. */
+/**
+ * Returns the tests of each row of the catalogue, by the row's id. The title of such a test begins with the id. Each text has the rest of
+ * the title, and the file.
+ */
 export function faultTests(): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>()
   for (const file of globSync('test/**/*.test.ts', { cwd: fileURLToPath(root) }).toSorted()) {

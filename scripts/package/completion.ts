@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 export interface Completion {
   /** Seconds from the start of the server to the first answer. */
   readonly first: number
-  /** Seconds of processor time that the server took until then; undefined where the system does not say. */
+  /** Seconds of processor time that the server took until then; undefined if the system does not report it. */
   readonly processor: number | undefined
   /** Seconds of the same request after an edit. */
   readonly next: number

@@ -26,7 +26,8 @@ export interface PipelineWork<Report extends RunReport> {
  * is also printed. A signal ends the loop.
  *
  * @throws {ConfigError} as `serviceOf`, before anything is read or sent
- * @throws the error of `each` if there is only one pipeline; the reason of the signal if no pipeline is done
+ * @throws the error of `each` if there is only one pipeline
+ * @throws the reason of the signal if no pipeline is done
  */
 export async function eachPipeline<Report extends RunReport>(
   context: Context,
@@ -51,7 +52,7 @@ export async function eachPipeline<Report extends RunReport>(
           reports.push(await each(engine, pipeline))
         } catch (error) {
           if (pipelines.length === 1) throw error
-          // After a signal, an error that is not of Sluice is the abort itself, and not a failure of the pipeline.
+          // After a signal, an error of another class than `SluiceError` is the abort itself. The pipeline did not fail.
           if (context.signal.aborted && !(error instanceof SluiceError)) break
           reports.push(failed(errorReport(context, pipeline.name, startedAt, error)))
         }

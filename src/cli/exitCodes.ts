@@ -48,7 +48,7 @@ export function exitCodeOfError(error: unknown): number {
   return isUsage ? 2 : 1
 }
 
-/** Returns 3 if the command waited for its deletes, and some are not planned or not confirmed yet; else 0. */
+/** Returns 3 if the command waited for its deletes, but some are not planned or not confirmed yet. Otherwise 0. */
 export function exitCodeOfErasures(receipts: readonly Receipt[], waited: boolean): number {
   return waited && receipts.some(({ audiences, deletes }) => audiences === null || deletes.confirmed < deletes.planned) ? 3 : 0
 }

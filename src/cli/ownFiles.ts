@@ -1,4 +1,4 @@
-/** Resolves the imports between the files of Sluice, and between those of some packages, without access to the disk. */
+/** Resolves imports without access to the disk: between the files of Sluice, and between the files of some packages. */
 import { registerHooks } from 'node:module'
 
 /** Folder of this program: `src` in the repository, `dist` in the package. */

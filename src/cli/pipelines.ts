@@ -37,7 +37,9 @@ export async function pipelinesToCheck(context: Context, patterns: readonly stri
   throw await unknownPipeline(context, patterns)
 }
 
-/** Returns `NO_PIPELINES` for an empty folder; else `UNKNOWN_PIPELINE`, whose hint is the command with the most similar name. */
+/**
+ * Returns `NO_PIPELINES` for an empty folder, else `UNKNOWN_PIPELINE`. The hint of the latter is the command with the most similar name.
+ */
 async function unknownPipeline(context: Context, patterns: readonly string[]): Promise<UsageError> {
   const { names } = await loadPipelines(context.pipelines, context.config().env)
   const folder = `${context.pipelines.replace(/\/+$/, '')}/`

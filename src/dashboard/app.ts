@@ -29,7 +29,7 @@ import { render } from './render.ts'
 /** Creates the application with all its routes. */
 export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
   const app = new Hono<ServerEnv>()
-  // `/health` and `/ready` come before the host check, because probes use the name or address that the orchestrator has.
+  // `/health` and `/ready` come before the host check, because a probe uses the name or address that its orchestrator knows.
   app.get('/health', (c) => c.json({ ok: true }))
   app.get('/ready', async (c) => {
     const checks = await checkReadiness(deps)

@@ -26,7 +26,7 @@ export interface Frame {
   readonly service: URL | undefined
   /** Name of the user; undefined if the user may only read. */
   readonly actor: string | undefined
-  /** ETag of the page, which the browser sends when it polls for changes; empty for a page that is not polled. */
+  /** ETag of the page. The browser sends it when it polls for changes. Empty for a page that is not polled. */
   readonly etag: string
   /** Time of the page in milliseconds since 1970. */
   readonly now: number

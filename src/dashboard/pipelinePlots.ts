@@ -134,8 +134,8 @@ export function pipelinePlots(
 }
 
 /**
- * Estimates for each run the number of valid rows below which a guard withholds deletes (sync/plan/reasonsToWithhold.ts). The guard also
- * counts suppressed records, and compares with the last complete snapshot in whose plan no guard fired.
+ * Estimates for each run the number of valid rows below which a guard withholds deletes (sync/plan/reasonsToWithhold.ts). The guard itself
+ * also counts suppressed records. It compares with the last complete snapshot without a fired guard in its plan.
  */
 function minValidRows({ guards }: Pipeline, runs: readonly RunFigures[]): readonly number[] {
   let previousValid = 0

@@ -18,7 +18,7 @@ export function runBars(runs: readonly RecentRun[]): Html {
     // Logarithmic, so that one large run does not flatten all others.
     const tall = Math.max(tone === 'ok' ? 6 : 10, Math.round((Math.log1p(run.changes) / Math.log1p(most)) * height))
     const x = offset + i * step
-    // A notch marks runs that failed, need attention or have not ended, so that the state is readable without colour.
+    // A notch marks runs that failed, need attention or have not ended. With it, the state is readable without colour.
     const notch = tone === 'ok' || tone === 'idle' ? '' : `<path class="mark" d="M${x} ${height - 3}h4M${x} ${height - 5.4}h4"/>`
     return `<rect class="${tone}" x="${x}" y="${height - tall}" width="4" height="${tall}" rx="1"/>${notch}`
   })

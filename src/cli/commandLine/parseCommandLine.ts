@@ -91,7 +91,7 @@ interface Resolved {
   readonly entry: CommandEntry | undefined
   /** Subcommands; for `sluice` itself all commands. */
   readonly commands: readonly CommandEntry[]
-  /** First word that is not the name of a command, if only a command may follow; else undefined. */
+  /** First word that is not the name of a command. Undefined if every word is a name, or arguments may follow. */
   readonly unknown: string | undefined
 }
 

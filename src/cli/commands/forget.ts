@@ -75,7 +75,7 @@ async function onlyAudience(context: Context): Promise<Pipeline> {
  * Replays an export: repeats the erasures that this database lacks. At a service that neither the environment nor a pipeline uses, only
  * suppresses. Returns 3 if deletes are not planned or confirmed yet, unless `--no-wait`.
  *
- * @throws {UsageError} `INVALID_VALUE` if no erasure of the file is for a service that is used here: probably the wrong environment
+ * @throws {UsageError} `INVALID_VALUE` if the file names services, but neither the environment nor a pipeline uses one of them
  */
 async function replay(context: Context, invocation: Invocation, file: string): Promise<number> {
   const reason = option(invocation, 'reason')

@@ -38,7 +38,7 @@ export interface SourceCheck {
   readonly rejected: number
   /** Rows that repeat another row. */
   readonly duplicates: number
-  /** Rows that opt out, other rows of their keys, and rows of children; for a do-not-reach list, rows that remove a person. */
+  /** Rows that opt out, other rows of their keys, and rows of children. For a do-not-reach list: rows that remove a person. */
   readonly suppressed: number
   /** Rows filtered out by `only:` and `except:`; absent if the pipeline has neither. */
   readonly filtered?: number
@@ -111,7 +111,7 @@ function mappingLines({ mapping, valid, rows }: SourceCheck): readonly string[] 
   ]
 }
 
-/** Returns the next step after a check without errors: guards that would stop a run, then the command for the other pipelines. */
+/** Returns the next step after a check without errors. First the guards that would stop a run, then the command for the other pipelines. */
 export function nextStep(checks: readonly Check[], output: Output): string {
   const stopping = checks.flatMap(({ pipeline, sources }) => sources.flatMap(({ holds }) => holds.map((hold) => ({ pipeline, ...hold }))))
   const names = checks.filter(({ pipeline }) => !stopping.some((hold) => hold.pipeline === pipeline)).map(({ pipeline }) => pipeline)

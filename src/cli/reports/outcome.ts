@@ -77,7 +77,7 @@ function settledLine({ confirmed, refused }: Settled, requests: number | undefin
   return `${parts.join(' and ')} of an earlier run${requests === undefined ? '' : `, in ${plural(requests, 'request')}`}`
 }
 
-/** Returns the number of confirmed deletes if the whole plan is confirmed, else 0, because outcomes are not counted per action. */
+/** Returns the number of confirmed deletes if the whole plan is confirmed. Otherwise 0, because outcomes are not counted per action. */
 function deletedOf({ counts }: RunReport): number {
   return counts.confirmed === plannedChanges(counts) ? counts.deletes : 0
 }

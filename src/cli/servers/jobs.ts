@@ -10,8 +10,8 @@ import { withEngine, type EngineOptions } from '../engine.ts'
 import { credentialSets } from '../services.ts'
 
 /**
- * Returns the dependencies of scheduler and workers: those of the engine, and functions that load the current pipeline files. They return
- * only pipelines with `credentials`: a named set of sluice.yaml, or undefined for the credentials of the environment.
+ * Returns the dependencies of scheduler and workers: the dependencies of the engine, and functions that load the current pipeline files.
+ * They return only pipelines with `credentials`: a named set of sluice.yaml, or undefined for the credentials of the environment.
  */
 export function jobDeps(context: Context, deps: EngineDeps, credentials?: string): JobDeps {
   return {

@@ -25,7 +25,7 @@ export interface WebServerOptions {
   readonly service: KnownService
   readonly host: string
   readonly port: number
-  /** Returns the seconds since the scheduler's last poll; infinity before its start; undefined if this process has no scheduler. */
+  /** Returns the seconds since the scheduler's last poll. Infinity before its start; undefined if this process has no scheduler. */
   readonly schedulerIdleS: () => number | undefined
 }
 

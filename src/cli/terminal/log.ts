@@ -8,8 +8,8 @@ import { safe } from './text.ts'
 import { recordOf } from '../../unknownValue.ts'
 
 /**
- * Returns a logger that writes one line per event without secrets: as text, or as JSON if SLUICE_LOG_FORMAT is `json`. `fallback`: level
- * if SLUICE_LOG_LEVEL is not set.
+ * Returns a logger that writes one line per event, without secrets. The lines are text, or JSON if SLUICE_LOG_FORMAT is `json`. `fallback`:
+ * level if SLUICE_LOG_LEVEL is not set.
  */
 export function createLogger(output: Output, config: Config, now: () => number, fallback?: LogLevel): Logger {
   const level = config.env['SLUICE_LOG_LEVEL'] === undefined ? (fallback ?? config.log.level) : config.log.level

@@ -24,7 +24,7 @@ export interface PresentedError {
 export function presentError(error: unknown, secrets: readonly Secret[] = []): PresentedError {
   const hide = (text: string) => safe(hideSecrets(text, secrets))
   if (error instanceof SluiceError) {
-    // A name that does not exist may be personal data that the user gave in the place of a name.
+    // The user may have given personal data in the place of a name. So an unknown name is redacted.
     const hideArgument = (text: string) => hide(isUnknownName(error.code) ? redactPersonalData(text) : text)
     return {
       code: error.code,

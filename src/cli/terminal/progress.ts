@@ -23,7 +23,7 @@ const maxSilenceMs = 15_000
 const silenceCheckMs = 1000
 /** Time in milliseconds between two frames of a bar. */
 const redrawMs = 100
-/** Milliseconds after which a terminal shows activity, even if a slow source has not answered yet. */
+/** Milliseconds after which a terminal shows activity, even without the first answer of a slow source. */
 const firstDrawMs = 400
 
 /**

@@ -2,7 +2,7 @@ import type { Environment } from '../../config/config.ts'
 
 /** Functions that style a text for one stream. On a plain stream, each returns the text unchanged. */
 export interface Style {
-  /** True if no escape may be written: no colours, no cursor movement. */
+  /** True if the stream may contain no escape sequences: no colours, no cursor movement. */
   readonly plain: boolean
   readonly bold: (text: string) => string
   readonly dim: (text: string) => string

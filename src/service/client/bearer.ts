@@ -8,8 +8,8 @@ import type { CallOptions } from './typed.ts'
 /** Cache of the app-only token. */
 export interface Bearer {
   /**
-   * Returns the cached token, or fetches a token. Concurrent callers share one request, which ends early if `options.signal` of each of
-   * them is aborted; `options.timeoutMs` does not limit it. A call with `retry: false` sends its own request, only once.
+   * Returns the cached token, or fetches a token. Concurrent callers share one request. It ends early if every one of them is aborted by
+   * its `options.signal`. `options.timeoutMs` does not limit it. A call with `retry: false` sends its own request, only once.
    * @throws {UnreachableError} if `options.signal` is aborted
    * @throws {BearerRefusedError} without a request, for a minute after the service refused a token with code 99
    */
@@ -20,7 +20,9 @@ export interface Bearer {
   readonly dropRefused: (credentials: Credentials) => boolean
 }
 
-/** Time after a refusal with code 99 in which `get` throws the same error without a request, because requests would prolong the refusal. */
+/**
+ * Milliseconds after a refusal with code 99 in which `get` sends no request and throws the same error. A request would prolong the refusal.
+ */
 const quietMs = 60_000
 
 /** Token request that several calls share. */

@@ -146,7 +146,7 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: { mayB
     const nowMs = clock.now()
     const requestedMs = failed.waitUntilMs === undefined ? 0 : Math.min(failed.waitUntilMs - nowMs, longestRequestedWaitMs)
     if (requestedMs > 0) waits.set(endpoint.limit, Math.max(waits.get(endpoint.limit) ?? 0, nowMs + requestedMs))
-    // Drops the token also if this call is not retried, so that the next call does not send it.
+    // The token is dropped even if this call is not retried, so that the next call does not send it.
     const tokenDropped = failed instanceof TokenInvalidError && bearer?.dropRefused(credentials) === true
     if (options.retry === false || options.signal?.aborted === true) throw failed
 
@@ -174,7 +174,7 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: { mayB
 /**
  * Waits until no wait that the service requested for the rate limit is left. Returns the waited time in milliseconds.
  *
- * @throws {RateLimitedError} if the call may not wait, or not that long
+ * @throws {RateLimitedError} if the call may not wait, or if the wait is longer than `leftMs`
  */
 async function waitForLimit(
   { endpoint, options, waits }: CallParts,

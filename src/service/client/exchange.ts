@@ -57,8 +57,8 @@ export interface Transport {
   /** Sends a request. Returns a failure as an `Exchange`. */
   readonly exchange: (request: ExchangeRequest) => Promise<Exchange>
   /**
-   * Sends test requests. Returns the names of the variables whose values may be wrong: all four if the answers do not show which. Returns
-   * undefined if the service answers a signed read with another status than 401. Missing if the credentials cannot be tested.
+   * Sends test requests. Returns the names of the variables whose values may be wrong. If the answers do not show which are wrong, returns
+   * all four. Undefined if the service answers a signed read with another status than 401. Missing if the credentials cannot be tested.
    */
   readonly refusedCredentials?: () => Promise<string | undefined>
   /** Loads the code that sends requests, so that the first request does not wait for it. Missing if there is nothing to load. */

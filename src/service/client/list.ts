@@ -40,8 +40,8 @@ export async function* eachPage<P extends { readonly nextCursor: string | undefi
 /**
  * List of records. Each iteration reads it again from the first page.
  *
- * If the service refuses a cursor, the iteration restarts once and omits the records whose ids (`id`, else `media_key`) it has yielded.
- * Records without an id are yielded again. Memory: one page, and the yielded ids of a list of several pages.
+ * If the service refuses a cursor, the iteration restarts once. Then it omits the records that it has yielded, by their ids (`id`, else
+ * `media_key`). Records without an id are yielded again. Memory: one page, and the yielded ids of a list of several pages.
  *
  * Errors: those of the call; `SERVICE_CURSOR_REPEATS` if the service returns a cursor twice.
  */

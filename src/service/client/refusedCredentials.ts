@@ -6,7 +6,7 @@ import { userCredentials, type Sender } from './sender.ts'
 const timeoutMs = 15_000
 
 /**
- * Returns the names of the variables whose values may be wrong; undefined if a signed read is answered with another status than 401.
+ * Returns the names of the variables whose values may be wrong. Undefined if request 1 or 2 is answered with another status than 401.
  *
  * Sends up to four requests:
  * 1. the signed read

@@ -22,7 +22,7 @@ export abstract class ServiceError extends SluiceError {
   readonly issues: readonly ServiceIssue[]
   /** End of the wait that the service requested, in epoch milliseconds; undefined if it requested none. */
   readonly waitUntilMs: number | undefined
-  /** True if certainly no attempt of the call was applied; false if one may have been. */
+  /** True if it is certain that no attempt of the call was applied. */
   abstract readonly notApplied: boolean
 
   constructor(message: string, details: ServiceErrorDetails) {
@@ -99,7 +99,8 @@ export class BearerRefusedError extends ServiceError {
   readonly notApplied = true
 }
 /**
- * 429 or a code of rate limits. Also without a request, if a wait that an earlier answer requested is not over and the call cannot wait.
+ * 429 or a code of rate limits. Also thrown without a request: an earlier answer requested a wait that is not over, and the call cannot
+ * wait.
  */
 export class RateLimitedError extends ServiceError {
   readonly code = 'SERVICE_RATE_LIMITED'

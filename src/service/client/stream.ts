@@ -32,12 +32,13 @@ export interface StreamParts {
 const maxUnendedLine = 1024 * 1024
 
 /**
- * Opens a stream and yields its objects until `options.signal` is aborted or the iteration ends, then closes the connection. Skips lines
+ * Opens a stream and yields its objects until `options.signal` is aborted or the iteration ends. Then closes the connection. Skips lines
  * that are not JSON objects. Opens the stream a second time only if the service refuses the app-only token. Does not reconnect: the caller
  * opens a new stream, and requests a replay of the events between.
  *
- * Errors: those of a call; `SERVICE_ANSWER_LOST` if the service ends the stream, the connection breaks, or `maxUnendedLine` is exceeded. An
- * aborted `signal` ends the iteration without an error, also while the stream opens.
+ * An aborted `signal` ends the iteration without an error, also while the stream opens. Errors:
+ * - the errors of a call
+ * - `SERVICE_ANSWER_LOST` if the service ends the stream, the connection breaks, or an unended line exceeds `maxUnendedLine`
  */
 export async function* openStream(parts: StreamParts): AsyncGenerator<Readonly<Record<string, unknown>>, void, undefined> {
   const { endpoint, built, options, spelling } = parts

@@ -293,7 +293,7 @@ function hasData(endpoint: Endpoint, decoded: Decoded): boolean {
   return items.every((item) => isPlainRecord(item) || (endpoint.answer.many && typeof item === 'string'))
 }
 
-/** Returns the message of the error without personal data; its code or name if it has no message. */
+/** Returns the message of the error, else its code or name, without personal data. */
 function reason(error: Error): string {
   return redactServiceText(error.message !== '' ? error.message : String(recordOf(error)['code'] ?? error.name))
 }

@@ -35,7 +35,7 @@ export function createTransport(config: ServiceConfig, options: TransportOptions
 export function createSender(config: ServiceConfig, options: TransportOptions = {}): Sender {
   const clock = options.clock ?? systemClock
   const maxAnswerBytes = options.maxAnswerBytes ?? 8 * 1024 * 1024
-  // undici is loaded with the first request, because a run without requests does not need its 100 files, 10 MB and 40 ms.
+  // undici is loaded with the first request. A run without requests does not need its 100 files, 10 MB and 40 ms.
   let wire: Promise<Wire> | undefined
   const loadWire = () =>
     (wire ??= import('./wire.ts').then(({ createWire }) => createWire({ clock, connections: options.connections ?? 64, maxAnswerBytes })))

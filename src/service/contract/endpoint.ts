@@ -68,9 +68,13 @@ export interface Parameter {
 }
 
 /**
- * Rule across several parameters. `exclusive`: at most one of them. `one-of`: at least one. `exactly-one`: one. `required-if`: `names` are
- * required if the parameter `when.name` has one of the values `is`; without `is`, if it is given. `other`: a rule as text, which the code
- * of the sandbox's area checks. It has the names of parameters in backticks, so that hints about a parameter show it.
+ * Rule across several parameters:
+ * - `exclusive`: at most one of them
+ * - `one-of`: at least one
+ * - `exactly-one`: exactly one
+ * - `required-if`: if the parameter `when.name` has one of the values `is`, `names` are required. Without `is`, any value counts.
+ * - `other`: a rule as text, which the code of the sandbox's area checks. It has the names of parameters in backticks, so that hints about
+ *   a parameter show it.
  */
 export type Rule =
   | { readonly kind: 'exclusive' | 'one-of' | 'exactly-one'; readonly names: readonly string[]; readonly source: string }
@@ -111,7 +115,7 @@ export interface Endpoint {
   readonly answer: { readonly resource: string; readonly many: boolean }
   /** Name of the rate limit that the requests count against. */
   readonly limit: LimitClass
-  /** True if the client may retry a request with an unknown outcome, because a repetition has no further effect. */
+  /** True if a repetition of a request has no further effect. Then the client may retry a request with an unknown outcome. */
   readonly repeatable: boolean
   /** True if the answer is a gzip file with the JSON. */
   readonly gzipped?: true

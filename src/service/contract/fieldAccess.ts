@@ -25,7 +25,7 @@ export function fieldAccess(update: Endpoint): ReadonlyMap<string, FieldAccess> 
   )
 }
 
-/** Returns the parameters of the endpoint that creates the records that `update` changes, by name; none without such an endpoint. */
+/** Returns the parameters of the endpoint that creates such records as `update` changes, by name. None if there is no such endpoint. */
 export function creationParameters(update: Endpoint): ReadonlyMap<string, Parameter> {
   const create = endpoints.find(
     (one) =>
@@ -35,8 +35,10 @@ export function creationParameters(update: Endpoint): ReadonlyMap<string, Parame
 }
 
 /**
- * Returns the names of the fields that neither `create` nor an update of the record writes. Returns none if `create` has parameters only in
- * its path or takes an array, or if no endpoint reads the new record.
+ * Returns the names of the fields that neither `create` nor an update of the record writes. None in these cases:
+ * - `create` has parameters only in its path.
+ * - `create` takes an array.
+ * - No endpoint reads the new record.
  */
 export function readOnlyFields(create: Endpoint): ReadonlySet<string> {
   const related = endpoints.filter(
@@ -54,7 +56,7 @@ export function readerOf(endpoint: Endpoint): Endpoint | undefined {
   return endpoints.find((one) => one.method === 'GET' && one.path === endpoint.path && one.answer.resource === endpoint.answer.resource)
 }
 
-/** Returns true if the path of `record` is that of one record in the collection of `create`, or the collection's own path. */
+/** Returns true for the path of one record in the collection of `create`, and for the path of the collection itself. */
 function isCollectionOf(create: Endpoint, record: Endpoint): boolean {
   return create.path === record.path.replace(/\/:\w+$/, '')
 }

@@ -1,4 +1,4 @@
-/** Paths that official SDKs call and the sandbox does not serve, with the path to call instead if there is one. */
+/** Paths that official SDKs call, but the sandbox does not serve. Some have another path to call instead. */
 
 /** Path that the sandbox does not serve. */
 export interface RetiredPath {

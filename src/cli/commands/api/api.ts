@@ -82,8 +82,8 @@ function readCall(invocation: Invocation): Call {
 }
 
 /**
- * Returns the authentication of a call without `--bearer`: as the user if the endpoint permits that, else that of the endpoint. Calls that
- * need a request token are signed as the user too, because only `auth login` has a request token.
+ * Returns the authentication of a call without `--bearer`: as the user if the endpoint permits that, otherwise as the endpoint requires.
+ * Calls that need a request token are also signed as the user, because only `auth login` has a request token.
  */
 function defaultAuth(auth: Auth): Auth {
   return auth === 'bearer-or-user' || auth === 'request-token' || auth === 'basic-or-user' ? 'user' : auth

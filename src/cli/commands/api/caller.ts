@@ -1,6 +1,4 @@
-/**
- * Sends calls without the typed client, because `sluice api` also sends paths and parameters that the specification does not have.
- */
+/** Sends calls without the typed client. `sluice api` also sends paths and parameters that the specification does not have. */
 import type { KnownService } from '../../../config/config.ts'
 import { RunError } from '../../../errors.ts'
 import { basicAuthorization } from '../../../service/client/bearer.ts'

@@ -15,10 +15,13 @@ export interface UserToken {
 export type TokenFiles = readonly [token: string, secret: string] | readonly [dotenv: string]
 
 /**
- * Chooses the files for token and secret: that of `--out`, else those of `SLUICE_ACCESS_TOKEN_FILE` and
- * `SLUICE_ACCESS_TOKEN_SECRET_FILE`, else `.env`. Call this before the sign-in, because the service issues a token only once.
+ * Chooses the files for token and secret. Call this before the sign-in, because the service issues a token only once. The files, the first
+ * that is given:
+ * - the file of `--out`
+ * - the files of `SLUICE_ACCESS_TOKEN_FILE` and `SLUICE_ACCESS_TOKEN_SECRET_FILE`
+ * - `.env`
  *
- * @throws {UsageError} `INVALID_VALUE` if a folder does not exist, or, without `--out`, if only one of the two variables is set
+ * @throws {UsageError} `INVALID_VALUE` if a folder does not exist. Without `--out`, also if only one of the two variables is set
  */
 export function tokenFiles(env: Environment, out: string | undefined): TokenFiles {
   const tokenFile = readText(env, tokenVariable)

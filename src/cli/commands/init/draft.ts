@@ -142,7 +142,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
   }
 }
 
-/** If no inspected row is valid, removes each proposed transform whose removal lowers the number of rejects of its field. */
+/** If no inspected row is valid, removes proposed transforms that cause rejects of their fields. */
 function withoutFailingTransforms(settings: Settings, inspection: Inspection, target: Target, options: InitOptions): Settings {
   const rejectsOf = (field: string, { rejects }: Pick<Draft, 'rejects'>) => rejects.filter((reject) => reject.field === field).length
   let best = settings

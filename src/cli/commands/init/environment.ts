@@ -26,8 +26,8 @@ export interface WrittenEnvironment extends DotenvChange {
 export const dotenv = '.env'
 
 /**
- * Adds missing variables to `.env`: with `sandbox` those of the sandbox, else empty variables for the user to fill in. With `sandbox`,
- * changes nothing if a variable already has another value, in `.env` or in the process.
+ * Adds missing variables to `.env`. With `sandbox`, adds those of the sandbox. But if one of them already has another value, in `.env` or
+ * in the process, changes nothing. Without `sandbox`, adds empty variables for the user to fill in.
  */
 export function writeEnvironment(context: Context, { sandbox }: InitOptions): WrittenEnvironment {
   const { env, service } = context.config()

@@ -162,7 +162,8 @@ export function nameFrom(source: string): string {
  * Splits the value of a flag at `=`. Column names may contain `=`. `--map` and `--set` begin with a field, so they are split at the first
  * `=`. `--consent` begins with a column, so it is split at the last `=`.
  *
- * @throws {UsageError} `INVALID_VALUE` if the text has no `=` or nothing before it; for `--map` and `--set` also with nothing after it
+ * @throws {UsageError} `INVALID_VALUE` if the text has no `=` or nothing before it. For `--map` and `--set`, also without text after the
+ *   `=`
  */
 function pairOf(name: '--map' | '--set' | '--consent', example: string, text: string): readonly [string, string] {
   const at = name === '--consent' ? text.lastIndexOf('=') : text.indexOf('=')

@@ -263,8 +263,8 @@ function shownColumn(value: unknown): string {
 }
 
 /**
- * Returns a draft with every proposed consent test, for calls that ask no questions. Undefined if there is no test, one is not certain, or
- * no row passes. A pipeline without a needed test is safe: its run stops and shows the `consent:` line to write.
+ * Returns a draft with every proposed consent test, for calls that ask no questions. Undefined if there is no test, if a test is not
+ * certain, or if no row passes. A pipeline without a needed test is safe: its run stops and shows the `consent:` line to write.
  */
 function withProposedConsent(inspection: Inspection, target: Target, options: InitOptions, { consent }: Draft): Draft | undefined {
   if (consent.length === 0 || !consent.every(({ certain }) => certain)) return undefined

@@ -19,7 +19,7 @@ export interface ProposedMap {
   readonly map: Readonly<Record<string, unknown>>
   /** Preset to write beside `map`. For people only: their `map:` without a `preset:` disables presets. */
   readonly preset: string | undefined
-  /** Preset that applies without a `map:`, even if `preset` is undefined; undefined if none applies. */
+  /** Preset that applies without a `map:`; undefined if none applies. May be set although `preset` is undefined. */
   readonly known: string | undefined
   /** Required fields without a column; `map` has a placeholder for each. */
   readonly openFields: readonly string[]
@@ -85,7 +85,7 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   }
 }
 
-/** Maps every column of emails and phone numbers, because the identifiers of a column that is left out would not be sent. */
+/** Maps every column of emails and phone numbers. Identifiers of an unmapped column would not be sent. */
 function addPeople(map: Record<string, unknown>, people: PeopleColumns, preset: string | undefined, inspection: Inspection): void {
   for (const field of ['email', 'phone_number'] as const) {
     const columns = people[field]

@@ -84,7 +84,7 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
   }
 }
 
-/** Returns service and user of a pipeline; undefined if they are not configured, because `status` needs no service. */
+/** Returns service and user of a pipeline. Undefined if they are not configured: `status` needs no service. */
 async function identityIfKnown(context: Context, pipeline: Pipeline): Promise<ServiceIdentity | undefined> {
   try {
     return await identityOf(context, pipeline)
