@@ -112,7 +112,7 @@ async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallR
   }
 }
 
-/** Sends the attempts of a call. Sets `mayBeApplied` before an attempt that follows one that may have been applied. */
+/** Sends the attempts of a call. Sets `mayBeApplied` before a further attempt if the last one may have been applied. */
 async function sendAttempts(parts: CallerParts, call: CallParts, earlier: { mayBeApplied: boolean }): Promise<CallResult> {
   const { sender, clock, log, spelling } = parts
   const { endpoint, built, options, findCredentials, bearer, waits } = call
@@ -172,7 +172,7 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: { mayB
 }
 
 /**
- * Waits until no wait that the service requested for the rate limit is left. Returns the waited time in milliseconds.
+ * Waits until every wait that the service requested for the rate limit is over. Returns the waited time in milliseconds.
  *
  * @throws {RateLimitedError} if the call may not wait, or if the wait is longer than `leftMs`
  */

@@ -32,7 +32,7 @@ interface General {
   readonly callByName: (name: string, params: Params, options?: CallOptions) => Promise<CallResult>
   /**
    * Returns the address at which a person allows the application. Default: `authorize`, which requires approval each time. `authenticate`
-   * skips it for a user who has approved before, if the app's settings enable sign-in.
+   * skips the approval for a user who has approved before, if the app's settings enable sign-in.
    */
   readonly authorizeUrl: (
     query: { readonly oauth_token: string; readonly force_login?: boolean; readonly screen_name?: string },

@@ -6,9 +6,9 @@ const clockToleranceMs = 30_000
 
 /** Difference between the clocks of this machine and of the service. */
 export interface ClockOffset {
-  /** Returns the time for signatures in epoch milliseconds: that of this machine, plus the measured difference. */
+  /** Returns the time for signatures in epoch milliseconds: the time of this machine plus the measured difference. */
   readonly now: () => number
-  /** Corrects the offset if the answer is a 401 whose `Date` header (`date`) shows a wrong clock. */
+  /** Corrects the offset if the answer is a 401 and its header `Date` (`date`) shows a wrong clock. */
   readonly update: (status: number, date: string | undefined) => void
   /** Returns the number of corrections. A refused request that was signed before the last correction may be sent again. */
   readonly corrections: () => number

@@ -10,8 +10,9 @@ export interface Answer {
 }
 
 /**
- * Request of which no byte was sent, so the service cannot have applied it. Causes: DNS, a refused connection, TLS, or `timeoutMs` or
- * `signal`, which ended the request before a connection was free.
+ * Request of which no byte was sent, so the service cannot have applied it. Causes:
+ * - DNS or TLS failed, or the connection was refused.
+ * - `timeoutMs` or `signal` ended the request before a connection was free.
  */
 export interface NotSent {
   readonly kind: 'not-sent'

@@ -22,7 +22,7 @@ const webhookHints: Readonly<Record<(typeof webhookReasons)[number], string>> = 
 
 /**
  * Returns the hint for a refused request. If a message begins with a webhook reason, returns the hint of that reason. Otherwise describes
- * the parameters that the service named, or lists all parameters of the endpoint if it named none.
+ * the parameters that the service named. If it named none, lists all parameters of the endpoint.
  */
 export function parameterHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
   const reason = webhookReasons.find((one) => issues.some(({ message }) => message.startsWith(`${one}:`)))
@@ -37,7 +37,7 @@ export function describeNamed(endpoint: Endpoint, issues: readonly ServiceIssue[
   return named.map((name) => describeParameter(endpoint, name) ?? `${name} is not known here; ${describeParameters(endpoint)}`)
 }
 
-/** Returns the hint for a refused batch: the entries of the first five errors by their index from 0, and the named parameters. */
+/** Returns the hint for a refused batch. It names up to five failing entries, by their index from 0, and describes their parameters. */
 export function batchHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
   const entries = [
     ...new Set(

@@ -43,7 +43,7 @@ export async function* eachPage<P extends { readonly nextCursor: string | undefi
  * If the service refuses a cursor, the iteration restarts once. Then it omits the records that it has yielded, by their ids (`id`, else
  * `media_key`). Records without an id are yielded again. Memory: one page, and the yielded ids of a list of several pages.
  *
- * Errors: those of the call; `SERVICE_CURSOR_REPEATS` if the service returns a cursor twice.
+ * Errors: the errors of the call, and `SERVICE_CURSOR_REPEATS` if the service returns a cursor twice.
  */
 export class List<Item> implements AsyncIterable<Item> {
   readonly #fetchPage: (cursor: string | undefined) => Promise<Page<Item>>

@@ -34,7 +34,7 @@ export interface Sender {
   readonly close: () => Promise<void>
 }
 
-/** Returns the credentials of the configured user. Without an access token, returns those of the consumer alone. */
+/** Returns the credentials of the configured user. Without an access token, returns the credentials of the consumer alone. */
 export function userCredentials(config: ServiceConfig): Credentials {
   return config.accessToken === undefined
     ? { kind: 'oauth' }

@@ -1,6 +1,6 @@
 /**
- * Translates names of parameters, names of headers and JSON keys. Translates between the neutral words of the specification and the
- * service's own spelling (`SLUICE_SERVICE_NAMES`). Values are not changed.
+ * Translates names of parameters, headers and JSON keys between the neutral words of the specification and the service's own spelling
+ * (`SLUICE_SERVICE_NAMES`). Values are not changed.
  */
 
 /** Own words of the service, by the neutral word of the specification. */

@@ -224,7 +224,7 @@ function classifyRequest({ answer, context, issues, message, details, has }: Fai
 }
 
 /**
- * Returns undefined for a 2xx without errors, and on the advertising hosts with the data of the contract.
+ * Returns undefined for a usable 2xx: it has no errors and, on the advertising hosts, the data of the contract.
  *
  * A body with errors and without data is a refusal of the parameters or of the batch. Any other unexpected body is an unreadable answer.
  * JSON of v2 is never an error, even without data: the caller reads `errors`.
@@ -282,7 +282,7 @@ function textOfIssues(issues: readonly ServiceIssue[]): string {
   return texts.slice(0, 5).join('; ') + (texts.length > 5 ? `; and ${texts.length - 5} more` : '')
 }
 
-/** Returns true if the answer has `data` as the contract says: one record, or a list of records or texts (spec Conventions). */
+/** Returns true if the answer has `data` as the contract requires: one record, or a list of records or texts (spec Conventions). */
 function hasData(endpoint: Endpoint, decoded: Decoded): boolean {
   if (decoded.kind !== 'json' || !isPlainRecord(decoded.value) || !('data' in decoded.value)) return false
   const { data } = decoded.value

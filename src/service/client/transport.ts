@@ -65,8 +65,8 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
 }
 
 /**
- * Returns the function that returns the address of a request's host. It throws a `CallError` for the service's own sandbox if that has no
- * address (`ServiceConfig.adsSandboxBaseUrl`).
+ * Returns a function that returns the address of a request's host. For the service's own sandbox without an address, the function throws a
+ * `CallError` (`ServiceConfig.adsSandboxBaseUrl`).
  */
 function createBases(config: ServiceConfig): (request: AuthenticatedRequest) => Base {
   const core = splitBase(config.baseUrl)

@@ -75,7 +75,7 @@ interface Values {
 }
 
 type ContractParameters<E> = E extends { readonly parameters: readonly (infer P)[] } ? P : never
-/** Parameters of a call: those of the contract, without the fields of the entries of a bare array. */
+/** Parameters of the contract that a call takes. The fields of the entries of a bare array are left out. */
 type CallParameters<E> = E extends { readonly bodyIs: 'array' }
   ? Exclude<ContractParameters<E>, { readonly in: 'body' }>
   : ContractParameters<E>
@@ -85,7 +85,7 @@ type OptionalOf<E> = Extract<Exclude<CallParameters<E>, { readonly required: tru
 /** `null` for an `unsettable` parameter, else `never`. */
 type Unset<P> = P extends { readonly unsettable: true } ? null : never
 
-/** Type of a parameter: that of `JsonBodies`, else that of the contract. */
+/** Type of a parameter: from `JsonBodies`, else from the contract. */
 type Typed<E, P extends Named> = E extends { readonly name: infer N extends keyof JsonBodies }
   ? P['name'] extends keyof JsonBodies[N]
     ? JsonBodies[N][P['name']]
@@ -175,17 +175,17 @@ export interface CallOptions {
   /** Aborts the call, its waits and its stream, but not a request for a token that calls share (`Bearer.get`). */
   readonly signal?: AbortSignal
   /**
-   * Maximum time of each attempt, with the wait for a connection, to the last byte; for a stream, to its headers. Default: 30,000. Does not
-   * limit waits between attempts, nor a request for an app-only token, which concurrent calls share.
+   * Maximum time of each attempt in milliseconds, from the wait for a connection to the last byte; for a stream, to its headers. Default:
+   * 30,000. Does not limit waits between attempts. Also does not limit a request for an app-only token, which concurrent calls share.
    */
   readonly timeoutMs?: number
-  /** Credentials for an endpoint that accepts both those of the user and those of the application. Default: `app`. */
+  /** Credentials for an endpoint that accepts both the user and the application. Default: `app`. */
   readonly context?: 'user' | 'app'
   /** Secret of the request token, for `oauth.accessToken`. */
   readonly tokenSecret?: string
   /**
-   * False: one attempt without waits, and none while a wait of an earlier answer is not over. Default: true. A stream is opened a second
-   * time only with a new app-only token.
+   * If false, the call has one attempt and never waits. While a wait of an earlier answer is not over, it fails without an attempt.
+   * Default: true. A stream is opened a second time only with a new app-only token.
    */
   readonly retry?: boolean
 }

@@ -50,7 +50,7 @@ export class WireError extends Error {
   }
 }
 
-/** Creates a wire without connections. They are opened by requests, and reused. */
+/** Creates a wire. Requests open its connections, which are reused. */
 export function createWire(options: WireOptions): Wire {
   const pools = new Map<string, Pool>()
   const poolOf = (origin: string): Pool => {

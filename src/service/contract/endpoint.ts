@@ -8,15 +8,25 @@ import type { LimitClass } from './rateLimits.ts'
 export type Host = 'core' | 'ads' | 'ads-sandbox'
 
 /**
- * Authentication of a call. `user`: OAuth 1.0a, consumer and access token. `consumer`: OAuth 1.0a without an access token. `request-token`:
- * OAuth 1.0a signed with the request token. `bearer`: app-only token. `basic`: consumer key and secret as HTTP Basic. `bearer-or-user`,
- * `basic-or-user`: either of the two. `browser`: without a header, as a person's browser sends it.
+ * Authentication of a call:
+ * - `user`: OAuth 1.0a, consumer and access token
+ * - `consumer`: OAuth 1.0a without an access token
+ * - `request-token`: OAuth 1.0a signed with the request token
+ * - `bearer`: app-only token
+ * - `basic`: consumer key and secret as HTTP Basic
+ * - `bearer-or-user`, `basic-or-user`: either of the two
+ * - `browser`: without a header, as a person's browser sends it
  */
 export type Auth = 'user' | 'consumer' | 'request-token' | 'bearer' | 'bearer-or-user' | 'basic' | 'basic-or-user' | 'browser'
 
 /**
- * Type of a parameter. `long`: whole number that may exceed 2^53. `timestamp`: ISO 8601 text. `hour`: timestamp at a whole hour. `csv`,
- * `csv-enum`: comma-separated in requests, and arrays in the echo and in the typed client. `url`: absolute URL. `object`, `array`: JSON.
+ * Type of a parameter:
+ * - `long`: whole number that may exceed 2^53
+ * - `timestamp`: ISO 8601 text
+ * - `hour`: timestamp at a whole hour
+ * - `csv`, `csv-enum`: comma-separated in requests, and arrays in the echo and in the typed client
+ * - `url`: absolute URL
+ * - `object`, `array`: JSON
  */
 export type ParameterType =
   | 'string'
@@ -37,9 +47,10 @@ export interface Parameter {
   /** Name in requests, in the neutral words of the specification (`svc_auth_access_type`). */
   readonly name: string
   /**
-   * Place in the request. `query`: query string or form body; the client writes form bodies only on the core host. `body`: top-level JSON
-   * field, or a field of each entry if the body is an array (`Endpoint.bodyIs`). `oauth`: OAuth parameter, in the Authorization header, the
-   * query or the form body.
+   * Place in the request:
+   * - `query`: query string or form body; the client writes form bodies only on the core host
+   * - `body`: top-level JSON field, or a field of each entry if the body is an array (`Endpoint.bodyIs`)
+   * - `oauth`: OAuth parameter, in the Authorization header, the query or the form body
    */
   readonly in: 'path' | 'query' | 'body' | 'oauth'
   readonly type: ParameterType
@@ -61,8 +72,8 @@ export interface Parameter {
    */
   readonly outsideSpec?: true
   /**
-   * Origin of the rule: a section of the specification (`spec 4.3 rule 2`), or of docs/spec-notes.md where the specification is silent.
-   * Else the text says that it is outside the specification.
+   * Origin of the rule: a section of the specification (`spec 4.3 rule 2`). If the specification is silent, a section of
+   * docs/spec-notes.md, or a text that says that the rule is outside the specification.
    */
   readonly source?: string
 }

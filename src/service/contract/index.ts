@@ -22,7 +22,7 @@ import { specialCardEndpoints } from './specialCards.ts'
 import { webhookEndpoints } from './webhooks.ts'
 
 /**
- * All endpoints in the order of the specification, then those outside it. The types of the client are derived from the literal types.
+ * All endpoints: those of the specification in its order, then the others. The types of the client are derived from these literal types.
  */
 export const contract = [
   ...authEndpoints,

@@ -5,8 +5,8 @@
  */
 export const batchLimits = {
   /**
-   * Products of a put, and keys of a delete. The service documents no limit of keys, and no limit of bytes for either request. So deletes
-   * have the limit of products, and both have the limit of bytes of user uploads.
+   * Products of a put, and keys of a delete. The service documents no limit of keys, so deletes have the limit of products. It documents no
+   * limit of bytes either. So both requests have the limit of bytes of user uploads.
    */
   products: { entries: 25, bytes: 5_000_000 },
   /** Operations on the users of a custom audience or a do-not-reach list. */

@@ -3,8 +3,9 @@
 /**
  * Rate limit: a number of requests in a window, which begins with its first request (docs/spec-notes.md#limits).
  *
- * `per`: scope of the count. `shared`: true if all endpoints with this limit are counted together, false if each has its own count.
- * `named`: true if the specification has the number. Any other number is published elsewhere or assumed.
+ * - `per`: scope of the count
+ * - `shared`: true if all endpoints with this limit are counted together, false if each has its own count
+ * - `named`: true if the specification has the number. Any other number is published elsewhere or assumed.
  */
 export interface RateLimit {
   readonly limit: number

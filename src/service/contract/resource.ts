@@ -36,7 +36,7 @@ export interface Field {
   readonly values?: readonly string[]
   /** Format of the text (spec 2.2). */
   readonly format?: 'price' | 'https-url' | 'url-list' | 'date-range' | 'plain-text'
-  /** As in `Parameter` of `endpoint.ts`. Default: that of the resource. */
+  /** As in `Parameter` of `endpoint.ts`. Default: the `source` of the resource. */
   readonly source?: string
 }
 
