@@ -26,14 +26,15 @@ export interface EngineOptions {
   readonly role?: 'command' | 'worker' | 'serve'
   /** Level if SLUICE_LOG_LEVEL is not set; default `warn`. */
   readonly logLevel?: LogLevel
-  /** Named credentials of sluice.yaml; default: those of the environment. */
+  /** Named credentials of sluice.yaml. Default: the credentials of the environment. */
   readonly credentials?: string | undefined
 }
 
 /**
  * Opens database and service, registers this process as a worker, calls `work`, and closes database and service.
  *
- * @throws {ConfigError} as `serviceOf`; and as `openStore`
+ * @throws {ConfigError} as `serviceOf`
+ * @throws as `openStore`
  */
 export async function withEngine<Result>(
   context: Context,

@@ -1,6 +1,6 @@
 /**
- * Exit codes with their meanings, and functions that return the code of a run, an error, erasures or several runs. `main.ts` adds those of
- * signals and of output that cannot be written. Commands that only examine (`check`, `doctor`, `auth status`, `db status`,
+ * Exit codes with their meanings, and functions that return the code of a run, an error, erasures or several runs. `main.ts` adds the codes
+ * of signals, and of output that cannot be written. Commands that only examine (`check`, `doctor`, `auth status`, `db status`,
  * `webhooks check`) choose their own codes.
  */
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'

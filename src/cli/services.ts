@@ -11,8 +11,8 @@ import { withStore } from './store.ts'
 import type { Row } from '../db/row.ts'
 
 /**
- * Returns the service of a named set of credentials; without a name, the service of the environment. If a set has no advertising
- * host, its own `base_url` is used; without a `base_url`, the hosts of the environment.
+ * Returns the service of a named set of credentials; without a name, the service of the environment. If a set has no advertising host, its
+ * own `base_url` is used. If it has no `base_url` either, the hosts of the environment are used.
  *
  * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`, `PROJECT_INVALID`
  */

@@ -32,7 +32,10 @@ export async function withStore<Result>(
   }
 }
 
-/** Returns the option that restarts a stopped embedded server and logs each restart, for `serve` and `worker`; else no option. */
+/**
+ * For `serve` and `worker`, returns the option that restarts a stopped embedded server and logs each restart. For other commands, returns
+ * no option.
+ */
 function restartOption(context: Context): { readonly onEmbeddedRestart?: (error?: unknown) => void } {
   if (context.command !== 'serve' && context.command !== 'worker') return {}
   const log = context.log('info')

@@ -111,8 +111,8 @@ function resolve(words: readonly string[]): Resolved {
 }
 
 /**
- * Returns the error for a word that names no command. `topicNames`: given only if the user requested help; the hint may suggest these topics
- * too. The hint then requests help, because the suggested command may change something.
+ * Returns the error for a word that names no command. `topicNames`: given only if the user requested help. The hint may suggest these
+ * topics too, and requests help, because the suggested command may change something.
  */
 function unknownCommand({ path, commands, unknown: word = '' }: Resolved, topicNames?: readonly string[]): UsageError {
   const suggestion = suggestName(word, [...commands.filter(({ hidden }) => !hidden).map(({ name }) => name), ...(topicNames ?? [])])

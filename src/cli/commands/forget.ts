@@ -50,7 +50,7 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
     else context.stdout.write(receiptText(receipt, person.keys.length))
     return exitCodeOfErasures([receipt], waits(invocation))
   }
-  // The erasure is for one service: that of the pipeline, else of the environment.
+  // The erasure is for one service: the service of the pipeline, else of the environment.
   return withEngine(context, run, { credentials: pipeline?.credentials })
 }
 

@@ -12,7 +12,7 @@ import { runOutcome } from '../reports/outcome.ts'
 import { below } from '../terminal/text.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Runs the pipelines one after the other. The exit code is that of the worst outcome. */
+/** Runs the pipelines one after the other. Returns the exit code of the worst outcome. */
 export const run: CommandRun = async (context, invocation) => {
   const names = listArgument(invocation, 0)
   const approve = option(invocation, 'approveDeletes')

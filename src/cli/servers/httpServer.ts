@@ -28,7 +28,7 @@ export async function startHttpServer(
     readonly host: string
     readonly port: number
     readonly path?: string | undefined
-    /** Called for each answer, except that of the built-in `/health`. Gets no query or body, because they may contain secrets. */
+    /** Called for each answer, except the answer of the built-in `/health`. Gets no query or body, because they may contain secrets. */
     readonly onAnswer?: (method: string, path: string, status: number) => void
     /** Handles every request that is not for the receiver. Without it, the server itself answers `/health` with 200 and all others with 404. */
     readonly others?: RequestListener

@@ -80,7 +80,7 @@ function missingPackage(error: unknown): string | undefined {
 
 /**
  * Returns the error as lines: every problem, the place, the error, the hint. Leaves out a place that the message has. `command`: the failed
- * command, whose help page is added if the hint has no command.
+ * command. Its help page is added if the hint has no command.
  */
 export function errorLines(error: PresentedError, command?: string): string {
   const lines: string[] = []

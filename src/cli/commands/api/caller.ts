@@ -79,8 +79,8 @@ export function createCaller(service: KnownService, context: Context): Caller {
 }
 
 /**
- * Returns the error of a failed call: no answer, a status outside of 2xx, or a page of a gateway. Message and hint are those of the typed
- * client. `call`: its path decides which endpoint the hint is about. `nowMs`: time in epoch milliseconds.
+ * Returns the error of a failed call: no answer, a status outside of 2xx, or a page of a gateway. Message and hint are the same as in the
+ * typed client. `call`: its path decides which endpoint the hint is about. `nowMs`: time in epoch milliseconds.
  */
 export function serviceError(exchange: Exchange, call: CallLine, nowMs: number): Error {
   const where = `${call.method} ${call.path}`

@@ -70,7 +70,7 @@ export function storeUserToken(files: TokenFiles, pair: UserToken): void {
   writeWholeFile(file, `${lines.join('\n')}\n`, { private: true })
 }
 
-/** Returns the lines of a file without empty lines at the end; none if there is no file. */
+/** Returns the lines of a file, without the empty lines at its end. None if there is no file. */
 function readLines(file: string): string[] {
   try {
     return readFileSync(file, 'utf8')

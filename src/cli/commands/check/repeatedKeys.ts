@@ -29,7 +29,7 @@ export class RepeatedKeys {
   readonly #names: readonly string[]
   readonly #seen = new Map<string, Seen>()
 
-  /** `names`: those of the sources, for messages. */
+  /** `names`: names of the sources, for messages. */
   constructor(names: readonly string[]) {
     this.#names = names
   }

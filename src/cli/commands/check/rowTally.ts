@@ -54,7 +54,7 @@ export class RowTally {
   #mapping: RowOutcomes['mapping']
   #isTable = true
 
-  /** `source`: number of the source, from 0. `keys`: those of all sources of the pipeline. */
+  /** `source`: number of the source, from 0. `keys`: keys of all sources of the pipeline. */
   constructor(pipeline: Pipeline, source: number, keys: RepeatedKeys, today: Date) {
     this.#pipeline = pipeline
     this.#type = destinationOf(pipeline.destination.kind)
@@ -107,8 +107,8 @@ export class RowTally {
   /**
    * Adds the warnings that need the whole source. Call this only for a source that was read to its end.
    *
-   * @throws {RunError} FILE_SPREADSHEET_DAMAGE or FILE_MAPPING if too many rows are damaged or have swapped columns; without rows, also as
-   *   `add`
+   * @throws {RunError} FILE_SPREADSHEET_DAMAGE or FILE_MAPPING if too many rows are damaged or have swapped columns
+   * @throws {RunError} as `add`, for a source without rows
    */
   finish(facts: SourceFacts): void {
     // A header without rows is checked too.

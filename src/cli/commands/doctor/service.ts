@@ -25,7 +25,7 @@ export async function examineServices(context: Context, pipelines: readonly Pipe
   }
 }
 
-/** Checks one service. `set`: name of its credentials in sluice.yaml; undefined for those of the environment. */
+/** Checks one service. `set`: name of its credentials in sluice.yaml; undefined for the credentials of the environment. */
 async function examineService(
   context: Context,
   set: string | undefined,

@@ -52,7 +52,7 @@ export interface Draft {
   readonly presetConsent: readonly ConsentTest[]
   /** Number of inspected rows that would be sent. */
   readonly valid: number
-  /** Number of inspected rows that opt out; for a do-not-reach list, that remove a person. */
+  /** Number of inspected rows that opt out. For a do-not-reach list: rows that remove a person. */
   readonly suppressed: number
   /** Rejects of the inspected rows, at most one for each row. */
   readonly rejects: readonly Reject[]
@@ -227,7 +227,10 @@ function checkCurrency(currency: string | undefined, currencies: ReadonlySet<str
   )
 }
 
-/** Returns the question for a key column. Proposes `keyedBy`: columns of emails and phone numbers, which are the key without an answer. */
+/**
+ * Returns the question for a key column. Proposes `keyedBy`: the columns of emails and phone numbers that are the key if there is no
+ * answer.
+ */
 function keyQuestion(type: Destination, keyedBy: readonly string[], inspection: Inspection, options: InitOptions): Question {
   const question = columnQuestion('key', type, inspection, options)
   const proposed = keyedBy.join(', ')

@@ -5,7 +5,7 @@ import { presetByName } from '../../../mapping/presets/index.ts'
 import { trimText } from '../../../mapping/text.ts'
 import type { Inspection } from './inspection.ts'
 
-/** Names of the columns with emails, and of those with phone numbers: columns of the preset, then columns found by their values. */
+/** Names of the columns with emails, and with phone numbers. Columns of the preset come first, then columns found by their values. */
 export interface PeopleColumns {
   readonly email: readonly string[]
   readonly phone_number: readonly string[]

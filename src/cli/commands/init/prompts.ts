@@ -42,9 +42,11 @@ export async function chooseSource(options: InitOptions, ask: Ask | undefined): 
 
 /**
  * Reads the first rows. Asks for the encoding if the bytes are not UTF-8 and no guess is certain. Asks for the file of an archive with
- * several files. Returns the rows, and the options with these answers, a certain encoding and the settings that an error suggested.
+ * several files. Returns the rows and the options. The options have these answers, a certain encoding, and the settings that an error
+ * suggested.
  *
- * @throws {UsageError} `MISSING_OPTION` if `ask` is undefined and an answer is needed, and as `sourceOf`
+ * @throws {UsageError} `MISSING_OPTION` if an answer is needed and `ask` is undefined
+ * @throws {UsageError} as `sourceOf`
  * @throws {RunError} as `inspectSource`, if no setting is known that corrects the error
  */
 export async function inspectWithAnswers(
@@ -113,8 +115,8 @@ async function inspectWithSetting(
 /**
  * Returns the definition of the source.
  *
- * @throws {UsageError} `INVALID_VALUE` for an invalid address or setting; `MISSING_OPTION` for a database, because `init` does not ask
- *   for its query
+ * @throws {UsageError} `INVALID_VALUE` for an invalid address or setting
+ * @throws {UsageError} `MISSING_OPTION` for a database, because `init` does not ask for its query
  */
 function sourceOf({ source: url, encoding, settings }: SourcedOptions) {
   const given = { url, ...(encoding === undefined ? {} : { encoding }), ...settings }
@@ -217,8 +219,9 @@ async function askOptional(ask: Ask | undefined, question: string): Promise<stri
  * Asks the open questions one after the other until the draft is complete. Without `ask`, skips optional questions, and takes
  * the proposed consent tests if all are certain.
  *
- * @throws {UsageError} `MISSING_OPTION` for a required question without an answer, or if the proposed columns reject every row. Without
- *   `ask`, the error has the flags of all required questions. Also throws as `draftPipeline`.
+ * @throws {UsageError} `MISSING_OPTION` for a required question without an answer. Without `ask`, with the flags of all such questions
+ * @throws {UsageError} `MISSING_OPTION` if the proposed columns reject every inspected row
+ * @throws {UsageError} as `draftPipeline`
  */
 export async function completeDraft(inspection: Inspection, target: Target, given: InitOptions, ask: Ask | undefined): Promise<Draft> {
   let options = given

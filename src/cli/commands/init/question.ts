@@ -32,7 +32,9 @@ export const shopQuestion: Question = {
   answered: (shop) => ({ shop }),
 }
 
-/** Returns the question for the column of a field. For products, the answer `=VALUE` sets one value for every row; not for their id. */
+/**
+ * Returns the question for the column of a field. For a field of products, except the id, the answer `=VALUE` sets one value for every row.
+ */
 export function columnQuestion(field: string, type: Destination, inspection: Inspection, { map, set }: InitOptions): Question {
   const isKey = field === 'key'
   // All products may share a value, but not their id. A shared value does not identify a person.

@@ -99,8 +99,8 @@ function needOf({ code, event, message, runId, hint }: Condition): Need {
 }
 
 /**
- * Returns every valid pipeline, also those with a conflicting destination, and an error for each invalid file and each conflict. If the
- * folder cannot be loaded, returns only that error.
+ * Returns every valid pipeline, also if its destination conflicts with another. Also returns an error for each invalid file and each
+ * conflict. If the folder cannot be loaded, returns only that error.
  */
 async function allPipelines(context: Context): ReturnType<typeof pipelinesToCheck> {
   try {
