@@ -1,4 +1,4 @@
-/** Runs every check of the tree (`npm run check`) and reports each with its time. A failing one does not stop the next. */
+/** Runs every check of the tree (`npm run check`), and reports each with its time. A failed check does not stop the next one. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -43,7 +43,7 @@ console.log(
 )
 process.exitCode = failed.length === 0 ? 0 : 1
 
-/** Returns the output of a failing tool of node_modules; undefined when it finds nothing. */
+/** Runs a tool of node_modules. Returns its output if it fails, else undefined. */
 function tool(name: string, args: readonly string[]): string | undefined {
   return command(join('node_modules', '.bin', name), args)
 }
@@ -58,14 +58,14 @@ function run(file: string, args: readonly string[]): { readonly status: number |
   return { status, output: error?.message ?? `${stdout}${stderr}` }
 }
 
-/** Returns the environment in which `env node`, as the launchers of tools say, finds the project's Node. */
+/** Returns an environment in which the launchers of tools (`env node`) find the project's Node. */
 function onOurNode(): NodeJS.ProcessEnv {
   return { ...process.env, PATH: `${join(process.execPath, '..')}:${process.env['PATH'] ?? ''}` }
 }
 
 /**
- * Generates migrations once more, in a copy, and reports what is new: the schema must not be ahead of them. A copy keeps migrations
- * that are not committed yet as they are.
+ * Generates migrations in a copy of the folder, and returns the new ones: the schema must not be ahead of the migrations. The copy protects
+ * migrations that are not committed yet.
  */
 function migrationsFresh(): string | undefined {
   const copy = mkdtempSync(join(tmpdir(), 'sluice-migrations-'))
@@ -75,7 +75,7 @@ function migrationsFresh(): string | undefined {
     // Relative, because drizzle-kit puts a dot before every path.
     const generate = ['generate', '--dialect', dialect, '--schema', schema, '--out', relative('.', copy), '--name', 'check_only']
     const { output } = run(join('node_modules', '.bin', 'drizzle-kit'), generate)
-    // Not by its status: where it would ask whether a column was renamed it gives up, and exits with 0.
+    // The status is not used: drizzle-kit exits with 0 even if it gives up, because it would have to ask about a renamed column.
     if (output.includes('No schema changes')) return undefined
     const added = readdirSync(copy).filter((name) => name.includes('check_only'))
     return `src/db/schema/ is ahead of migrations/:\n${added.map((name) => readFileSync(join(copy, name), 'utf8')).join('\n') || output}`
@@ -84,7 +84,7 @@ function migrationsFresh(): string | undefined {
   }
 }
 
-/** Runs the demo and lints every statement that it sends; `npm test` does the same with all of its own. */
+/** Runs the demo and lints every statement that it sends. `npm test` lints the statements of the tests in the same way. */
 async function statementsOfDemo(): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-statements-'))
   try {

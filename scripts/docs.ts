@@ -1,4 +1,4 @@
-/** Writes every generated page of docs/. `--check` compares instead and fails where a page is out of date. */
+/** Writes every generated page of docs/. With `--check`, compares the pages instead, and fails if one is out of date. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { coverageDoc, readTests } from './coverageDoc.ts'

@@ -1,4 +1,4 @@
-/** docs/errors.md: every code of an error with its meaning and hint (`npm run docs` writes it). */
+/** Builds docs/errors.md, which `npm run docs` writes: every code of an error with its meaning and hint. */
 import { errorGroups } from '../src/model/errorCodes.ts'
 import { guardedCodes } from '../src/pipeline/schema.ts'
 import { withholdingCodes, qualityCodes } from '../src/mapping/statistics/qualityCodes.ts'
@@ -36,7 +36,9 @@ export function errorsDoc(): string {
   ].join('\n')
 }
 
-/** Hints of the notes that `guards.accept` should not answer: a setting for the file, or an approval of the deletes. */
+/**
+ * Hints of the notes for which `guards.accept` is the wrong answer. The right one is a setting for the file, or an approval of the deletes.
+ */
 const ownHints: Readonly<Record<string, string>> = {
   CONSENT_UNMAPPED: 'Write the `consent:` line that the run shows ([consent](consent.md)).',
   LEFT_UNMAPPED: 'Write the `consent:` line that the run shows ([consent](consent.md)).',

@@ -1,4 +1,4 @@
-/** docs/faults.md: every fault from the first byte on, with the tests that name it (`npm run docs` writes it). */
+/** Builds docs/faults.md, which `npm run docs` writes: every fault from the first byte on, with the tests that name it. */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { readableTestName } from './testName.ts'

@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz [-- --runs 1000000 --seed 7 --reader rss]`: mutated files through every reader (test/support/fuzzReaders.ts).
- * Exit code 1 with the findings; a run that hangs for half a minute ends the process.
+ * Reads mutated files with every reader of test/support/fuzzReaders.ts: `npm run fuzz [-- --runs 1000000 --seed 7 --reader rss]`. If there
+ * are findings, prints them and exits with 1. If a file takes half a minute, ends the process.
  */
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'

@@ -120,7 +120,10 @@ async function check(manager: 'npm' | 'pnpm', tarball: string): Promise<void> {
     )
 }
 
-/** Completes inside the product of the program, in a server that was just started. A busy machine says more by processor time. */
+/**
+ * Requests a completion inside the product of the program, from a server that was just started. On a busy machine, the processor time shows
+ * more than the elapsed time.
+ */
 async function reportCompletion(manager: string, project: string): Promise<void> {
   const compiler = `@typescript/typescript-${process.platform}-${process.arch}/lib/tsc${process.platform === 'win32' ? '.exe' : ''}`
   const marked = program.replace('products: [cup]', 'products: [{ <here> }]')
@@ -169,7 +172,7 @@ function report(what: string, result: string, wrong = false): void {
   console.log(`${what.padEnd(18)} ${result}${wrong ? '  FAILED' : ''}`)
 }
 
-/** Bytes of all files below a folder; what a link leads to counts once, where it lies. */
+/** Returns the bytes of all files below a folder. Links are not followed, so each file counts once. */
 function sizeOf(place: string): number {
   return readdirSync(place, { withFileTypes: true }).reduce((sum, entry) => {
     const path = join(place, entry.name)

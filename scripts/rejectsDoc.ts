@@ -1,4 +1,4 @@
-/** docs/rejects.md: reject codes, warnings, notes, transforms and presets (`npm run docs` writes it). */
+/** Builds docs/rejects.md, which `npm run docs` writes: reject codes, warnings, notes, transforms and presets. */
 import { presets } from '../src/mapping/presets/index.ts'
 import { qualityCodes } from '../src/mapping/statistics/qualityCodes.ts'
 import { recordCodes } from '../src/mapping/rejectCodes.ts'

@@ -1,6 +1,6 @@
 /**
- * Writes pipelines/data/customers.csv: 2,000 invented customers as a CRM would export them, with the usual dirt. The same
- * file every time. Emails are of example domains; phone numbers come from the ranges set apart for fiction.
+ * Writes pipelines/data/customers.csv: 2,000 invented customers as a CRM would export them, with typical faults. Writes the same file every
+ * time. Emails have example domains, and phone numbers are from ranges that are reserved for fiction.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -133,7 +133,7 @@ for (let i = 1; i <= 1990; i++) {
       .join(','),
   )
 }
-// Ten invented people of a public example file; its origin stands in pipelines/data/README.md.
+// Ten invented people of a public example file. pipelines/data/README.md names its origin.
 const [, ...people] = readFileSync(new URL('../pipelines/data/people.csv', import.meta.url), 'utf8')
   .trim()
   .split(/\r?\n/)

@@ -1,4 +1,6 @@
-/** Pictures of the dashboard for the docs: the demo's three days, then a feed that lost a third of its products. Needs Chromium. */
+/**
+ * Takes screenshots of the dashboard for the docs: the three days of the demo, then a feed that lost 30 % of its products. Needs Chromium.
+ */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -18,7 +18,7 @@ interface Finding {
   readonly instead: string
 }
 
-/** A piece of a file with the place that it starts at. */
+/** Piece of a file, with its start. */
 interface Piece {
   readonly kind: 'comment' | 'docstring' | 'text' | 'name'
   readonly value: string
@@ -84,7 +84,7 @@ function wholeComments(pieces: readonly Piece[], text: string): readonly Piece[]
   return whole
 }
 
-/** Comments, strings of several words, template texts, and names that the file declares. */
+/** Returns the comments, the strings of several words, the template texts and the identifiers of a file. */
 function codePieces(file: string, text: string): Piece[] {
   const { program, comments } = parseSync(file, text)
   const pieces: Piece[] = comments.map(({ type, value, start }) => ({
@@ -151,7 +151,9 @@ function findingsOf({ kind, value }: Piece): { readonly found: string; readonly 
   return found
 }
 
-/** Returns a line for each subject that breaks the rule since it holds. None where git does not know that commit (a shallow clone). */
+/**
+ * Returns a line for each subject after `lastLongSubject` that breaks the rule. None if git does not have this commit (a shallow clone).
+ */
 export function subjectFindings(): string[] {
   const { status, stdout } = spawnSync('git', ['log', '--format=%h %s', `${lastLongSubject}..HEAD`], { encoding: 'utf8' })
   if (status !== 0) return []
@@ -162,7 +164,7 @@ export function subjectFindings(): string[] {
   })
 }
 
-/** Returns every finding, one a line; undefined if there is none. */
+/** Returns every finding, one per line; undefined if there is none. */
 export function wordsReport(paths: readonly string[] = []): string | undefined {
   const { findings, filesRead } = findWords(paths)
   if (filesRead === 0) return 'no file was read'

@@ -7,9 +7,9 @@ const maxLength = 64
 const minBeginning = 3
 
 /**
- * Returns the candidate that differs from `name` in the fewest letters, ignoring case. It may differ in at most a third of the letters of
- * `name`, but in two if that is more. It never differs in all letters. If `name` has three letters or more, a candidate that begins with it
- * counts as different in half a letter. Undefined if every candidate differs in more, or if `name` is too long.
+ * Returns the candidate that differs from `name` in the fewest letters, ignoring case. At most a third of the letters of `name` may differ,
+ * or two if that is more, but never all. A candidate that begins with `name` counts as half a letter, if `name` has three letters or more.
+ * Undefined if no candidate is that similar, or if `name` is too long.
  */
 export function suggestName(name: string, candidates: Iterable<string>): string | undefined {
   const typed = name.toLowerCase()

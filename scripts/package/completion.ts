@@ -19,7 +19,10 @@ interface Message {
   readonly result?: unknown
 }
 
-/** Opens `file` with the text of `marked` and completes where `<here>` stands in it. `tsc` is the compiler's own binary, as editors start it. */
+/**
+ * Opens `file` with the text of `marked`, and requests completions at `<here>` in it. `tsc`: the compiler's own binary, as editors start
+ * it.
+ */
 export async function completeIn(tsc: string, folder: string, file: string, marked: string): Promise<Completion> {
   const before = marked.slice(0, marked.indexOf('<here>')).split('\n')
   const position = { line: before.length - 1, character: before.at(-1)?.length ?? 0 }

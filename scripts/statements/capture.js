@@ -1,6 +1,6 @@
 /**
- * Records every SQL statement that a module of `src` sends, once a process, in a file of the folder `SLUICE_STATEMENTS`. Preloaded by
- * `node --import`; does nothing without that variable. JavaScript, because the launcher of another Node loads it too.
+ * Records the SQL statements that modules of `src` send: each text once per process, in a file of the folder `SLUICE_STATEMENTS`. Does
+ * nothing without this variable. Preloaded by `node --import`. JavaScript, because the Node that runs the launcher loads it too.
  */
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'

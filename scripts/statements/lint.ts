@@ -1,7 +1,7 @@
 import { parse, type ParseResult } from 'libpg-query'
 import type { Captured } from './read.ts'
 
-/** A statement that schema-based sharding would reject or gather on the coordinator. */
+/** Statement that schema-based sharding would reject, or gather on the coordinator. */
 export interface Finding {
   readonly rule: Rule
   readonly detail: string
@@ -16,7 +16,7 @@ export type Rule = 'schemas' | 'temporary' | 'volatile' | 'key' | 'position'
 /** Columns of each unique key (primary keys, unique constraints, unique indexes) by table. */
 export type UniqueKeys = ReadonlyMap<string, readonly (readonly string[])[]>
 
-/** Functions of Postgres with another result at each call. Times are parameters, or `statement_timestamp()`, which is stable. */
+/** Functions of Postgres that return another result at each call. Times are parameters, or `statement_timestamp()`, which is stable. */
 const volatileFunctions = new Set([
   'clock_timestamp',
   'timeofday',
@@ -31,7 +31,7 @@ const volatileFunctions = new Set([
 
 const catalogs = new Set(['pg_catalog', 'information_schema', 'pg_temp'])
 
-/** Returns what the rules of schema-based sharding find in the statements. DDL is left out: migrations run once, on the coordinator. */
+/** Returns the findings of the rules of schema-based sharding. DDL is left out: migrations run once, on the coordinator. */
 export async function lintStatements(statements: readonly Captured[], keys: UniqueKeys): Promise<readonly Finding[]> {
   const own = statements.filter(({ sender }) => !isFromOutside(sender))
   const parsed = await Promise.all(own.map(async (statement) => ({ ...statement, tree: await parse(statement.text) })))
@@ -51,7 +51,7 @@ function isFromOutside(sender: string): boolean {
 
 /** Facts of one parsed text that the rules need. */
 interface Facts {
-  /** Names of tables that it makes for the session. */
+  /** Names of the temporary tables that it creates. */
   readonly temporary: readonly string[]
   readonly relations: readonly { readonly schema: string | undefined; readonly name: string }[]
   readonly functions: readonly string[]
@@ -138,7 +138,7 @@ function isNode(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Returns true for a `RangeVar`, also under another key (`relation`, `into`), as the target of a statement is. */
+/** Returns true for a `RangeVar`. As the target of a statement, it has another key, such as `relation` or `into`. */
 function isRangeVar(_type: string, node: Tree): node is Tree & { readonly relname: string } {
   return typeof node['relname'] === 'string' && typeof node['relpersistence'] === 'string'
 }

@@ -1,13 +1,13 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A statement with the module of `src` that sent it first. */
+/** Statement with the module of `src` that sent it first. */
 export interface Captured {
   readonly text: string
   readonly sender: string
 }
 
-/** Returns what all processes recorded in `folder`, each text once. */
+/** Returns the statements that all processes recorded in `folder`, each text once. */
 export function readCaptured(folder: string): readonly Captured[] {
   const byText = new Map<string, Captured>()
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.jsonl')))

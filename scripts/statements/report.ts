@@ -6,13 +6,13 @@ import { readCaptured } from './read.ts'
 /** Result of linting the statements of a folder. */
 export interface StatementsReport {
   readonly statements: number
-  /** Statements that join staging tables of their session: accepted, with the reason in docs/scale.md. */
+  /** Number of statements that join staging tables of their session. docs/scale.md has the reason why they are accepted. */
   readonly staging: number
-  /** One line a finding. */
+  /** One line per finding. */
   readonly findings: readonly string[]
 }
 
-/** Tables that a session makes for its own run or audit. A temporary table of any other name is a finding. */
+/** Temporary tables that a session creates for its own run or audit. A temporary table of any other name is a finding. */
 const stagingTables = new Set([
   'audited',
   'audit_unresolved',
@@ -43,7 +43,7 @@ const stagingTables = new Set([
   'unresolved',
 ])
 
-/** Lints what the processes of a run recorded in `folder`. */
+/** Lints the statements that processes recorded in `folder`. */
 export async function statementsReport(folder: string): Promise<StatementsReport> {
   const captured = readCaptured(folder)
   const all = await lintStatements(captured, uniqueKeys())

@@ -1,8 +1,8 @@
 /**
  * Words that this project does not use, each with the word to write instead. CONTRIBUTING.md explains the rule.
  *
- * Only words that are wrong nearly everywhere stand here, so that a finding is worth reading. The few places where one of them is
- * right are `allowed`, each with its reason.
+ * Has only words that are wrong nearly everywhere, so that a finding is worth reading. The few exceptions are in `allowed`, each with its
+ * reason.
  */
 export interface Avoided {
   /** Whole words, lower case. In identifiers each part of a camelCase or snake_case name is one word. */
@@ -56,7 +56,7 @@ export const avoidedPhrases: readonly { readonly phrase: RegExp; readonly instea
   },
 ]
 
-/** Documents that a reader of the repository cannot open, in the forms that comments used for them. */
+/** Citations of documents that the repository does not have, in the forms that comments used. */
 export const unresolvable: readonly RegExp[] = [
   /\b(?:interface|guarantees|design|experience|performance|words|gaps|bad-inputs)\.md\b(?<!docs\/[\w-]+\.md)/,
   /\bgaps \d/,
@@ -68,13 +68,13 @@ export const unresolvable: readonly RegExp[] = [
   /\bdecision \d/,
 ]
 
-/** Openings that make a docstring a riddle: the thing is named after its comment. */
+/** Openings of docstrings that do not say what the thing is. */
 export const docstringOpening = /^(?:What|Whether|Who|Whoever|Whose|Of|That which|Where|How|Told|Here)\b/
 
 export interface Allowed {
-  /** A word of the list, or a phrase as it stands in the text. */
+  /** Word of the list, or a phrase as it is in the text. */
   readonly word: string
-  /** Path or folder it is allowed in; everywhere when absent. */
+  /** Path or folder in which it is allowed. Everywhere if absent. */
   readonly under?: string
   readonly reason: string
 }
