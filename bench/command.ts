@@ -97,7 +97,7 @@ async function runCommand({ command, folder, databaseUrl, sandbox, checkpoint }:
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   try {
-    // The command must not pay for earlier changes.
+    // Without a checkpoint, the command might also write earlier changes to the disk.
     if (checkpoint) await client.query('checkpoint')
     const { rows: places } = await client.query<{ folder: string }>(`select current_setting('data_directory') as folder`)
     const postmaster = Number(readFileSync(join(places[0]?.folder ?? '', 'postmaster.pid'), 'utf8').split('\n')[0])
@@ -156,7 +156,10 @@ async function observe(
   return { megabytes, nodeSeconds }
 }
 
-/** Waits until the server has ended the connections of a command, because their processor time counts then. A large stage is dropped first. */
+/**
+ * Waits until the server has ended the connections of a command. Before, it may drop a large stage. Only after the end does their processor
+ * time count.
+ */
 async function backendsEnded(client: pg.Client, databaseUrl: string): Promise<void> {
   for (let i = 0; i < 100; i++) {
     const { rowCount } = await client.query(

@@ -12,9 +12,9 @@ export interface Figure {
 }
 
 export interface BenchContext {
-  /** Use a tenth of the data. */
+  /** True to use a tenth of the data. */
   readonly small: boolean
-  /** Also run the long cases, such as ten million rows. */
+  /** True to also run the long cases, such as ten million rows. */
   readonly large: boolean
   /** Rows of the customer export: 1,000,000 by default, 100,000 if `small`. */
   readonly rows: number

@@ -16,7 +16,7 @@ import { batchLimits } from '../src/service/contract/limits.ts'
 import { pushPlan } from '../src/sync/push/push.ts'
 
 const minutes = 3
-/** Users per request during the three minutes. With 2,500, its 4,500 requests would need 11,250,000 users. */
+/** Users per request during the three minutes. With 2,500, the 4,500 requests would need 11,250,000 users. */
 const usersInSmallRequest = 50
 /** Requests per second that the service allows. */
 const allowed = 1_500 / 60

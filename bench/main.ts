@@ -44,7 +44,7 @@ Runs the named benches, or all: ${Object.keys(benches).join(', ')}
   --json    print the results as JSON
 `
 
-/** Arguments of the command line. @throws {Error} if they are not valid */
+/** Reads the arguments of the command line. @throws {Error} if they are not valid */
 function readArguments() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,

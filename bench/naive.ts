@@ -1,6 +1,6 @@
 /**
- * Simple implementation for comparison: csv-parse with columns, the phone library,
- * createHash, multi-row INSERT, and a Map of the previous rows. Same file, same normal forms, same Postgres.
+ * Simple implementation for comparison: csv-parse with columns, the phone library, createHash, multi-row INSERT, and a Map of the previous
+ * rows. It has the same file, the same normal forms and the same Postgres.
  */
 import { parse } from 'csv-parse'
 import { createHash } from 'node:crypto'
@@ -65,7 +65,7 @@ function userOperation({ email, phone }: Member): object {
 
 /**
  * Returns the number of bodies of a packer that renders the whole body again after each user, to know its size. The time grows with the
- * square of the users.
+ * square of the number of users.
  */
 export function quadraticBodies(operations: readonly object[]): number {
   let bodies = 0
@@ -80,7 +80,7 @@ export function quadraticBodies(operations: readonly object[]): number {
   return open.length > 0 ? bodies + 1 : bodies
 }
 
-/** Loads the state before. */
+/** Loads the earlier state. */
 async function load(client: pg.Client, file: string): Promise<void> {
   for await (const group of groups(file)) await insert(client, 'public.naive_member', group)
 }

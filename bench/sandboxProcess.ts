@@ -1,4 +1,4 @@
-/** Starts a sandbox in a separate process, which prints its URL as first line and ends when its stdin closes. */
+/** Starts a sandbox in a separate process. The process prints its URL as its first line, and ends when its stdin closes. */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'

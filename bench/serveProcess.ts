@@ -39,7 +39,7 @@ export async function startServe({ folder, databaseUrl, serviceUrl, schema }: Se
   })
   const ended = once(child, 'close').then(() => Promise.reject(new Error(`serve of ${schema} ended`)))
   await Promise.race([once(createInterface(child.stdout), 'line'), ended])
-  // The process ends when it is stopped.
+  // After `stopServe`, the rejection is expected.
   ended.catch(() => undefined)
   return child
 }
@@ -51,7 +51,7 @@ export async function stopServe(child: ChildProcess): Promise<void> {
   await closed
 }
 
-/** Returns the user and system time of a process in seconds, by default without that of its ended children. */
+/** Returns the user and system time of a process in seconds. `endedChildren`: true to add the time of its ended children. */
 export function processorSeconds(pid: number | undefined, { endedChildren = false } = {}): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return fields.slice(11, endedChildren ? 15 : 13).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)
@@ -70,7 +70,7 @@ export function megabytesOf(pid: number | undefined): Megabytes {
 }
 
 export interface ServerUse {
-  /** Number of committed transactions, without those of this function. */
+  /** Number of committed transactions, without the transactions of this function. */
   readonly transactions: number
   readonly connections: number
 }
