@@ -75,7 +75,7 @@ function migrationsFresh(): string | undefined {
     // Relative, because drizzle-kit puts a dot before every path.
     const generate = ['generate', '--dialect', dialect, '--schema', schema, '--out', relative('.', copy), '--name', 'check_only']
     const { output } = run(join('node_modules', '.bin', 'drizzle-kit'), generate)
-    // The status is not used: drizzle-kit exits with 0 even if it gives up, because it would have to ask about a renamed column.
+    // The status is not used. If drizzle-kit would have to ask about a renamed column, it gives up and exits with 0.
     if (output.includes('No schema changes')) return undefined
     const added = readdirSync(copy).filter((name) => name.includes('check_only'))
     return `src/db/schema/ is ahead of migrations/:\n${added.map((name) => readFileSync(join(copy, name), 'utf8')).join('\n') || output}`

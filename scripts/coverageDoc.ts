@@ -46,8 +46,8 @@ export function unprovenRows(tests: readonly TestTitle[], rows: readonly RuleRow
 }
 
 /**
- * Returns the tests of conformance and of the client that prove the row: by file and title, and also by text if the row has a pattern for
- * it.
+ * Returns the tests of conformance and of the client that prove the row. The row has a pattern for file and title, and may have one for the
+ * text.
  */
 function proofsOf({ proof, text: said }: RuleRow, tests: readonly TestTitle[]): readonly TestTitle[] {
   return tests.filter(
@@ -56,7 +56,7 @@ function proofsOf({ proof, text: said }: RuleRow, tests: readonly TestTitle[]): 
   )
 }
 
-/** Returns the tests that call the endpoint through the client, call its method and path over HTTP, or name it in their title. */
+/** Returns the tests that call the endpoint, through the client or over HTTP, or that name it in their title. */
 export function testsOf(endpoint: Endpoint, tests: readonly TestTitle[]): readonly TestTitle[] {
   const calls = new RegExp(String.raw`(?:\.|['"\x60])${endpoint.name.replace('.', String.raw`\.`)}(?:\(|['"\x60])`)
   const titled = new RegExp(String.raw`\b${endpoint.name.replace('.', String.raw`\.`)}\b`)

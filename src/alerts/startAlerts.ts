@@ -89,8 +89,8 @@ export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<vo
 }
 
 /**
- * Returns a loader that keeps its last valid result, and returns it while `sluice.yaml` is invalid: the alert about the file needs the
- * receivers. Without a valid result, the loader throws the error.
+ * Returns a loader that keeps its last valid result. While `sluice.yaml` is invalid, it returns that result: the alert about the file needs
+ * the receivers. Without a valid result, the loader throws the error.
  */
 function lastValid(load: AlertDeps['loadProject']): AlertDeps['loadProject'] {
   let last: Awaited<ReturnType<typeof load>> | undefined

@@ -192,7 +192,7 @@ function isForwarded(c: Context): boolean {
 
 function isOwnHost(settings: AccessSettings, host: string): boolean {
   if (settings.publicUrl !== undefined && host.toLowerCase() === new URL(settings.publicUrl).host) return true
-  // On another address than loopback, the server allows any host: pages, API and metrics need the token or a cookie of this host.
+  // On another address than loopback, the server allows any host. Pages, API and metrics need the token or a cookie of this host.
   return listensOnLoopback(settings) ? isLoopback(hostnameOf(host)) : host !== ''
 }
 

@@ -31,8 +31,8 @@ export function readBody(request: IncomingMessage, maxBytes: number, timeoutMs: 
 const DRAIN_MS = 1000
 
 /**
- * Answers with `status`, then closes the connection. For a 413, first reads the rest of the body for up to a second: an immediate reset
- * would hide the answer from the sender.
+ * Answers with `status`, then closes the connection. For a 413, first reads the rest of the body for up to a second. Otherwise an immediate
+ * reset would hide the answer from the sender.
  */
 export function refuseBody(request: IncomingMessage, response: ServerResponse, status: 400 | 408 | 413): void {
   const close = () => {

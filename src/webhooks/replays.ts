@@ -155,7 +155,7 @@ async function requestReplay(
   gap: OpenGap,
   before: { readonly jobs: readonly string[]; readonly missed: readonly string[] } | undefined,
 ): Promise<void> {
-  // The range has one minute more on either side: an event is created before it is refused, and the service replays whole minutes.
+  // The range has one minute more on either side. An event is created before it is refused, and the service replays whole minutes.
   const range = {
     from_date: minuteOf(Math.max(gap.fromMs - MINUTE, deps.clock.now() - REPLAYABLE_MS + MINUTE)),
     to_date: minuteOf(gap.toMs + MINUTE),

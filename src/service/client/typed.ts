@@ -175,8 +175,9 @@ export interface CallOptions {
   /** Aborts the call, its waits and its stream, but not a request for a token that calls share (`Bearer.get`). */
   readonly signal?: AbortSignal
   /**
-   * Maximum time of each attempt in milliseconds, from the wait for a connection to the last byte; for a stream, to its headers. Default:
-   * 30,000. Does not limit waits between attempts. Also does not limit a request for an app-only token, which concurrent calls share.
+   * Maximum time of each attempt in milliseconds. It includes the wait for a connection, and ends with the last byte; for a stream, with
+   * its headers. Default: 30,000. Does not limit waits between attempts. Also does not limit a request for an app-only token, which
+   * concurrent calls share.
    */
   readonly timeoutMs?: number
   /** Credentials for an endpoint that accepts both the user and the application. Default: `app`. */
