@@ -6,8 +6,8 @@ import { endedMessage } from './test/support/endedDatabase.ts'
 // Processes that tests start share compiled code, in the folder that `sluice` itself chooses: compiling is a third of a start.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache')
 
-// With V8's first room for objects, 1 MB of new and few of old ones, collecting garbage took a fifth of the processor time of four files with
-// Postgres (175 instead of 139 s of 178 tests, twice in turns), and a tenth of that of the unit tests.
+// V8 begins with room for 1 MB of new objects and few old ones. With that, collecting garbage takes a fifth of the processor time of tests
+// with Postgres, and a tenth of that of unit tests. Four files with 178 tests took 175 s of processor, and take 139 s with more room.
 const execArgv = ['--min-semi-space-size=16', '--max-semi-space-size=32', '--initial-old-space-size=256']
 
 const withPostgres = {
@@ -20,7 +20,10 @@ const withPostgres = {
   retry: process.env['CI'] === 'true' ? 2 : 0,
 }
 
-/** Tests of a further type of destination, which must be registered before the first pipeline file is checked: in a process of their own. */
+/**
+ * Tests of a further type of destination. It must be registered before the first pipeline file is checked, so they have a process of their
+ * own.
+ */
 const furtherType = [
   'test/integration/acceptance/kills.test.ts',
   'test/integration/acceptance/model.test.ts',
@@ -31,10 +34,11 @@ const furtherType = [
 
 export default defineConfig({
   test: {
-    // Most files wait for processes and servers, so two cores are busy with more workers than vitest's own choice there, which is one. Eleven
-    // files that wait much took 238 s with three workers and 183 s with four, of the same processor time.
+    // Most files wait for processes and servers, so one worker, vitest's choice for two cores, leaves these idle. Eleven files that wait much
+    // took 238 s with three workers and 183 s with four. The processor time was the same.
     maxWorkers: 4,
-    // Loading the modules for each of 260 files again would take a third of the processor time. But for those above, a file leaves nothing behind in its process.
+    // Loading the modules again for each of 260 files would take a third of the processor time. Except those above, a file leaves nothing
+    // behind in its process.
     isolate: false,
     // What is polled for comes soon, but not within vitest's second on a busy machine.
     expect: { poll: { timeout: 20_000, interval: 20 } },
