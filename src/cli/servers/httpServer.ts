@@ -30,7 +30,9 @@ export async function startHttpServer(
     readonly path?: string | undefined
     /** Called for each answer, except the answer of the built-in `/health`. Gets no query or body, because they may contain secrets. */
     readonly onAnswer?: (method: string, path: string, status: number) => void
-    /** Handles every request that is not for the receiver. Without it, the server itself answers `/health` with 200 and all others with 404. */
+    /**
+     * Handles every request that is not for the receiver. Without it, the server answers `/health` with 200, and other requests with 404.
+     */
     readonly others?: RequestListener
   },
 ): Promise<HttpServer> {

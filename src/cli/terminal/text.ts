@@ -20,7 +20,7 @@ export function below(where: string): string {
   return where.startsWith(folder) ? where.slice(folder.length) : where
 }
 
-/** Cuts a text that is wider than `columns`, and ends it with an ellipsis. If `columns` is undefined (a pipe), returns the text unchanged. */
+/** Cuts a text that is wider than `columns`, and ends it with an ellipsis. For a pipe, `columns` is undefined and the text is unchanged. */
 export function cut(text: string, columns: number | undefined): string {
   return columns === undefined || width(text) <= columns ? text : `${fitting(text, columns - 1)}…`
 }
