@@ -68,7 +68,10 @@ export function openWholeFile(path: string, options: WholeFileOptions = {}): Who
   const direct = options.exclusive === true || (existing !== undefined && !existing.isFile())
   const target = existing === undefined ? path : realpathSync(path)
   const writtenPath = direct ? path : join(dirname(target), `.${basename(target)}.${process.pid}.part`)
-  const descriptor = openNamed(path, writtenPath, options.exclusive ? 'wx' : 'w', modeOf(existing, options))
+  // A file that a killed process of this number left behind would keep its mode.
+  if (!direct) rmSync(writtenPath, { force: true })
+  const mustBeNew = options.exclusive === true || !direct
+  const descriptor = openNamed(path, writtenPath, mustBeNew ? 'wx' : 'w', modeOf(existing, options))
   let open = true
   const close = () => {
     if (open) closeSync(descriptor)

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -22,4 +22,15 @@ test('a private file that replaces a readable one has mode 0600', () => {
   const file = openWholeFile(path, { private: true })
   file.finish()
   expect(statSync(path).mode & 0o777).toBe(0o600)
+})
+
+test('a file that a killed process left behind does not change the mode of a new private file', () => {
+  const path = join(folder, 'people.csv')
+  const left = join(folder, `.people.csv.${process.pid}.part`)
+  writeFileSync(left, 'old and longer\n', { mode: 0o644 })
+  const file = openWholeFile(path, { private: true })
+  file.write('new\n')
+  expect(statSync(left).mode & 0o777).toBe(0o600)
+  file.finish()
+  expect([statSync(path).mode & 0o777, readFileSync(path, 'utf8')]).toEqual([0o600, 'new\n'])
 })
