@@ -6,8 +6,8 @@ import { endedMessage } from './test/support/endedDatabase.ts'
 // Processes that tests start share compiled code, in the folder that `sluice` itself chooses: compiling is a third of a start.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache')
 
-// V8 begins with room for 1 MB of new objects and few old ones. With that, collecting garbage takes a fifth of the processor time of tests
-// with Postgres, and a tenth of that of unit tests. Four files with 178 tests took 175 s of processor, and take 139 s with more room.
+// V8 begins with room for 1 MB of new objects and few old ones. Then collecting garbage takes a fifth of the processor time of tests with
+// Postgres, and a tenth of that of unit tests. Four files with 178 tests took 175 s of processor, and take 139 s with more room.
 const execArgv = ['--min-semi-space-size=16', '--max-semi-space-size=32', '--initial-old-space-size=256']
 
 const withPostgres = {

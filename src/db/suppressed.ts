@@ -9,10 +9,13 @@ import { isUnresolved } from './batches/states.ts'
 import { keysOf } from './entries/read.ts'
 
 /**
- * Returns the SQL condition that key `r` of `remote` is suppressed by its do-not-reach list. `lists`: SQL of the array of the lists' ids.
- * Unresolved entries are read once per statement, and only for the few keys that are neither desired nor synced.
+ * Returns the SQL condition that a key of a do-not-reach list is suppressed. `member`: alias of its row of `remote`. `lists`: SQL of the array
+ * of the lists' ids. Unresolved entries are read once per statement, and only for the few keys that are neither desired nor synced.
  */
-export const isSuppressed = (lists: string) => `(r.ref_count > 0 or r.synced_hash is not null or r.key in (
+export const isSuppressed = (
+  member: string,
+  lists: string,
+) => `(${member}.ref_count > 0 or ${member}.synced_hash is not null or ${member}.key in (
   select u.key from batch b cross join ${keysOf('b.id')} e
     join remote u on u.destination_id = b.destination_id and u.key = e.key and u.ref_count <= 0 and u.synced_hash is null
   where b.destination_id = any(${lists}) and b.operation = 'upsert' and ${isUnresolved}))`

@@ -101,7 +101,7 @@ export async function suppressByLists(context: DesiredContext, lists: readonly n
   return markWithoutRow(
     context,
     'suppressed',
-    `join remote r on r.destination_id = any(${ids}) and r.key = i.identifier and ${isSuppressed(ids)}`,
+    `join remote listed on listed.destination_id = any(${ids}) and listed.key = i.identifier and ${isSuppressed('listed', ids)}`,
   )
 }
 
@@ -173,11 +173,10 @@ async function markWithoutRow(
   join: string,
 ): Promise<Pick<Diff, 'missing' | 'stale'>> {
   const rows = await tx.query<{ missing: string; stale: string }>(
-    // The record is `o`, because `r` in `join` may be a row of a do-not-reach list (`suppressByLists`).
     `with found as ( -- records without a valid row that have an identifier selected by the join
-       select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
+       select c.key, c.what from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
        where c.what in (${recordChange.missing}, ${recordChange.stale})
-         and exists (select from unnest(${rowIdentifiers('o')}) as i (identifier) ${join})),
+         and exists (select from unnest(${rowIdentifiers('r')}) as i (identifier) ${join})),
      changed as (update change c set what = ${recordChange[what]} from found f where c.key = f.key)
      select count(*) filter (where what = ${recordChange.missing}) as missing,
        count(*) filter (where what = ${recordChange.stale}) as stale

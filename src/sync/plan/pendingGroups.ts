@@ -307,10 +307,11 @@ async function markExempt({ tx, destinationId, changed }: PendingContext, suppre
     tx,
     'exempt',
     `${suppressed} union
-     -- groups of which an identifier is to be deleted and is on one of the lists; here r is a row of the list
+     -- groups of which an identifier is to be deleted and is on one of the lists
      select m.group_key from remote m
      where m.destination_id = ${destinationId} and ${await changed.outOfSync()} and m.ref_count = 0
-       and exists (select from remote r where r.destination_id = any(${lists}) and r.key = m.key and ${isSuppressed(lists)})`,
+       and exists (
+         select from remote listed where listed.destination_id = any(${lists}) and listed.key = m.key and ${isSuppressed('listed', lists)})`,
   )
 }
 

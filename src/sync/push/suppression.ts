@@ -72,8 +72,9 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
        union select o.ord, k.key from other_record o cross join lateral unnest(o.identifiers) as k (key))
      select e.ord, e.keys, e.users, e.byte_offset, e.byte_length from entries_with_identifiers e
      where e.ord in (
-         -- A key of the entry is on a list; here r is a row of the list.
-         select n.ord from named n join remote r on r.destination_id = any($2::int[]) and r.key = n.key and ${isSuppressed('$2::int[]')}
+         -- A key of the entry is on a list.
+         select n.ord from named n
+           join remote listed on listed.destination_id = any($2::int[]) and listed.key = n.key and ${isSuppressed('listed', '$2::int[]')}
          -- A key of the entry is erased.
          union all select n.ord from named n where n.key in (${erasedIdentifiers('$4')})
          -- Another record with a key of the entry is erased.

@@ -184,7 +184,8 @@ async function suppressListedMembers(tx: Connection, listIds: readonly number[])
     `update stage set kind = ${stagedKind.suppressed}
      where kind = ${stagedKind.valid} and key in (
        select s.key from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
-       join remote r on r.destination_id = any($1::int[]) and r.key = i.identifier and ${isSuppressed('$1::int[]')})`,
+       join remote listed on listed.destination_id = any($1::int[]) and listed.key = i.identifier
+         and ${isSuppressed('listed', '$1::int[]')})`,
     [listIds],
   )
 }

@@ -75,9 +75,9 @@ async function suppressionEvents(db: Database, destinationId: number, identifier
     [destinationId, kindsWhere(({ suppresses }) => suppresses)],
   )
   const rows = await db.query<{ at: Date }>(
-    `select coalesce(max(coalesce(r.synced_at, least(b.settled_at, statement_timestamp()))), statement_timestamp()) as at
-     from remote r left join batch b on b.id = r.batch_id
-     where r.destination_id = any($1::int[]) and r.key = any($2) and ${isSuppressed('$1::int[]')} having count(*) > 0`,
+    `select coalesce(max(coalesce(listed.synced_at, least(b.settled_at, statement_timestamp()))), statement_timestamp()) as at
+     from remote listed left join batch b on b.id = listed.batch_id
+     where listed.destination_id = any($1::int[]) and listed.key = any($2) and ${isSuppressed('listed', '$1::int[]')} having count(*) > 0`,
     [lists.map(({ id }) => id), identifiers],
   )
   return rows.map(({ at }) => ({
