@@ -45,6 +45,19 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
     `select s.key, s.hash from change c join stage s using (key) where c.what in (${recordChange.create}, ${recordChange.update})`,
   )
   await changed.add(`select key from change where what in (${recordChange.create}, ${recordChange.update})`)
+  await desireReturned(context)
+}
+
+/**
+ * Desires again the products whose row is back, but rejected, while their delete was not confirmed. They keep their last version, as a
+ * product whose row was never missing does (docs/guarantees.md#nothing-lost).
+ */
+async function desireReturned({ tx, destinationId, changed }: DesiredContext): Promise<void> {
+  const returned = `from change c join record r on r.destination_id = $1 and r.key = c.key
+       join remote m on m.destination_id = $1 and m.key = c.key
+     where c.what = ${recordChange.stale} and m.ref_count = 0`
+  await changed.add(`select c.key ${returned}`)
+  await desireProducts(tx, destinationId, `select c.key, r.hash ${returned}`)
 }
 
 async function correctMissing(context: DesiredContext, policy: Missing): Promise<number> {

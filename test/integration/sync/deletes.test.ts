@@ -70,6 +70,23 @@ test.for(['shop', 'people'] as const)('%s: deletes beyond the approved ones need
   expect(await held(engine)).toBe(expected(numbers(35, 60)))
 })
 
+test('a planned delete of a product is not sent once its row is back, even if the row is rejected', async () => {
+  await using engine = await engineUnderTest()
+  const { yaml, write, wanted: expected, held } = kinds.shop
+  engine.pipeline('shop', yaml)
+  write(engine, numbers(0, 5))
+  await engine.run('shop')
+  write(engine, numbers(1, 5))
+  await interruptedRun(engine, 'shop', 'planned')
+  const [first, ...others] = numbers(0, 5).flatMap((n) => products(1, n))
+  engine.write('feed.xml', rss([item({ ...first, price: 'much' } as NonNullable<typeof first>), ...others.map((row) => item(row))]))
+  const back = await engine.run('shop')
+  expect(back).toMatchObject({ status: 'succeeded', counts: { deletes: 0, rejected: 1, stale: 1 } })
+  expect(await held(engine)).toBe(expected(numbers(0, 5)))
+  write(engine, numbers(0, 5))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { stale: 0, requests: 0 } })
+})
+
 test('a missing product keeps its record until its delete is confirmed, and no longer', async () => {
   await using engine = await engineUnderTest()
   const { yaml, write } = kinds.shop
