@@ -1,4 +1,4 @@
-/** Applies the creates and updates of a read to the desired state, and computes figures for the review. */
+/** Applies the creates and updates of a read to the desired state, and computes figures for the review of the plan. */
 import { dropStagedDigests } from '../../db/digests.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErased } from '../read/resolveStage.ts'
@@ -15,7 +15,7 @@ import type { Missing } from '../../destinations/destination.ts'
 /** Changes of a read. */
 export interface Changes {
   readonly diff: Diff
-  /** Effect on a record that is missing. */
+  /** Effect of this plan on missing records (`missingPolicyOf`). */
   readonly missingPolicy: Missing
   /** Changed fields with their number of products; empty for people, and if there are too many updates (`updatedFields.ts`). */
   readonly updateFields: readonly UpdatedField[]
@@ -73,7 +73,8 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   // Without a diff `change` is empty, but later statements may add records.
   if (isUnchanged) await createTable(tx, 'change')
   const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, work.onIdle)
-  // Each call marks or adds records in `change`, and returns their number. The last three count them by the change that the diff had found.
+  // Each call marks or adds records in `change`. The first returns their number, the others return it by the change that the diff had
+  // found.
   const optedOutByIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
   const erased = heedsErasures(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
   const onLists = await suppressByLists(context, input.suppressedBy)
@@ -85,7 +86,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     { ...found, missing: work.ignoresMissing ? 0 : found.missing },
   )
   const updateFields = await desired.updatedFields(found.updates)
-  // An unchanged source has no creates or updates. To skip this block saves 20 ms.
+  // An unchanged source has no creates or updates. Skipping this block saves 20 ms.
   if (!isUnchanged) {
     await context.changed.expectChanges(found.creates + found.updates)
     await desired.applyUpserts()
@@ -119,7 +120,7 @@ function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissin
   return ignoresMissing || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
 }
 
-/** Returns true if this plan changed the desired content. `missing`: number of records that `GuardedChanges.missing` counts. */
+/** Returns true if this plan changed the desired content. `missing`: as `GuardedChanges.missing`. */
 export function isDesiredChanged({ diff }: Changes, missing: number): boolean {
   return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
 }

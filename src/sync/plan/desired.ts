@@ -45,8 +45,8 @@ export async function collectRemovals(tx: Transaction, options: { readonly missi
 
 /**
  * Adds to `removal` the missing records of which the service has nothing, and returns their number. No guard withholds their removal,
- * because it sends no delete. Without it, this plan would send these records. `recordKey`: column of `remote` with the record's key.
- * `keys`: SQL of the keys of record `c`.
+ * because it sends no delete. If they stayed, this plan would send them. `recordKey`: column of `remote` with the record's key. `keys`: SQL
+ * of the keys of the record `c.key`, in the column `key`.
  */
 export async function collectUnsent(
   { tx, destinationId, changed }: DesiredContext,
@@ -60,8 +60,8 @@ export async function collectUnsent(
        and c.key in (
          select m.${recordKey} from remote m
          where m.destination_id = ${destinationId} and m.ref_count > 0 and m.synced_hash is null and ${await changed.outOfSync()})
-       -- None of its keys is confirmed or unresolved. A key without a row is implied, and confirmed: the implied keys of open batches
-       -- were stored before.
+       -- None of its keys is confirmed or unresolved. A key without a row is implied. It is confirmed, because the implied keys of open
+       -- batches were stored before.
        and not exists (
          select from (${keys}) k left join remote m on m.destination_id = ${destinationId} and m.key = k.key
          where m.key is null or m.synced_hash is not null or exists (select from unresolved u where u.key = k.key))`,
@@ -70,8 +70,8 @@ export async function collectUnsent(
 
 /**
  * Adds to the table `change`, as opted out, the records that have an identifier of an opted-out row. Returns the number of added records.
- * Leaves out records that have another change than `missing`. Used for lists whose removals name identifiers: the person may be on such a
- * list under another row key.
+ * Leaves out records that have another change than `missing`. Used for destinations with `removesBy: identifier`: the removed person may be
+ * on the list under another row key.
  */
 export async function optOutByIdentifier({ tx, destinationId }: DesiredContext): Promise<number> {
   return tx.execute(
@@ -91,9 +91,9 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
 }
 
 /**
- * Marks for removal the records of people on the do-not-reach lists `lists` whose row is missing or rejected in this read
- * (docs/guarantees.md#suppression-wins). `resolveStage` marks the other rows. Returns how many of these records the diff had found missing
- * (`missing`) and rejected (`stale`).
+ * Marks for removal the records of people on do-not-reach lists, if the row is missing or rejected in this read
+ * (docs/guarantees.md#suppression-wins). `lists`: ids of the lists. `resolveStage` marks the other rows. Returns how many of these records
+ * the diff had found missing (`missing`) and rejected (`stale`).
  */
 export async function suppressByLists(context: DesiredContext, lists: readonly number[]): Promise<Pick<Diff, 'missing' | 'stale'>> {
   if (lists.length === 0) return { missing: 0, stale: 0 }
@@ -106,14 +106,14 @@ export async function suppressByLists(context: DesiredContext, lists: readonly n
 }
 
 /**
- * Marks for removal the records of erased people that are still stored, because the erasure has not removed them yet. Returns the number of
- * records that were not suppressed before: in total (`suppressed`), and by the change that the diff had found. Searches records by
- * identifier only if a key of an erased person is desired.
+ * Marks for removal the records of erased people that the erasure has not removed yet. Returns the number of records that it marks: in
+ * total (`suppressed`), and by the change that the diff had found. Records that were marked as suppressed before do not count. Searches
+ * records by identifier only if a key of an erased person is desired.
  */
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {
   const { tx, destinationId } = context
   const keys = await desiredErasedKeys(context, service)
-  // Without keys the query only mentions $3, because Postgres requires a use of each parameter.
+  // Without keys, the condition on $3 is always true. It is there because Postgres requires a use of each parameter.
   const orHasKey =
     keys.length === 0
       ? 'and $3::bytea[] is not null'
@@ -190,7 +190,7 @@ export async function markMissing(context: DesiredContext): Promise<void> {
   await records.markMissing(context.tx, context.destinationId, `select key from change where what = ${recordChange.missing}`)
 }
 
-/** Writes the rows that the diff found new or changed to their records. Marks as stale the records whose row was rejected. */
+/** Writes the new and the changed rows to `record`. Marks as stale the records whose row was rejected. */
 export async function storeRecords({ tx, destinationId, snapshotId }: DesiredContext): Promise<void> {
   const read = { destinationId, snapshotId }
   // Updates come before inserts, because Postgres has no statistics of new rows until they are analyzed. After the inserts an update would

@@ -1,8 +1,8 @@
 /**
  * Desired state of people. A member may have several identifiers, and each is a key. Several members may have the same identifier:
  * `ref_count` is the number of these members (docs/guarantees.md#reference-counts). The identifier is sent with the other identifiers of
- * one of these members. The record key of that member is its `group_key`. Therefore no identifier is in two user objects. A delete may
- * remove a whole user at the service. Then the other identifiers of the group are sent again.
+ * one of these members. The record key of this member is the `group_key` of the identifier. Therefore no identifier is in two user objects.
+ * A delete may remove a whole user at the service. Then the other identifiers of the group are sent again.
  *
  * After a first load of an audience, identifiers may have no row in `remote`: their records imply them (docs/decisions/implied-keys.md).
  */
@@ -132,7 +132,7 @@ async function storeChangedKeys({ tx, destinationId, changed, newContent }: Desi
  * only for a gained identifier that is neither desired nor confirmed: the identifier gets this group and its content.
  *
  * Identifiers that a row keeps are left out. Most of the others belong to one row and need no sum. Only those that several rows share, or
- * that moved between rows, are summed. Summing 2,000,000 new identifiers, with the smallest key of each, took twice as long.
+ * that moved between rows, are summed. Summing all of 2,000,000 new identifiers, with the smallest key of each, took twice as long.
  */
 async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Promise<void> {
   // The earlier version of the updated records is read once, for their identifiers and times. After a gated read `change` has it already.
@@ -165,7 +165,8 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
     await analyzeTable(tx, 'shared')
     // The table is changed in place, because few identifiers are shared. Writing a second table of 2,000,000 identifiers took 0.6 s.
     await tx.query(
-      // Replaces all rows of a shared identifier by one row with their sum. The group is the smallest key of the rows that gain it.
+      // Replaces the rows of a shared identifier by one row with their sum, or by none if the sum is 0. The group is the smallest key of
+      // the rows that gain the identifier.
       `with taken as (delete from delta d using shared x where d.identifier = x.identifier returning d.*)
        insert into delta
        select identifier, sum(difference)::int, decode(min(encode(group_key, 'hex') collate "C") filter (where difference = 1), 'hex')

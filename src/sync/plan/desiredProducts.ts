@@ -61,14 +61,16 @@ async function desireReturned({ tx, destinationId, changed }: DesiredContext): P
 }
 
 async function correctMissing(context: DesiredContext, policy: Missing): Promise<number> {
-  // These records were kept only for a delete, which is not needed any more.
+  // Deletes the records that were kept only for a delete that is not needed any more.
   await records.deleteUnneededMissing(context.tx, context.destinationId, 'select key from unresolved')
   const skipped = policy === 'out-of-stock' ? await skipOutOfStock(context) : 0
   const added = policy === 'delete' || policy === 'out-of-stock' ? await addEarlierMissing(context, policy) : 0
   return added - skipped
 }
 
-/** SQL: true if `outOfStock` would not change record `r`. The patterns match no text in a value: its quotes have a backslash. */
+/**
+ * SQL: true if `outOfStock` would not change record `r`. The patterns never match inside a text value, because its quotes have a backslash.
+ */
 const isOutOfStock = `(r.body like '%"availability":"out of stock"%' and r.body !~ '"inventory":(?!0[,}])')`
 
 /**
@@ -110,11 +112,9 @@ async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Pr
   await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: true })
 }
 
-/** Returns the first five ids of missing and opted-out products, sorted. */
+/** Returns the first five ids of missing products, sorted. */
 async function removedExamples({ tx }: DesiredContext): Promise<string[]> {
-  const rows = await tx.query<Row<'record', 'key'>>(
-    `select key from change where what in (${recordChange.missing}, ${recordChange.opted_out}) order by key limit 5`,
-  )
+  const rows = await tx.query<Row<'record', 'key'>>(`select key from change where what = ${recordChange.missing} order by key limit 5`)
   return rows.map(({ key }) => key.toString())
 }
 

@@ -29,15 +29,15 @@ export interface DesiredState {
    * - Adds the records that were missing before and that `policy` affects only now.
    * - If `policy` is `out-of-stock`, removes the products that are out of stock already.
    *
-   * Returns the number of added minus removed records. Also deletes missing records that were kept only for a delete that is not needed any
-   * more.
+   * Returns the number of added minus removed records. Also deletes the records of products that were kept only for a delete that is not
+   * needed any more.
    */
   readonly correctMissing: (policy: Missing) => Promise<number>
   /** Adds to `removal` the missing records of which the service has nothing. Returns their number. */
   readonly collectUnsent: () => Promise<number>
   /** Removes the records of the table `removal` from the desired state. */
   readonly applyRemovals: () => Promise<void>
-  /** Returns at most five ids of products that would be deleted or set out of stock, for a message; none for people. */
+  /** Returns at most five ids of missing products, as examples for a message; none for people. */
   readonly removedExamples: () => Promise<readonly string[]>
   /** Counts the confirmed products or users, for the percentage of deletes. Stops at `enough`; undefined: counts all. */
   readonly countConfirmed: (enough: number | undefined) => Promise<number>

@@ -15,23 +15,20 @@ export interface Diff {
   /** Records whose row was rejected or contradicts another row. They keep their content. */
   readonly stale: number
   /**
-   * Records that are not staged and not marked as missing yet. Their row is no longer in the source, is filtered out, or is rejected with a
-   * key that cannot be read.
+   * Records without a row in this read that are not marked as missing yet. Their row is no longer in the source, is filtered out, or is
+   * rejected with a key that cannot be read.
    */
   readonly missing: number
-  /** Records whose row opts out, or is taken off a do-not-reach list by `remove:`. */
+  /** Records whose row opts out or, in a do-not-reach list, removes its person. */
   readonly optedOut: number
   /**
-   * In an audience: records of people who are erased or on a do-not-reach list. In a do-not-reach list: records that share an identifier
-   * with a row that `remove:` takes off.
+   * In an audience: records of people who are erased or on a do-not-reach list. In a do-not-reach list: records whose row has an identifier
+   * that another row removes.
    */
   readonly suppressed: number
 }
 
-/**
- * Fills the table `change`, and returns the number of records by change. A row that `remove:` takes off a do-not-reach list counts as
- * `opted_out`. `onIdle`: called once while Postgres compares.
- */
+/** Fills the table `change`, and returns the number of records by change. `onIdle`: called once while Postgres compares. */
 export async function diffStage(tx: Transaction, destinationId: number, reading: Reading, onIdle?: () => void): Promise<Diff> {
   await analyzeStage(tx)
   if (reading === 'gated') {
@@ -81,8 +78,8 @@ function wholeDiff(destinationId: number): string {
 
 /**
  * Returns SQL of the diff of a gated read, which skips known rows. Records of skipped rows are neither in the stage nor in `unseen_key`. If
- * a row moved in the file, its record may be in both. Then its hash shows that it is unchanged. A stale record has no digest, so its row is
- * never skipped: without a staged row, the record is missing.
+ * a row moved in the file, its record may be in both. The equal hash then shows that the record is unchanged. A stale record has no digest,
+ * so its row is never skipped: without a staged row, the record is missing.
  */
 function gatedDiff(destinationId: number): string {
   // In the order of the keys, neighbors are on the same pages: the statement takes half of the time for 10,000 of 1,000,000 records. The

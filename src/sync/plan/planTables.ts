@@ -90,7 +90,7 @@ export const planTables = {
     created: 'boolean',
     /** New common content of the identifiers; null if they keep theirs. */
     content_version: 'bytea',
-    /** In hex, joined by commas. Without the overdue keys. Null if there are none, and for `rerun --failed`. */
+    /** Keys to delete, except the overdue ones, in hex and joined by commas. Null if there are none, and for `rerun --failed`. */
     keys_to_delete: 'text',
   },
   /** Deletes that an earlier plan was allowed to send, and that are not confirmed. */
@@ -115,7 +115,8 @@ export async function fillTable(tx: Transaction, name: PlanTableName, query: str
     await tx.query(drop)
     return tx.execute(create, values)
   }
-  // Both statements are one message, because a plan fills some ten tables. The driver then returns a result for each statement.
+  // Both statements are one message. This saves a round trip for each of about ten tables of a plan. The driver returns a result for each
+  // statement.
   const results = (await tx.client.query(`${drop}; ${create}`)) as unknown as readonly pg.QueryResult[]
   return results.at(-1)?.rowCount ?? 0
 }
