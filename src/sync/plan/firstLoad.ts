@@ -48,10 +48,10 @@ export function inRange(key: string, { from, before }: KeyRange): string {
   return conditions.length === 0 ? 'true' : conditions.join(' and ')
 }
 
-/** SQL of the identifiers that are sent under record `r`. `l`: its row of the table `omitted`, if there is one. */
-export const sentIdentifiers = `case when l.key is null then ${rowIdentifiers('r')}
+/** SQL of the identifiers that are sent under record `r`. `o`: its row of the table `omitted`, if there is one. */
+export const sentIdentifiers = `case when o.key is null then ${rowIdentifiers('r')}
   else array(select i.identifier from unnest(${rowIdentifiers('r')}) as i (identifier)
-    where i.identifier <> all (l.identifiers) order by i.identifier) end`
+    where i.identifier <> all (o.identifiers) order by i.identifier) end`
 
 /** Returns true if the destination has no record, no key and no open batch. */
 export async function isUntouched(tx: Transaction, destinationId: number): Promise<boolean> {
@@ -151,10 +151,10 @@ async function haveTimes(tx: Transaction): Promise<boolean> {
  */
 async function areDigests(tx: Transaction): Promise<boolean> {
   const last = 'identifiers[cardinality(identifiers)]'
-  const isNoDigest = `(length(${last}) <> ${identifierBytes} or get_byte(${last}, 0) = ${plainType})`
+  const isNotDigest = `(length(${last}) <> ${identifierBytes} or get_byte(${last}, 0) = ${plainType})`
   // `joined_identifiers` has only digests.
   const others = await tx.query(
-    `select from stage where kind = ${stagedKind.valid} and joined_identifiers is null and ${isNoDigest} limit 1`,
+    `select from stage where kind = ${stagedKind.valid} and joined_identifiers is null and ${isNotDigest} limit 1`,
   )
   return others.length === 0
 }

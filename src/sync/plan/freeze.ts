@@ -31,8 +31,8 @@ export async function freeze(
       entries,
     )
   })
-  // A service that compares ids without case has one product under the old and the new id. So the new id is put in phase 2, after the
-  // delete of the old id.
+  // If only the case of an id changed, a service that ignores case has one product under both ids. So the new id is put in phase 2, after
+  // the delete of the old id.
   const deleted = new DeletedIds(destination)
   // Operations whose id collides with an id in the current batch, and puts whose id collides with a deleted id. They go to batches after
   // all others.
@@ -68,7 +68,9 @@ export async function freeze(
   return batches.totals()
 }
 
-/** Returns the columns of a batch that its operations give. `expiresAtMs`: earliest end of its memberships; undefined if it has none. */
+/**
+ * Returns the columns of a batch that depend on its operations. `expiresAtMs`: earliest end of its memberships; undefined if it has none.
+ */
 function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: PlannedOperation) {
   let userCount = 0
   let expiresAtMs = Number.POSITIVE_INFINITY
@@ -87,7 +89,7 @@ function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: Plan
 
 /**
  * Packs operations into batches. Each batch has only upserts or only deletes, and one phase. Ids with an equal `collisionOf` must not share
- * a batch (docs/inputs.md, case 59), so the caller must call `collides` before `add`.
+ * a batch (docs/inputs.md, case 59). So the caller must not add an operation for which `collides` returns true.
  */
 class BatchPacker {
   readonly #destination: Destination

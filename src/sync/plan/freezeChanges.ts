@@ -20,8 +20,9 @@ import { nothingFrozen, PlanBatches, type FreezeContext, type Frozen } from './p
 const changes = ['create', 'update', 'renewal', 'delete'] as const satisfies readonly Change[]
 /** Number of bytes before the record key of a user. */
 const headBytes = 7
-/** Number of users in one value, and of values that Postgres returns at a time. */
+/** Number of users in one value (`usersOf`). */
 const usersPerValue = 1_000
+/** Number of values that Postgres returns at a time. */
 const valuesPerPortion = 5
 
 /** Returns true if `freezeChanges` can freeze the changes: no row has own times, and every identifier of the destination is a digest. */
@@ -96,15 +97,15 @@ class ChangeWriter {
       const phase = bytes[at] === 1 ? 2 : 1
       const change = changes[bytes[at + 1] ?? 0] ?? 'update'
       const length = bytes.readInt32BE(at + 3)
-      const hash = at + headBytes + recordKeyBytes
+      const hashAt = at + headBytes + recordKeyBytes
       user.key = at + headBytes
-      user.identifiers = hash + (bytes[at + 2] ?? 0)
+      user.identifiers = hashAt + (bytes[at + 2] ?? 0)
       user.count = length / identifierBytes
       if (phase !== this.#phase || !this.#writer.fits(user)) this.end()
       this.#phase = phase
       this.#writer.add(user)
       this.#changes.push(change)
-      if (user.identifiers > hash) this.#hashes.push(bytes.subarray(hash, user.identifiers))
+      if (user.identifiers > hashAt) this.#hashes.push(bytes.subarray(hashAt, user.identifiers))
       this.#batches.entries[change]++
       at = user.identifiers + length
     }

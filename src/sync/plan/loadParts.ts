@@ -46,9 +46,7 @@ export interface LoadPart {
   readonly stepStarts: readonly Buffer[]
   /** Totals of the earlier parts. */
   readonly earlier: Frozen
-  /**
-   * Number of parts of the index `implied_key` that this load has stored (`ImpliedKeyIndex`). They are other parts than those of the load.
-   */
+  /** Number of parts of the index `implied_key` that this load has stored (`ImpliedKeyIndex`). These are not the parts of the load. */
   readonly indexParts: number
 }
 
@@ -61,7 +59,7 @@ export interface PlannedPart {
    */
   readonly next: (() => Promise<PlannedPart>) | undefined
   /** True if the transaction inserted records of a first load. Then `makePlan` sets Postgres's visibility marks (`markRecordsVisible`). */
-  readonly isLoad: boolean
+  readonly hasLoadedRecords: boolean
 }
 
 /**
@@ -118,14 +116,14 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   const isLast = before === undefined
   if (isFirst && isLast) await endSnapshot(work)
   const planned = await storePlan(work, changes, guarded, frozen, { isFirst, isLast })
-  if (isFirst && isLast) return { planned, isLoad: true, next: undefined }
+  if (isFirst && isLast) return { planned, hasLoadedRecords: true, next: undefined }
   // The push sends the plan from its first part on.
   if (isFirst) {
     await startPlan(tx, planId)
     await raiseStateVersion(tx, destinationId)
   }
   const nextPart = { ...part, isFirst: false, from: before, laterStarts, earlier: frozen, indexParts }
-  return { planned, isLoad: true, next: isLast ? () => endLoad(work, planned) : () => planPart(nextPart) }
+  return { planned, hasLoadedRecords: true, next: isLast ? () => endLoad(work, planned) : () => planPart(nextPart) }
 }
 
 /** Inserts the records of a part, and freezes their operations. Returns the totals of the earlier parts and of this one. */
@@ -141,7 +139,7 @@ async function freezePart(
     const lastSeq = isFirst ? 0 : await lockEndAndReadLastSeq(tx, planId)
     return { tx, destination: work.type, planId, destinationId, lastSeq, onProgress }
   }
-  // `freezeLoad` writes each user as an operation of its own.
+  // `freezeLoad` cannot write operations with several users.
   if (terms.usersPerOperation !== 1 || loadId === undefined) {
     await insertRecordsOfRange(desired, first, range)
     return freeze(firstMembers(work, terms, { hasShared, range, index }), { ...(await openFreezeContext()), loadId }, earlier)
@@ -168,11 +166,11 @@ async function endLoad(work: PlanWork, planned: Planned): Promise<PlannedPart> {
   await beginLaterPart(work)
   crashPoint('plan.before_snapshot')
   await endSnapshot(work)
-  return { planned, isLoad: false, next: undefined }
+  return { planned, hasLoadedRecords: false, next: undefined }
 }
 
 /**
- * Begins the transaction of a later part. Other plans, and the deletes of new erasures, wait for its commit; answers do not. If an erasure
+ * Begins a later part in its transaction. Other plans, and the deletes of new erasures, wait for the commit; answers do not. If an erasure
  * was committed since the plan began, marks the staged rows of erased people as suppressed.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if the plan of another run has replaced this plan
@@ -198,7 +196,7 @@ async function lockEndAndReadLastSeq(tx: Transaction, planId: string): Promise<n
 
 /**
  * Divides the rows into parts by record key. Returns the key at which each part except the first starts; none if there is only one part.
- * The maximum size of the parts before the last is a whole number of requests. A part has somewhat fewer rows than its maximum:
+ * The maximum size of each part before the last is a whole number of requests. A part has somewhat fewer rows than its maximum:
  *
  * - It ends between two prefixes of keys (`KeyHistogram.partStarts`).
  * - Staged rows may have been suppressed, or dropped as duplicates.

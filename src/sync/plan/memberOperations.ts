@@ -27,7 +27,7 @@ export function firstMembers(
     tx,
     of.hasShared
       ? `select r.key, ${hex(sentIdentifiers)} as keys
-         from record r left join omitted l on l.key = r.key where ${isInRange} order by r.key`
+         from record r left join omitted o on o.key = r.key where ${isInRange} order by r.key`
       : `select r.key, ${hex(rowIdentifiers('r'))} as keys from record r where ${isInRange} order by r.key`,
   )
   return packUsers(firstGroups(rows, of.index), terms)
@@ -99,15 +99,15 @@ const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.content_ve
 /** SQL of the keys and the desired content of a group. Without a `content_version`, all keys of a group have the same content. */
 const keysAndContent = `${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash`
 
-/** SQL of the groups to update, with their desired identifiers, if no row has own times. Does not read their records. */
+/** Returns SQL of the groups to update, with their desired identifiers, if no row has own times. Does not read their records. */
 const untimedGroups = (destinationId: number) =>
   `select ${groupColumns}, ${keysAndContent}, null as effective_ms, null as expires_ms
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
    group by ${groupColumns} order by t.deletes, t.group_key`
 
 /**
- * SQL of the groups to update if rows have own times: one row per user object. A user whose identifiers start or expire at different times
- * is sent as one user object for each pair of times.
+ * Returns SQL of the groups to update if rows have own times: one row per user object. A user whose identifiers start or expire at
+ * different times is sent as one user object for each pair of times.
  */
 const timedGroups = (destinationId: number) =>
   `select ${groupColumns}, ${keysAndContent},

@@ -50,9 +50,9 @@ export async function makePlan(
   let makePart = async () => makePlanOrFirstPart(await openWork(deps, tx, pipeline, run, input, onIdle), { inParts: onPart !== undefined })
   for (;;) {
     const pagesBefore = await recordPages(tx)
-    const { planned, next, isLoad } = await inPlanTransaction(tx, makePart)
+    const { planned, next, hasLoadedRecords } = await inPlanTransaction(tx, makePart)
     if (next !== undefined) await onPart?.(planned.planId)
-    if (isLoad) await markRecordsVisible(tx, pagesBefore)
+    if (hasLoadedRecords) await markRecordsVisible(tx, pagesBefore)
     if (next === undefined) return planned
     makePart = next
   }
@@ -110,7 +110,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   const sentMissing = isUntimedLoad ? 0 : await pending.countMissing()
   await endSnapshot(work)
   const planned = await storePlan(work, changes, guarded, frozen, { isFirst: true, isLast: true, keyLookups, sentMissing })
-  return { planned, next: undefined, isLoad: first !== undefined }
+  return { planned, next: undefined, hasLoadedRecords: first !== undefined }
 }
 
 /**

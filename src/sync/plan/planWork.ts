@@ -1,4 +1,4 @@
-/** Opens the shared data of all steps of one plan. */
+/** Prepares the shared data of all steps of one plan. */
 import { randomBytes } from 'node:crypto'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { ChangedKeys } from '../../db/changedKeys.ts'
@@ -75,7 +75,7 @@ export interface PlanWork {
   readonly latestErasureId: number
   /** True for `rerun --failed` and the repair of an audit, which use no source. False for an unchanged source. */
   readonly sourceless: boolean
-  /** Called once while Postgres works on a long statement, unless the source is unchanged. */
+  /** Called when Postgres gets a long statement, but not if the source is unchanged. */
   readonly onIdle: (() => void) | undefined
 }
 

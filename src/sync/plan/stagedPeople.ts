@@ -52,13 +52,13 @@ export async function* stagedPeople(
  * (`is_stored`), and some of these identifiers are sent under other records (`omitted`).
  */
 function peopleIn(range: KeyRange, { hasShared }: Pick<FirstLoad, 'hasShared'>): string {
-  const sent = hasShared ? `case when l.key is null then ${joinedOf('r')} else ${concatenated(sentIdentifiers)} end` : joinedOf('r')
+  const sent = hasShared ? `case when o.key is null then ${joinedOf('r')} else ${concatenated(sentIdentifiers)} end` : joinedOf('r')
   const length = hasShared ? 'case when p.is_stored then ~length(p.sent) else length(p.sent) end' : 'length(p.sent)'
   // The staged row is `r`, as in `sentIdentifiers`.
   return `select string_agg(p.key || p.hash || int8send(p.line) || int4send(${length}) || p.sent, '')
     from (
       select r.key, r.hash, r.line, ${sent} as sent ${hasShared ? ', h.key is not null as is_stored' : ''}
-      from stage r ${hasShared ? 'left join omitted l on l.key = r.key left join sharing h on h.key = r.key' : ''}
+      from stage r ${hasShared ? 'left join omitted o on o.key = r.key left join sharing h on h.key = r.key' : ''}
       where r.kind = ${stagedKind.valid} and ${inRange('r.key', range)}) p`
 }
 
@@ -89,13 +89,13 @@ export function sortedStarts(bytes: Buffer): Uint32Array {
   return starts
 }
 
-/** Sorts the positions of keys whose first 44 bits are equal by the whole keys. `halves`: the sorted numbers of `sortedStarts`. */
+/** If the first 44 bits of keys are equal, sorts their positions by the whole keys. `halves`: the sorted numbers of `sortedStarts`. */
 function sortEqualPrefixes(bytes: Buffer, starts: Uint32Array, halves: Uint32Array): void {
   for (let i = 1; i < starts.length; i++) {
-    // The 44 bits are compared first, because they are rarely equal, and reading the keys takes as long as the sort.
-    const isEqualAbove = halves[i * 2 + 1] === halves[i * 2 - 1]
-    const isEqualBelow = (halves[i * 2] ?? 0) >>> ordinalBits === (halves[i * 2 - 2] ?? 0) >>> ordinalBits
-    if (!isEqualAbove || !isEqualBelow) continue
+    // The 44 bits are compared first, because they are rarely equal. Reading all keys would take as long as the sort.
+    const areUpperEqual = halves[i * 2 + 1] === halves[i * 2 - 1]
+    const areLowerEqual = (halves[i * 2] ?? 0) >>> ordinalBits === (halves[i * 2 - 2] ?? 0) >>> ordinalBits
+    if (!areUpperEqual || !areLowerEqual) continue
     const start = starts[i] ?? 0
     let to = i
     while (to > 0 && compareKeys(bytes, starts[to - 1] ?? 0, start) > 0) {
