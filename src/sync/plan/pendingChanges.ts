@@ -21,7 +21,9 @@ export interface PendingContext {
   /** Keys that may be out of sync. */
   readonly changed: ChangedKeys
   readonly planId: string
-  /** Run that `rerun --failed` repeats. Only keys with an operation that this run did not confirm are selected. Undefined: all keys. */
+  /**
+   * Run that `rerun --failed` repeats. Only keys with an operation that the repeated run did not confirm are selected. Undefined: all keys.
+   */
   readonly onlyFailedOf: number | undefined
   /** True if the table `resync` has outstanding keys of an earlier full refresh. */
   readonly hasResync: boolean
@@ -32,7 +34,7 @@ export interface PendingChanges {
   /** Fills the table of pending changes. Returns the numbers of deferred products or groups. */
   readonly collect: () => Promise<Deferred>
   /**
-   * Counts the deletes that a guard may withhold. Marks two other types of deletes for `withholdDeletes`: the cleared ones
+   * Counts the deletes that a guard may withhold. Marks the deletes that `withholdDeletes` may leave in the plan: the cleared ones
    * (`GuardedDeletes.cleared`), and the exempt ones, of suppressed people. `suppressedBy`: ids of the do-not-reach lists whose people are
    * suppressed.
    */
@@ -62,7 +64,7 @@ export interface PendingChanges {
 /** Numbers of products or groups that wait for unresolved requests. */
 export interface Deferred {
   readonly all: number
-  /** Without deletes and missing products: each counted product or group has at least one valid row. */
+  /** Without deletes and missing products. Includes stale products and people, whose row was rejected. */
   readonly valid: number
 }
 

@@ -64,20 +64,20 @@ async function collect(context: MembershipContext): Promise<Deferred> {
   // For a full refresh, `openWork` has stored the implied keys.
   if (!full) await storeEndingKeys(tx, destinationId, dueEnds(context))
   const hasConfirmed = await hasRows(tx, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
-  const mayEnd = hasConfirmed && !full && (await updateEndsIfDue(context))
+  const mayBeDue = hasConfirmed && !full && (await updateEndsIfDue(context))
   const rowsExpire = await collectOwnEnds(tx, destinationId)
-  await fillPendingGroups(context, { hasConfirmed, mayEnd, rowsExpire })
+  await fillPendingGroups(context, { hasConfirmed, mayBeDue, rowsExpire })
   const deferred = await removeDeferredGroups(context)
   await completeContent(context, hasConfirmed)
   return deferred
 }
 
-/** Facts about the keys of a destination. Each false fact makes a part of the search for pending keys unnecessary. */
+/** Facts about the keys of a destination. For each false fact, a part of the search for pending keys is skipped. */
 interface KeyFacts {
   /** True if a key is confirmed. */
   readonly hasConfirmed: boolean
   /** True if a membership may be due for renewal. */
-  readonly mayEnd: boolean
+  readonly mayBeDue: boolean
   /** True if a row has its own end. */
   readonly rowsExpire: boolean
 }
@@ -114,7 +114,7 @@ async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): P
  * Returns SQL of the pending keys. `out_of_sync`: the content or the end is not the desired one. `again`: sent again by a full refresh.
  * `overdue`: the end of its rows has passed. If all three are false, the key is due for renewal.
  */
-async function pendingKeys(context: MembershipContext, { hasConfirmed, mayEnd, rowsExpire }: KeyFacts): Promise<string> {
+async function pendingKeys(context: MembershipContext, { hasConfirmed, mayBeDue, rowsExpire }: KeyFacts): Promise<string> {
   const { destinationId, full, hasResync, changed, endsExactly } = context
   const keysWhere = (where: string, flags: { readonly out_of_sync?: string; readonly again?: string; readonly overdue?: string }) =>
     `select m.*, ${flags.out_of_sync ?? 'false'} as out_of_sync, ${flags.again ?? 'false'} as again, ${flags.overdue ?? 'false'} as overdue
@@ -127,7 +127,7 @@ async function pendingKeys(context: MembershipContext, { hasConfirmed, mayEnd, r
   else {
     parts.push(keysWhere(`${sendable} and ${await changed.outOfSync()}`, { out_of_sync: 'true' }))
     if (hasResync) parts.push(keysWhere(`${sendableInSync} and m.ref_count > 0 and m.key in (select key from resync)`, { again: 'true' }))
-    if (mayEnd) parts.push(keysWhere(`${sendableInSync} and ${renewalDue(context, rowsExpire)}`, {}))
+    if (mayBeDue) parts.push(keysWhere(`${sendableInSync} and ${renewalDue(context, rowsExpire)}`, {}))
     // The end of the rows may differ from the confirmed end, because another row with the identifier was added, changed or removed.
     const hasOtherEnd = `m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`
     if (hasConfirmed && rowsExpire) parts.push(keysWhere(`${sendableInSync} and ${hasOtherEnd}`, { out_of_sync: 'true' }))
@@ -186,7 +186,7 @@ const newContentOf = ({ planId }: MembershipContext, group: string) => contentVe
 /**
  * Returns the SQL condition that a membership is due for renewal (docs/guarantees.md#freshness). It is due in two cases:
  *
- * - It ends too late (`dueEnds`).
+ * - It ends later than `expires_in` permits (`dueEnds`).
  * - It ends within 1.1 to 1.5 times `renewBeforeMs`. The factor depends on the group's key, so that renewals spread over several runs. The
  *   minimum of 1.1 is for monthly runs, because a month may be longer than 30 days.
  *
@@ -207,7 +207,7 @@ function renewalDue(context: MembershipContext, rowsExpire: boolean): string {
  * Returns the ends of memberships that may be due for renewal:
  *
  * - `before`: ends within 1.5 times `renewBeforeMs`
- * - `after`: ends more than a day later than `expires_in` gives now, confirmed before `expires_in` was shortened
+ * - `after`: ends more than a day later than `expires_in` permits. These were confirmed before `expires_in` was shortened
  */
 const dueEnds = ({ renewBeforeMs, terms }: MembershipContext): DueEnds => ({
   before: `statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`,
@@ -215,8 +215,8 @@ const dueEnds = ({ renewBeforeMs, terms }: MembershipContext): DueEnds => ({
 })
 
 /**
- * If a membership may be due for renewal, updates the stored ends of batches whose keys were removed or end later. Returns true if a
- * membership may be due after that.
+ * If a membership may be due for renewal, updates the stored ends of batches. Keys of a batch may have been removed, or end later by now.
+ * Returns true if a membership may still be due.
  */
 async function updateEndsIfDue(context: MembershipContext): Promise<boolean> {
   const { tx, destinationId } = context

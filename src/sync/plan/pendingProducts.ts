@@ -89,7 +89,7 @@ const missingProducts = (destinationId: number) =>
 /**
  * Removes the changes of missing products that the service has under another desired id. Such a missing and a desired product have one
  * product_key, so a delete of the former id would remove the desired product. The cause is a new id that collides with the former one, such
- * as `SKU-1` with `sku-1` (`Destination.collisionOf`). The service may then update the product.
+ * as `SKU-1` with `sku-1` (`Destination.collisionOf`). For such an id the service may have updated its product instead of creating one.
  *
  * - If the new id was confirmed last, the former id is dropped.
  * - Otherwise the new id is put again, and a later plan drops the former id.
@@ -170,7 +170,8 @@ async function markCleared({ tx, destinationId }: PendingContext): Promise<void>
   await fillTable(
     tx,
     'cleared',
-    // The pending deletes for which a begun plan, made since the product is missing, has an unconfirmed delete or a lookup.
+    // The pending deletes for which an earlier begun plan has an unconfirmed delete or a lookup. The snapshot of that plan is not older
+    // than the content of the product.
     `select t.key from pending_product t join record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
      where t.what in (${productChange.delete}, ${productChange.lookup}) and exists (
        select from entry e join batch b on b.id = e.batch_id

@@ -13,10 +13,10 @@ export function notesThatStop(
   warnings: readonly WarningSummary[],
   { isIncomplete = false }: { readonly isIncomplete?: boolean } = {},
 ): GuardResult[] {
-  const withholding = warnings.filter((warning) => withholds(pipeline.guards, warning))
+  const stopping = warnings.filter((warning) => stopsRun(pipeline.guards, warning))
   // Warnings with equal hints become one guard result, because one setting resolves all of them.
   const byHint = Map.groupBy(
-    withholding.filter(({ hint }) => hint !== undefined),
+    stopping.filter(({ hint }) => hint !== undefined),
     ({ hint }) => hint,
   )
   const withOwnHint = [...byHint.values()].map((notes): GuardResult => {
@@ -30,7 +30,7 @@ export function notesThatStop(
       examples: firstLines(notes),
     }
   })
-  const withHintByCode = withholding
+  const withHintByCode = stopping
     .filter(({ hint }) => hint === undefined)
     .map((note) => ({
       code: `GUARD_${note.code}`,
@@ -73,7 +73,7 @@ const corrections: Readonly<Record<string, string>> = {
 }
 
 /** Returns true if the warning stops the run. `guards.accept`, then `guards.hold`, override the default of its code. */
-function withholds(guards: Guards, { code }: WarningSummary): boolean {
+function stopsRun(guards: Guards, { code }: WarningSummary): boolean {
   if (guards.accept?.includes(code) === true) return false
   if (guards.hold?.includes(code) === true) return true
   return withholdingCodes.includes(code)
@@ -88,5 +88,5 @@ export class RunWithheld extends Error {
   }
 }
 
-/** Number of known or confirmed records from which on percentages of them are checked (docs/decisions/wrong-data.md). */
+/** Minimum number of known or confirmed records for a check of a percentage of them (docs/decisions/wrong-data.md). */
 export const percentagesFrom = 100

@@ -55,7 +55,7 @@ export interface GuardFacts {
 }
 
 /**
- * Returns the number of confirmed records at which their count may stop: `deletes` are certainly less than `maxDeletePercent` of it.
+ * Returns the number at which the count of confirmed records may stop. `deletes` are certainly less than `maxDeletePercent` of this number.
  * Undefined if the limit is 0, because then no number is enough.
  */
 export function enoughConfirmed(deletes: number, maxDeletePercent: number): number | undefined {
@@ -106,7 +106,7 @@ function unreliableRead(facts: GuardFacts): GuardResult[] {
   const results: GuardResult[] = []
   const nothing = `nothing is ${effectOn(facts)}`
   if (!facts.ignoresMissing && valid < guards.minRows) {
-    // Rows that are neither valid nor rejected opted out, were filtered out, or are of suppressed people.
+    // Some rows are neither valid nor rejected. They opted out, were filtered out, or are of suppressed people.
     const areLeftOut = valid === 0 && facts.rejected < read
     results.push({
       code: 'GUARD_MIN_ROWS',
@@ -118,8 +118,8 @@ function unreliableRead(facts: GuardFacts): GuardResult[] {
       examples,
     })
   }
-  // A pipe without `complete:` never has a proven end, so a run without deletes only warns. For any other source the guard result is
-  // returned even without deletes.
+  // A pipe without `complete:` never has a proven end, so without deletes there is no guard result. For any other source the guard result
+  // is returned even without deletes.
   if (incomplete !== undefined && (deletes > 0 || !fromPipe)) {
     results.push({
       code: 'GUARD_INCOMPLETE',

@@ -74,8 +74,8 @@ async function findUnderestimated<Table extends string>(
 }
 
 /**
- * Returns true if Postgres expects far fewer rows that meet `where` than the table has. Both numbers are of the destination. Returns false
- * for at most `fewRows` records. `where`: trusted SQL.
+ * Returns true if the table has far more rows of the destination than Postgres expects to meet `where`. The rows of the table need not meet
+ * `where`. Returns false for at most `fewRows` records. `where`: trusted SQL.
  */
 async function isUnderestimated(tx: Transaction, table: string, destinationId: number, records: number, where = 'true'): Promise<boolean> {
   if (records <= fewRows) return false

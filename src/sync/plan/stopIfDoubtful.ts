@@ -43,7 +43,7 @@ export async function stopIfDoubtful(
   const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
   const notes = await findChangeNotes(tx, { destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return
-  // Written outside of the plan's transaction: until its end it would lock the row of the run, to which the heartbeat writes.
+  // Written outside of the plan's transaction, which would lock the row of the run until its end. The heartbeat writes to this row.
   await addWarnings(db, run, notes, 'first')
   const withholding = notesThatStop(pipeline, notes, { isIncomplete })
   if (withholding.length > 0) throw new RunWithheld(withholding)
@@ -205,7 +205,7 @@ async function countChanges(tx: Transaction, destinationId: number, maxPriceChan
     `with changed as (
        -- one row per changed product, with the old and the new values
        select convert_from(c.key, 'UTF8') as id,
-         r.status = 'missing' as returns, r.hash <> s.hash and r.status <> 'missing' as updated,
+         r.status = 'missing' as came_back, r.hash <> s.hash and r.status <> 'missing' as updated,
          s.body like '%"availability":"out of stock"%' and r.body not like '%"availability":"out of stock"%' as sold_out,
          substring(r.body from '"price":"([0-9.]+) ')::numeric as old_price,
          substring(s.body from '"price":"([0-9.]+) ')::numeric as new_price,
@@ -232,7 +232,7 @@ async function countChanges(tx: Transaction, destinationId: number, maxPriceChan
        where old_price > 0 and (new_price = 0
          or new_price in (old_price * 100, old_price * 1000) or old_price in (new_price * 100, new_price * 1000)
          or (new_price = old_price and new_currency <> old_currency)))
-     select k.known, (k.known + (select count(*) from changed where returns))::int as compared,
+     select k.known, (k.known + (select count(*) from changed where came_back))::int as compared,
        (select count(*) from changed where updated)::int as updated, (select count(*) from changed where sold_out)::int as "soldOut",
        (select count(*) from moved_price)::int as "movedPrices",
        array(select left(id, 40) || ': ' || old_price || ' to ' || new_price from moved_price limit 5) as "movedPriceExamples",

@@ -79,7 +79,8 @@ export async function storePlan(
     deletes: entries.delete,
     renewals: entries.renewal,
     withheld: guarded.withheld,
-    // The next plan sends the deletes of the products in `keyLookups`. If this run is interrupted, it also sends the rows of later parts.
+    // The next plan sends the deletes of the products in `keyLookups`. If this run is interrupted, the next plan also sends the rows of
+    // later parts.
     deferred: guarded.deferred.all + keyLookups + (isLast ? 0 : otherRows),
   }
   // The first part stores the review for the whole plan.

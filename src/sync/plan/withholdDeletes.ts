@@ -50,7 +50,7 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   if (!type.guardsDeletes) return { results: [], withheld: 0, ...removed }
 
   const { all, cleared, replaced } = await pending.markAndCountDeletes(input.suppressedBy)
-  // Missing rows without a pending delete. If half a feed is missing, setting its products out of stock is as harmful as deleting them.
+  // Missing records without a pending delete. If half a feed is missing, setting its products out of stock is as harmful as deleting them.
   // After an incomplete read, missing rows have no effect and are only counted, for the report.
   const configuredPolicy = type.missing(work.pipeline.destination)
   const countsMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing(configuredPolicy))
