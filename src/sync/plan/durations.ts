@@ -17,7 +17,7 @@ export function addDuration(fromMs: number, duration: Duration): number {
   return to.getTime()
 }
 
-/** Returns a duration in milliseconds, with each month as 30 days. For durations of which a few days do not matter. */
+/** Returns a duration in milliseconds, with each month as 30 days. For uses in which a few days do not matter. */
 export function durationMs(duration: Duration): number {
   return 'ms' in duration ? duration.ms : duration.months * 30 * 86_400_000
 }

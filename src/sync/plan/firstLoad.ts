@@ -163,7 +163,7 @@ async function areDigests(tx: Transaction): Promise<boolean> {
  * Fills four tables about identifiers that several rows have:
  *
  * - `shared`: these identifiers
- * - `shared_group`: the row under which each of them is sent
+ * - `shared_group`: their numbers of rows, and the row under which each is sent
  * - `omitted`: for the other rows, the identifiers that they are sent without
  * - `sharing`: all rows with a shared identifier
  *

@@ -31,8 +31,8 @@ export async function* stagedPeople(
   const values = new ValueReader(client)
   const read = (range: KeyRange) => {
     const people = values.read(peopleIn(range, first))
-    // If the caller stops or fails, this promise is not awaited. The next statement of the transaction then fails too, and `causeOf`
-    // returns this error.
+    // If the caller stops or fails, this promise is not awaited. If the query failed, the next statement of the transaction fails too, and
+    // `causeOf` returns this error.
     people.catch((error: unknown) => setCause(client, error))
     return people
   }

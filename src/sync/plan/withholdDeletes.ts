@@ -86,9 +86,9 @@ async function removeAll({ tx, desired, pending }: PlanWork, { diff, missingPoli
 }
 
 /**
- * Applies the removals that no guard withholds, collects the pending changes, and takes the withheld deletes out of them. Suppressed and
- * opted-out people are removed from the desired state, so that no request updates or renews them. With `missing: delete`, missing records
- * of which the service has nothing are removed too.
+ * Applies the removals that no guard withholds, and collects the pending changes without the withheld deletes. Suppressed and opted-out
+ * people are removed from the desired state, so that no request updates or renews them. With `missing: delete`, missing records of which
+ * the service has nothing are removed too.
  */
 async function removeUnguarded(
   { tx, desired, pending, input }: PlanWork,
