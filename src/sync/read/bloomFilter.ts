@@ -1,11 +1,11 @@
 /** Number of bits of a block: one line of the processor's cache. */
 const blockBits = 512
-/** Number of blocks: 12 + 20 bits of `high` select a place in a block, and the block. */
+/** Number of blocks. The upper 20 bits of `high` select the block of a value. */
 const blockCount = 2 ** 20
 
 /**
  * Bloom filter of 64 MB for 56-bit values: shows if a value may have been added before. Each value sets 4 bits of one block, so adding
- * costs one access to memory. Of 20 million different values some 3,000 are wrongly reported as repeats; no repeat is missed.
+ * costs one access to memory. Of 20 million different values some 2,200 are wrongly reported as repeats; no repeat is missed.
  */
 export class BloomFilter {
   readonly #words = new Int32Array((blockCount * blockBits) / 32)

@@ -9,10 +9,10 @@ import { isLocalFile } from '../../sources/sourceAddress.ts'
  *
  * Sources are matched by address, because they may be added and removed. Two steps match further sources:
  * - A pattern may select another file in each read. Its source gets the only unmatched earlier file that matches the pattern.
- * - If as many sources as earlier ones are still without a match, they are matched in their order. Examples are renamed files and the
- *   sheets of a workbook.
+ * - If the remaining sources and the remaining earlier ones are equally many, they are matched in their order. Examples are renamed files
+ *   and the sheets of a workbook.
  *
- * A wrong match may withhold a run. Without a match, a fall of the source's opt-outs would not be noticed.
+ * A wrong match may stop a run. Without a match, a guard would not notice that the opt-outs of a source fell.
  */
 export function formerSources(
   uris: readonly string[],
@@ -36,8 +36,8 @@ export function formerSources(
 const isUnique = (keys: readonly string[], key: string): boolean => keys.filter((other) => other === key).length === 1
 
 /**
- * Returns the place of the only address that matches the pattern, without those that are matched already (`matched`: their places).
- * Returns -1 if there is none, or several.
+ * Returns the place of the only unmatched address that the pattern selects; -1 if there is none, or several. `matched`: places of the
+ * matched addresses.
  */
 function placeOfPattern(pattern: string | undefined, addresses: readonly string[], matched: readonly number[]): number {
   if (pattern === undefined || !/[*?[{]/.test(pattern)) return -1
@@ -48,8 +48,8 @@ function placeOfPattern(pattern: string | undefined, addresses: readonly string[
 }
 
 /**
- * Returns the address for comparisons, because facts and pipelines may write it differently: a URL without user, password and query.
- * Returns a path as it is.
+ * Returns the form of an address that is compared: a URL without user, password and query; a path as it is. Facts and pipelines may write
+ * the same URL differently.
  */
 function addressKey(uri: string): string {
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(uri) || !URL.canParse(uri)) return uri

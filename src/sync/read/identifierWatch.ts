@@ -4,11 +4,11 @@ import { identifierBytes } from '../../model/record.ts'
 import { PairLog, wordAt } from './pairLog.ts'
 import { BloomFilter } from './bloomFilter.ts'
 
-/** Facts about the staged identifiers. Rows that are removed from the stage later do not make these facts wrong. */
+/** Facts about the staged identifiers. They stay true if rows are removed from the stage later. */
 export interface IdentifierFacts {
   /** First bytes (`sharedBytes`) of the identifiers that may be on several rows. Undefined: any identifier may be. */
   readonly mayShare: readonly Buffer[] | undefined
-  /** False if no row has own times (`effective_at`, `expires_at`). */
+  /** False if no row has times of its own (`effective_at`, `expires_at`). */
   readonly mayHaveTimes: boolean
   /** True if every identifier is a digest, and none a `partner_user_id`. */
   readonly areDigests: boolean
@@ -27,7 +27,7 @@ const mostShared = 100_000
 /** Collects `IdentifierFacts` while rows are staged. */
 export class IdentifierWatch {
   readonly #log = new PairLog()
-  readonly #mostLogged: number
+  readonly #maxLogged: number
   #filter: BloomFilter | undefined
   /** First bytes of identifiers that may be on several rows. Undefined if there are too many, or if an identifier is not a digest. */
   #shared: Buffer[] | undefined = []
@@ -35,10 +35,10 @@ export class IdentifierWatch {
   #areDigests = true
 
   constructor(maxLogged = mostLogged) {
-    this.#mostLogged = maxLogged
+    this.#maxLogged = maxLogged
   }
 
-  /** Adds the packed identifiers of one row. `hasTimes`: true if the row has own times. */
+  /** Adds the packed identifiers of one row. `hasTimes`: true if the row has times of its own. */
   add(identifiers: readonly Uint8Array[], hasTimes: boolean): void {
     if (hasTimes) this.#mayHaveTimes = true
     for (const identifier of identifiers) {
@@ -51,7 +51,7 @@ export class IdentifierWatch {
       const low = wordAt(identifier, 0)
       const high = wordAt(identifier, 4)
       if (this.#filter !== undefined) this.#addToFilter(low, high)
-      else if (this.#log.size < this.#mostLogged) this.#log.add(low, high)
+      else if (this.#log.size < this.#maxLogged) this.#log.add(low, high)
       else {
         this.#filter = new BloomFilter()
         this.#log.each((loggedLow, loggedHigh) => this.#addToFilter(loggedLow, loggedHigh))

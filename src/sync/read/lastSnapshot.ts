@@ -8,7 +8,7 @@ import { decodeRowCounts, decodeSources } from '../../db/snapshots.ts'
 import type { Row } from '../../db/row.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
 
-/** Last complete snapshot of the destination, without backfills. */
+/** Last complete snapshot of the destination; those of backfills do not count. */
 export interface LastSnapshot {
   readonly id: number
   /** Run that read the snapshot. */
@@ -20,8 +20,8 @@ export interface LastSnapshot {
   readonly sources: readonly SourceFacts[]
   readonly rows: RowCounts
   /**
-   * Number of valid rows of the last complete read in whose plans no guard fired; undefined without one. A withheld read must not become
-   * the reference of the next read.
+   * Number of valid rows of the last complete read in whose plans no guard fired; undefined without one. A read whose deletes
+   * were withheld must not become the reference of the next one.
    */
   readonly goodValid: number | undefined
   /** Sources of the read that `goodValid` counts. */
@@ -42,7 +42,7 @@ export interface LastSnapshot {
   readonly isRecent: boolean
 }
 
-/** Returns the last complete snapshot of the destination, without backfills. Another pipeline may have read it. */
+/** Returns the last complete snapshot of the destination that is not of a backfill. Another pipeline may have read it. */
 export async function loadLastSnapshot(db: Queryable, destinationId: number): Promise<LastSnapshot | undefined> {
   const [row] = await db.query<
     Row<'snapshot', 'id' | 'run_id' | 'definition_hash' | 'suppression_version' | 'sources' | 'counts'> &
@@ -61,9 +61,8 @@ export async function loadLastSnapshot(db: Queryable, destinationId: number): Pr
          or exists (
            select from snapshot later
            where later.destination_id = s.destination_id and later.id > s.id and later.status in ('closed', 'incomplete'))
-         -- The row of an erased person is valid in the stored counts, and suppressed in the next read. A plan suppresses the rows of
-         -- erasures after the read too (plan/applyChanges.ts), but the stored counts still have these rows as valid. The first plan of a
-         -- snapshot is stored with the snapshot. "erasures" in its review is the newest erasure before that plan began.
+         -- Erasures after the snapshot's first plan began. The stored counts have the rows of their people as valid, and the next read
+         -- suppresses them. The first plan is stored with the snapshot. "erasures" in its review is the newest erasure before it began.
          or exists (select from erased_key x where x.destination_id = s.destination_id and x.erasure_id > (
            select min((p.review ->> 'erasures')::bigint) from plan p where p.snapshot_id = s.id)) as must_reread
      from snapshot s join run r on r.id = s.run_id left join lateral (

@@ -74,7 +74,7 @@ const mostColumns = 256
  * - `duplicates: last` is set, and the last read had repeated rows. The earlier rows of a key have no record, so they would count as new.
  *   Then each gated read would end as a full read.
  * - A source other than CSV or TSV has more than `mostColumns` columns.
- * - A preset decides who is sent, and a source is not CSV or TSV. The columns of JSON and XML include those of skipped rows. So a gated
+ * - A preset may decide who is sent, and a source is not CSV or TSV. The columns of JSON and XML include those of skipped rows. So a gated
  *   read would not notice that the other rows lack the consent column of the preset.
  *
  * Tables with row groups are read without a gate (`formats/openFormat.ts`), so their records have no digests (`loadKnownRecords`).
@@ -85,15 +85,15 @@ function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeat
   if (pipeline.sources.some(({ uri, join }) => uri === '-' || join !== undefined)) return false
   return previous.every(({ format, columns }) => {
     const hasHeader = format === 'csv' || format === 'tsv'
-    return hasHeader || (columns.length <= mostColumns && !presetDecidesWhoIsSent(pipeline))
+    return hasHeader || (columns.length <= mostColumns && !presetMayDecideWhoIsSent(pipeline))
   })
 }
 
 /**
- * Returns true if the tests of a preset, configured or recognized, decide who is sent. On a do-not-reach list they decide who is removed,
+ * Returns true if the tests of a preset, configured or recognized, may decide who is sent. On a do-not-reach list they decide who is removed,
  * and a removal causes a full read anyway (`affectsSkipped`).
  */
-function presetDecidesWhoIsSent({ destination, preset, map, consent }: Pipeline): boolean {
+function presetMayDecideWhoIsSent({ destination, preset, map, consent }: Pipeline): boolean {
   const mayUsePreset = preset !== undefined || Object.keys(map).length === 0
   return destinationOf(destination.kind).reachesPeople && mayUsePreset && consent === undefined
 }
@@ -157,7 +157,7 @@ async function fullRead(context: ReadContext, opened: ReadonlyMap<number, Opened
   return { ...(await resolveRows(context, staged, gate)), unseen: undefined, quality: storedStatistics(statistics) }
 }
 
-/** Reads the rows that are not known. If a full read is needed, removes the staged rows and rejects again, and returns undefined. */
+/** Reads the rows that are not known. If they require a full read, removes the staged rows and the rejects, and returns undefined. */
 async function gatedRead(
   context: ReadContext,
   opened: ReadonlyMap<number, OpenedSource>,
@@ -176,7 +176,7 @@ async function gatedRead(
     await deleteRejects(deps.db, [run.id])
     return undefined
   }
-  await deleteUnstagedRejects(tx, run.destinationId)
+  await deleteRejectedOfSkipped(tx, run.destinationId)
   return { ...(await resolveRows(context, staged, gate)), unseen, quality: storedStatistics(statistics) }
 }
 
@@ -190,18 +190,18 @@ async function affectsSkipped({ tx, pipeline, run }: ReadContext, staged: Staged
   if (removesSkipped || staged.doubts.length > 0) return true
   if (staged.optedOutIdentifiers > 0 && (await skippedRecordHasOptedOut(tx, run.destinationId))) return true
   const repeated = await tx.query(
-    `select from stage s where s.kind <> ${stagedKind.rejected} and exists (${unstagedRecord(run.destinationId)}) limit 1`,
+    `select from stage s where s.kind <> ${stagedKind.rejected} and exists (${skippedRecord(run.destinationId)}) limit 1`,
   )
   return repeated.length === 1
 }
 
-/** Deletes from the stage the rejected rows with the key of a skipped record, because they change nothing. */
-async function deleteUnstagedRejects(tx: Connection, destinationId: number): Promise<void> {
-  await tx.query(`delete from stage s where s.kind = ${stagedKind.rejected} and exists (${unstagedRecord(destinationId)})`)
+/** Deletes the rejected rows of the stage that have the key of a skipped record. They change nothing. */
+async function deleteRejectedOfSkipped(tx: Connection, destinationId: number): Promise<void> {
+  await tx.query(`delete from stage s where s.kind = ${stagedKind.rejected} and exists (${skippedRecord(destinationId)})`)
 }
 
-/** Returns SQL of the record that was skipped and has the key of the staged row `s`. */
-const unstagedRecord = (destinationId: number) => `select from record r
+/** Returns SQL of the skipped record with the key of the staged row `s`. */
+const skippedRecord = (destinationId: number) => `select from record r
   where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
     and not exists (select from unseen_key uk where uk.key = s.key)`
 
@@ -223,7 +223,7 @@ async function resolveRows(
     erasures: type.reachesPeople ? { destinationId: run.destinationId, service: deps.service.origin } : undefined,
   })
   if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id, staged.facts)
-  // Otherwise the plan collects the digests from the stage (docs/decisions/record-digest.md).
+  // If the collected digests are not those of the valid rows, the plan collects them from the stage (docs/decisions/record-digest.md).
   const digestsAreOfValidRows = staged.digests === staged.valid && resolved.valid === staged.valid && resolved.affectedRows === 0
   if (!gate.canSkip && !digestsAreOfValidRows) await dropStagedDigests(tx)
   const rows = {

@@ -33,8 +33,8 @@ import { destinationOf, kindsWhere } from '../../destinations/index.ts'
  * Type of a read:
  *
  * - `whole`: no row is skipped as known.
- * - `gated`: rows that the record gate recognizes are not staged. The temporary table `unseen_key` has the keys of known records that no
- *   row equals.
+ * - `gated`: rows that the record gate recognizes are not staged. The temporary table `unseen_key` has the keys of the known records whose
+ *   digest no row has.
  */
 export type Reading = 'whole' | 'gated'
 
@@ -44,11 +44,11 @@ export interface SnapshotResult {
   readonly rows: RowCounts
   /** `unchanged`: no source changed, and the stage is empty. */
   readonly reading: Reading | 'unchanged'
-  /** Known records that a gated read did not find; empty for other reads. */
+  /** Digests of the known records that a gated read did not find; empty for other reads. */
   readonly unseen: readonly UnseenDigests[]
   /**
-   * Number of valid rows of the last complete snapshot in whose plan no guard fired. Without any complete snapshot, the number is that of
-   * the last interrupted first load. Undefined if there is neither.
+   * Number of valid rows of the last complete snapshot in whose plans no guard fired. If no snapshot is complete, this is the number of the
+   * last interrupted first load. Undefined without either, and for a backfill.
    */
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in the snapshot of `previousValid`; empty if the pipeline has only one source. */

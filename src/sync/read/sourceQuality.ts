@@ -28,7 +28,7 @@ export interface SourceResult {
 interface EarlierReads {
   /** Facts of the last read, with which columns and fill rates are compared. */
   readonly previous?: SourceFacts | undefined
-  /** Facts of the last read in whose plan no guard fired, with which the opt-outs are compared. */
+  /** Facts of the last read in whose plans no guard fired, with which the opt-outs are compared. */
   readonly lastGood?: SourceFacts | undefined
   /** Counts of unchanged rows, which were not mapped, by feature set (mapping/statistics/rowStatistics.ts). */
   readonly known?: FeatureSetCounts | undefined
@@ -191,12 +191,12 @@ function roleShareNotes(items: readonly WarningSummary[], rows: number): Warning
 const optOutsFrom = 20
 
 /**
- * Returns the note on fallen opt-outs. Returns none in these cases:
+ * Returns the note on fallen opt-outs if both conditions are met, else none:
  *
- * - The opt-outs did not fall by more than half.
- * - The number of members who do not opt out rose by less than half of this fall. Then most of the rows that opted out are missing now.
+ * - The opt-outs fell by more than half, from at least `optOutsFrom`.
+ * - The members who do not opt out rose by at least half of this fall. If they did not, most rows that opted out are missing now.
  *
- * `before`: figures of the last read in whose plan no guard fired. Rows that opt out are mapped in every read, because they have no stored
+ * `before`: figures of the last read in whose plans no guard fired. Rows that opt out are mapped in every read, because they have no stored
  * digest.
  */
 function optOutNotes(before: QualityFigures | undefined, now: QualityFigures): WarningSummary[] {

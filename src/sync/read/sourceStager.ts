@@ -53,7 +53,7 @@ export interface Staging {
   partitionFrom: number | undefined
 }
 
-/** Number of bytes of rows that may wait while Postgres partitions the stage or stores earlier digests: those of some 15,000 members. */
+/** Maximum number of bytes of rows that wait while Postgres partitions the stage or stores digests: some 15,000 members. */
 const maxWaitingBytes = 2_000_000
 
 /** Source to stage. */
@@ -61,11 +61,11 @@ interface StagedSource {
   readonly uri: string
   /** Member of the archive that is read; undefined if none is configured. */
   readonly member: string | undefined
-  /** True if all rows have the same columns (`formats/openFormat.ts`). */
+  /** True if one header has the columns of all rows, or if the format is unknown (`formats/openFormat.ts`). */
   readonly isTable: boolean
   /** Facts of the last read of the source. */
   readonly previous: SourceFacts | undefined
-  /** Facts of the last read in whose plan no guard fired. */
+  /** Facts of the last read in whose plans no guard fired. */
   readonly lastGood: SourceFacts | undefined
 }
 
@@ -110,7 +110,7 @@ export class SourceStager {
     this.#unseen.add(row)
     if (this.#firstColumns === undefined) {
       this.#firstColumns = row.columns
-      this.#start(row.columns)
+      this.#bindFirst(row.columns)
     }
     staging.read++
     const reject = this.#stage(row)
@@ -149,11 +149,11 @@ export class SourceStager {
   }
 
   /**
-   * Ends the source, and adds its warnings and facts to the staging. `ended`: facts after the last row.
+   * Ends the source, and adds its warnings and facts to the staging. `finalFacts`: facts after the last row.
    *
    * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
    */
-  async end(ended: SourceFacts): Promise<void> {
+  async end(finalFacts: SourceFacts): Promise<void> {
     const { previous, lastGood } = this.#source
     await this.#between
     await this.#writer.copy.end()
@@ -162,22 +162,22 @@ export class SourceStager {
     const isAccepted = (code: string) => pipeline.guards.accept?.includes(code) === true
     const decidingWarnings = this.#decidingWarnings()
     const columnWarnings = [
-      ...this.#columnWarnings(ended.columns),
+      ...this.#columnWarnings(finalFacts.columns),
       ...(skipped === 0 ? decidingWarnings : []),
       ...(destinationOf(pipeline.destination.kind).reachesPeople
-        ? unconsentedFileWarnings(pipeline, ended.columns, this.#source.member ?? ended.uri)
+        ? unconsentedFileWarnings(pipeline, finalFacts.columns, this.#source.member ?? finalFacts.uri)
         : []),
     ]
     // A skipped row may have the column, but its cells are not read.
     if (skipped > 0) doubts.push(...decidingWarnings.map(({ code }) => code).filter((code) => !isAccepted(code)))
     const report = mapper.reportUnmapped()
-    // A note whose code is in `guards.accept` gets no hint. The hint depends on the mapped rows, so that of a gated read could differ from
-    // that of a full read. The read would have to be repeated for the hint alone.
+    // A note whose code is in `guards.accept` gets no hint. A gated read maps fewer rows than a full read, so its hint could be another one.
+    // The read would have to be repeated for the hint alone.
     const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
       isAccepted(note.code) ? note : withConsentHint(note, report)
     for (const warning of columnWarnings) warnings.add(hinted(warning))
     const known = gate.canSkip ? gate.takeCounts() : undefined
-    const result = mapper.finish(ended, { previous, lastGood, known })
+    const result = mapper.finish(finalFacts, { previous, lastGood, known })
     for (const summary of result.counted) warnings.addSummary(hinted(summary))
     notes.push(...result.warnings)
     doubts.push(...result.doubts)
@@ -186,7 +186,7 @@ export class SourceStager {
       // A gated read maps few rows, so only a full read can decide the share of rows with an identifier.
       doubts.push(note.code)
     }
-    facts.push({ ...ended, quality: result.figures, rows: read - this.#before.read + skipped })
+    facts.push({ ...finalFacts, quality: result.figures, rows: read - this.#before.read + skipped })
   }
 
   /** Ends the COPY of a source that failed. Throws the error of a statement before this COPY, which is the cause of any other error. */
@@ -196,7 +196,7 @@ export class SourceStager {
   }
 
   /** Binds the mapper to the first columns. */
-  #start(columns: readonly string[]): void {
+  #bindFirst(columns: readonly string[]): void {
     if (this.#staging.columns.length === 0) this.#staging.columns = columns
     this.#firstWarnings = this.#bind(columns)
   }
@@ -209,7 +209,7 @@ export class SourceStager {
   /** Returns the warnings on the final columns. Rows of JSON and XML have their own columns, so even the last row may add one. */
   #columnWarnings(final: readonly string[]): readonly Warning[] {
     // The header of a file without rows is checked too.
-    if (this.#firstColumns === undefined && final.length > 0) this.#start(final)
+    if (this.#firstColumns === undefined && final.length > 0) this.#bindFirst(final)
     const isGrown = this.#firstColumns !== undefined && this.#firstColumns.length !== final.length
     return isGrown ? mergedWarnings(this.#firstWarnings, this.#bind(final)) : this.#firstWarnings
   }
@@ -273,8 +273,8 @@ function decidingColumnsOf({ consent, filters, map, destination }: Pipeline): re
 }
 
 /**
- * Returns the warnings on the final columns. Also keeps those warnings on the first columns that stop the run. The rows before a column
- * appeared were mapped without it.
+ * Returns the warnings on the final columns, and those warnings on the first columns that stop the run. The latter stay, because rows
+ * before a new column were mapped without it.
  */
 function mergedWarnings(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
   const same = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)

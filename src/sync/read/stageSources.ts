@@ -119,16 +119,16 @@ export async function stageSources(
   for (const [index, definition] of pipeline.sources.entries()) {
     const source = opened.get(index) ?? (await openWhole(deps, definition, previous[index], gate))
     const { uri, member } = definition
-    const facts = { uri, member, isTable: isTable(source.detected?.format), previous: previous[index], lastGood: lastGood[index] }
-    await stageSource(deps, staging, source, new SourceStager(staging, index, facts))
+    const toStage = { uri, member, isTable: isTable(source.detected?.format), previous: previous[index], lastGood: lastGood[index] }
+    await stageSource(deps, staging, source, new SourceStager(staging, index, toStage))
   }
 
   const { keys, identifiers, digests, valid, optedOut, keyHistogram } = tally
   await digests?.store(tx, { isLast: true })
   crashPoint('read.staged')
   const mayRepeat = keys.finish()
-  // A first load without repeats and opt-outs needs no analysis. Without it, the joins (lists, erasures, shared identifiers) run in the
-  // same way. A diff analyzes the stage later.
+  // In a first load without repeats and opt-outs, the joins (lists, erasures, shared identifiers) run in the same way without statistics. A
+  // diff analyzes the stage later.
   if (last !== undefined || mayRepeat || optedOut + tally.partlyOptedOut + tally.unsentOptOuts > 0) await analyzeStage(tx)
   const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(tx, tally) : 0
   const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()].map(
