@@ -52,8 +52,8 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
 
 /**
  * Returns true if the source at `other` may use the credentials of the source at `own`. Both must have the same scheme. A web server
- * receives the secret itself, so it must also have the same origin. For other servers the scheme is enough: the host key of an SFTP server
- * is pinned. Object stores and databases receive only a proof of the secret.
+ * receives the secret itself, so it must also have the same origin. For other servers the scheme is enough. The host key of an SFTP server
+ * is pinned. An object store receives only a proof of the secret. So does a database, unless it requests the password in clear text.
  */
 function mayShareCredentials(own: string, other: string): boolean {
   const [scheme] = other.split(':')

@@ -49,7 +49,7 @@ export async function erodedNotes(
   const comparedValid = valid + Math.max(0, suppressed - largest.suppressed)
   const fellInOneStep = comparedValid < goodValid / 2
   if (fellInOneStep || comparedValid >= largest.valid / 2) return []
-  const message = `valid rows fell from ${largest.valid} to ${valid} within a day, in steps that no guard withholds`
+  const message = `valid rows fell from ${largest.valid} to ${valid} within a day, in steps within the limits of the guards`
   return [{ code: 'ROWS_ERODED' satisfies QualityCode, field: '', message, count: largest.valid - valid, lines: [] }]
 }
 
@@ -83,7 +83,7 @@ export async function interruptedValid(db: Database, run: RunRow): Promise<numbe
     `select (p.counts ->> 'valid')::int as valid from plan p join run r on r.id = p.run_id
      where p.destination_id = $1 and p.status <> 'ready' and r.trigger <> 'plan' and ${readsOwnSources('r')}
        and jsonb_array_length(p.guards) = 0
-       -- A plan over an incomplete read that was applied was not interrupted.
+       -- An applied plan over an incomplete read was not interrupted.
        and not (p.status = 'applied' and exists (select from snapshot s where s.id = p.snapshot_id and s.status = 'incomplete'))
      order by p.created_at desc limit 1`,
     [run.destinationId],

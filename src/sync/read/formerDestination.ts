@@ -1,6 +1,6 @@
 /**
  * Finds the destination that a pipeline wrote to before its file named another one. Unless another pipeline writes to that destination, no
- * run updates or removes its content, not even people who opt out. A pause of that destination does not stop runs to the present one.
+ * run updates or removes its content. People who opt out stay there too. A pause of that destination does not stop runs to the present one.
  */
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { WarningSummary } from '../../model/report.ts'
@@ -24,10 +24,10 @@ export async function formerDestinationNotes(
     [name, run.destinationId, run.id],
   )
   if (earlier !== undefined) return []
-  // Nearly every pipeline has only one destination, and needs no longer query.
+  // Nearly every pipeline has only one destination. Then this short query is enough.
   const [other] = await db.query(`select from run r where r.pipeline = $1 and r.destination_id <> $2 limit 1`, [name, run.destinationId])
   if (other === undefined) return []
-  // The last run to another destination that still has records of this pipeline, and that no other pipeline has written to since.
+  // The last run of this pipeline to another destination that still has records. No other pipeline has had a run to it since.
   const [former] = await db.query<
     Row<'run', 'id'> & Row<'destination', 'kind' | 'target_id'> & Outer<Row<'pipeline_pause', 'actor' | 'paused_at'>>
   >(

@@ -1,9 +1,9 @@
 import type { UnseenDigests } from '../../db/digests.ts'
 import { digestBytes, digestWords } from './recordDigest.ts'
 
-/** Number of digests after the last match of each sequence that are compared with a record. */
+/** Number of digests that are compared with a record after the last match of each sequence. */
 const ahead = 8
-/** Number of digests at the start of each chunk that are compared with a record, because a sequence may start there. */
+/** Number of digests that are compared with a record at the start of each chunk, because a sequence may start there. */
 const aheadAtStart = 4
 /** Maximum number of sequences whose place is remembered. A first load has at most 32 (`stagePartitions`), each later read adds one. */
 const mostSequences = 32

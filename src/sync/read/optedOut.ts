@@ -1,6 +1,6 @@
 /**
- * Collects the identifiers that rows of this read opt out, in the temporary table `opted_out`, which the plan uses too. No other row
- * may send these identifiers (docs/guarantees.md#a-no-is-never-sent).
+ * Collects the identifiers that rows of this read opt out. No other row may send them (docs/guarantees.md#a-no-is-never-sent). They are in
+ * the temporary table `opted_out`, which the plan uses too.
  */
 import type { Connection } from '../../db/database.ts'
 import { entriesOf } from '../../db/entries/read.ts'
@@ -70,18 +70,18 @@ export async function findOptedOutEntries(
   batch: { readonly id: number; readonly destinationId: number },
 ): Promise<readonly number[]> {
   const rows = await tx.query<Row<'entry', 'ord'>>(
-    `with carried as materialized ( -- the identifiers of all entries
+    `with entry_key as materialized ( -- the identifiers of all entries
        select e.ord, e.record_key, k.key from ${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key)),
      undesired as materialized ( -- those that no record has
-       select c.ord, c.key from carried c join remote m on m.destination_id = $2 and m.key = c.key where m.ref_count <= 0),
+       select ek.ord, ek.key from entry_key ek join remote m on m.destination_id = $2 and m.key = ek.key where m.ref_count <= 0),
      -- those of them that a valid row has. Such a row differs from every stored record, so even a gated read stages it.
      desired_again as materialized (
        select i.key from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (key)
        where s.kind = ${stagedKind.valid} and i.key in (select key from undesired))
-     select ord from carried where key in (select identifier from opted_out)
-     union select ord from carried where record_key in (select key from stage where kind = ${stagedKind.optedOut})
+     select ord from entry_key where key in (select identifier from opted_out)
+     union select ord from entry_key where record_key in (select key from stage where kind = ${stagedKind.optedOut})
      -- An operation of several users has the record key of the first one only.
-     union select c.ord from carried c join remote m on m.destination_id = $2 and m.key = c.key
+     union select ek.ord from entry_key ek join remote m on m.destination_id = $2 and m.key = ek.key
        where m.group_key in (select key from stage where kind = ${stagedKind.optedOut})
      union select u.ord from undesired u where not exists (select from desired_again a where a.key = u.key)
      order by ord`,

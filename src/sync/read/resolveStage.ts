@@ -1,7 +1,7 @@
 /**
  * Reduces the staged rows to one row per key. One of several rows with equal content stays. Contradicting rows are all rejected; with
- * `duplicates: last`, the last valid row stays. An opted-out row wins over other rows of its key, and suppressed people are marked. Repeats
- * are searched with one hash aggregate, and only if a key may be repeated. `stageSources` has analyzed the stage in that case.
+ * `duplicates: last`, the last valid row stays. An opted-out row wins over other rows of its key, and suppressed people are marked. If a
+ * key may be repeated, one hash aggregate searches the repeats; `stageSources` has analyzed the stage in that case.
  */
 import type { Connection } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
@@ -46,7 +46,7 @@ interface ResolveOptions {
   readonly erasures: { readonly destinationId: number; readonly service: string } | undefined
 }
 
-const noneShared: AffectedRows = { rows: 0, emptied: 0 }
+const noneAffected: AffectedRows = { rows: 0, emptied: 0 }
 
 /** Reduces the staged rows to one row per key, stores the rejects of contradicting rows, and returns the counts. */
 export async function resolveStage(
@@ -54,21 +54,21 @@ export async function resolveStage(
   staged: Pick<Staged, 'valid' | 'optedOut' | 'mayRepeat' | 'optedOutIdentifiers'>,
   options: ResolveOptions,
 ): Promise<Resolved> {
-  const shared = staged.optedOutIdentifiers === 0 ? noneShared : await omitOptedOut(tx)
+  const affected = staged.optedOutIdentifiers === 0 ? noneAffected : await omitOptedOut(tx)
   const repeats = staged.mayRepeat ? await resolveRepeats(tx, options) : undefined
   const suppressed = await suppressRows(tx, { ...options, anyOptedOut: staged.optedOut > 0 })
   if (repeats === undefined) {
     // Without repeats, counting needs no query.
-    const optedOut = staged.optedOut + shared.emptied
-    const valid = staged.valid - shared.emptied - suppressed
-    return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOut, valid, affectedRows: shared.rows }
+    const optedOut = staged.optedOut + affected.emptied
+    const valid = staged.valid - affected.emptied - suppressed
+    return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOut, valid, affectedRows: affected.rows }
   }
   const optedOut = await countKind(tx, stagedKind.optedOut)
   await keepOneRowPerKey(tx)
-  return { ...repeats, suppressed: suppressed + optedOut, valid: await countKind(tx, stagedKind.valid), affectedRows: shared.rows }
+  return { ...repeats, suppressed: suppressed + optedOut, valid: await countKind(tx, stagedKind.valid), affectedRows: affected.rows }
 }
 
-/** Resolves repeated keys, and leaves their keys in the table `repeated`. Returns undefined if no key is repeated. */
+/** Resolves repeated keys, which it also collects in the table `repeated`. Returns undefined if no key is repeated. */
 async function resolveRepeats(
   tx: Connection,
   options: Pick<ResolveOptions, 'runId' | 'keyField' | 'duplicates' | 'sources'>,
@@ -121,8 +121,8 @@ async function keepLast(tx: Connection): Promise<number> {
 }
 
 /**
- * Rejects all rows with one key and different contents (docs/inputs.md 58), and returns their number. The message has at most ten lines,
- * with their sources if there are several.
+ * Rejects all valid rows of each key with different contents (docs/inputs.md 58), and returns their number. The message names at most ten
+ * lines, with their sources if there are several.
  */
 async function rejectContradictions(tx: Connection, options: Pick<ResolveOptions, 'runId' | 'keyField' | 'sources'>): Promise<number> {
   const conflicting = await tx.execute(
@@ -143,7 +143,7 @@ async function rejectContradictions(tx: Connection, options: Pick<ResolveOptions
   return conflicting
 }
 
-/** Marks valid rows that must not be sent as suppressed, and returns their number. `anyOptedOut`: true if a row opts out. */
+/** Marks as suppressed the valid rows that must not be sent, and returns their number. `anyOptedOut`: true if a row opts out. */
 async function suppressRows(
   tx: Connection,
   {
@@ -153,17 +153,17 @@ async function suppressRows(
     erasures,
   }: Pick<ResolveOptions, 'removesBy' | 'suppressedBy' | 'erasures'> & { readonly anyOptedOut: boolean },
 ): Promise<number> {
-  if (removesBy === 'identifier') return anyOptedOut ? suppressWithRemoved(tx) : 0
+  if (removesBy === 'identifier') return anyOptedOut ? suppressRowsWithRemoved(tx) : 0
   const listed = suppressedBy.length === 0 ? 0 : await suppressListedMembers(tx, suppressedBy)
   return listed + (erasures === undefined ? 0 : await suppressErased(tx, erasures))
 }
 
 /**
- * Suppresses the rows of a do-not-reach list with an identifier that another row removes (`optOutByIdentifier` in plan/desired.ts).
- * Otherwise the next run would add the identifier again. The other identifiers of the suppressed rows suppress no further rows. Returns
- * the number of suppressed rows.
+ * Suppresses those rows of a do-not-reach list that have an identifier which another row removes (`optOutByIdentifier` in
+ * plan/desired.ts). Otherwise the next run would add the identifier again. The other identifiers of the suppressed rows suppress no further
+ * rows. Returns the number of suppressed rows.
  */
-async function suppressWithRemoved(tx: Connection): Promise<number> {
+async function suppressRowsWithRemoved(tx: Connection): Promise<number> {
   return tx.execute(
     `update stage set kind = ${stagedKind.suppressed}
      where kind = ${stagedKind.valid} and key in (
@@ -174,7 +174,7 @@ async function suppressWithRemoved(tx: Connection): Promise<number> {
 }
 
 /**
- * Marks members with at least one identifier on the do-not-reach lists as suppressed (docs/guarantees.md#suppression-wins). Returns
+ * Marks as suppressed the members with at least one identifier on the do-not-reach lists (docs/guarantees.md#suppression-wins). Returns
  * their number.
  */
 async function suppressListedMembers(tx: Connection, listIds: readonly number[]): Promise<number> {
@@ -190,7 +190,7 @@ async function suppressListedMembers(tx: Connection, listIds: readonly number[])
   )
 }
 
-/** Marks valid staged rows of erased people as suppressed, and returns their number. */
+/** Marks as suppressed the valid staged rows of erased people, and returns their number. */
 export async function suppressErased(tx: Connection, { destinationId, service }: NonNullable<ResolveOptions['erasures']>): Promise<number> {
   const known = await tx.query('select from erased_key where service = $1 limit 1', [service])
   if (known.length === 0) return 0
@@ -205,7 +205,7 @@ export async function suppressErased(tx: Connection, { destinationId, service }:
   )
 }
 
-/** Deletes all rows but one of each repeated key, because the diff joins on the key. Prefers a row that was not rejected. */
+/** Keeps one row of each repeated key, if possible one that was not rejected. The diff joins on the key. */
 async function keepOneRowPerKey(tx: Connection): Promise<void> {
   await tx.query(`
     delete from stage s using (

@@ -21,34 +21,30 @@ const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'C
 
 /**
  * Adds a hint to a note about consent, in most cases the setting `consent:` for this file. For an unmapped column, also adds values of the
- * column to the message. Returns other notes unchanged.
+ * column to the message. Returns a note about something else unchanged.
  */
 export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(
   note: Note,
   unmapped: UnmappedReport,
 ): Note {
   if (!consentCodes.includes(note.code)) return note
-  if (note.code === 'CONSENT_UNKNOWN' && note.field === 'remove')
-    return {
-      ...note,
-      hint: 'guards: { accept: [CONSENT_UNKNOWN] }, if every person of the file belongs on the list; else export the file with that column',
-    }
-  if (note.code === 'CONSENT_UNKNOWN' && note.field === 'file')
-    return { ...note, hint: 'read the file of subscribed people, or set consent: none if every person in this one agreed' }
-  if (note.code === 'CONSENT_UNKNOWN' && note.field !== 'consent')
-    return {
-      ...note,
-      hint: 'guards: { accept: [CONSENT_UNKNOWN] }, if the export omits this column for people who agreed; else correct consent',
-    }
-  const seen = note.code === 'CONSENT_UNKNOWN' ? '' : unmapped.shownValues(note.field)
-  const hint =
-    unmapped.consentHint ??
-    (note.code === 'CONSENT_UNKNOWN'
-      ? 'export the file again with that column, or set consent: none if every person in it agreed'
-      : undefined)
+  if (note.code === 'CONSENT_UNKNOWN') return { ...note, hint: hintOfUnknown(note.field, unmapped) }
+  const values = unmapped.shownValues(note.field)
   return {
     ...note,
-    ...(seen === '' ? {} : { message: `${note.message}: ${seen}` }),
-    ...(hint === undefined ? {} : { hint }),
+    ...(values === '' ? {} : { message: `${note.message}: ${values}` }),
+    ...(unmapped.consentHint === undefined ? {} : { hint: unmapped.consentHint }),
   }
+}
+
+/**
+ * Returns the hint of a note `CONSENT_UNKNOWN`. `field`: `remove`, `file` or `consent` if the preset expects something else of the file
+ * (mapping/members/bindTests.ts). Otherwise the column of a configured test, which no row has.
+ */
+function hintOfUnknown(field: string, { consentHint }: UnmappedReport): string {
+  if (field === 'remove')
+    return 'guards: { accept: [CONSENT_UNKNOWN] }, if every person of the file belongs on the list; else export the file with that column'
+  if (field === 'file') return 'read the file of subscribed people, or set consent: none if every person in this one agreed'
+  if (field === 'consent') return consentHint ?? 'export the file again with that column, or set consent: none if every person in it agreed'
+  return 'guards: { accept: [CONSENT_UNKNOWN] }, if the export omits this column for people who agreed; else correct consent'
 }

@@ -347,7 +347,7 @@ test.for([0, 60])(
       undefined,
       undefined,
       undefined,
-      'valid rows fell from 60 to 29 within a day, in steps that no guard withholds',
+      'valid rows fell from 60 to 29 within a day, in steps within the limits of the guards',
     ])
     pipeline('guards: { hold: [ROWS_ERODED] }\n')
     expect(await run(28)).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_ROWS_ERODED' }], counts: { deletes: 0 } })
