@@ -27,7 +27,8 @@ type Refusal = Extract<ListingAnswer, { kind: 'refused' }>
 
 /**
  * Yields every page of the listing, in the service's order. Keeps one page and all cursors in memory. If the service refuses a cursor,
- * which may have expired, starts again from the first page, at most once (docs/spec-notes.md#unknown). Then products are yielded twice.
+ * which may have expired, starts again from the first page, at most once (docs/spec-notes.md#unknown). Then the products of the earlier
+ * pages are yielded twice.
  *
  * @throws {RunError} `CATALOG_UNREADABLE`; `RUN_INTERRUPTED` after the signal
  */

@@ -6,7 +6,7 @@ import { findDestination } from '../../destinations/index.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 
-/** Type of a destination whose members the service advertises to. */
+/** Type of a destination that reaches people. A do-not-reach list is none. */
 const peopleKind = z.string().refine((kind) => findDestination(kind)?.reachesPeople === true)
 const digest = z.string().regex(/^(?:[0-9a-f]{2})+$/)
 
@@ -35,8 +35,8 @@ const exportSchema = z.discriminatedUnion('version', [
 export type ErasureExport = z.infer<typeof exportSchema>
 
 /**
- * Returns the erasures of all services with their suppressed digests, to be stored outside of the backup. Leaves out an erasure whose
- * digests all belong to earlier erasures.
+ * Returns the erasures of all services with their suppressed digests, to be stored outside of the backup. Leaves out an erasure if earlier
+ * ones have all its digests.
  */
 export async function exportErasures(db: Queryable, now: Date): Promise<ErasureExport> {
   const erasures = await listErasures(db)

@@ -1,4 +1,4 @@
-/** Computes the keys to suppress from the identifiers of a person that a command was given. The identifiers themselves are not stored. */
+/** Computes the keys to suppress from the identifiers that a command was given for a person. These identifiers are not stored. */
 import { UsageError } from '../../errors.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import { identifiersOf, type ErasedKeys } from '../../db/erasures.ts'

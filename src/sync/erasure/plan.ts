@@ -221,14 +221,14 @@ async function planRemoteDeletes(
   if (oldest !== undefined) await doubtKeys(tx, destinationId, shared, oldest.runId)
   const users = usersToDelete(maybeApplied, [...known, ...synced], shared)
   if (users.length === 0) return
-  const beside = oldest?.batch ?? (await updateBeside(tx, destinationId, synced[0]))
-  if (beside === undefined) return
+  const update = oldest?.batch ?? (await updateForDeletes(tx, destinationId, synced[0]))
+  if (update === undefined) return
   const mayArriveLater = maybeApplied.length > 0 || synced.some(({ late }) => late)
   const firstWaitMs = mayArriveLater ? horizonMs : 0
   const bytes = renderUserOperation({ op: 'delete', users })
   const entry = { bytes, keys: users.flat().map((key) => Buffer.from(key, 'hex')), users: users.length }
   for (const waitMs of [firstWaitMs, firstWaitMs + horizonMs])
-    await addErasureDelete(tx, erasureId, await insertDeleteBatch(tx, type, beside, entry, { phase: erasurePhase, waitMs }))
+    await addErasureDelete(tx, erasureId, await insertDeleteBatch(tx, type, update, entry, { phase: erasurePhase, waitMs }))
   await replaceGroupContent(
     tx,
     destinationId,
@@ -240,8 +240,8 @@ async function planRemoteDeletes(
 const hex = (key: Buffer) => key.toString('hex')
 
 /**
- * Returns the keys of each user to delete, in hex, without the keys of `shared`. The user of a key is its group, else its record of the
- * update, else the key alone.
+ * Returns the keys of each user to delete, in hex, without the keys of `shared`. A key belongs to the user of its group. Without a group it
+ * belongs to the user of its record in the update. Without either, it is a user alone.
  */
 function usersToDelete(entries: readonly OpenEntry[], stored: readonly GroupedKey[], shared: readonly Buffer[]): readonly string[][] {
   const userByKey = new Map<string, string>()
@@ -258,15 +258,15 @@ function usersToDelete(entries: readonly OpenEntry[], stored: readonly GroupedKe
 }
 
 /**
- * Returns an update of the audience, to whose plan the deletes are added (`insertDeleteBatch`). This is the update that confirmed the key
- * `synced`. If there is none, it is the last update of the audience. Undefined if the audience has no updates.
+ * Returns an update of the audience. The deletes are added to its plan (`insertDeleteBatch`). This is the update that confirmed the key
+ * `newest`. If there is none, it is the last update of the audience. Undefined if the audience has no updates.
  */
-async function updateBeside(
+async function updateForDeletes(
   tx: Transaction,
   destinationId: number,
-  synced: { readonly batch_id: string | null; readonly plan_id: string | null } | undefined,
+  newest: { readonly batch_id: string | null; readonly plan_id: string | null } | undefined,
 ): Promise<OpenEntry['batch'] | undefined> {
-  if (synced?.batch_id != null && synced.plan_id !== null) return { id: Number(synced.batch_id), planId: synced.plan_id, destinationId }
+  if (newest?.batch_id != null && newest.plan_id !== null) return { id: Number(newest.batch_id), planId: newest.plan_id, destinationId }
   const [last] = await tx.query<Row<'batch', 'id' | 'plan_id'>>(
     `select id, plan_id from batch where destination_id = $1 and operation = 'upsert' order by id desc limit 1`,
     [destinationId],

@@ -1,11 +1,11 @@
-/** Compares the desired product sets of a pipeline with those that Sluice created and those that the service lists. Pure functions. */
+/** Compares the desired product sets of a pipeline with the sets that Sluice created, and with those that the service lists. Pure. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ListedSet } from '../../destinations/productSets.ts'
 import { newestOf, type StoredContent, type StoredSet } from '../../db/productSets.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 
 /**
- * Returns the action that gives an existing set its desired content; `unchanged` if it has this content. A set whose type or filters differ
+ * Returns the action that gives an existing set its desired content; `unchanged` if it has this content. If type or filters differ, the set
  * is replaced, because the service cannot change them.
  */
 export function actionOf(desired: StoredContent, stored: StoredContent): ProductSetChange['action'] {
@@ -32,7 +32,7 @@ export function shownAction(stored: readonly StoredSet[], name: string, needed: 
 }
 
 /**
- * Returns true if a listed set is the result of the create of `set`, whose answer is missing. All of these must be true:
+ * Returns true if a listed set is the result of the unanswered create of `set`. All of these must be true:
  *
  * - The catalog did not list it before the create (`knownIds`).
  * - No stored set has its id. `storedIds`: ids of all stored sets.

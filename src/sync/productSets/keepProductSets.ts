@@ -84,8 +84,8 @@ async function renewLease({ deps, run }: Work): Promise<void> {
 }
 
 /**
- * Searches the listing for the results of creates without an answer, and confirms those sets. Returns the changes of the names whose create
- * is still unresolved. Creates that were not applied are forgotten here only for `ruleNames`, because `removeSet` reports the others.
+ * Searches the listing for the results of creates without a clear answer, and confirms those sets. Returns the changes of the names whose
+ * create is still unresolved. Forgets creates that were not applied, but only for `ruleNames`, because `removeSet` reports the others.
  */
 async function resolveCreates(work: Work, ruleNames: ReadonlySet<string>): Promise<ReadonlyMap<string, ProductSetChange>> {
   const { deps, run, listed, actor } = work
@@ -107,7 +107,7 @@ async function resolveCreates(work: Work, ruleNames: ReadonlySet<string>): Promi
   return unresolved
 }
 
-/** Returns the milliseconds after the start of a create from which on a listing shows its set if it was applied. */
+/** Returns the time from the start of a create after which a listing shows its set if the service applied it. */
 const createWaitMs = ({ settings }: EngineDeps): number => settings.httpTimeoutMs + settings.horizonMs + settings.readLagMs
 
 /** Creates, updates or replaces the set of one rule, and returns the result. A set that was deleted at the service is created again. */
@@ -181,7 +181,7 @@ async function createManagedSet(work: Work, content: StoredContent, action: 'cre
 
 /** Returns the outcome of a create without a clear answer. `knownIds`: as in `StoredSet`. */
 function unresolvedCreate(knownIds: StoredSet['knownIds'], reason?: string): Outcome {
-  const what = `the create got no answer${reason === undefined ? '' : ` (${reason})`}`
+  const what = `the create got no clear answer${reason === undefined ? '' : ` (${reason})`}`
   return unresolvedOutcome(
     knownIds === null
       ? `${what}, and no listing shows whether it was applied: look for the set at the service, delete it, and rename the rule`
@@ -202,10 +202,11 @@ type Outcome = Pick<ProductSetChange, 'outcome' | 'code' | 'message'>
 async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet): Promise<Outcome> {
   const { setId } = set
   if (setId === null) {
-    // The create got no answer, so the id of the set is not known. A later run may find the set, by comparing a listing with the one from
-    // before the create (`knownIds`). If this run could compare and did not find it, or no run can compare, the set is forgotten.
+    // The create got no clear answer, so the id of the set is not known. While bytes of the create may still arrive (`late`), the set
+    // stays unresolved. Without a listing, a later run may still find it by comparison with the listing before the create (`knownIds`). If
+    // this run compared without success, or if there was no listing before the create, the set is forgotten.
     const mayBeFoundLater = listed === undefined && set.knownIds !== null
-    if (set.late || mayBeFoundLater) return unresolvedOutcome('its create got no answer')
+    if (set.late || mayBeFoundLater) return unresolvedOutcome('its create got no clear answer')
     await forgetProductSet(deps.db, actor, set, 'not_created')
     return { outcome: 'confirmed' }
   }

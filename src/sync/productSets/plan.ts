@@ -1,4 +1,4 @@
-/** Plans the product sets of a pipeline: which sets a run creates, changes and deletes. Sends nothing. */
+/** Plans which product sets a run creates, changes and deletes. Sends nothing. */
 import type { Queryable } from '../../db/database.ts'
 import { decodePlannedSets, storePlannedSets, type PlannedSets } from '../../db/plans.ts'
 import { newestOf, type StoredSet } from '../../db/productSets.ts'
@@ -9,8 +9,8 @@ import { actionOf, shownAction } from './compare.ts'
 import { desiredContent, isProblem, type Desired } from './setContent.ts'
 
 /**
- * Stores and returns the planned changes of the product sets. Returns undefined, and stores nothing, if the pipeline has no rules for sets
- * and has created none. `stored`: sets that the pipeline has created.
+ * Stores and returns the planned changes of the product sets. If the pipeline has no rules for sets and has created no set, stores nothing
+ * and returns undefined. `stored`: sets that the pipeline has created.
  */
 export async function planProductSets(
   db: Queryable,

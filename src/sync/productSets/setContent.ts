@@ -18,7 +18,7 @@ export function isProblem(desired: Desired): desired is SetProblem {
   return 'code' in desired
 }
 
-/** Number of products of a brand to load: one more than a set may have, which shows that there are too many. */
+/** Maximum number of products of a brand to load. One more than a set may have shows that there are too many. */
 const loadedProducts = maxSetProducts + 1
 
 /** Returns the content for a run, with the confirmed products of the brand and their keys; or the problem. */

@@ -1,4 +1,4 @@
-/** Sends the requests about product sets, at the pace of the budget that all processes share. */
+/** Sends the requests about product sets, within the budget that all processes share. */
 import type { Target } from '../../destinations/destination.ts'
 import {
   classifySetAnswer,

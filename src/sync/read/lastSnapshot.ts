@@ -20,8 +20,8 @@ export interface LastSnapshot {
   readonly sources: readonly SourceFacts[]
   readonly rows: RowCounts
   /**
-   * Number of valid rows of the last complete read in whose plans no guard fired; undefined without one. A read whose deletes
-   * were withheld must not become the reference of the next one.
+   * Number of valid rows of the last complete read in whose plans no guard fired; undefined without one. A read whose deletes were withheld
+   * must not become the reference of the next one.
    */
   readonly goodValid: number | undefined
   /** Sources of the read that `goodValid` counts. */

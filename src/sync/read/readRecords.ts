@@ -90,8 +90,8 @@ function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeat
 }
 
 /**
- * Returns true if the tests of a preset, configured or recognized, may decide who is sent. On a do-not-reach list they decide who is removed,
- * and a removal causes a full read anyway (`affectsSkipped`).
+ * Returns true if the tests of a preset, configured or recognized, may decide who is sent. On a do-not-reach list they decide who is
+ * removed, and a removal causes a full read anyway (`affectsSkipped`).
  */
 function presetMayDecideWhoIsSent({ destination, preset, map, consent }: Pipeline): boolean {
   const mayUsePreset = preset !== undefined || Object.keys(map).length === 0

@@ -171,8 +171,8 @@ export class SourceStager {
     // A skipped row may have the column, but its cells are not read.
     if (skipped > 0) doubts.push(...decidingWarnings.map(({ code }) => code).filter((code) => !isAccepted(code)))
     const report = mapper.reportUnmapped()
-    // A note whose code is in `guards.accept` gets no hint. A gated read maps fewer rows than a full read, so its hint could be another one.
-    // The read would have to be repeated for the hint alone.
+    // A note whose code is in `guards.accept` gets no hint. A gated read maps fewer rows than a full read, so its hint could be another
+    // one. The read would have to be repeated for the hint alone.
     const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
       isAccepted(note.code) ? note : withConsentHint(note, report)
     for (const warning of columnWarnings) warnings.add(hinted(warning))
