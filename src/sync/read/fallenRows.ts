@@ -1,4 +1,4 @@
-/** Compares the number of rows with those of earlier reads: in one step, by source, and in small steps within a day. */
+/** Compares numbers of rows with earlier reads: of all sources within a day, of each source, and of an interrupted first load. */
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Database } from '../../db/database.ts'
