@@ -210,20 +210,20 @@ async function planRemoteDeletes(
        and (m.synced_hash is not null or m.late_until > statement_timestamp()) order by b.id desc nulls last`,
     [destinationId, identifiers, groups],
   )
-  const maybeApplied = openEntries.filter((entry) => entry.maybeApplied)
+  const maybeAppliedEntries = openEntries.filter((entry) => entry.maybeApplied)
   const known = await tx.query<GroupedKey & Row<'remote', 'ref_count'>>(
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
-    [destinationId, unique(maybeApplied.flatMap(({ keys }) => keys))],
+    [destinationId, unique(maybeAppliedEntries.flatMap(({ keys }) => keys))],
   )
   // Other records have these keys too, so the keys are not deleted but sent again.
   const shared = known.filter(({ ref_count }) => ref_count > 0).map(({ key }) => key)
-  const [oldest] = maybeApplied
+  const [oldest] = maybeAppliedEntries
   if (oldest !== undefined) await doubtKeys(tx, destinationId, shared, oldest.runId)
-  const users = usersToDelete(maybeApplied, [...known, ...synced], shared)
+  const users = usersToDelete(maybeAppliedEntries, [...known, ...synced], shared)
   if (users.length === 0) return
   const update = oldest?.batch ?? (await updateForDeletes(tx, destinationId, synced[0]))
   if (update === undefined) return
-  const mayArriveLater = maybeApplied.length > 0 || synced.some(({ late }) => late)
+  const mayArriveLater = maybeAppliedEntries.length > 0 || synced.some(({ late }) => late)
   const firstWaitMs = mayArriveLater ? horizonMs : 0
   const bytes = renderUserOperation({ op: 'delete', users })
   const entry = { bytes, keys: users.flat().map((key) => Buffer.from(key, 'hex')), users: users.length }

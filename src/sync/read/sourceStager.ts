@@ -56,8 +56,8 @@ export interface Staging {
 /** Maximum number of bytes of rows that wait while Postgres partitions the stage or stores digests: some 15,000 members. */
 const maxWaitingBytes = 2_000_000
 
-/** Source to stage. */
-interface StagedSource {
+/** Source to stage, with the facts of earlier reads. */
+interface SourceToStage {
   readonly uri: string
   /** Member of the archive that is read; undefined if none is configured. */
   readonly member: string | undefined
@@ -74,7 +74,7 @@ export class SourceStager {
   readonly #staging: Staging
   /** Number of the source, from 0. */
   readonly #index: number
-  readonly #source: StagedSource
+  readonly #source: SourceToStage
   readonly #lines = new SharedLines()
   readonly #deciding: readonly DecidingColumns[]
   /** Deciding columns that no row had so far. */
@@ -89,7 +89,7 @@ export class SourceStager {
   /** Warnings on `#firstColumns`; for a source without rows, on its header. */
   #firstWarnings: readonly Warning[] = []
 
-  constructor(staging: Staging, index: number, source: StagedSource) {
+  constructor(staging: Staging, index: number, source: SourceToStage) {
     const { gate, mapper, tx, tally, writerClass } = staging
     this.#staging = staging
     this.#index = index

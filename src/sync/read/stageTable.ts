@@ -115,12 +115,12 @@ export abstract class StageWriter {
   readonly #source: number
   readonly #ownCount: number
 
-  /** `own`: columns of the subclass. */
-  constructor(tx: Connection, { source, tally, later }: StageOptions, own: readonly string[]) {
-    this.copy = new CopyWriter(tx.client, `stage (${[...commonColumns, ...own].join(', ')})`, later)
+  /** `ownColumns`: columns that only the subclass writes. */
+  constructor(tx: Connection, { source, tally, later }: StageOptions, ownColumns: readonly string[]) {
+    this.copy = new CopyWriter(tx.client, `stage (${[...commonColumns, ...ownColumns].join(', ')})`, later)
     this.tally = tally
     this.#source = source
-    this.#ownCount = own.length
+    this.#ownCount = ownColumns.length
   }
 
   /**
