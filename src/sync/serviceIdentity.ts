@@ -3,7 +3,7 @@ import type { ServiceIdentity } from './engine.ts'
 
 /** Returns the address and version of the service, and the text that identifies the credentials. */
 export function serviceIdentity(service: {
-  /** Address of the service. `origin` includes the path of this address, because two services may share a host. */
+  /** Address of the service. Its path becomes part of `origin`, because two services may share a host. */
   readonly adsBaseUrl: string
   readonly adsVersion: string
   readonly consumerKey: string

@@ -88,7 +88,7 @@ export class Allowance {
     })
   }
 
-  /** Requests grants for up to `maxGrantsAtOnce` waiting callers in one statement, until no caller waits. */
+  /** Takes grants until no caller waits, each time for up to `maxGrantsAtOnce` callers. */
   async #serve(): Promise<void> {
     this.#isServing = true
     try {

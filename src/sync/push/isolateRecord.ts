@@ -1,7 +1,7 @@
 /**
- * Isolates a failing record. Splits a batch that was refused, or repeatedly answered with wrong counts, until the failing record is alone
- * (docs/guarantees.md#isolation-of-a-failing-record). If the answer points at records (names them as failing), splits them off. Otherwise
- * halves the batch.
+ * Isolates a failing record. Splits a batch that was refused, or that repeatedly got useless answers (`suspectsRecord`), until the failing
+ * record is alone (docs/guarantees.md#isolation-of-a-failing-record). If the answer points at records (names them as failing), splits them
+ * off. Otherwise halves the batch.
  */
 import type { Destination } from '../../destinations/destination.ts'
 import { logBatch } from '../../db/auditLog.ts'
@@ -15,7 +15,7 @@ import type { Row, Value } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { BatchSender } from './removeEntries.ts'
 
-/** Batch that was refused, or answered with wrong counts, and the transaction that records its answer. */
+/** Batch that was refused, or repeatedly got useless answers, and the transaction that records its answer. */
 interface FailedBatch {
   readonly tx: Queryable
   readonly destination: Destination
@@ -33,7 +33,7 @@ export interface SplitCause {
   /** Places in the request that the answer points at, from 0; may be empty. */
   readonly failing: readonly number[]
   readonly reason: string
-  /** Number of successive answers with wrong counts that the parts have at their start. */
+  /** Number of successive useless answers with which the parts start. */
   readonly miscounts: number
   /** True if the service may have applied the batch. */
   readonly maybeApplied: boolean
@@ -89,13 +89,13 @@ export async function setSiblingAside(
   { miscounts }: Pick<SplitCause, 'miscounts'>,
 ): Promise<void> {
   if (batch.parentId === null) return
-  // The right half (`is_sibling`), and the batch of the halves that were set aside before. The latter is a child of the first batch
-  // (`root`).
-  const rows = await tx.query<Row<'batch', 'id'> & { readonly is_sibling: boolean; readonly root: Value<'batch', 'id'> }>(
+  // The right half (`is_sibling`), and the batch of the halves that were set aside before. Its parent is the batch that was split first
+  // (`root_id`).
+  const rows = await tx.query<Row<'batch', 'id'> & { readonly is_sibling: boolean; readonly root_id: Value<'batch', 'id'> }>(
     `with recursive ancestor (id, parent_id) as (
        select b.id, b.parent_id from batch b where b.id = $1
        union all select b.id, b.parent_id from ancestor a join batch b on b.id = a.parent_id)
-     select b.id, b.reason = $4 as is_sibling, root.id as root
+     select b.id, b.reason = $4 as is_sibling, root.id as root_id
      from batch b, (select id from ancestor where parent_id is null) root
      where b.plan_id = $2 and b.status in ('pending', 'ambiguous') and (
        -- the right half
@@ -111,7 +111,7 @@ export async function setSiblingAside(
     tx,
     destination,
     rows.map((row) => Number(row.id)),
-    { parentId: Number(rows[0]?.root), attempts: 0, miscounts, reason: afterIsolation },
+    { parentId: Number(rows[0]?.root_id), attempts: 0, miscounts, reason: afterIsolation },
   )
 }
 

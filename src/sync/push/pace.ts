@@ -29,7 +29,7 @@ const holdMeasurements = 10
 /** Number of successive failures after which the service counts as unreachable. */
 export const unreachableAfter = 16
 
-/** Number of requests in flight with its measured rate. */
+/** Number of requests in flight, with the rate of answers that was measured at it. */
 interface Level {
   readonly slots: number
   /** Answers per millisecond; 0 if not measured. */

@@ -1,6 +1,6 @@
 /**
  * Sends the batches of a plan, the unresolved batches of earlier runs, or the deletes of an erasure. Ends when nothing more can be sent
- * now. Any number of processes may push one plan together: they share the leases in the batch table, and one rate budget.
+ * now. Several processes may push one plan together: each batch is leased to one of them, and all share one rate budget.
  */
 import { findOpenWork, isIdle } from '../../db/batches/claim.ts'
 import { recoverBatches, resetAttempts, shortenFalseWaits, unparkBatches } from '../../db/batches/release.ts'

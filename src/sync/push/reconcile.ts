@@ -40,7 +40,7 @@ export interface Reconciled {
   readonly state: Value<'batch', 'status'>
   /** Ids of the batches to which the ambiguous entries of a settled batch moved. */
   readonly rest?: readonly number[]
-  /** True if an earlier answer pointed only at records that did not fail (named them as failing). Then this push ignores such pointers. */
+  /** True if an earlier answer pointed at (named as failing) only records that did not fail. Then this push ignores all pointers. */
   readonly pointerWrong?: boolean
 }
 
@@ -73,7 +73,7 @@ export async function reconcile(
     const confirmed = outcome.entries.length
     crashPoint('reconcile.load')
     if (await settleLoad(db, batch, attempt, confirmed, by)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
-    // Nothing was written, for example because some keys of the batch have rows. The transaction below writes them, or throws `LeaseLost`.
+    // Nothing was written, for example because some keys have rows. The transaction below records the answer, or throws `LeaseLost`.
   }
   return db.transaction(async (tx) => {
     // Postgres underestimates the cost of reading all keys of a large table, so such query plans are disabled.

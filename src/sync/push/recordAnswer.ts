@@ -59,8 +59,8 @@ function logAttempt({ deps, by }: PushContext, { batch, exchange }: EndedAttempt
 const everyCredential = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET'
 
 /**
- * Returns the outcome of the request. Corrects the outcome that the destination returns for repeated 401s, for deletes of missing keys, and
- * for many successive refusals.
+ * Returns the outcome of the request. Corrects the outcome by the destination in three cases: repeated 401s, deletes of missing keys, and
+ * many successive refusals.
  */
 async function classify(context: PushContext, { batch, exchange, begunAtMs }: EndedAttempt): Promise<RequestOutcome> {
   const { destination, state } = context
@@ -135,8 +135,8 @@ function pauseAfterRefusals(state: PushState, outcome: RequestOutcome): RequestO
 }
 
 /**
- * Checks if the catalog exists: requests one product of it, at most once a minute while it exists. Returns `unknown` without an answer, for
- * a status other than 200 and 404, and if the push stops first. A destination without a listing counts as missing.
+ * Checks if the catalog exists: requests one product of it. After a 200, the catalog counts as existing for a minute. Returns `unknown`
+ * without an answer, for a status other than 200 and 404, and if the push stops first. A destination without a listing counts as missing.
  */
 async function checkCatalog({
   deps,

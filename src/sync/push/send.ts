@@ -50,7 +50,7 @@ export interface PushState {
   unauthorizedAtMs: number | undefined
   /** Time of the last answer that listed the catalog, by the monotonic clock; undefined without one. */
   catalogSeenAtMs: number | undefined
-  /** False once an answer pointed only at records that did not fail. */
+  /** False once an answer pointed at (named as failing) only records that did not fail. */
   trustPointers: boolean
 }
 
@@ -163,7 +163,7 @@ async function begin(context: PushContext, batch: ClaimedBatch): Promise<Begun |
 /** Returns the grant, or a new grant if the grant is stale or the service has requested a wait. Undefined if the push is stopping. */
 async function freshGrant(context: PushContext, allowance: Allowance, grant: Grant): Promise<Grant | undefined> {
   let current: Grant | undefined = grant
-  while (current?.stale || (current !== undefined && allowance.isBlocked)) current = await allowance.takeGrant(context)
+  while (current !== undefined && (current.stale || allowance.isBlocked)) current = await allowance.takeGrant(context)
   return current
 }
 

@@ -21,7 +21,9 @@ import { sendBatch, type FindOptedOut, type PushContext } from './send.ts'
 
 /** Options of a push. */
 export interface PushOptions {
+  /** Stops the push, as `EngineDeps.signal` does. */
   readonly signal?: AbortSignal
+  /** Called instead of `EngineDeps.onProgress`. */
   readonly onProgress?: (progress: Progress) => void
   /** Finds the people who opted out after a plan was made. Absent if the sources were not read since. */
   readonly findOptedOut?: FindOptedOut
@@ -91,11 +93,11 @@ class PushLoop {
   readonly #progress: PushProgress
   readonly #growing: GrowingPlan | undefined
   readonly #claims: ClaimedBatches
-  readonly #record = pLimit(maxParallelRecordings)
+  readonly #recordingLimit = pLimit(maxParallelRecordings)
   readonly #running = new Set<Promise<void>>()
   /** Resolves when a slot or a batch is released. */
   #released = Promise.withResolvers<void>()
-  /** Number of connections for recording answers that were requested from the pool. The first one needs no request. */
+  /** Number of connections that the pool was asked to open for recording answers. The first one is opened without a request. */
   #requestedConnections = 1
   /** First error; undefined without one. */
   #failure: unknown
@@ -111,7 +113,10 @@ class PushLoop {
     this.#recoveredAt = context.deps.clock.monotonic()
   }
 
-  /** Sends until nothing more can be sent, the signal aborts, or a batch or a claim throws. `stop`: ends the waits of the other batches. */
+  /**
+   * Sends until nothing more can be sent, the signal aborts, or a batch or a claim throws. `stop`: called after an error, to end the waits
+   * of the other batches.
+   */
   async run(stop: () => void): Promise<void> {
     const { db, log, settings, workerId } = this.#context.deps
     // The timer is on the event loop that sends, so that a process whose loop is blocked loses its leases (docs/guarantees.md#one-holder).
@@ -170,7 +175,7 @@ class PushLoop {
       // The slot is free for the next request while the answer is recorded.
       this.#claims.freeSlot(batch)
       this.#released.resolve()
-      const { done } = await this.#record(() => recordAnswer(this.#context, answered))
+      const { done } = await this.#recordingLimit(() => recordAnswer(this.#context, answered))
       if (done > 0) this.#progress.add(done)
       await this.#progress.recount()
     }
@@ -200,8 +205,8 @@ class PushLoop {
       await pauseDestination(db, destinationId, { code: 'SERVICE_UNREACHABLE', text })
       return 'ended'
     }
-    // `isComplete` is read before the query. Otherwise the last part could be stored between the query and this line, and would not be
-    // sent.
+    // `isComplete` is read before the query. Otherwise the last part could be stored after the query and before `isComplete` is read, and
+    // would not be sent.
     const nextPart = this.#growing?.isComplete === false ? this.#growing.changed : undefined
     const work = await findOpenWork(db, scope)
     if (isIdle(work)) {

@@ -61,7 +61,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
      key_elsewhere as materialized (
        select e.ord, k.key from entries_with_identifiers e cross join lateral unnest(e.keys) as k (key)
        where not k.key = any(e.identifiers)),
-     -- Records that have these keys.
+     -- Records that have these keys. If there are no such keys, the condition with exists saves the search.
      other_record as materialized (
        select x.ord, r.key, ${rowIdentifiers('r')} as identifiers
        from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (key) join key_elsewhere x on x.key = i.key
