@@ -73,8 +73,8 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
 }
 
 /**
- * Marks a ready plan as `applying`, and attaches it to the run. Only attaches a plan whose earlier apply was interrupted. Does nothing for
- * a plan that was applied before.
+ * Marks a ready plan as `applying`, and attaches it to the run. If an earlier apply of the plan was interrupted, only attaches the plan. If
+ * the plan was applied before, does nothing.
  *
  * Gives all identifiers of a changed user the same new content, so that one answer confirms all of them. Skips this if it was done when
  * the plan was made. The service may delete a whole user by one identifier. Therefore the other identifiers of the user are sent again
@@ -89,12 +89,12 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
         Row<'destination', 'state_version'> & {
           plan_version: Value<'plan', 'state_version'>
           desired_changed: boolean
-          writes_content: boolean
+          content_written: boolean
         }
     >(
       `select p.status, p.pipeline, p.destination_id, p.snapshot_id, p.state_version as plan_version, d.state_version,
          coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as desired_changed,
-         coalesce((p.review ->> 'writesContent')::boolean, false) as writes_content
+         coalesce((p.review ->> 'writesContent')::boolean, false) as content_written
        from plan p join destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
       [planId],
     )
@@ -106,7 +106,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       // The plan may add people who are no longer in the source or must not be sent (docs/guarantees.md#nothing-lost,
       // docs/guarantees.md#suppression-wins).
       if (row.desired_changed) throw staleError(planId, row.pipeline, 'a later read of the source changed the desired content')
-      if (!row.writes_content)
+      if (!row.content_written)
         await replaceGroupContent(
           tx,
           row.destination_id,
@@ -167,7 +167,7 @@ export async function sendPlan(
 ): Promise<Ending> {
   const { imageSample, changesSets = true, push = () => timedStage(deps, run, 'push', () => pushPlan(deps, planId)) } = options
   const marking = markImpliedKeysVisible(deps.db, planId)
-  // Prevents an unhandled rejection. The error is thrown only after the push, because it would end the run while the push is sending.
+  // Prevents an unhandled rejection. The error is thrown only after the push. Earlier, it would end the run while the push is sending.
   marking.catch(() => undefined)
   await push()
   await marking

@@ -104,7 +104,7 @@ async function audit({ deps, tx, pipeline, run, listing }: Audit): Promise<Audit
   let done = 0
   let requests = 0
   const report = (waiting?: string) => deps.onProgress?.({ stage: 'audit', done, ...(waiting === undefined ? {} : { waiting }) })
-  await waitForReads(deps, run.destinationId, report)
+  await waitForReadLag(deps, run.destinationId, report)
   report()
   const classifier = await ListingClassifier.open(tx, run.destinationId)
   const target = { accountId: accountId === '' ? null : accountId, targetId, version: deps.service.version }
@@ -120,7 +120,7 @@ async function audit({ deps, tx, pipeline, run, listing }: Audit): Promise<Audit
 }
 
 /** Waits until `readLagMs` have passed since the last settled request. Before that, a read may be stale (docs/faults.md, C1). */
-async function waitForReads(deps: EngineDeps, destinationId: number, report: (waiting: string) => void): Promise<void> {
+async function waitForReadLag(deps: EngineDeps, destinationId: number, report: (waiting: string) => void): Promise<void> {
   const { readLagMs } = deps.settings
   if (readLagMs === 0) return
   const [row] = await deps.db.query<{ age_ms: string | null }>(

@@ -13,7 +13,7 @@ import type { EngineDeps } from '../engine.ts'
 const maxExamples = 3
 /** Estimated number of rows of the table `record` from which on only a sample of its pages is read. */
 const sampledFromRows = 100_000
-/** Number of rows in the sample of pages for each product to select. The table has rows of other destinations too. */
+/** Number of sampled rows for each product to select. More than one, because the table has rows of other destinations too. */
 const rowsPerProduct = 50
 
 type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Promise<ImageCheck>

@@ -22,7 +22,7 @@ export async function runCancellable<Result>(
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   let timer: NodeJS.Timeout | undefined
   const cancel = () => {
-    // An error is ignored, because if the database is down, the lost connection ends the statement.
+    // An error is ignored. If the database is down, the lost connection ends the statement.
     const requestCancel = () => void db.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined)
     requestCancel()
     timer = setInterval(requestCancel, cancelIntervalMs)

@@ -15,7 +15,7 @@ const writeEveryMs = 1_000
  */
 export function progressStorer(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
   let stage: string | undefined
-  let stageStoredAt = ''
+  let stageStartedAt = ''
   let writtenAt = Number.NEGATIVE_INFINITY
   let writing = false
   let duringWrite: Progress | undefined
@@ -28,11 +28,11 @@ export function progressStorer(deps: EngineDeps, run: RunRow): NonNullable<Engin
     const isNew = progress.stage !== stage
     if (!isNew && now - writtenAt < writeEveryMs) return
     const at = new Date(deps.clock.now()).toISOString()
-    if (isNew) stageStoredAt = at
+    if (isNew) stageStartedAt = at
     stage = progress.stage
     writtenAt = now
     writing = true
-    const stored: StoredProgress = { ...progress, stageStartedAt: stageStoredAt, at }
+    const stored: StoredProgress = { ...progress, stageStartedAt, at }
     storeProgress(deps.db, run, stored)
       .catch(() => undefined)
       .finally(() => {

@@ -133,7 +133,10 @@ function otherCredentialsError({ service }: Pick<EngineDeps, 'service'>, pipelin
   return new RunError(
     'OTHER_CREDENTIALS',
     `the destination of ${pipeline} belongs to ${credentials}, but this environment uses ${service.credentials}. Nothing was sent.`,
-    { where: pipeline, hint: `set the SLUICE_… credentials of that user, or move it to this one: sluice run ${pipeline} --take-over` },
+    {
+      where: pipeline,
+      hint: `set the SLUICE_… credentials of that user, or move the destination to these: sluice run ${pipeline} --take-over`,
+    },
   )
 }
 

@@ -35,7 +35,7 @@ export async function rerun(
     trigger: 'rerun',
     rerunOf: id,
     failedOnly: options.failedOnly,
-    // The approval of deletes is not copied, because deletes of the old run stay approved.
+    // The approval of deletes is not copied, because the deletes that the old run planned under it stay approved.
     ...(full ? { full } : {}),
     ...(source === undefined || options.failedOnly ? {} : { source }),
   })
@@ -57,7 +57,7 @@ export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId:
   throw new UsageError(
     'RUN_OF_ANOTHER_DESTINATION',
     `run r_${runId} went to another service or destination than ${current.pipeline} has in this environment. Nothing was sent.`,
-    { where: `r_${runId}`, hint: `rerun it in the environment and folder that it was run in, or: sluice run ${current.pipeline}` },
+    { where: `r_${runId}`, hint: `rerun it in the environment and folder of that run, or: sluice run ${current.pipeline}` },
   )
 }
 

@@ -19,7 +19,7 @@ import type { Settled } from '../../model/report.ts'
  *
  * - the number of all its requests
  * - if the run may send: the outcomes of its plan
- * - if some requests were batches of other plans: the products or users that these requests settled (`settled`)
+ * - if some requests sent batches of other plans: the products or users that these requests settled (`settled`)
  */
 export async function countsAtEnd(db: Queryable, runId: number): Promise<object> {
   const [row] = await db.query<Row<'run', 'plan_id' | 'trigger'>>('select plan_id, trigger from run where id = $1', [runId])
@@ -51,15 +51,14 @@ async function settledBy(db: Queryable, runId: number, ownPlanId: string | null)
 }
 
 /**
- * Updates the counts of earlier runs whose batches this run settled or superseded. A superseded batch has no attempt of this run, but
- * counts as ambiguous in the earlier run. Therefore also updates those of the last 20 runs of the pipeline whose counts have ambiguous
- * operations.
+ * Updates the counts of earlier runs whose batches this run settled or superseded. Batches that its plan superseded have neither an
+ * attempt nor an audit line of this run. So the last 20 runs of the pipeline are updated too, if they have ambiguous operations.
  */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(
     `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1
      union select plan_id from audit where run_id = $1 and plan_id is not null
-     -- A killed run may have claimed a batch and never sent it. Its counts have the batch as ambiguous, and a later plan supersedes it.
+     -- A killed run may have claimed a batch and never sent it. The batch counts as ambiguous in that run, and a later plan supersedes it.
      union select r.plan_id from (
        select plan_id, finished_at, counts from run
        where pipeline = (select pipeline from run where id = $1) and id < $1 order by id desc limit 20) r
