@@ -190,9 +190,9 @@ async function entryEvents(
 }
 
 /**
- * Returns the events `sent` and `answered` of the last 100 attempts of batches with the records. Includes earlier batches that were split,
- * and from which the records moved. The parent of merged parts is the first batch, so a batch in between is found only while its body is
- * stored. An attempt in flight has no event `answered`.
+ * Returns the events `sent` and `answered` of the last 100 attempts of batches that have or had the records. The parent of a merged batch
+ * is the batch that was split first. Batches between the two are found by their bodies, as long as these are stored. An attempt in flight
+ * has no event `answered`.
  */
 async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
@@ -237,7 +237,7 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
 async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], explained: ExplainedKeys): Promise<StoryEvent[]> {
   const rows = await db.query<
     Row<'remote', 'key' | 'ref_count' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
-      same: boolean
+      in_sync: boolean
       synced: boolean
       answered: boolean
       synced_at: Date | null
@@ -247,7 +247,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
   >(
     `select m.key, m.ref_count, m.expires_at, m.remote_key, m.refused_code, m.refused_message, m.batch_id, m.synced_hash,
        statement_timestamp() as now,
-       m.desired_hash is not distinct from m.synced_hash as same,
+       m.desired_hash is not distinct from m.synced_hash as in_sync,
        m.synced_hash is not null as synced,
        m.synced_at is not null or m.batch_id is not null as answered,
        greatest(coalesce(m.synced_at, least(b.settled_at, statement_timestamp())),
@@ -294,7 +294,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
         message: `${name} refused by the service: ${row.refused_message ?? ''}`,
       })
     }
-    if (row.ref_count > 0 && !row.same)
+    if (row.ref_count > 0 && !row.in_sync)
       events.push({ at: row.now.toISOString(), what: 'desired', ...digests, message: `${name} waits to be sent` })
     if (row.ref_count === 0 && row.synced)
       events.push({ at: row.now.toISOString(), what: 'desired', ...digests, ...removal, message: `${name} waits to be deleted` })
@@ -303,7 +303,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
 }
 
 /**
- * Returns the events `withheld`. Returns none if no guard withheld deletes in the last plan of the last read.
+ * Returns the events `withheld`. Returns none if no guard withheld deletes in a plan of the last read.
  * - Records are stored: one event for each live record whose row is missing from this read.
  * - Records are stored, but not the digests of the read: one event for each live record, because its row may be missing.
  * - No record is stored: one event if a key waits to be deleted.

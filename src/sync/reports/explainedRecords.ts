@@ -62,7 +62,7 @@ async function storedKeys(db: Database, destinationId: number, keys: readonly Bu
 type FoundKeys = Pick<Found, 'keys' | 'extraEvents'>
 
 interface SearchedKeys {
-  /** Keys that a row with the text as key or identifier may have. */
+  /** Record keys that a row may have if the text is its key or one of its identifiers (`memberKeysOf`). */
   readonly rowKeys: readonly Buffer[]
   readonly identifiers: readonly Buffer[]
 }

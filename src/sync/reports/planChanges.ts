@@ -58,7 +58,7 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
   let after = -1
   for (;;) {
     const rows = await db.query<ChangeRow>(
-      `with o as materialized (
+      `with o as materialized ( -- the entries of a page of batches
          select b.seq, e.*, substring(b.body from e.byte_offset + 1 for e.byte_length) as bytes
          from (
              select id, seq, body, sum(entry_count) over (order by seq) - entry_count as entries_before
@@ -118,7 +118,7 @@ const descriptions: Readonly<Record<Destination['keys'], Description>> = {
     fields: productChanges,
     reasonOfDelete: ({ filtered }) => `its row is not in the source${filtered ? `, or ${leftOut}` : ''}`,
   },
-  identifiers: { keyEncoding: 'hex', fields: memberChanges, reasonOfDelete: reasonOfMember },
+  identifiers: { keyEncoding: 'hex', fields: memberChanges, reasonOfDelete: reasonOfMemberDelete },
 }
 
 /** Parts of a change that depend on the type of the destination's keys. */
@@ -145,7 +145,7 @@ function memberChanges({ action, keys, keys_before }: ChangeRow): readonly Field
   return [{ field: 'identifiers', before: action === 'create' ? [] : (keys_before?.map(describeIdentifier) ?? null), after: shown }]
 }
 
-function reasonOfMember({ line, suppressed, ended, filtered }: ChangeRow): string {
+function reasonOfMemberDelete({ line, suppressed, ended, filtered }: ChangeRow): string {
   if (suppressed) return 'on a do-not-reach list'
   if (line === null)
     return `no row that may be sent has these identifiers (row missing, ${filtered ? `${leftOut}, ` : ''}or without consent)`

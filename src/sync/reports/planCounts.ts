@@ -3,8 +3,8 @@ import type { Database } from '../../db/database.ts'
 import { shownOutcome, usersOf } from '../../db/entries/read.ts'
 
 /**
- * SQL of the batches `b` of plan `$1` whose operations the plan had. If a member is suppressed while its update is in flight, a delete is
- * inserted as a child batch (push/removeEntries.ts). These deletes are left out.
+ * SQL of the batches `b` of plan `$1` that have its planned operations. Leaves out deletes of suppressed and erased people, which are
+ * inserted later as children of an update (`push/removeEntries.ts`).
  */
 export const countedBatches = `(select b.* from batch b left join batch parent on parent.id = b.parent_id
   where b.plan_id = $1 and (parent.operation is null or parent.operation = b.operation)) b`

@@ -17,7 +17,7 @@ function meaningOfCode(code: string): string {
 const meanings: ReadonlyMap<string, string> = new Map([
   ['not-sent', 'the service could not be reached'],
   ['CREDENTIALS_REFUSED', 'the service refuses the credentials'],
-  ['not-in-time', 'not sent: the run was stopping, or the wait for the rate limit took longer than the lease'],
+  ['not-in-time', 'not sent: the run was stopping, or the rest of the lease was too short after the wait for the rate limit'],
   ['connection-lost', 'the connection was lost before the answer was complete'],
   ['rate-limited', 'the service answered 429: too many requests'],
   ['locked', 'the service answered 423: locked'],

@@ -46,8 +46,8 @@ export interface RunSources {
  */
 export async function loadRunSources(db: Database, runId: string): Promise<RunSources> {
   const [row] = await db.query<Outer<Row<'snapshot', 'id' | 'sources'>> & { source: string | null }>(
-    `select s.id, s.sources, q.options->>'source' as source
-     from run r left join snapshot s on s.id = r.snapshot_id left join run q on q.id = s.run_id where r.id = $1`,
+    `select s.id, s.sources, reading.options->>'source' as source
+     from run r left join snapshot s on s.id = r.snapshot_id left join run reading on reading.id = s.run_id where r.id = $1`,
     [runNumber(runId)],
   )
   return { facts: row?.id == null ? [] : decodeSources(row.sources, row.id), source: row?.source ?? undefined }

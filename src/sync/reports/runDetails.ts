@@ -67,7 +67,7 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
     [id],
   )
   const options = readOptions(row?.options)
-  const [[sum], latest] = await Promise.all([
+  const [[summary], latest] = await Promise.all([
     db.query<{ n: number; limited: number; p50: number | null; p95: number | null }>(
       `select count(*)::int as n, count(*) filter (where a.http_status = 429)::int as limited,
          ${durationPercentile(0.5)} as p50, ${durationPercentile(0.95)} as p95
@@ -90,10 +90,10 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
     approvedDeletes: options.approveDeletes ?? null,
     sources: row?.snapshot == null ? [] : decodeSources(row.sources, row.snapshot),
     requests: {
-      all: sum?.n ?? 0,
-      rateLimited: sum?.limited ?? 0,
-      p50: sum?.p50 ?? null,
-      p95: sum?.p95 ?? null,
+      all: summary?.n ?? 0,
+      rateLimited: summary?.limited ?? 0,
+      p50: summary?.p50 ?? null,
+      p95: summary?.p95 ?? null,
       latest: latest.map((line) => ({
         batch: Number(line.batch_id),
         at: line.started_at,

@@ -2,7 +2,10 @@
 import { plural } from '../../format.ts'
 import type { GuardResult } from '../../model/report.ts'
 
-/** Returns how many of the withheld changes only set a missing product out of stock. Several guards withhold the same changes. */
+/**
+ * Returns how many of the withheld changes only set a missing product out of stock. Several guards withhold the same changes, so the result
+ * is the largest number.
+ */
 export function outOfStockOf(guards: readonly Pick<GuardResult, 'outOfStock'>[]): number {
   return Math.max(0, ...guards.map(({ outOfStock = 0 }) => outOfStock))
 }
