@@ -1,10 +1,10 @@
-/** Stops runs and erasures in a database that was restored from a dump or copied, before they send anything. */
+/** If the database is a copy, or was restored from a dump, stops a run or an erasure before it sends anything. */
 import { countSyncedElsewhere, bindToThisDatabase } from '../db/destinations.ts'
 import { RunError } from '../errors.ts'
 import type { EngineDeps } from './engine.ts'
 
 /**
- * Throws if the destination was synced from another database last. If it was never synced, binds it to this database.
+ * Throws if the destination was last synced from another database. If it was never synced, binds it to this database.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */
@@ -14,7 +14,7 @@ export async function assertSyncedHere(deps: Pick<EngineDeps, 'db'>, run: { read
 }
 
 /**
- * Throws if any destination of this environment was synced from another database last. The other database would not have an erasure that is
+ * Throws if any destination of this environment was last synced from another database. The other database would not have an erasure that is
  * made here, and would send the person again with the next renewal.
  *
  * @throws {RunError} `DATABASE_COPIED`

@@ -14,10 +14,12 @@ import { expandEntries } from '../../db/entries/expand.ts'
 import { insertDelete, supersedeEntries } from '../../db/entries/outcomes.ts'
 import { raiseVersionOfShrunkList } from '../../db/suppressed.ts'
 
-/** Worker and run that send a batch, and the time in which a late request of it may still arrive. */
+/** Worker that sends a batch. */
 export interface BatchSender {
   readonly workerId: string
+  /** Run with which the attempts are stored. */
   readonly runId: number
+  /** Time in which a late request may still arrive. */
   readonly horizonMs: number
 }
 

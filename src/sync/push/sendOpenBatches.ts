@@ -50,7 +50,7 @@ const pollMs = 250
 /** Minimum time between two recoveries of the batches of expired workers. */
 const recoverEveryMs = 1_000
 
-/** Batches that a push sends, their destination, and the run that sends them. */
+/** Batches that a push sends, their destination, and the run with which the attempts are stored. For an apply, that run made the plan. */
 export interface PushScope {
   readonly scope: BatchScope
   readonly destinationId: number
