@@ -146,7 +146,7 @@ function memberChanges({ action, keys, keys_before }: ChangeRow): readonly Field
 }
 
 function reasonOfMemberDelete({ line, suppressed, ended, filtered }: ChangeRow): string {
-  if (suppressed) return 'on a do-not-reach list'
+  if (suppressed) return 'on a do-not-reach list, or erased'
   if (line === null)
     return `no row that may be sent has these identifiers (row missing, ${filtered ? `${leftOut}, ` : ''}or without consent)`
   return ended === true ? 'its membership now ends earlier, and that end has passed' : 'its row has other identifiers now'

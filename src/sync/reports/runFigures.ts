@@ -6,8 +6,8 @@ import { decodeCounts, decodeStages } from '../../db/runs/columns.ts'
 import type { RunCounts } from '../../model/report.ts'
 
 /**
- * Figures of one run. The figures of requests cover at most 2,000 requests. Durations are in milliseconds; `p50` and `p95` are null if no
- * request that was sent has ended. An apply has no requests here, because its attempts are stored with the run that made the plan.
+ * Figures of one run. The figures of requests cover at most 2,000 requests. An apply has no requests here, because its attempts are stored
+ * with the run that made the plan.
  */
 export interface RunFigures {
   readonly runId: string
@@ -19,9 +19,9 @@ export interface RunFigures {
   readonly requests: number
   /** Number of requests that were answered with 429. */
   readonly rateLimited: number
-  /** Median duration of the ended requests in milliseconds; null if there are none. */
+  /** Median duration in milliseconds of the requests that were sent; null if none of them has ended. */
   readonly p50: number | null
-  /** 95th percentile of these durations; null if there are none. */
+  /** 95th percentile of the same durations. */
   readonly p95: number | null
 }
 

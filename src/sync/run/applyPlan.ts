@@ -76,9 +76,9 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
  * Marks a ready plan as `applying`, and attaches it to the run. If an earlier apply of the plan was interrupted, only attaches the plan. If
  * the plan was applied before, does nothing.
  *
- * Gives all identifiers of a changed user the same new content, so that one answer confirms all of them. Skips this if it was done when
- * the plan was made. The service may delete a whole user by one identifier. Therefore the other identifiers of the user are sent again
- * (docs/guarantees.md#reference-counts). The second phase of the plan sends them, or the next plan if this process dies.
+ * The service may delete a whole user by one identifier (docs/guarantees.md#reference-counts). So all identifiers of a changed user get the
+ * same new content, and are sent again. The second phase of the plan sends them, or the next plan if this process dies. One answer confirms
+ * all of them. If this content was written when the plan was made, it is not written again.
  *
  * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
  */

@@ -5,8 +5,9 @@ import { pushPlan } from '../push/push.ts'
 import { timedStage } from './timedStage.ts'
 
 /**
- * Runs `planning`, and pushes the parts of the plan that are stored already. `planning` must call `onPart` for each stored part, except for
- * a plan in one part. The first call runs `begin` and starts the push. `operations`: estimated number of operations of the whole plan.
+ * Runs `planning`, and meanwhile pushes the parts of the plan that are stored. `planning` must call `onPart` for each stored part, unless
+ * the plan has only one part. The first call runs `begin` and starts the push. `operations`: estimated number of operations of the whole
+ * plan.
  *
  * Returns the result of `planning`, and `endPush`, which waits for the end of the push and throws its error. `endPush` is undefined if the
  * push was not started.
