@@ -48,7 +48,7 @@ export function contentOf(
 }
 
 /**
- * Returns every key with its value. The value of a user depends on the type and times of the operation, but not on its other users.
+ * Returns every key with its value. The value of a user covers the type and times of the operation, but not the other users in it.
  * `isNeeded` selects entries by their keys, because it takes time to hash all entries.
  */
 export function keyValues(

@@ -40,9 +40,9 @@ export class TrafficRules {
   readonly #graceMs: () => number
 
   /**
-   * `graceMs` returns a grace time in milliseconds. For that time after an answer that requests a wait, requests are still allowed. The
-   * caller may have sent them before it read the answer. This can happen on the same connection too: a pool may reuse the connection before
-   * the caller reads.
+   * `graceMs` returns the grace time in milliseconds. It begins when an answer requests a wait. Requests in that time are allowed, because
+   * the caller may have sent them before it read the answer. This can happen on the same connection too: a pool may reuse the connection
+   * before the caller reads.
    */
   constructor(now: () => number, recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void, graceMs: () => number) {
     this.#now = now

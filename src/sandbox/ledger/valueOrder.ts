@@ -44,7 +44,7 @@ export class ValueOrder {
     this.#recordViolation = recordViolation
   }
 
-  /** Returns true if a value of one of the keys had an unknown outcome. If not, only the rule of `values_recur: never` can apply. */
+  /** Returns true if a value of a key has or had an unknown outcome. If none had, only the rule of `values_recur: never` can apply. */
   mayApplyTo(keys: readonly string[]): boolean {
     return (
       (this.#unresolved.size > 0 || this.#superseded.size > 0) && keys.some((key) => this.#unresolved.has(key) || this.#superseded.has(key))
@@ -85,7 +85,10 @@ export class ValueOrder {
     this.#histories.clear()
   }
 
-  /** Returns the rule that the value breaks; undefined if it breaks none. Stores an unresolved value that it replaces in `#superseded`. */
+  /**
+   * Returns the rule that the value breaks; undefined if it breaks none. If it replaces an unresolved value, moves that one to
+   * `#superseded`.
+   */
   #checkValue({ key, value, removes }: KeyValue, keysOfRequest: readonly string[], now: number): string | undefined {
     const open = this.#unresolved.get(key)
     if (open !== undefined && open.value !== value) {
@@ -95,8 +98,8 @@ export class ValueOrder {
       const superseded = this.#superseded.get(key) ?? new Set()
       this.#superseded.set(key, superseded.add(open.value))
       trim(this.#superseded)
-      // Once an identifier is deleted, its operation cannot be sent again unchanged. So the other users of that operation may get new
-      // values.
+      // After the `Delete` of an identifier, the caller cannot send the earlier operation again unchanged: it contains that identifier. So
+      // the other users of that operation may get new values.
       if (removes && isUser(key))
         for (const other of open.operationKeys)
           if (this.#unresolved.get(other)?.requestKeys === open.requestKeys) this.#unresolved.delete(other)

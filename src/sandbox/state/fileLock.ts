@@ -30,7 +30,7 @@ export function lockStateFile(file: string): FileLock {
   const lock = `${path}.lock`
   if (lockedPaths.has(path)) throw locked(path, lock, process.pid)
   const written = `${lock}.${process.pid}`
-  const self: Holder = { pid: process.pid, host: hostname(), startedAt: startOf(process.pid) }
+  const self: Holder = { pid: process.pid, host: hostname(), startedAt: startTimeOf(process.pid) }
   writeFileSync(written, JSON.stringify(self), { mode: 0o600 })
   try {
     acquire(path, lock, written)
@@ -47,10 +47,12 @@ export function lockStateFile(file: string): FileLock {
 }
 
 /**
- * Links `mine` to `lock`. Removes an expired lock. @throws {UsageError} while another process has the lock, or removes an expired one
+ * Links `mine` to `lock`. First removes an expired lock.
+ *
+ * @throws {UsageError} while another process has the lock, or is removing an expired one
  *
  * Several processes may find an expired lock. If each removed it, the second would remove the new lock of the first. So a process first
- * locks the removal (`FILE.lock.lock`), and then checks the lock again. If it is killed in between, the lock of the removal has expired.
+ * locks the removal (`FILE.lock.lock`), and then checks the lock again. If it is killed in between, its lock of the removal expires too.
  */
 function acquire(path: string, lock: string, mine: string): void {
   while (!tryLink(mine, lock)) {
@@ -118,11 +120,11 @@ function mayRun({ pid, host, startedAt }: Holder): boolean {
   } catch (error) {
     return errorCode(error) === 'EPERM'
   }
-  return startedAt === null || startedAt === startOf(pid)
+  return startedAt === null || startedAt === startTimeOf(pid)
 }
 
 /** Returns the start time of a process in ticks since boot; null without /proc, and for a process that has ended. */
-function startOf(pid: number): string | null {
+function startTimeOf(pid: number): string | null {
   try {
     // The second field is the name in brackets, which may contain any character. So the fields are read after the last bracket (proc(5)).
     // `fields[0]` is then the state of the process (`Z`: ended), and `fields[19]` its start time.

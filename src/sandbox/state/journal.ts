@@ -20,7 +20,10 @@ export interface Counters {
   readonly random: number
 }
 
-/** Entry of the journal: a change of the state. `now`: time of the sandbox's clock, milliseconds since 1970. */
+/**
+ * Entry of the journal: a change of the state. `now`: time of the sandbox's clock, milliseconds since 1970. A call has the request as in
+ * `AdmittedRequest`: `endpoint` is the name of the endpoint, and `user` the id of the user.
+ */
 export type JournalEntry =
   | ({
       readonly kind: 'call'
@@ -33,6 +36,7 @@ export type JournalEntry =
       readonly user: string | null
       /** Body as sent. */
       readonly body: string
+      /** Part of the request that was applied: `all`, `first:N` or `only`. */
       readonly apply: AppliedPart
       /** Results of the effects of the call (`Call.effect`), in their order. */
       readonly effects: readonly unknown[]

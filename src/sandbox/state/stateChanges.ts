@@ -144,8 +144,8 @@ export class StateChanges {
   }
 
   /**
-   * Runs the handler for a part of the request. Writes the call to the journal if the call succeeded. Also writes it if a handler without
-   * effects applied a part of it. Returns a promise only if the handler does.
+   * Runs the handler for a part of the request. Writes the call to the journal if it succeeded, or if it was refused but partly applied
+   * (`Refusal.isPartlyApplied`). Returns a promise only if the handler does.
    *
    * @throws {Refusal}
    * @throws {DroppedRequest} if a reset or restore replaced the state while the handler waited
@@ -183,6 +183,7 @@ export class StateChanges {
       const reply = handler(call)
       return reply instanceof Promise ? reply.then(finish) : finish(reply)
     } catch (error) {
+      // Only a synchronous handler applies a part of a refused call.
       if (error instanceof Refusal && error.isPartlyApplied) {
         write()
         // The journal needs the call even if a fault omitted every entry: the call may start the processing of the audience.
@@ -345,8 +346,8 @@ export class StateChanges {
     } catch (error) {
       if (!(error instanceof Refusal && error.isPartlyApplied)) throw error
     }
-    // A call that waited for an effect may come in the journal after calls that began later. Then its counters are lower than theirs. The
-    // ids and random texts of the later calls are in use, so no counter goes back.
+    // A call that waited for an effect is written after calls that began later but ended earlier. Its counters are then lower than theirs.
+    // The ids and random texts of those calls are in use, so no counter goes back.
     if (nextId > world.core.nextId) world.core.nextId = nextId
     world.core.nextShortId = Math.max(nextShortId, world.core.nextShortId)
     world.core.random = laterRandom(random, world.core.random)
