@@ -14,6 +14,7 @@ import { isRecord, listOf, recordOf } from '../../unknownValue.ts'
 
 /** Properties of a request that corruptions of its answer use. */
 interface RequestFacts {
+  /** Parameter `cursor` of the query. */
   readonly cursor: string | undefined
   /** Number of products, product keys or users. */
   readonly items: number
@@ -28,7 +29,7 @@ interface RequestFacts {
 type CorruptingKind = Exclude<FaultKind, InjectedKind | ActingKind>
 type Corruption = (answer: Answer, fault: Fault, request: RequestFacts) => Answer
 
-/** Returns a corrupted copy of the answer. Kinds of `faultActions.ts` and `injectedAnswers.ts` do not corrupt it. */
+/** Returns a corrupted copy of the answer. For a kind of `faultActions.ts` or `injectedAnswers.ts`, returns the answer itself. */
 export function corruptAnswer(answer: Answer, fault: Fault, request: RequestFacts): Answer {
   return isCorrupting(fault.kind) ? CORRUPTIONS[fault.kind](answer, fault, request) : answer
 }
@@ -140,12 +141,12 @@ function unknownResult(result: unknown): unknown {
   return { ...one, ...('id' in one ? { id: 'alien-product' } : {}), ...('product_key' in one ? { product_key: '999' } : {}) }
 }
 
-/** Changes the result of a product that was put to a failure. */
+/** Turns the result of a put into a failure. */
 function failedPut(one: JsonObject, errors: readonly string[]): JsonObject {
   return { ...one, status: 'ERROR', errors, product_key: null }
 }
 
-/** Changes the result of a deleted product to a failure. Returns a result without a product key unchanged. */
+/** Turns the result of a delete into a failure. Returns a result without a product key unchanged. */
 function failedDelete(one: JsonObject): JsonObject {
   const key = one['product_key']
   return typeof key !== 'string' ? one : { product_key: null, failed_product_key: key, message: 'Product could not be deleted' }
@@ -177,8 +178,8 @@ function shiftPage(body: JsonObject, fault: Fault): JsonObject {
 }
 
 /**
- * Returns the answer to a partly applied request. For users, changes the counts. For products, changes the result of each product that was
- * not applied to a failure. If `apply` is `twice` or `later`, the answer reports all entries as applied.
+ * Returns the answer to a partly applied request. For users, changes the counts. For products, turns the result of each omitted product
+ * into a failure. If `apply` is `twice` or `later`, the answer reports all entries as applied.
  */
 function answerPartially(body: JsonObject, fault: Fault, { items, json }: RequestFacts): JsonObject {
   const part = effectOf(fault).apply

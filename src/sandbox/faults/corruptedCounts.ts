@@ -54,9 +54,9 @@ export function corruptCounts(body: JsonObject, fault: Fault): JsonObject {
 }
 
 /**
- * Changes the success counts for an upload in which `applied` of `items` users were applied. The sum of the success counts becomes the same
- * share of the sum of `total_count`, rounded down. Counts may be of users, operations or identifiers (the switch `count_basis`). Returns an
- * answer without counts unchanged.
+ * Changes the success counts for an upload in which `applied` of `items` users were applied. Their sum becomes `applied / items` of the sum
+ * of `total_count`, rounded down. A share is needed, because counts may be of operations or identifiers too (the switch `count_basis`).
+ * Returns an answer without counts unchanged.
  */
 export function withAppliedCount(body: JsonObject, applied: number, items: number): JsonObject {
   const { data } = body

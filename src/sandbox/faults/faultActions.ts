@@ -81,12 +81,12 @@ const delay: FaultActions = { wait: ({ fault, tools }) => tools.waits.pause(dela
 
 /**
  * Returns the actions that break the connection with `cut` at the stage of the fault. Exception: at `mid_response`, `sendThenCut` closes
- * the connection. A reset could make the client discard the part of the answer that was sent.
+ * the connection, because a reset could make the client discard the part that it received.
  */
 const breakConnection = (cut: (context: FaultContext) => void): FaultActions => ({
   end: ({ context, stage }) => {
     if (stage === 'mid_response' || stage === 'after_response') return false
-    // A rule with `contains_key` or `attempt_of_same_body` hits after the body is read. No `data` or `end` follows then, so it cuts now.
+    // A rule with `contains_key` or `attempt_of_same_body` hits after the body is read. Then no `data` or `end` follows, so it cuts now.
     if (stage === 'mid_upload' && !context.request.readableEnded) {
       context.request.once('data', () => cut(context))
       context.request.once('end', () => cut(context))

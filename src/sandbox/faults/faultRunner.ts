@@ -133,7 +133,7 @@ export class FaultRunner {
     return injectAnswer({ world: this.#tools.world, trafficRules: this.#trafficRules }, context, fault, hooks.refuse)
   }
 
-  /** Returns the answer that the request would get, without applying the request. Returns `{}` for kinds that replace the body. */
+  /** Returns the answer that the request would get, but applies nothing. For kinds that replace the body, returns `{}`. */
   async #answerWithoutApplying({ context, fault }: FaultyRequest, hooks: FaultHooks): Promise<Answer> {
     if (fault.kind === 'errors_in_200' || fault.kind === 'operation_errors')
       return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{}' }

@@ -27,8 +27,8 @@ export function isInjected(kind: string): kind is InjectedKind {
 }
 
 /**
- * Returns the answer of a fault of an injected kind. For `status` and `rate_limit`, records the wait that the answer requests, if it is a
- * number. `expire_token`: also invalidates the bearer token. `toAnswer` converts a refusal.
+ * Returns the answer of a fault of an injected kind. `status` and `rate_limit` also record the wait that the answer requests as a number.
+ * `expire_token` also invalidates the bearer token. `toAnswer` converts a refusal.
  */
 export function injectAnswer(parts: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   switch (fault.kind) {

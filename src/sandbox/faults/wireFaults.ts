@@ -104,7 +104,7 @@ export async function sendSlowly(
   const body = Buffer.from(answer.body)
   context.recordAnswer(answer.status, body.length)
   context.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(body.length) })
-  // Ten writes per second.
+  // Ten to nineteen writes per second; fewer below 10 bytes per second.
   const step = Math.max(1, Math.floor(bytesPerS / 10))
   let at = 0
   for (; at + step < body.length && !context.response.destroyed; at += step) {
