@@ -84,7 +84,7 @@ export class Memberships {
     }
     const chunk = this.#chunk(record)
     const at = this.#at(record)
-    // A new or removed record. It starts as the only record of a user.
+    // A new or removed record starts as the only record of a user.
     if (chunk[at + TYPE] !== type) {
       chunk[at + TYPE] = type
       chunk.writeUInt32LE(record, at + NEXT)

@@ -35,7 +35,7 @@ export interface UploadTarget {
    * (docs/sandbox.md#violations). Empty if the upload changes a do-not-reach list.
    */
   readonly suppressed: readonly Memberships[]
-  /** Ids of the path. The answer adds them to the echo of each operation. */
+  /** Ids of the path, for the echo of each operation. */
   readonly echo: Readonly<Record<string, string>>
 }
 
@@ -127,8 +127,8 @@ function checkTimes(
 }
 
 /**
- * Adds an error for each wrong part of a user, and reports violations. A request has up to 2,500 operations with any number of users, so
- * the test for a correct digest comes first.
+ * Adds an error for each wrong part of a user, and reports violations. To save time, tests first for a correct digest: a request has up to
+ * 2,500 operations with any number of users.
  */
 function checkUser(call: UsersCall, target: UploadTarget, user: unknown, errors: AdsError[]): void {
   if (!isPlainRecord(user)) return void errors.push(invalidParameter('users', 'array of objects', ''))

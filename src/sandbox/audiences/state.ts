@@ -82,7 +82,7 @@ export function cloneAudienceState(state: AudienceState): AudienceState {
 interface SavedAudience extends Omit<Audience, 'memberships'> {
   /** Part of the memberships that is not in `bytes` of `saveAudienceState`. */
   readonly saved: SavedMemberships
-  /** Number of this audience's buffers in these `bytes`. */
+  /** Number of buffers in these `bytes` that belong to this audience. */
   readonly chunks: number
 }
 

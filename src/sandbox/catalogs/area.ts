@@ -28,7 +28,7 @@ export const catalogsArea = defineArea({
   },
 })
 
-/** Returns one SHA-256, in hex, over the lines `id TAB JSON LF` of all products. `sortedById` sets their order, `canonicalJson` the JSON. */
+/** Returns one SHA-256, in hex, over a line `id TAB JSON LF` for each product, in the order of `sortedById`. */
 function catalogDigest(catalog: Catalog): string {
   const digest = createHash('sha256')
   for (const product of sortedById(catalog)) digest.update(`${String(product.fields['id'])}\t${canonicalJson(product.fields)}\n`)

@@ -81,7 +81,7 @@ function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]):
   for (const name in MAX_LENGTH) {
     const value = fields[name]
     const most = MAX_LENGTH[name] ?? 0
-    // A UTF-16 unit has at most 3 bytes. So most texts are short enough without a count.
+    // A UTF-16 unit has at most 3 bytes in UTF-8. So most texts are short enough in every unit, and need no count.
     if (typeof value === 'string' && value.length * 3 > most && lengthOf(value, unit) > most)
       errors.push(`${name}: longer than ${most} characters`)
   }

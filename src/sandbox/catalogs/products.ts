@@ -104,9 +104,9 @@ function putOne(call: CatalogCall, catalog: Catalog, { product, id, known, base,
 }
 
 /**
- * Returns the key in the answer for a new product that a fault omits. `id`: as in `Catalog.products`. Does not call `World.newId`: journals
- * of some earlier versions have no id for such a product. With a call, their replay would give other keys to the next products of the
- * request.
+ * Returns the key in the answer for a new product that a fault omits. `id`: as in `Catalog.products`. Does not use `World.newId`, because
+ * some earlier versions gave no id to such a product. If it did, a replay of their journals would give other keys to the next products of
+ * the request.
  */
 function unstoredKey(catalog: Catalog, id: string): string {
   return String(10n ** 18n + BigInt(`0x${hash('sha256', `${catalog.id} ${id}`).slice(0, 14)}`))
@@ -121,7 +121,7 @@ function unstoredKey(catalog: Catalog, id: string): string {
 function deleteProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const { world } = call
-  // Keys may exceed 2^53. Such a key as a JSON number loses digits, and could name another product.
+  // Keys may exceed 2^53. As a JSON number, such a key would lose digits and could name another product.
   if (!areTexts(call.params['product_keys'])) throw adsRefusals([invalidParameter('product_keys', 'array of strings', '')])
   const keys = call.params['product_keys']
   if (keys.length === 0) throw adsRefusals([invalidParameter('product_keys', 'at least one key', '')])
