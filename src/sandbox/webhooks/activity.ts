@@ -10,7 +10,7 @@ import { recordOf } from '../../unknownValue.ts'
 
 /** Accepted directions: the names of the specification, then those of the service's documentation. */
 const DIRECTIONS = ['sent', 'received', 'both', 'outbound', 'inbound']
-const FIELDS = ['user_id', 'keyword', 'direction']
+const FILTER_FIELDS = ['user_id', 'keyword', 'direction']
 
 export const activityHandlers: Readonly<Record<string, Handler<WebhooksState>>> = {
   'activity.subscribe': (call) => {
@@ -47,7 +47,7 @@ function filterOf(type: string, value: unknown): SubscriptionFilter {
   const filter = recordOf(value)
   const texts: Record<string, string> = {}
   for (const [name, given] of Object.entries(filter)) {
-    if (!FIELDS.includes(name)) throw v2ParameterRefusal(`filter.${name}`, '', `"${name}" is not a field of filter`)
+    if (!FILTER_FIELDS.includes(name)) throw v2ParameterRefusal(`filter.${name}`, '', `"${name}" is not a field of filter`)
     if (typeof given !== 'string' || given === '')
       throw v2ParameterRefusal(`filter.${name}`, textOf(given), `filter.${name} must be a non-empty text`)
     texts[name] = given

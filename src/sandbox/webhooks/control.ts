@@ -8,8 +8,8 @@ import type { SubscriptionFilter, WebhooksState } from './state.ts'
 import { listOf } from '../../unknownValue.ts'
 
 /** Maximum of `times`, so that a mistyped number does not fill the memory. */
-const maxEvents = 1_000_000
-const signatures = ['good', 'bad', 'none'] as const
+const MAX_EVENTS = 1_000_000
+const SIGNATURES = ['good', 'bad', 'none'] as const
 
 /** Event to emit. Its values may be malformed, to test a receiver. */
 interface EventFields {
@@ -27,7 +27,7 @@ interface EventInput extends EventFields {
   readonly data?: EventFields
   /** Number of events. Each has its own id, unless `event_uuid` is set. */
   readonly times?: number
-  readonly signature?: (typeof signatures)[number]
+  readonly signature?: (typeof SIGNATURES)[number]
   readonly webhook_id?: string
   /** Speed of the body, to test the timeout of a receiver. */
   readonly bytes_per_s?: number
@@ -92,9 +92,9 @@ function readInput(value: unknown): EventInput {
   if (event !== input) checkFields(event, EVENT_FIELDS, 'data.')
   const { event_type: type } = event
   if (type !== undefined && typeof type !== 'string') throw new ControlError('event_type must be a text')
-  if (!Number.isInteger(times) || Number(times) < 0 || Number(times) > maxEvents)
-    throw new ControlError(`times must be a whole number from 0 to ${maxEvents}`)
-  if (!signatures.some((known) => known === signature)) throw new ControlError(`signature must be one of: ${signatures.join(', ')}`)
+  if (!Number.isInteger(times) || Number(times) < 0 || Number(times) > MAX_EVENTS)
+    throw new ControlError(`times must be a whole number from 0 to ${MAX_EVENTS}`)
+  if (!SIGNATURES.some((known) => known === signature)) throw new ControlError(`signature must be one of: ${SIGNATURES.join(', ')}`)
   if (speed !== undefined && !(typeof speed === 'number' && speed > 0)) throw new ControlError('bytes_per_s must be a number above 0')
   for (const name of ['webhook_id', 'challenge', 'token'] as const)
     if (input[name] !== undefined && typeof input[name] !== 'string') throw new ControlError(`${name} must be a text`)

@@ -179,7 +179,7 @@ export function isSuccess(status: number): boolean {
   return status === 200
 }
 
-/** Adds the copies of an event to the log, and queues those for valid webhooks. Drops events from the log that are too old for a replay. */
+/** Adds the copies of an event to the log, and queues those for valid webhooks. Drops logged events that are too old for a replay. */
 export function logAndQueue(
   world: World,
   state: WebhooksState,

@@ -19,7 +19,7 @@ function sign(bytes: string | Uint8Array, secret: string, form: SignatureForm): 
   return `sha256=${createHmac('sha256', secret).update(bytes).digest(form)}`
 }
 
-/** Request to a receiver. `secret`: consumer secret. It signs events, and the receiver signs the token of a challenge with it. */
+/** Request to a receiver. `secret`: consumer secret. The sandbox signs events with it, and the receiver the token of a challenge. */
 interface ReceiverRequest {
   readonly url: string
   readonly secret: string

@@ -32,7 +32,7 @@ export function webhookUrlProblem(text: string, devUrls: boolean): string | unde
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (devUrls && isLoopback(url.hostname) && (url.protocol === 'http:' || url.protocol === 'https:')) return undefined
   if (url.protocol !== 'https:') return 'the url must be https'
-  // The URL parser drops `:443`, and that port is not allowed either. So this also checks the text.
+  // No port is allowed, not even `:443`, which the URL parser drops. So this also checks the text.
   if (url.port !== '' || /^https:[/\\]*[^/\\?#]*:\d*(?:[/\\?#]|$)/i.test(text.trim())) return 'the url must not contain a port'
   if (!isPublic(host)) return 'the url must be publicly reachable'
   return undefined
