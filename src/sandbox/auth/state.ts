@@ -34,7 +34,7 @@ export interface AuthState {
   readonly requestTokens: Map<string, RequestToken>
   /** App-only token as clients send it, with its percent-escapes; null if there is none (spec 3.2). */
   bearer: string | null
-  /** Ids of users who allowed access once. Without `force_login`, `oauth/authenticate` does not show them the page again. */
+  /** Ids of users who allowed access once. `oauth/authenticate` does not show them the page again, except with `force_login`. */
   readonly granted: Set<string>
 }
 

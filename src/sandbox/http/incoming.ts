@@ -9,7 +9,7 @@ import type { RequestContext } from './requestContext.ts'
 import { parsePairs, type Pair } from '../verify/signature.ts'
 import { reset } from '../faults/wireFaults.ts'
 
-/** Maximum size of a stored body, in bytes. A larger body is read to its end but not stored, so that the client gets the refusal. */
+/** Maximum number of bytes of a body that are stored. The rest is read too, so that the client gets the refusal. */
 export const MAX_BODY = 32 * 1024 * 1024
 
 /** Returns the path of a request target. A client of a proxy sends a target with scheme and host (RFC 9112 3.2.2). */
@@ -93,13 +93,13 @@ export function checkSize(context: RequestContext, endpoint: Endpoint, overLimit
   const limit = endpoint.bodyLimit
   const bytes = limit?.bytes ?? MAX_BODY
   const entries = limit?.entries ?? Number.POSITIVE_INFINITY
-  const tooLong = context.entry.bytes > bytes
-  const tooMany = Array.isArray(context.json) && context.json.length > entries
-  if (!tooLong && !tooMany) return
+  const isTooLong = context.entry.bytes > bytes
+  const hasTooMany = Array.isArray(context.json) && context.json.length > entries
+  if (!isTooLong && !hasTooMany) return
   if (overLimit === 'reset') {
     reset(context.request.socket)
     throw new DroppedRequest('the connection was reset')
   }
-  const message = tooLong ? `The request body is larger than ${bytes} bytes` : `The request has more than ${entries} operations`
-  throw adsRefusals([{ code: 'REQUEST_TOO_COMPLEX', message }], tooLong && overLimit === 'split' ? 413 : 400)
+  const message = isTooLong ? `The request body is larger than ${bytes} bytes` : `The request has more than ${entries} operations`
+  throw adsRefusals([{ code: 'REQUEST_TOO_COMPLEX', message }], isTooLong && overLimit === 'split' ? 413 : 400)
 }

@@ -34,7 +34,7 @@ export class Listener {
     })
   }
 
-  /** Counts a request. Returns the number of its connection (0 if unknown), and true for the first request of the connection. */
+  /** Counts a request. Returns the number of its connection (0 if unknown), and whether it is the first request of the connection. */
   countRequest(socket: Socket): { readonly connection: number; readonly isFirstOfConnection: boolean } {
     const connection = this.#connections.get(socket)
     const isFirstOfConnection = connection?.requests === 0

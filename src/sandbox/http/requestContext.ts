@@ -5,7 +5,7 @@ import type { Route } from './router.ts'
 
 /** State of one request, from the end of its headers to the end of its answer. */
 export interface RequestContext extends FaultContext {
-  /** `core.instance` when the request began. A reset changes that id. Requests from before the reset are dropped. */
+  /** `core.instance` when the request began. A reset, or a restore to before a reset, changes that id. Earlier requests are then dropped. */
   readonly instance: string
   /** Machine time at which the headers were complete, milliseconds since 1970. */
   readonly startedAt: number

@@ -22,8 +22,8 @@ export interface HandlerParts {
   readonly trafficRules: TrafficRules
 }
 
-/** Parts of the answer that the checks of a request determine, also if they refuse it. */
-interface ResultParts {
+/** Parts of the answer that the checks of a request determine, also if they refuse the request. */
+interface AnswerParts {
   /** Headers with the state of the rate limits. */
   headers: Record<string, string>
   /** `request.params` in the answer to a refused request. */
@@ -31,13 +31,13 @@ interface ResultParts {
 }
 
 /** Result of all checks of a request except those of its parameters. */
-type Admission = { readonly known: ResultParts } & ({ readonly request: AdmittedRequest } | { readonly refusal: Refusal })
+type Admission = { readonly answerParts: AnswerParts } & ({ readonly request: AdmittedRequest } | { readonly refusal: Refusal })
 
 /** Handles requests whose body is complete. */
 export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #nonces = new Nonces()
-  /** Results of `#admit`. A fault may handle a request twice. Its nonce is still checked once, and rate limits count it once. */
+  /** Results of `#admit`. If a fault handles a request twice, its nonce is still checked once, and rate limits count the request once. */
   readonly #admissions = new WeakMap<RequestContext, Admission>()
 
   #isClosed = false
@@ -58,12 +58,12 @@ export class RequestHandler {
     if (this.#isClosed) throw new DroppedRequest('the sandbox is closed')
     if (context.instance !== world.core.instance) throw new DroppedRequest('the state was reset')
     const admission = this.#admissions.get(context) ?? this.#admitOnce(context)
-    const { known } = admission
+    const { answerParts } = admission
     try {
       if ('refusal' in admission) throw admission.refusal
       const { request } = admission
       const checked = changes.readParameters(request)
-      known.echo = checked.echo
+      answerParts.echo = checked.echo
       if (checked.errors.length > 0) throw parameterRefusal(request.endpoint, checked.errors)
       ledger.current = context.entry
       if (request.endpoint.method !== 'GET') world.keepPastState()
@@ -72,12 +72,12 @@ export class RequestHandler {
       const done = isRehearsed ? changes.rehearse(request, checked) : changes.apply(request, checked, part)
       if (done instanceof Promise)
         return done.then(
-          ({ reply, echo, isApplied }) => this.#completeAnswer(context, answerOf(reply, echo), known, isApplied),
-          (error: unknown) => this.#answerError(context, error, known),
+          ({ reply, echo, isApplied }) => this.#completeAnswer(context, answerOf(reply, echo), answerParts, isApplied),
+          (error: unknown) => this.#answerError(context, error, answerParts),
         )
-      return this.#completeAnswer(context, answerOf(done.reply, done.echo), known, done.isApplied)
+      return this.#completeAnswer(context, answerOf(done.reply, done.echo), answerParts, done.isApplied)
     } catch (error) {
-      return this.#answerError(context, error, known)
+      return this.#answerError(context, error, answerParts)
     }
   }
 
@@ -116,13 +116,13 @@ export class RequestHandler {
 
   /** Admits a request, and stores the result. @throws {Error} for a mistake in the sandbox */
   #admitOnce(context: RequestContext): Admission {
-    const known: ResultParts = { headers: {}, echo: {} }
+    const answerParts: AnswerParts = { headers: {}, echo: {} }
     let admission: Admission
     try {
-      admission = { known, request: this.#admit(context, known) }
+      admission = { answerParts, request: this.#admit(context, answerParts) }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      admission = { known, refusal: error }
+      admission = { answerParts, refusal: error }
     }
     this.#admissions.set(context, admission)
     return admission
@@ -130,18 +130,18 @@ export class RequestHandler {
 
   /**
    * Checks the caller, the rate limits, and the type and size of the body. Counts the request against its rate limits. Sets the fields of
-   * `known` as soon as they are known.
+   * `answerParts` as soon as they are known, so that the answer to a refused request has them too.
    *
    * @throws {Refusal}
    */
-  #admit(context: RequestContext, known: ResultParts): AdmittedRequest {
+  #admit(context: RequestContext, answerParts: AnswerParts): AdmittedRequest {
     const { rates, world } = this.#parts
     // For the answer if `endpointOf` refuses the request.
-    known.headers = rateHeaders(rates.unrouted())
+    answerParts.headers = rateHeaders(rates.unrouted())
     const endpoint = endpointOf(context, world.switch('unknown_parameters') === 'strict')
     const path = context.route.kind === 'found' ? context.route.path : {}
     const form = formOf(context)
-    known.headers = rateHeaders(rates.peek(this.#rateInput(endpoint, context)))
+    answerParts.headers = rateHeaders(rates.peek(this.#rateInput(endpoint, context)))
     const caller = authenticate(world, this.#nonces, endpoint, {
       method: context.entry.method,
       rawPath: context.rawPath,
@@ -154,10 +154,10 @@ export class RequestHandler {
     })
     context.caller = caller.id
     const rate = rates.count(this.#rateInput(endpoint, context, caller))
-    known.headers = rateHeaders(rate)
+    answerParts.headers = rateHeaders(rate)
     if (rate.refused) throw this.#recordOverLimit(context, endpoint, rate)
     // From here on, a refusal echoes the parameters of the path (docs/spec-notes.md#echoes-and-cursors).
-    known.echo = { ...path }
+    answerParts.echo = { ...path }
     checkContentType(context, endpoint)
     checkSize(context, endpoint, world.switch('over_limit'))
     if (context.jsonError) throw parameterRefusal(endpoint, [{ ...invalidParameter('body', 'JSON', ''), details: 'invalid JSON' }])
@@ -179,9 +179,9 @@ export class RequestHandler {
   }
 
   /** Adds headers to the answer of a handler. Marks the ledger entry if the request was applied. */
-  #completeAnswer(context: RequestContext, answer: Answer, known: ResultParts, isApplied: boolean): Answer {
+  #completeAnswer(context: RequestContext, answer: Answer, answerParts: AnswerParts, isApplied: boolean): Answer {
     if (isApplied && answer.status < 400) this.#markApplied(context)
-    Object.assign(answer.headers, commonHeaders(context.endpoint, context.rawPath), known.headers)
+    Object.assign(answer.headers, commonHeaders(context.endpoint, context.rawPath), answerParts.headers)
     return answer
   }
 
@@ -191,15 +191,15 @@ export class RequestHandler {
   }
 
   /** Converts a refusal to an answer, and rethrows any other error. Marks the ledger entry if a part of the request was applied. */
-  #answerError(context: RequestContext, error: unknown, known: ResultParts): Answer {
+  #answerError(context: RequestContext, error: unknown, answerParts: AnswerParts): Answer {
     if (!(error instanceof Refusal)) throw error
     if (error.isPartlyApplied) this.#markApplied(context)
-    const answer = this.refuse(context, error, known.echo)
-    // Headers of the refusal replace headers of `known`. A 429 gets those of `known` only with the switch `rate_limit_headers: reset`.
+    const answer = this.refuse(context, error, answerParts.echo)
+    // Headers of the refusal have precedence. A 429 gets the headers of its rate limit only with the switch `rate_limit_headers: reset`.
     answer.headers =
       error.status === 429 && this.#parts.world.switch('rate_limit_headers') !== 'reset'
         ? answer.headers
-        : { ...known.headers, ...answer.headers }
+        : { ...answerParts.headers, ...answer.headers }
     return answer
   }
 

@@ -128,7 +128,7 @@ export class SandboxServer {
     })
     context.request.on('end', () => {
       context.body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
-      // `chunks` exists as long as the request. Without this line, a body of several chunks would be in memory twice.
+      // The listeners keep `chunks` as long as the request exists. Without this line, a body of several chunks would be in memory twice.
       chunks.length = 0
       context.entry.bytes = size
       this.#handleComplete(context)
