@@ -30,8 +30,7 @@ export interface Caller {
 const NONE: ReadonlyMap<string, string> = new Map()
 
 /**
- * Stores the nonces of the timestamp window. Snapshots do not contain the nonces. So a repeated request is refused even after a snapshot
- * was restored.
+ * Stores the nonces of the timestamp window. Snapshots do not contain the nonces, so a repeated request is refused even after a restore.
  */
 export class Nonces {
   readonly #seen = new Map<number, Set<string>>()
@@ -177,12 +176,13 @@ function byBasic(world: SandboxWorld, header: string | undefined): Caller {
   const text = Buffer.from(/^\s*basic\s+(\S+)\s*$/i.exec(header ?? '')?.[1] ?? '', 'base64').toString()
   const colon = text.indexOf(':')
   const { consumerKey, consumerSecret } = world.credentials
-  if (colon === -1 || unescape(text.slice(0, colon)) !== consumerKey || unescape(text.slice(colon + 1)) !== consumerSecret)
+  if (colon === -1 || decodeOrKeep(text.slice(0, colon)) !== consumerKey || decodeOrKeep(text.slice(colon + 1)) !== consumerSecret)
     throw oauth2Refusal()
   return { user: undefined, oauth: NONE, id: 'app' }
 }
 
-function unescape(text: string): string {
+/** Decodes percent-escapes. Returns a text with an invalid escape unchanged. */
+function decodeOrKeep(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -10,7 +10,7 @@ export interface RateState {
   readonly resetS: number
   /** True if the limit refuses the request. Always false for `peek`. */
   readonly refused: boolean
-  /** True if the limit counts the requests for an ad account. Its answers also have the headers `x-account-rate-limit-…`. */
+  /** True if the limit counts the requests for an ad account. The answer then also has the headers `x-account-rate-limit-…`. */
   readonly isOfAccount: boolean
 }
 

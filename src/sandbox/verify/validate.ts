@@ -9,7 +9,7 @@ import type { Pair } from './signature.ts'
 
 /** Parameters of a request, not checked yet. */
 export interface RequestInput {
-  /** Decoded path parameters, by their names in the path that was called. An alias of a path may have other names. */
+  /** Decoded path parameters, by their names in the called path. An alias of a path may have other names. */
   readonly path: Readonly<Record<string, string>>
   /** Query and form pairs, decoded. */
   readonly pairs: readonly Pair[]
@@ -144,7 +144,7 @@ function acceptSentBack(validation: Validation, name: string, value: unknown): b
   return true
 }
 
-/** Returns the name of a parameter in the contract. `sent`: its name on the path that was called. */
+/** Returns the name that a parameter has in the contract. `sent`: its name on the called path. */
 function nameOf({ alsoNamed }: Endpoint, sent: string): string {
   return alsoNamed?.[sent] ?? sent
 }
@@ -153,8 +153,8 @@ function nameOf({ alsoNamed }: Endpoint, sent: string): string {
 const SIGNATURE_PARAMETERS = /^oauth_(?:consumer_key|nonce|signature|signature_method|timestamp|version)$/
 
 /**
- * Returns true for an OAuth parameter that clients send to this endpoint in the query or form. It is not in the contract. Some clients sign
- * even the address of the authorization page.
+ * Returns true for an OAuth parameter that clients send to this endpoint in the query or form, although the contract lacks it. Some clients
+ * sign even the address of the authorization page.
  */
 function acceptsOauthParameter({ path, auth }: Endpoint, name: string, strict: boolean): boolean {
   if (!/^\/(?:1\.1\/)?oauth2?\//.test(path)) return false
