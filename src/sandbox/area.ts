@@ -56,8 +56,8 @@ export interface Call<S> {
   readonly oauth: ReadonlyMap<string, string>
   /**
    * Returns true if the handler must apply an entry of the request: a product, product key or user. Returns false if a fault omits the
-   * entry. The answer must then be the same as for an applied entry. `index`: position of the entry. `key`: its product id, product key or
-   * first identifier.
+   * entry. The answer must still be that for an applied entry. `index`: position of the entry. `key`: its product id, product key or first
+   * identifier.
    */
   readonly applies: (index: number, key: string) => boolean
   /** True in a replay of the journal. Handlers must not refuse a replayed call that an earlier version accepted. */
@@ -101,8 +101,8 @@ export type Reply =
 export type Handler<S> = (call: Call<S>) => Reply | Promise<Reply>
 
 /**
- * Answer of the control API in plain text. The lines of an audience may exceed the longest string, so the answer consists of pieces of
- * about 64 KiB.
+ * Answer of the control API in plain text. All lines of an audience may be longer than the longest string, so the answer consists of
+ * pieces of about 64 KiB.
  */
 export class ControlText {
   readonly pieces: readonly Buffer[]

@@ -175,7 +175,7 @@ export class ControlApi {
     const rule = readRule(body)
     const problem = runner.rejectionReason(rule)
     if (problem !== undefined) throw new ControlError(problem)
-    // If no armed fault needs past states, drops them. The new fault must not show a state from before it was armed.
+    // The new fault must not show a state from before it was armed. So past states are dropped, unless an armed fault needs them.
     if (faults.longestLagMs === 0) world.dropPastStates()
     return faults.add(rule)
   }

@@ -140,11 +140,10 @@ export interface SandboxControl {
   readonly catalog: (id: string) => Promise<CatalogSummary>
   /** Returns the products of a catalog, variants included, sorted by id. Each has the fields that callers set, and the generated keys. */
   readonly products: (catalogId: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
-  /** Sets the switches in `values`; none without `values`. Returns all switches (docs/sandbox.md#switches). */
+  /** Sets the switches in `values`, if given. Returns all switches (docs/sandbox.md#switches). */
   readonly switches: (values?: Readonly<Record<string, string | number | boolean>>) => Promise<Readonly<Record<string, unknown>>>
   /**
-   * Emits an activity event (docs/sandbox.md#events). Resolves when the first attempt to deliver the event to each subscribed webhook has
-   * ended.
+   * Emits an activity event (docs/sandbox.md#events). Resolves when the first attempt of each delivery of the event has ended.
    */
   readonly event: (event: Readonly<Record<string, unknown>>) => Promise<unknown>
   readonly users: {
@@ -153,14 +152,14 @@ export interface SandboxControl {
     /** Returns all users. */
     readonly list: () => Promise<readonly UserSummary[]>
   }
-  /** Adds and removes the features in `change`; none without `change`. Returns the features of the account. */
+  /** Adds and removes the features in `change`, if given. Returns the features of the account. */
   readonly features: (
     accountId: string,
     change?: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
   ) => Promise<readonly string[]>
   /**
-   * Restores the first state, clock and switches. Removes faults, TLS listeners, ledger and violations, and forgets used rate limits.
-   * Default seed: the current one.
+   * Restores the first state, clock and switches. Clears faults, TLS listeners, ledger, violations and rates. Default seed: the current
+   * one.
    */
   readonly reset: (options?: { readonly seed?: number }) => Promise<void>
 }

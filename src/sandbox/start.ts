@@ -105,7 +105,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   })
   if (options.stateFile !== undefined) {
     await changes.openJournal(options.stateFile, options.compactAfterBytes)
-    // Removes the violations that replayed calls reported again.
+    // Removes the violations that the replay reported again.
     ledger.clear()
   }
   const boundPort = await server.listener.listen(options.port ?? 0).catch((error: unknown) => {
