@@ -82,8 +82,8 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
 }
 
 /**
- * Reads the components or slides in the parameters of the call. `earlierKeys`: media keys of the card before the call. They may be missing
- * in the library.
+ * Reads the components or slides in the parameters of the call. `earlierKeys`: media keys of the card before the call. The library need not
+ * contain them.
  *
  * @throws {Refusal} if the content is wrong, or the library does not contain a new media key
  */

@@ -25,8 +25,8 @@ interface GoalPart {
 }
 
 /**
- * Checks the slides of a card, or without slides its components. Derives the type of the card. `strict`: refuses `media_metadata`, which is
- * otherwise removed.
+ * Checks the slides of a card, or its components if it has no slides. Derives the type of the card. `strict`: refuses `media_metadata`,
+ * which is otherwise removed.
  *
  * @throws {Refusal} with the errors and their places
  */

@@ -101,7 +101,7 @@ function changeMedia(call: Call<CreativesState>, media: MediaObject): void {
   }
 }
 
-/** Adds a new library video of category AMPLIFY_VIDEO to the account media as PREROLL (spec 3.3). Does not add it twice. */
+/** Adds a library video to the account media as PREROLL (spec 3.3). Does not add it twice. */
 function addPreroll(call: Call<CreativesState>, media: MediaObject): void {
   const accountMedia = recordsOf(call, call.state.accountMedia)
   if ([...accountMedia.values()].some((one) => one.video_id === media.media_key && !one.deleted)) return

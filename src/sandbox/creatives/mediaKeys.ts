@@ -18,7 +18,7 @@ const kindByPrefix: Readonly<Record<string, MediaKind>> = {
   13: { type: 'VIDEO', category: 'AMPLIFY_VIDEO', ratio: '16:9', duration: 20_000 },
 }
 
-/** Returns the properties of media from the prefix of the media key. Returns undefined for a text that is not a media key. */
+/** Returns the properties of media, by the prefix of the media key. Undefined for a text that is not a media key. */
 export function mediaKind(mediaKey: string): MediaKind | undefined {
   const match = /^(\d{1,2})_\d{1,19}$/.exec(mediaKey)
   return match === null ? undefined : kindByPrefix[match[1] ?? '']

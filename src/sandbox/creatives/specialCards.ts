@@ -84,7 +84,7 @@ function pollImage(call: Call<CreativesState>, mediaKey: string): { readonly med
 
 /** Writes the given parameters into a video conversation card. @throws {Refusal} before it changes anything */
 function changeConversation(call: Call<CreativesState>, card: SpecialCard): void {
-  // A card has no fields for the keys of its poster and of the media that a vote unlocks (spec 2.4, 4.4).
+  // A card stores neither the key of its poster nor the keys of the media that a vote unlocks (spec 2.4, 4.4).
   const { poster_media_key: _poster, unlocked_image_media_key: _image, unlocked_video_media_key: _video, ...fields } = givenFields(call)
   const next: Record<string, unknown> = { ...card, ...fields }
   const set = new Set(Object.keys(next).filter((name) => typeof next[name] === 'string' && next[name] !== ''))
@@ -101,7 +101,7 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
     if (required === true && place === 'query' && !set.has(name)) errors.push(missingParameter(name))
   checkConditions(creation, next, set, errors)
   if (errors.length > 0) throw adsRefusals(errors)
-  // The URLs follow from the video and the poster. The card does not store the key of its poster, so other updates keep the URLs.
+  // The URLs depend on the video and the poster. An update with neither a new video nor a poster keeps them.
   if (next['media_key'] !== card['media_key'] || call.given.has('poster_media_key'))
     Object.assign(next, conversationMedia(call, String(next['media_key'])))
   Object.assign(card, next)
