@@ -56,7 +56,7 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
         entry.change_time < end &&
         (user === undefined || entry.change_by.user_id === String(user)),
     )
-    // A cursor contains an id. Entries of the history have no id, so their position takes its place.
+    // A cursor contains an id. Entries of the history have none, so the cursor contains their position.
     const positions = new Map(entries.map((entry, index) => [entry, String(index)]))
     return listReply(call, entries, { idOf: (entry) => positions.get(entry) ?? '' })
   },

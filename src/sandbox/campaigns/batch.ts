@@ -53,7 +53,7 @@ export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = 
   'targetingCriteria.batch': (call) => runBatch(call, TARGETING),
 }
 
-/** Runs all operations of the body. @throws {Refusal} 400 with `operation_errors` if one fails, after the state is restored */
+/** Runs all operations of the body. @throws {Refusal} 400 with `operation_errors` if one fails. The state is then as before the call */
 function runBatch(call: Call<CampaignsState>, types: OperationTypes): Reply {
   const items = listOf(call.body)
   const before = structuredClone(call.state)

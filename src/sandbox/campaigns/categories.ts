@@ -56,7 +56,7 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
 type Links = Pick<LineItemCategory, 'line_item_id' | 'curated_category_id'>
 
 /**
- * Returns the ids of line item and category: those of the call, else those of `before`.
+ * Returns the ids of line item and category. If the call lacks an id, returns that of `before`.
  *
  * @throws {Refusal} 404 as `findLiveLineItem`, or if the category is unknown
  */

@@ -1,6 +1,6 @@
 /**
- * Handles the features of accounts. The endpoints add and remove only some features (spec 4.5). Other features, such as
- * `PROMOTED_MEDIA_POLLS`, permit calls too (spec 5 rule 7). So the control API adds and removes any feature.
+ * Handles the features of accounts. The endpoints add and remove only some features (spec 4.5). Some calls need other features, such as
+ * `PROMOTED_MEDIA_POLLS` (spec 5 rule 7). So the control API adds and removes any feature.
  */
 import { accountOf, type Call, type ControlHandler, type Handler, type World } from '../area.ts'
 import { ControlError, fieldsOf } from '../controlError.ts'

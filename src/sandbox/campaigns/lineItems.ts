@@ -111,7 +111,7 @@ function withGivenFields(call: Call<CampaignsState>, item: LineItem, campaign: C
   // A field that a client sends with its stored value is not a change. A new item has no stored `pay_by`, so its default counts.
   const stored = recordOf({ ...item, pay_by: item.pay_by === '' ? defaultPayBy(next) : item.pay_by })
   const changes = new Set(Object.keys(given).filter((name) => !isSameValue(next[name], stored[name])))
-  // Without a parameter, `pay_by` follows the other fields. Only APP_INSTALLS keeps a stored value, because only there it can be changed.
+  // If the call lacks `pay_by`, the other fields determine it. APP_INSTALLS keeps the stored value: only there, a call can change it.
   if (!call.given.has('pay_by')) next.pay_by = next.objective === 'APP_INSTALLS' ? String(stored['pay_by']) : defaultPayBy(next)
   const errors = checkLineItem(next, campaign, changes)
   if (errors.length > 0) throw adsRefusals(errors)

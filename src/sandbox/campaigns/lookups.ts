@@ -7,7 +7,7 @@ import { businessCategories } from './categoryLists.ts'
 import type { CampaignsState } from './state.ts'
 import { targetingLists, type TargetingOption } from './targetingLists.ts'
 
-/** Field of an option, by the parameter that selects options by this field. */
+/** Parameters that select options, each with the field that it compares. */
 const FILTERS: Readonly<Record<string, string>> = {
   country_code: 'country_code',
   conversation_type: 'conversation_type',

@@ -16,7 +16,7 @@ export function isVisible(call: Call<CampaignsState>, child: Child): boolean {
   return call.params['with_deleted'] === true || hasLiveParents(call, child)
 }
 
-/** Returns the record that `findRecord` finds. @throws {Refusal} 404 with `code`, also for a record that is not visible */
+/** Returns the record as `findRecord` does. @throws {Refusal} 404 with `code`, also for a record that is not visible */
 export function findChild<T extends Child>(call: Call<CampaignsState>, table: Table<T>, parameter: string, code: string): T {
   const child = findRecord(call, table, parameter, code)
   if (!isVisible(call, child)) throw notFound(code, parameter, child.id)

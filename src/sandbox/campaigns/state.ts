@@ -175,7 +175,7 @@ export interface CampaignsState {
   /** Entries by account, oldest first. */
   readonly history: Map<string, HistoryEntry[]>
   readonly trackingTags: Table<TrackingTag>
-  /** Settings that were changed, of accounts and users. Key: `ACCOUNT tax` or `ACCOUNT user ID`. */
+  /** Changed settings of accounts and users. Key: `ACCOUNT tax` or `ACCOUNT user ID`. */
   readonly settings: Map<string, Record<string, unknown>>
   /** Statistics jobs of all accounts, by id. */
   readonly jobs: Map<string, StatisticsJob>

@@ -166,7 +166,7 @@ interface Period {
   readonly end: number
 }
 
-/** Returns the part of the period in which the line item exists and runs. If it is empty, `end` is not after `start` (spec 4.6). */
+/** Returns the part of the period in which the line item exists and runs (spec 4.6). An empty part has an `end` not after its `start`. */
 function servedPeriod({ created_at, start_time, end_time }: LineItem, { start, end }: Period): Period {
   return {
     start: Math.max(start, Date.parse(created_at), Date.parse(start_time ?? created_at)),
