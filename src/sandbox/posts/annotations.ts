@@ -21,10 +21,10 @@ const NAMES: readonly Named[] = [
   { text: 'mugs', type: 'Product', entityId: '1000000000000000009' },
 ]
 
-/** Parts of a text without annotations: links, email addresses, hashtags and mentions. */
+/** Parts of a text in which no name is searched: links, email addresses, hashtags and mentions. */
 const SKIPPED = /https?:\/\/\S+|(?<!\S)[^\s@]+@[^\s@]+\.\S+|[#@][\p{L}\p{N}_]+/giu
 
-/** Patterns of the names as whole words. They do not match a part of an address without a scheme, such as `London.example`. */
+/** Patterns of the names as whole words. They match no part of an address that has no scheme, such as `London.example`. */
 const PATTERNS: ReadonlyMap<Named, RegExp> = new Map(
   NAMES.map((named) => [
     named,

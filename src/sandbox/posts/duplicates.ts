@@ -15,7 +15,7 @@ export function isDuplicate(world: World, state: PostsState, post: Post): boolea
   return [...state.posts.values()].some(
     (one) =>
       one.author_id === post.author_id &&
-      // The earlier post may have a later time, because the clock may have been set back.
+      // The earlier post has a later time if the clock was set back.
       Math.abs(post.createdAt - one.createdAt) < DUPLICATE_MS &&
       !post.edit_history.includes(one.id) &&
       contentOf(one) === contentOf(post),

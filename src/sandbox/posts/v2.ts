@@ -152,7 +152,7 @@ function placeIdOf(call: Call<PostsState>): string | null {
 }
 
 /**
- * Returns the post that is replied to; undefined without one.
+ * Returns the post to which the call replies; undefined if it is not a reply.
  *
  * @throws {Refusal} for an unknown post, and for another author's post that does not mention the caller (spec 9)
  */
@@ -173,7 +173,7 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
 }
 
 /**
- * Returns the version that the body edits; undefined without one.
+ * Returns the version that the call edits; undefined for a new post.
  *
  * @throws {Refusal} in these cases (spec 4.7):
  * - The post is unknown, or of another author.

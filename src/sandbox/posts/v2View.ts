@@ -88,7 +88,7 @@ export function postWire(world: World, state: PostsState, post: Post, selection:
   return { ...wire, [`edit_history_${selection.prefix}_ids`]: post.edit_history }
 }
 
-/** Returns `names` without those of private metrics, unless the caller is the author of the post. */
+/** Returns `names`. If the caller is not the author of the post, omits those of private metrics. */
 function shownTo({ userId }: Selection, post: Post, names: ReadonlySet<string>): string[] {
   return [...names].filter((name) => userId === post.author_id || !PRIVATE.includes(name))
 }
@@ -143,7 +143,7 @@ function pollAt(poll: Readonly<Record<string, unknown>>, now: number): Readonly<
   return Date.parse(String(poll['end_datetime'])) <= now ? { ...poll, voting_status: 'closed' } : poll
 }
 
-/** Returns an error for each requested private field of a post. None if the caller is the author. */
+/** Returns an error for each requested private field of a post. If the caller is the author, returns none. */
 export function forbiddenFields(post: Post, selection: Selection): PartialError[] {
   if (selection.userId === post.author_id) return []
   return PRIVATE.filter((name) => selection.post.has(name)).map((name) => ({
