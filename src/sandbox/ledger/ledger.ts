@@ -26,9 +26,9 @@ export interface LedgerEntry {
    * `partial_apply` applied a part of it. A fault may change the answer, so the answer may not show this.
    */
   applied: boolean
-  /** Kind of the fault that hit the request. */
+  /** Kind of the fault that hit the request. If two hit it, kind of the later one. */
   fault: string | null
-  /** Id of the rule with the fault. */
+  /** Id of the rule with that fault. */
   fault_id: string | null
   /** Number of the connection, from 1; 0 if it is unknown. */
   readonly connection: number

@@ -30,11 +30,11 @@ export class TrafficRules {
   /** Requests that may have been in flight at the same time as a later request. Emptied when no request is in flight. */
   #seen: Seen[] = []
   /** Requests in flight, by `seq`. */
-  #open = new Set<number>()
+  #inFlight = new Set<number>()
   /** Waits by endpoint and caller. */
   readonly #waits = new Map<string, Wait>()
   /** Requests in flight with the same method, path and body, by `seq`, in the order of their arrival. */
-  readonly #openBodies = new Map<string, Set<number>>()
+  readonly #bodiesInFlight = new Map<string, Set<number>>()
   readonly #now: () => number
   readonly #recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void
   readonly #graceMs: () => number
@@ -57,7 +57,7 @@ export class TrafficRules {
 
   /** Records a request whose headers are complete. */
   begin(entry: LedgerEntry): void {
-    this.#open.add(entry.seq)
+    this.#inFlight.add(entry.seq)
   }
 
   /** Records and checks a request whose body arrived. */
@@ -73,16 +73,16 @@ export class TrafficRules {
 
   /** Records that the request ended: the answer was sent, or the connection ended. */
   finish(entry: LedgerEntry): void {
-    this.#open.delete(entry.seq)
+    this.#inFlight.delete(entry.seq)
     this.#endBody(entry)
     const mine = this.#seen.find((one) => one.entry === entry)
     if (mine !== undefined) mine.finishedAt = this.#now()
-    if (this.#open.size === 0) this.#seen = []
+    if (this.#inFlight.size === 0) this.#seen = []
     else if (this.#seen.length > 64) {
       // Limits memory and time. Keeps the requests in flight, and ended requests up to 31 numbers (`seq`) before the oldest of them. A
       // dropped request may have overlapped with a request that has no body yet. Such a violation is missed.
-      const oldest = Math.min(...this.#open)
-      this.#seen = this.#seen.filter((one) => this.#open.has(one.entry.seq) || one.entry.seq > oldest - 32)
+      const oldest = Math.min(...this.#inFlight)
+      this.#seen = this.#seen.filter((one) => this.#inFlight.has(one.entry.seq) || one.entry.seq > oldest - 32)
     }
   }
 
@@ -107,9 +107,9 @@ export class TrafficRules {
 
   clear(): void {
     this.#seen = []
-    this.#open.clear()
+    this.#inFlight.clear()
     this.#waits.clear()
-    this.#openBodies.clear()
+    this.#bodiesInFlight.clear()
   }
 
   /** Records a violation if two overlapping requests have a key in common. */
@@ -125,19 +125,19 @@ export class TrafficRules {
   #beginBody(entry: LedgerEntry): void {
     if (entry.bytes === 0 || entry.method === 'GET') return
     const key = bodyKeyOf(entry)
-    const open = this.#openBodies.get(key)
-    if (open === undefined) return void this.#openBodies.set(key, new Set([entry.seq]))
-    const [first] = open
-    open.add(entry.seq)
+    const withSameBody = this.#bodiesInFlight.get(key)
+    if (withSameBody === undefined) return void this.#bodiesInFlight.set(key, new Set([entry.seq]))
+    const [first] = withSameBody
+    withSameBody.add(entry.seq)
     this.#recordViolation(entry, 'same_body_at_once', `the same bytes as request ${first}, which is still in flight`)
   }
 
   #endBody(entry: LedgerEntry): void {
     if (entry.bytes === 0 || entry.method === 'GET') return
     const key = bodyKeyOf(entry)
-    const open = this.#openBodies.get(key)
-    open?.delete(entry.seq)
-    if (open?.size === 0) this.#openBodies.delete(key)
+    const withSameBody = this.#bodiesInFlight.get(key)
+    withSameBody?.delete(entry.seq)
+    if (withSameBody?.size === 0) this.#bodiesInFlight.delete(key)
   }
 }
 

@@ -73,8 +73,8 @@ export class ValueOrder {
     if (outcome === 'unknown') this.#keepUnresolved(values(), keysOfRequest)
     else if (outcome === 'known' && this.mayApplyTo(keysOfRequest))
       for (const { key, value, removes } of values()) {
-        const open = this.#unresolved.get(key)
-        if (open?.value === value || (removes && open?.removes === true)) this.#unresolved.delete(key)
+        const unresolved = this.#unresolved.get(key)
+        if (unresolved?.value === value || (removes && unresolved?.removes === true)) this.#unresolved.delete(key)
         if (!strict && removes && isUser(key)) this.#superseded.delete(key)
       }
   }
@@ -90,22 +90,22 @@ export class ValueOrder {
    * `#superseded`.
    */
   #checkValue({ key, value, removes }: KeyValue, keysOfRequest: readonly string[], now: number): string | undefined {
-    const open = this.#unresolved.get(key)
-    if (open !== undefined && open.value !== value) {
+    const unresolved = this.#unresolved.get(key)
+    if (unresolved !== undefined && unresolved.value !== value) {
       // Two deletes of a key count as the same value.
-      if (removes && open.removes) return undefined
+      if (removes && unresolved.removes) return undefined
       this.#unresolved.delete(key)
       const superseded = this.#superseded.get(key) ?? new Set()
-      this.#superseded.set(key, superseded.add(open.value))
-      trim(this.#superseded)
+      this.#superseded.set(key, superseded.add(unresolved.value))
+      dropOldest(this.#superseded)
       // After the `Delete` of an identifier, the caller cannot send the earlier operation again unchanged: it contains that identifier. So
       // the other users of that operation may get new values.
       if (removes && isUser(key))
-        for (const other of open.operationKeys)
-          if (this.#unresolved.get(other)?.requestKeys === open.requestKeys) this.#unresolved.delete(other)
+        for (const other of unresolved.operationKeys)
+          if (this.#unresolved.get(other)?.requestKeys === unresolved.requestKeys) this.#unresolved.delete(other)
       // Allowed (docs/sandbox.md#violations): a new value after the old one expired, and the `Delete` of a user, which may be an erasure.
-      if ((removes && isUser(key)) || (open.expiresAt !== undefined && Date.parse(open.expiresAt) <= now)) return undefined
-      return keysOfRequest.every((other) => open.requestKeys.has(other)) && removes === open.removes
+      if ((removes && isUser(key)) || (unresolved.expiresAt !== undefined && Date.parse(unresolved.expiresAt) <= now)) return undefined
+      return keysOfRequest.every((other) => unresolved.requestKeys.has(other)) && removes === unresolved.removes
         ? 'entry_differs_between_attempts'
         : 'newer_before_older_settled'
     }
@@ -135,7 +135,7 @@ export class ValueOrder {
       operationKeys.push(key)
       this.#unresolved.set(key, { value, removes, expiresAt, requestKeys, operationKeys })
     }
-    trim(this.#unresolved)
+    dropOldest(this.#unresolved)
   }
 }
 
@@ -157,7 +157,7 @@ function outcomeOf({ status, client_closed: closed }: LedgerEntry): 'known' | 'u
 }
 
 /** Drops the oldest keys above `MAX_KEYS`. */
-function trim(map: Map<string, unknown>): void {
+function dropOldest(map: Map<string, unknown>): void {
   for (const key of map.keys()) {
     if (map.size <= MAX_KEYS) return
     map.delete(key)
