@@ -46,7 +46,7 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
   const fundingId = String(call.params['funding_instrument_id'])
   const funding = recordsOf(call, call.state.funding).get(fundingId)
   if (funding === undefined || funding.deleted) throw notFound('FUNDING_INSTRUMENT_NOT_FOUND', 'funding_instrument_id', fundingId)
-  const drafted: Campaign = {
+  const defaults: Campaign = {
     id: '',
     name: '',
     funding_instrument_id: fundingId,
@@ -60,7 +60,7 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
     duration_in_days: null,
     ...creationFields(call),
   }
-  const checked = withGivenFields(call, drafted)
+  const checked = withGivenFields(call, defaults)
   checkActiveLimit(call, checked)
   const campaign = { ...checked, id: call.world.newShortId() }
   recordsOf(call, call.state.campaigns).set(campaign.id, campaign)

@@ -47,7 +47,7 @@ export function createLineItem(call: Call<CampaignsState>): LineItem {
   if (campaign === undefined || campaign.deleted) throw notFound('CAMPAIGN_NOT_FOUND', 'campaign_id', campaignId)
   const objective = String(call.params['objective'])
   const bid = call.params['bid_amount_local_micro']
-  const drafted: LineItem = {
+  const defaults: LineItem = {
     id: '',
     name: null,
     campaign_id: campaignId,
@@ -68,7 +68,7 @@ export function createLineItem(call: Call<CampaignsState>): LineItem {
     ...lineItemDefaults,
     ...creationFields(call),
   }
-  const checked = withGivenFields(call, drafted, campaign)
+  const checked = withGivenFields(call, defaults, campaign)
   checkCampaignLimit(call, checked)
   checkActiveLimit(call, checked)
   const item = { ...checked, id: call.world.newShortId() }

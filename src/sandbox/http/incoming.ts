@@ -22,7 +22,7 @@ export function pathOf(target: string): string {
  *
  * @throws {Refusal} 404 for an unknown path, 405 for a wrong method, 410 for a retired path with a successor
  */
-export function endpointOf(context: RequestContext, strict: boolean): Endpoint {
+export function servedEndpoint(context: RequestContext, strict: boolean): Endpoint {
   const { route, rawPath } = context
   const isServed = route.kind === 'found' && !(strict && route.endpoint.outsideSpec === true)
   if (isServed && !matchesRetiredPath(route.endpoint)) return route.endpoint

@@ -10,7 +10,7 @@ import { DroppedRequest } from '../droppedRequest.ts'
 import { authenticate, Nonces, type Caller } from '../verify/authenticate.ts'
 import type { RateInput, Rates, RateState } from '../verify/rates.ts'
 import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } from '../answer.ts'
-import { checkContentType, checkSize, formOf, isJsonBody, endpointOf } from './incoming.ts'
+import { checkContentType, checkSize, formOf, isJsonBody, servedEndpoint } from './incoming.ts'
 import type { RequestContext } from './requestContext.ts'
 
 /** Parts of the sandbox that the handler uses. */
@@ -136,9 +136,9 @@ export class RequestHandler {
    */
   #admit(context: RequestContext, answerParts: AnswerParts): AdmittedRequest {
     const { rates, world } = this.#parts
-    // For the answer if `endpointOf` refuses the request.
+    // For the answer if `servedEndpoint` refuses the request.
     answerParts.headers = rateHeaders(rates.unrouted())
-    const endpoint = endpointOf(context, world.switch('unknown_parameters') === 'strict')
+    const endpoint = servedEndpoint(context, world.switch('unknown_parameters') === 'strict')
     const path = context.route.kind === 'found' ? context.route.path : {}
     const form = formOf(context)
     answerParts.headers = rateHeaders(rates.peek(this.#rateInput(endpoint, context)))
