@@ -22,7 +22,7 @@ export function authorizationPage({ token, path, screenName, forceLogin, isUnkno
   const password = forceLogin ? '<p><label>Password <input type="password" name="password" autocomplete="off"></label></p>' : ''
   return page(
     'Authorize the application',
-    `<p>The application wants to ${token.access === 'read' ? 'read' : 'read and change'} what this account can reach.</p>
+    `<p>The application wants to ${token.access === 'read' ? 'read' : 'read and change'} what this account can access.</p>
 <form method="get" action="${escapeHtml(path)}">
 <input type="hidden" name="oauth_token" value="${escapeHtml(token.token)}">${forceLogin ? '\n<input type="hidden" name="force_login" value="true">' : ''}
 ${isUnknownUser ? '<p role="alert">There is no user with this handle.</p>\n' : ''}<p><label>Handle <input name="screen_name" value="${escapeHtml(screenName)}"></label></p>${password}

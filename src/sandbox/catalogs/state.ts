@@ -60,7 +60,7 @@ export interface Catalog {
 
 /** State of the catalogs area. */
 export interface CatalogState {
-  /** Digests (`listingDigest`) of the listings of products that a cursor is valid for, separated by spaces. By cursor. */
+  /** For each cursor of a product listing, the digests (`listingDigest`) of the listings for which it is valid, separated by spaces. */
   readonly cursors: Map<string, string>
   /** Catalogs by id. */
   readonly catalogs: Map<string, Catalog>

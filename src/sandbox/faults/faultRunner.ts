@@ -24,7 +24,10 @@ export class FaultRunner {
     this.#trafficRules = trafficRules
   }
 
-  /** Returns an error message if this sandbox cannot run the rule, or if the rule would have no effect. Otherwise returns undefined. */
+  /**
+   * Returns an error message if this sandbox cannot run the fault, or the fault has no effect at its stage or with its `match`. Otherwise
+   * returns undefined.
+   */
   rejectionReason({ fault, match }: FaultRule): string | undefined {
     const { wait, upload, end } = actionsOf(fault.kind)
     if (fault.kind === 'crash' && this.#tools.crash === undefined)

@@ -21,7 +21,8 @@ export const webhooksArea = defineArea({
     if (cancelled.aborted) return
     await Promise.all([deliverDue(world, state), runJobs(world, state)])
   },
-  // No endpoint lists deliveries and replays. With a copy of the state for each, 2,000 events of one call exceeded the memory of Node.
+  // Endpoints show only the outcomes of checks. With a copy of the state for every event, 2,000 events of one call exceeded the memory of
+  // Node.
   isHiddenFromReads: ({ kind }) => kind !== 'checked' && kind !== 'expired',
   applyEvent: (world, state, event) => {
     switch (event.kind) {
