@@ -25,8 +25,8 @@ export class FaultRunner {
   }
 
   /**
-   * Returns an error message if this sandbox cannot run the fault, or the fault has no effect at its stage or with its `match`. Otherwise
-   * returns undefined.
+   * Returns an error message if this sandbox cannot run the fault, or if its stage or `match` leaves it without effect. Otherwise returns
+   * undefined.
    */
   rejectionReason({ fault, match }: FaultRule): string | undefined {
     const { wait, upload, end } = actionsOf(fault.kind)
