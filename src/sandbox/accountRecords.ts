@@ -73,7 +73,7 @@ interface Resource<S, T> {
   readonly id: string
   /** Error code of the 404 for a record that is not found. */
   readonly missing: string
-  /** Field that a list parameter filters: `{ campaign_ids: 'id' }` selects the records whose `id` is in `campaign_ids`. */
+  /** Field that each list parameter compares: `{ campaign_ids: 'id' }` selects the records whose `id` is in `campaign_ids`. */
   readonly filters: Readonly<Record<string, keyof T>>
   /** As in `ListOptions`. */
   readonly sortable?: readonly string[]

@@ -91,7 +91,7 @@ export function invalidParameter(name: string, expected: string, value: unknown,
   }
 }
 
-/** Returns the error for parameters of which only one is allowed. */
+/** Returns the error for parameters that exclude each other. */
 export function exclusiveParameters(names: readonly string[]): AdsError {
   return {
     code: 'EXCLUSIVE_PARAMETERS',

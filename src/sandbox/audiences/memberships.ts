@@ -54,7 +54,7 @@ export class Memberships {
   #live = 0
   /** Hash table: record + 1; 0 for a free slot. */
   #index = new Uint32Array(1024)
-  /** Record → value of a `partner_user_id`, of which the record contains only the SHA-256. */
+  /** Values of `partner_user_id` by record. The record itself contains only the SHA-256. */
   #partnerIds = new Map<number, string>()
 
   /** Number of identifiers that were not removed, including those not in force. */

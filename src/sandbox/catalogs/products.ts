@@ -270,7 +270,7 @@ function sameFields(a: StoredProduct, b: StoredProduct): boolean {
   return count === 0
 }
 
-/** Returns the warning for an invalid GTIN; an empty array for a valid one, or without one. */
+/** Returns a warning if the GTIN is invalid; an empty array if it is valid or absent. */
 function gtinWarnings({ gtin }: StoredProduct): string[] {
   if (gtin === undefined || isGtin(String(gtin))) return []
   return ['gtin: is not a UPC, EAN, JAN or ISBN with a right check digit']

@@ -152,7 +152,7 @@ export function actsBeforeBody(fault: Fault): boolean {
   return ['before_read', 'after_headers', 'mid_upload'].includes(effectOf(fault).stage)
 }
 
-/** Returns the first field of `match` that depends on the body; undefined without one. Such a rule hits only after the body is read. */
+/** Returns the first field of `match` that depends on the body; undefined without one. Rules with such a field hit only after the body. */
 export function bodyMatchOf(match: FaultMatch): keyof FaultMatch | undefined {
   return (['contains_key', 'attempt_of_same_body'] as const).find((name) => match[name] !== undefined)
 }

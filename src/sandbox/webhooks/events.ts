@@ -226,7 +226,7 @@ function canonicalDirection(direction: string | undefined): string | undefined {
 }
 
 /**
- * Returns the direction of the event, `sent` or `received`, from its filter or else from its type. Undefined if neither has one of the two.
+ * Returns the direction of the event, `sent` or `received`, from its filter or else from its type. Undefined for an event without direction.
  */
 function directionOf(event: ActivityEvent): string | undefined {
   const given = canonicalDirection(event.filter.direction)
