@@ -250,8 +250,11 @@ export const recordCodes = {
     'The device id is not an advertising id (UUID with dashes, or 16 hex digits), or is all zeros.',
     'Export the advertising id as the device gives it.',
   ),
-  HANDLE_INVALID: reject('The handle is not 1 to 15 letters, digits and underscores.', 'Write the handle without address, @ optional.'),
-  SERVICE_ID_INVALID: reject('The service user id is not made of digits.', 'Export the id as text.'),
+  HANDLE_INVALID: reject(
+    'The handle is not 1 to 15 letters, digits and underscores.',
+    'Write only the handle, with or without @, and not its web address.',
+  ),
+  SERVICE_ID_INVALID: reject('The service user id is not 1 to 20 digits.', 'Export the id as text.'),
   PARTNER_ID_PERSONAL: reject(
     'The partner user id looks like an email, or like a phone, card or bank account number. It would be sent unchanged.',
     'Map an opaque id of your own.',
