@@ -49,8 +49,8 @@ export function foldedText(text: string): string {
     .trim()
 }
 
-/** Returns true if a character is visible: not a space, control or invisible character, filler or empty Braille cell (U+2800). */
-export function isVisible(text: string): boolean {
+/** Returns true for text with a visible character: not a space, control or invisible character, filler or empty Braille cell (U+2800). */
+export function hasVisible(text: string): boolean {
   return /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\u2800]/u.test(text)
 }
 

@@ -1,7 +1,7 @@
 /** Reads the texts of a product: title, description, enumerated words, color, categories. */
 import { showValue } from '../mask.ts'
 import { stripHtml } from '../html.ts'
-import { cutAtGrapheme, isVisible, trimText } from '../text.ts'
+import { cutAtGrapheme, hasVisible, trimText } from '../text.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
 import { spreadsheetDamage, topLevelCategories, acceptedWords } from './vocabulary.ts'
 
@@ -16,7 +16,7 @@ const maxDescription = 5000
  */
 export function titleOf(row: ProductRow): string {
   const title = row.clean('title', row.required('title'))
-  if (!isVisible(title)) throw new RowRejected('FIELD_MISSING', 'title', 'is missing')
+  if (!hasVisible(title)) throw new RowRejected('FIELD_MISSING', 'title', 'is missing')
   if (spreadsheetDamage.test(title))
     throw new RowRejected('SPREADSHEET_DAMAGE', 'title', `"${showValue(title)}" was changed by a spreadsheet`)
   if (title.length <= maxTitle) return title
@@ -37,7 +37,7 @@ export function descriptionOf(row: ProductRow): string {
   const plain = stripHtml(clean)
   if (plain !== clean) row.warn('DESCRIPTION_HTML', 'description', 'contained HTML')
   const description = trimText(plain)
-  if (!isVisible(description)) throw new RowRejected('DESCRIPTION_EMPTY', 'description', 'is empty without HTML and invisible characters')
+  if (!hasVisible(description)) throw new RowRejected('DESCRIPTION_EMPTY', 'description', 'is empty without HTML and invisible characters')
   const tag = description.includes('<') ? tagLike.exec(description)?.[0] : undefined
   if (tag !== undefined)
     throw new RowRejected('DESCRIPTION_MARKUP', 'description', `contains "${showValue(tag)}", which the service reads as HTML`)
