@@ -157,7 +157,7 @@ export function isDetailName(column: string): boolean {
   return lastDetailWord.test(nameWords(column))
 }
 
-/** Returns true for a column that only dates or explains another one of the header: `opt_in_date` beside `opt_in`. */
+/** Returns true for a column with the date, reason or another detail of a column of the header: `opt_in_date` beside `opt_in`. */
 export function isDetailOf(column: string, columns: readonly string[]): boolean {
   const name = nameWords(column)
   const stem = nameStem(column)

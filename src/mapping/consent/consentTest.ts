@@ -25,9 +25,9 @@ export function bindTest(test: ConsentTest, columns: readonly string[]): BoundTe
 }
 
 /**
- * Returns a function that returns true if a trimmed text passes the test. Values are compared by `comparableText`. Values that mean no also
- * match texts that only look like them, with invisible or full-width characters. Dates without an offset are read in UTC. A text that is
- * not a date does not pass a test of dates. A date that is equal to `after` or `before` does not pass either.
+ * Returns a function that returns true if a trimmed text passes the test. Values are compared by `comparableText`. Those of `notValues`
+ * also match texts that only look the same, with invisible or full-width characters. Dates without an offset are read in UTC. A text that
+ * is not a date does not pass a test of dates. A date that is equal to `after` or `before` does not pass either.
  */
 export function cellTest({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
   if (values !== undefined) {

@@ -156,9 +156,9 @@ function answerOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheckMa
 /**
  * Proposes a test for a column of dates, reasons or texts:
  * - In an opt-out column, empty cells and words such as `no` pass.
- * - In a column of dates, the dates after `earliestConsent` pass. The name of the column must be that of an opt-in, or not be about
- *   consent. If a test of dates cannot read all dates, every cell passes except empty cells and words that mean no or `out`. Such a test is
- *   never certain, because a word that first appears in a later file would pass.
+ * - In a column of dates whose name is that of an opt-in, or not about consent, the dates after `earliestConsent` pass. Exception: such a
+ *   test cannot read all dates, or a word means yes. Then every cell passes that is not empty and does not mean no or `out`. This second
+ *   test is never certain, because a word that first appears in a later file would pass.
  * - In any other column the value is `unknownYes`: only the user knows which texts or dates mean yes. The same applies if a date is in the
  *   future, or if a word has no known meaning.
  */

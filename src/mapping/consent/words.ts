@@ -40,7 +40,7 @@ const weakIn = wordsOf(
   'in,active,enabled,confirmed,accepted,accept,agreed,agree,allowed,allow,approved,given,valid,verified,registered,email,e mail,newsletter,single opt in,marketing,erteilt,aktiv,bestätigt,erlaubt,akzeptiert,actif,confirmé,accepté,autorisé,accordé,activo,confirmado,aceptado,autorizado,attivo,confermato,accettato,ativo,aceito,actief,bevestigd,toegestaan,akkoord,aktywny,zgoda,wyrażono zgodę,godkänd,aktív,samtykket,onaylı,onaylandı,aktif,согласен,согласна,согласие,onay,authorized,authorised,sallittu,希望する,希望,同意,允许,동의',
 )
 
-/** Maximum number of characters of a trimmed cell that are read. Invisible characters and repeated spaces make words longer than 40. */
+/** Maximum number of characters of a trimmed cell that are read. More than 40, because folding removes invisible characters and spaces. */
 const maxCellLength = 120
 
 /** Returns the cell in lower case, without the differences that `foldedText` removes. Cuts it at `maxCellLength` characters. */
@@ -53,7 +53,7 @@ function withSpaces(text: string): string {
   return text.replace(/[\s_-]+/g, ' ').trim()
 }
 
-/** Returns the meaning of a whole cell in any column; undefined for other texts, and for cells over 40 characters. */
+/** Returns the meaning that a whole cell has in any column. Undefined if no list has its text, or for over 40 characters. */
 export function meaningOf(cell: string): Meaning {
   const text = folded(cell)
   if (text.length > 40) return undefined

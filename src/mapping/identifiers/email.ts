@@ -27,7 +27,7 @@ for (const char of "!#$%&'*+/=?^_`{|}~-") characterKinds[char.charCodeAt(0)] = 2
 /** Separator in a cell with several emails or phone numbers. The caller trims the parts (docs/inputs.md, cases 104 and 191). */
 export const listSeparator = /[,;|]|:::/
 
-/** Addresses of a role in a company, and `a@example.…`, an address of examples. */
+/** Matches the address of a role in a company, and `a@example.…`, an address of examples. */
 const roleAddress =
   /^(?:no-?reply|do-?not-?reply|info|admin|administrator|webmaster|postmaster|hostmaster|abuse|sales|support|contact|office|mailer-daemon|root|test)@|^a@example\./
 

@@ -107,7 +107,7 @@ function possibleCallingCode(number: string): string {
   return countriesByCode()[twoDigits] === undefined ? number.slice(1, 4) : twoDigits
 }
 
-/** Returns E.164 for digits valid under the calling code of the country. Undefined also if the digits may begin with a calling code. */
+/** Returns E.164 for digits that are valid under the calling code of the country. Undefined if the digits may begin with a calling code. */
 function fastNational(digits: string, country: string): string | undefined {
   const rules = countryRulesOf(country)
   if (rules === undefined || rules.idd.test(digits) || digits.startsWith(rules.callingCode)) return undefined

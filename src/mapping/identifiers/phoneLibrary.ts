@@ -1,6 +1,7 @@
 /**
- * Loads libphonenumber and its metadata when they are first needed. A phone number or a default country needs the metadata. A number that
- * `phoneFast.ts` does not read needs the library. Both together take 21 MB and 80 ms. A run without new phone numbers loads neither.
+ * Loads libphonenumber and its metadata when they are first needed. Phone numbers and a fixed default country need the metadata. Numbers
+ * that `phoneFast.ts` does not read need the library. Both together take 21 MB and 80 ms. A run without new phone numbers loads at most the
+ * metadata.
  */
 import { createRequire } from 'node:module'
 import type * as libphonenumber from 'libphonenumber-js/max'

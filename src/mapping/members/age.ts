@@ -34,7 +34,7 @@ const birthColumns: ReadonlySet<string> = new Set([
 
 // Names in several languages and spellings, as `nameWords` returns them. Ages of other people, such as `child age`, are not among them.
 const ageNames =
-  /^(?:(?:customer )?age|alter|edad|idade|leeftijd|wiek|alder|ålder|vek|vozrast|yas|ηλικια|возраст|вік|年齢|年龄|나이|العمر|גיל)(?: (?:c|(?:in )?(?:years|yrs|jahren?|ans|anos|anni|jaar|lat)))?$/
+  /^(?:(?:customer )?age|alter|edad|idade|leeftijd|wiek|alder|vek|vozrast|yas|ηλικια|возраст|вік|年齢|年龄|나이|العمر|גיל)(?: (?:c|(?:in )?(?:years|yrs|jahren?|ans|anos|anni|jaar|lat)))?$/
 const groupNames =
   /^(?:age (?:group|range|bracket|band)|altersgruppe|tranche d age|(?:rango|grupo) de edad|fascia d eta|faixa etaria|leeftijds ?(?:groep|categorie)|grupa wiekowa|alders ?(?:gruppe|grupp)|возрастная группа)$/
 const birthNames =
@@ -42,15 +42,15 @@ const birthNames =
 
 /** Format, unit or other note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`, `Alder (år)`. */
 const noteAtEnd = /[([]([^()[\]]*)[)\]]\s*$/
-/** Words in the note of a name that is not about the person: `Birthday (child)`, `Age [account]`. */
+/** Words of a note in brackets about another person or a thing: `Birthday (child)`, `Age [account]`. */
 const otherNote =
   /\b(?:child|children|kids?|sons?|daughters?|baby|spouse|partner|wife|husband|mother|father|mum|mom|dad|mama|papa|parents?|relatives?|pets?|dogs?|cats?|horses?|kind|kinder|kindes|sohn|tochter|hund|katze|pferd|enfants?|fils|fille|bebe|chien|chat|nin[oa]s?|hij[oa]s?|mascota|perro|gato|figli[oa]?|bambin[oi]|cane|gatto|barn|dziecko|account|auto|car|email|mail|sms|reminder|sent|gift|coupon|voucher|campaign|vehicle|company|business|membership)\b/
-/** Units in the note of an age that is not in years: `Age (days)`. A note of a birth date may have them: `(day/month/year)`. */
+/** Units of a note in brackets for an age that is not in years: `Age (days)`. With a birth date they are its format: `(day/month/year)`. */
 const unitNote =
   /\b(?:days?|weeks?|months?|tagen?|wochen?|monaten?|jours|semaines|mois|dias|semanas|meses|giorni|settimane|mesi|dagen|weken|maanden|dni|tygodnie|miesiace)\b/
-/** Words for the customer before the name of a date of birth: `Customer date of birth`. */
+/** Words for the customer at the start of a name: `Customer date of birth`. */
 const customerPrefix = /^(?:customer|contact|person|personal|profile|user|member|subscriber|client|billing|your) /
-/** Paths of a person. Below other paths, an age may be that of a subscription or order. */
+/** Matches the path of a person in JSON or XML. Below another path, an age may be that of a subscription or order. */
 const personPath = /(?:^|\.)(?:customer|contact|person|profile|user|member|demographics|attributes|properties|traits|fields|data)$/i
 /** Matches an age in days, weeks or months. It is not read (docs/consent.md#children). */
 const shortUnit =
@@ -75,7 +75,10 @@ function kindOf(column: string): BoundAge['kind'] | undefined {
   return birthColumns.has(name) || birthNames.test(words.replace(customerPrefix, '')) ? 'birth' : undefined
 }
 
-/** Returns the kind of the last name of a path of JSON or XML, such as `profile.birthdate`. Undefined if the path is about others. */
+/**
+ * Returns the kind of the last name in a path of JSON or XML, such as `profile.birthdate`. Undefined if the path is about others. Also
+ * undefined for an age or age group that is not below the path of a person.
+ */
 function kindBelowPath(column: string): BoundAge['kind'] | undefined {
   const [path = '', last = ''] = /^(.+)\.([@$]?\p{L}[\p{L}\p{N}_]+)$/u.exec(column)?.slice(1) ?? []
   const kind = otherNote.test(nameWords(path)) ? undefined : kindOf(last)
@@ -86,7 +89,7 @@ function kindBelowPath(column: string): BoundAge['kind'] | undefined {
  * Returns true if a text of the cell shows that the person is or may be under 13. Returns false for texts in other forms than these.
  *
  * In a column of ages or groups:
- * - an age of one or two digits (`12`), also with decimals (`12.0`) or words (`12 years`)
+ * - an age of one or two digits (`12`), also with decimals (`12.0`) or words (`12 years`); in groups, `12` alone is a code
  * - a range of ages (`0-12`), or a limit (`under 13`)
  *
  * In a column of births:
@@ -98,7 +101,7 @@ function kindBelowPath(column: string): BoundAge['kind'] | undefined {
  */
 export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boolean {
   return allTexts(row.cells[index]).some((cell) => {
-    // Spreadsheets write `'` before a text. `12½` would become `121⁄2`.
+    // Spreadsheets write `'` before a text. `foldedText` would change `12½` to `121⁄2`.
     const text = foldedText(trimText(cell).replace(/^['\u2019]|[\u00bc-\u00be]/g, ''))
     if (kind === 'birth') return isChildsBirth(text, latestBirth)
     // A plain number in a column of groups is a code.

@@ -42,9 +42,9 @@ export function bindTests(
 }
 
 /**
- * Returns the tests that remove a person from a do-not-reach list: the pipeline's test, or else consent tests of the preset (`ofPreset`).
- * The latter are those about the whole row: a person who consents does not belong on the list. If the header lacks an expected column of
- * the preset, returns none, because the other tests would remove people who opted out.
+ * Returns the tests that remove a person from a do-not-reach list: the pipeline's test, or else the consent tests of the preset. A person
+ * who consents does not belong on the list. Leaves out the preset's tests for one identifier type. If the header lacks an expected column
+ * of the preset, returns none, because the other tests would remove people who opted out.
  */
 function removalTests(header: MemberHeader, ofPreset: readonly BoundTest[]): readonly BoundTest[] {
   const { remove } = header.pipeline

@@ -10,7 +10,7 @@ import type { MemberBinding } from './memberBinding.ts'
  * (`mayBePersonal`).
  */
 export function maskMember(binding: MemberBinding): (row: Row) => readonly string[] {
-  const shown = new Set([
+  const shownIndexes = new Set([
     ...binding.consent.map(({ index }) => index),
     ...binding.remove.map(({ index }) => index),
     ...(binding.effectiveAt?.indexes ?? []),
@@ -18,14 +18,14 @@ export function maskMember(binding: MemberBinding): (row: Row) => readonly strin
   ])
   const typesByIndex = new Map<number, IdentifierType>()
   for (const { type, indexes, country } of binding.identifiers) {
-    if (typeof country === 'number') shown.add(country)
+    if (typeof country === 'number') shownIndexes.add(country)
     for (const index of indexes) typesByIndex.set(index, type)
   }
   const maskOne = (text: string, index: number): string => {
     if (text === '') return ''
     const type = typesByIndex.get(index)
     if (type !== undefined) return maskIdentifier(type, trimText(text))
-    if (!shown.has(index)) return maskText(text)
+    if (!shownIndexes.has(index)) return maskText(text)
     return mayBePersonal(text) ? maskUnknown(text) : text
   }
   return (row) =>

@@ -112,8 +112,10 @@ const minIdentifierShare = 0.05
 export class UnmappedColumns {
   readonly #settings: SearchSettings
   readonly #states = new Map<string, ColumnState>()
-  #phoneMapped = false
-  #othersMapped = false
+  /** True if a header had a mapped column of phone numbers. */
+  #mapsPhones = false
+  /** True if a header had a mapped column of another identifier type. */
+  #mapsOtherTypes = false
 
   constructor(settings: SearchSettings) {
     this.#settings = settings
@@ -122,8 +124,8 @@ export class UnmappedColumns {
   /** Returns the warnings of the header, and a function for its rows. `checkRow` counts the cells of a row and returns its warnings. */
   bind(header: MappedHeader): { readonly warnings: readonly Warning[]; readonly checkRow: (row: Row) => readonly Warning[] } {
     const { columns, used, identifiers } = header
-    this.#phoneMapped ||= identifiers.some(({ type }) => type === 'phone_number')
-    this.#othersMapped ||= identifiers.some(({ type }) => type !== 'phone_number')
+    this.#mapsPhones ||= identifiers.some(({ type }) => type === 'phone_number')
+    this.#mapsOtherTypes ||= identifiers.some(({ type }) => type !== 'phone_number')
     const searched = columns.flatMap((column, index) =>
       used.has(index) || this.#settings.isIgnored(column) ? [] : [{ index, state: this.#stateOf(column, columns) }],
     )
@@ -140,7 +142,7 @@ export class UnmappedColumns {
     return [...this.#states].flatMap(([column, { consentName, values, isConsent }]): ConsentColumn[] => {
       if (!isConsent || this.#isOfUnusedChannel(consentName)) return []
       const proposed = proposeTest(column, consentName, values)
-      const isForPhones = consentName?.channel === 'phone' && this.#othersMapped
+      const isForPhones = consentName?.channel === 'phone' && this.#mapsOtherTypes
       return [{ ...proposed, column, test: { ...proposed.test, ...(isForPhones ? { appliesTo: 'phone_number' } : {}) } }]
     })
   }
@@ -216,7 +218,7 @@ export class UnmappedColumns {
 
   /** Returns true for columns about letters, push or fax. Also true for columns about calls and texts if no phone number is mapped. */
   #isOfUnusedChannel(name: ConsentName | undefined): boolean {
-    return name?.channel === 'other' || (name?.channel === 'phone' && !this.#phoneMapped)
+    return name?.channel === 'other' || (name?.channel === 'phone' && !this.#mapsPhones)
   }
 
   #headerWarning(column: string, name: ConsentName): Warning {
@@ -257,10 +259,10 @@ export class UnmappedColumns {
 
   /**
    * Returns the code of the warning if the cell shows that the column is about consent:
-   * - LEFT_UNMAPPED: a cell such as `Unsubscribed`, whatever the name of the column.
+   * - LEFT_UNMAPPED: a cell such as `Unsubscribed` in a column whose name is not about consent, or in a filter column.
    * - CONSENT_UNMAPPED: a cell that confirms the name of the column.
    *
-   * Returns undefined if the name is certain, because the header has the warning then.
+   * Returns undefined if the name is certain, because the warning of the header already covers the column.
    */
   #consentCode(
     { consentName, keptValues, isConsent, emailCount, phoneCount }: ColumnState,
