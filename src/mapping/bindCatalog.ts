@@ -34,7 +34,7 @@ interface BoundFields {
 }
 
 /**
- * Returns a function that binds one header to the fields of a product. The first of these that maps a field binds it:
+ * Returns a function that binds one header to the fields of a product. A field is bound by the first of these that maps it:
  * - `map:` of the pipeline
  * - the preset
  * - a column with the field's name
@@ -132,7 +132,7 @@ function shownFields(
 
 /**
  * Describes a missing required field that exports of this preset never contain, such as the link. The hint maps another column and puts
- * a prefix before its values. Undefined if the preset names no such column, or if the header does not have it.
+ * a prefix before its values. Undefined if the preset suggests no column for the field, or if the header has none of these columns.
  */
 function missingWithPrefix(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
   const suggested = preset?.suggestedPrefix?.[field]
@@ -148,7 +148,7 @@ function missingWithPrefix(preset: Preset | undefined, field: string, columns: r
   }
 }
 
-/** Returns the currency column of the header that no field reads. Undefined if there is none, or if no column fills the price. */
+/** Returns the unused column with a usual name for currencies. Undefined if there is none, or if the price is not read from a column. */
 function currencyColumn(
   binding: Readonly<Record<string, BoundField>>,
   columns: readonly string[],

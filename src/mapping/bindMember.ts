@@ -14,7 +14,10 @@ import { normalizeHeader, readsCells, type BoundField } from './fields.ts'
 import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 import { comparableText } from './text.ts'
 
-/** An `expires_at` from 2100 on counts as empty. Exports write dates such as 9999-12-31 for memberships without an end. */
+/**
+ * If the destination does not limit memberships, an `expires_at` from 2100 on counts as empty. Exports write dates such as 9999-12-31 for
+ * memberships without an end.
+ */
 const noEndFromMs = Date.UTC(2100, 0)
 
 /** Differences between destinations that take members. */
@@ -204,8 +207,8 @@ function shownFields(
 }
 
 /**
- * Returns the end of a membership that starts today, in milliseconds since 1970. If the month of the end has no such day, takes the last
- * day of that month. `addDuration` does the same for the end that is sent (`sync/plan/durations.ts`).
+ * Returns the end of a membership that starts today, in milliseconds since 1970. 31 January plus one month is the last day of February.
+ * `addDuration` (`sync/plan/durations.ts`) does the same for the end that is sent.
  */
 function membershipEnd(today: Date, duration: Duration): number {
   if ('ms' in duration) return today.getTime() + duration.ms

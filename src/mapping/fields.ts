@@ -8,8 +8,9 @@ import { trimText } from './text.ts'
 import { applyTransforms, TransformError } from './transforms.ts'
 
 /**
- * Reads the untrimmed text or texts of a field from a row. If all columns of the field are empty, returns its default. Without a default,
- * returns undefined or empty texts. Throws TransformError if a transform, or a function of the user or of a preset, fails.
+ * Reads the untrimmed text or texts of a field from a row. If all texts are empty after the transforms, returns the default of the field.
+ * Without a default, returns undefined or empty texts. Throws TransformError if a transform, or a function of the user or of a preset,
+ * fails.
  */
 type FieldReader = (row: Row) => Cell | undefined
 
@@ -46,8 +47,8 @@ export const readsCells = ({
   constant === undefined && compute === undefined && transforms.length === 0
 
 /**
- * Normalizes a column name: `g:Image Link`, `image-link`, ` IMAGE_LINK` → `image_link`. Removes a one-word prefix before a
- * colon.
+ * Normalizes a column name: `g:Image Link`, `image-link`, ` IMAGE_LINK` → `image_link`. A prefix before a colon is removed if it is one
+ * word.
  */
 export function normalizeHeader(name: string): string {
   return trimText(name)
@@ -58,8 +59,8 @@ export function normalizeHeader(name: string): string {
 }
 
 /**
- * Returns the index of a column: by its exact name, else trimmed and ignoring case, else by `normalizeHeader`. Of several
- * columns that match only by `normalizeHeader`, one with a prefix comes first (docs/inputs.md, case 142). Returns -1 if there is none.
+ * Returns the index of the column with a name: by its exact name, else trimmed and ignoring case, else by `normalizeHeader`. If several
+ * columns match only by `normalizeHeader`, one with a prefix comes first (docs/inputs.md, case 142). Returns -1 if no column matches.
  */
 export function findColumn(columns: readonly string[], name: string): number {
   const exact = columns.indexOf(name)

@@ -20,7 +20,7 @@ const shortestGarbledRun = 4
 /** Minimum number of different characters in such a run: `££££` is correct text. */
 const minDistinct = 3
 /** Characters that windows-1252 has at 0x80 to 0x9F, except those of ordinary texts: `€ ™ •`, dashes and most quotes. */
-const upperElsewhere: ReadonlySet<number> = new Set(Array.from('ŒœŠšŸŽžƒˆ˜‚„†‡…‰‹', (character) => character.charCodeAt(0)))
+const rareWindows1252: ReadonlySet<number> = new Set(Array.from('ŒœŠšŸŽžƒˆ˜‚„†‡…‰‹', (character) => character.charCodeAt(0)))
 /** Matches Cyrillic letters in UTF-8 that were read as windows-1251: every second character is Р or С. */
 const doubleCyrillic = /(?:[РС][^\s]){4}/
 
@@ -70,12 +70,12 @@ function isNeverText(code: number): boolean {
 }
 
 /**
- * Returns true for U+00A1 to U+00FF and for `upperElsewhere`. The comparisons exclude most characters, so that the set is rarely searched.
+ * Returns true for U+00A1 to U+00FF and for `rareWindows1252`. The comparisons exclude most characters, so that the set is rarely searched.
  */
 function isUpperHalf(code: number): boolean {
   return (
     (code >= 0xa1 && code <= 0xff) ||
-    ((code < 0x193 || code > 0x2019 || (code > 0x2c5 && code < 0x2dd)) && code < 0x203a && upperElsewhere.has(code))
+    ((code < 0x193 || code > 0x2019 || (code > 0x2c5 && code < 0x2dd)) && code < 0x203a && rareWindows1252.has(code))
   )
 }
 

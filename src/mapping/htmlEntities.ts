@@ -1,4 +1,4 @@
-/** Lists the named entities of HTML 4 and the Turkish letters of HTML 5, without the five entities of XML (HTML 4.01, 24). */
+/** Lists the named entities of HTML 4 and the Turkish letters of HTML 5, without the five entities of XML (HTML 4.01, section 24). */
 
 /** Names of U+00A0 to U+00FF, in order. */
 const latin =

@@ -53,7 +53,7 @@ export function defaultCountryOf({ map }: Pick<Pipeline, 'map'>): string | undef
 }
 
 /**
- * Returns the keys of members of `pipeline` that a text may be about; the caller looks up all of them:
+ * Returns every key that a member of `pipeline` with this text may have. The caller looks up all of them. They are the keys:
  * - of a row that has the text in its key column;
  * - of a row that has the text as an identifier in its key column;
  * - of a row without a key column whose only identifier is the text.

@@ -26,8 +26,8 @@ export interface RecordMapper {
   readonly map: (row: Row) => Mapped
   /**
    * Binds the columns of a source, and returns the warnings about the header. Called before the first row of the source, and again if later
-   * rows have more columns. `uri`: address of the source for messages, by default of the first source. `isTable`: true if all rows have
-   * these columns, as in CSV. In XML and JSON each record has its own columns, so a missing column does not fail the run.
+   * rows have more columns. `uri`: address of the source for messages; by default, that of the first source. `isTable`: true if all rows
+   * have these columns, as in CSV. In XML and JSON each record has its own columns, so a missing column does not fail the run.
    *
    * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column
    *

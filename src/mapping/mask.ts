@@ -53,7 +53,7 @@ export function describeIdentifier(packed: Buffer): string {
   return type === 'partner_user_id' ? type : `${type} ${packed.toString('hex', 1, 7)}…`
 }
 
-// Match emails, also with `%40` for the @; phone numbers with `+`; user and password of a web address.
+// Patterns of emails (also with `%40` for the @), of phone numbers with `+`, and of user and password in a web address.
 const emailLike = /(?<![^\s@"'<>()[\]{},;:=/?&])[^\s@"'<>()[\]{},;:=/?&]+(?:[@＠]|%40)[^\s@"'<>()[\]{},;/?&]+/gi
 const internationalLike = /[+＋]\p{Nd}[\p{Nd}\s().\u2011-]{6,18}\p{Nd}/gu
 const credentials = /\/\/[^/\s@]*@/g

@@ -1,6 +1,7 @@
 /**
- * Recognizes a corrected file of `sluice rejects --csv` that is read as a source. Such a file has five more columns, with the reasons of
- * the rejects. They are ignored. Some of its cells have another form than in the merchant's file; this form is undone.
+ * Recognizes a corrected file of `sluice rejects --csv` that is read as a source. Such a file has five more columns than the merchant's
+ * file. They contain the reasons of the rejects, and are ignored. `spreadsheetCell` and `cellText` have changed some of its cells;
+ * `withOriginalCells` undoes this.
  */
 import type { Cell, Row } from '../model/record.ts'
 

@@ -14,7 +14,7 @@ import { comparableText, foldedText } from './text.ts'
 export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: readonly string[]): BoundHeader {
   if (pipeline.filters.length === 0) return bound
   const filters = pipeline.filters.map(({ keep, column, values }) => {
-    // In a file of people, a value of `except:` may mean a no in a consent column. So it also matches cells that only look the same, with
+    // In a file of people, a value of `except:` may mean `no` in a consent column. So it also matches cells that only look the same, with
     // invisible or full-width characters. `not_values` does the same.
     const mayBeNo = !keep && bound.optedOut !== undefined
     const formOf = mayBeNo ? (text: string) => comparableText(foldedText(text)) : comparableText
@@ -46,7 +46,7 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
   }
 }
 
-/** Returns true if a text of the cell has one of the values. A missing cell counts as empty. `formOf`: form in which both are compared. */
+/** Returns true if a text of the cell is one of the values, after `formOf`. The values have this form. A missing cell counts as empty. */
 function cellIsOneOf(cell: Cell | undefined, values: ReadonlySet<string>, formOf: (text: string) => string): boolean {
   if (cell === undefined) return values.has('')
   return typeof cell === 'string' ? values.has(formOf(cell)) : cell.some((text) => values.has(formOf(text)))
