@@ -29,13 +29,13 @@ const tagNames = [
 ].join('|')
 const tag = new RegExp(`^<(?:/\\s*)?(?:${tagNames})(?:\\s[^<>]*|/)?>$`, 'i')
 // Markup that a browser does not show. Of scripts, styles and comments, matches only the start.
-const hidden = /<(script|style)(?:\s[^<>]*)?>|<!--|<!doctype[^<>]*>|<!\[CDATA\[|\]\]>|<\?[a-z][^<>]*\?>/gi
+const hiddenMarkup = /<(script|style)(?:\s[^<>]*)?>|<!--|<!doctype[^<>]*>|<!\[CDATA\[|\]\]>|<\?[a-z][^<>]*\?>/gi
 const inlineTag =
   /^<\/?\s*(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)\b/i
 
 /**
- * Returns HTML without its tags, comments, scripts, styles and other markup (`hidden`). Text that only looks like a tag stays, and so do
- * entities. If anything was removed, each run of white space becomes one space. Otherwise the text is returned unchanged.
+ * Returns HTML without its tags, comments, scripts, styles and other markup (`hiddenMarkup`). Text that only looks like a tag stays, and so
+ * do entities. If anything was removed, each run of white space becomes one space. Otherwise the text is returned unchanged.
  */
 export function stripHtml(text: string): string {
   if (!text.includes('<')) return text
@@ -43,7 +43,7 @@ export function stripHtml(text: string): string {
   return plain === text ? text : withSingleSpaces(plain).trim()
 }
 
-/** Returns true if `hidden` may match. Most descriptions contain only tags, and this search takes a tenth of the time of `hidden`. */
+/** Returns true if `hiddenMarkup` may match. Takes a tenth of its time, and most descriptions contain only tags. */
 function mayHaveHidden(text: string): boolean {
   if (text.includes(']]>')) return true
   for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at + 1)) {
@@ -63,8 +63,8 @@ function withoutHidden(text: string): string {
   let plain = ''
   let from = 0
   const unclosed = new Set<string>()
-  hidden.lastIndex = 0
-  for (let match = hidden.exec(text); match !== null; match = hidden.exec(text)) {
+  hiddenMarkup.lastIndex = 0
+  for (let match = hiddenMarkup.exec(text); match !== null; match = hiddenMarkup.exec(text)) {
     const { 0: matched, 1: element, index } = match
     let end = index + matched.length
     const name = element?.toLowerCase() ?? matched
@@ -73,14 +73,14 @@ function withoutHidden(text: string): string {
       if (after < 0) {
         unclosed.add(name)
         // Resumes within the matched text, because it may end with `]]>`.
-        hidden.lastIndex = index + 1
+        hiddenMarkup.lastIndex = index + 1
         continue
       }
       end = after
     }
     plain += `${text.slice(from, index)} `
     from = end
-    hidden.lastIndex = end
+    hiddenMarkup.lastIndex = end
   }
   return from === 0 ? text : plain + text.slice(from)
 }

@@ -53,17 +53,17 @@ export interface DescribingMapper extends RecordMapper {
 
 /** Returns the mapper of a pipeline. It caches bound headers. `bind`: binds a header for the type of the destination. */
 export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) => BoundHeader): DescribingMapper {
-  const known = new Map<string, BoundHeader>()
+  const boundHeaders = new Map<string, BoundHeader>()
   let lastColumns: readonly string[] | undefined
   let last: BoundHeader | undefined
   const boundFor = (columns: readonly string[]): BoundHeader => {
     if (columns === lastColumns && last !== undefined) return last
     const key = columns.join('\u0000')
-    let bound = known.get(key)
+    let bound = boundHeaders.get(key)
     if (bound === undefined) {
-      if (known.size >= maxCachedHeaders) known.clear()
+      if (boundHeaders.size >= maxCachedHeaders) boundHeaders.clear()
       bound = adaptToRejectsFile(withRowFilters(bind(columns), pipeline, columns), columns)
-      known.set(key, bound)
+      boundHeaders.set(key, bound)
     }
     lastColumns = columns
     last = bound
@@ -114,8 +114,8 @@ export function definitionHashOf(pipeline: Pipeline): string {
 }
 
 /**
- * Rejects a row in which the reader found a fault. The cells of most such rows may be shifted. But the own cells of a row are correct if
- * its fault is about the joined file. Then row filters and consent apply to the row.
+ * Rejects a row in which the reader found a fault. If the fault is about the joined file, the row's own cells are correct. Then row filters
+ * and consent apply to it. In any other faulty row the cells may be shifted.
  */
 function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>, bound: BoundHeader): Mapped {
   const hasCorrectCells = code.startsWith('JOIN_')

@@ -55,7 +55,7 @@ export function describeIdentifier(packed: Buffer): string {
 
 // Patterns of emails (also with `%40` for the @), of phone numbers with `+`, and of user and password in a web address.
 const emailLike = /(?<![^\s@"'<>()[\]{},;:=/?&])[^\s@"'<>()[\]{},;:=/?&]+(?:[@＠]|%40)[^\s@"'<>()[\]{},;/?&]+/gi
-const internationalLike = /[+＋]\p{Nd}[\p{Nd}\s().\u2011-]{6,18}\p{Nd}/gu
+const phoneLike = /[+＋]\p{Nd}[\p{Nd}\s().\u2011-]{6,18}\p{Nd}/gu
 const credentials = /\/\/[^/\s@]*@/g
 
 /** Number of characters of a value that `showValue` searches for personal data. Emails and credentials are shorter. */
@@ -76,7 +76,7 @@ export function redactPersonalData(text: string): string {
   if (shown.includes('//')) shown = shown.replace(credentials, '//***@')
   if (hasAt(shown) || shown.includes('%40'))
     shown = shown.replace(emailLike, (found) => (found.startsWith('***@') ? found : maskEmail(found.replace('%40', '@'))))
-  if (/[+＋]/.test(shown)) shown = shown.replace(internationalLike, (found) => (digitsOf(found).length >= 8 ? maskPhone(found) : found))
+  if (/[+＋]/.test(shown)) shown = shown.replace(phoneLike, (found) => (digitsOf(found).length >= 8 ? maskPhone(found) : found))
   return shown
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Cell, Row } from '../model/record.ts'
 
-const reasons = ['line', 'code', 'field', 'message', 'hint']
+const reasonColumns = ['line', 'code', 'field', 'message', 'hint']
 /** Matches a cell that a spreadsheet may read as a formula, also with apostrophes before the formula. */
 const formula = /^'*[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
 
@@ -14,9 +14,9 @@ const formula = /^'*[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
  * file has a column of the same name, a reason column has the prefix `reject_`, once or several times.
  */
 export function reasonIndexes(columns: readonly string[]): number[] {
-  const from = columns.length - reasons.length
-  if (from < 1 || !reasons.every((name, i) => (columns[from + i] ?? '').replace(/^(?:reject_)+/, '') === name)) return []
-  return reasons.map((_, i) => from + i)
+  const from = columns.length - reasonColumns.length
+  if (from < 1 || !reasonColumns.every((name, i) => (columns[from + i] ?? '').replace(/^(?:reject_)+/, '') === name)) return []
+  return reasonColumns.map((_, i) => from + i)
 }
 
 /** Returns true for the first line of a rejects file. A spreadsheet may have changed the delimiter to a semicolon or a tab. */

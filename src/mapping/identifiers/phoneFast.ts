@@ -9,7 +9,7 @@ import { phoneMetadata } from './phoneLibrary.ts'
 /** Numbering plan of a country: an array in metadata of version 4, as the library's class `NumberingPlan` reads it. */
 type Plan = readonly unknown[]
 /** Indexes in a `Plan`. */
-const at = {
+const planIndex = {
   callingCode: 0,
   /** International direct dialing: the prefix for calls abroad. */
   idd: 1,
@@ -134,11 +134,11 @@ function compileCountry(country: string): CountryRules | undefined {
   if (plan === undefined) return undefined
   const prefix = prefixOf(plan)
   return {
-    callingCode: String(plan[at.callingCode]),
-    general: new RegExp(`^(?:${String(plan[at.pattern])})$`),
+    callingCode: String(plan[planIndex.callingCode]),
+    general: new RegExp(`^(?:${String(plan[planIndex.pattern])})$`),
     doubtfulPrefix: prefix === undefined ? undefined : new RegExp(`^(?:${prefix.pattern})`),
     trunk: prefix !== undefined && /^\d+$/.test(prefix.pattern) && !prefix.transforms ? prefix.pattern : undefined,
-    idd: new RegExp(`^(?:${String(plan[at.idd])})`),
+    idd: new RegExp(`^(?:${String(plan[planIndex.idd])})`),
   }
 }
 
@@ -160,9 +160,9 @@ function compileCode(code: string): CodeRules | undefined {
   if (countries === undefined) return undefined
   const patterns = countries.map((country) => {
     const plan = plans()[country] ?? []
-    const leadingDigits = plan[at.leadingDigits]
+    const leadingDigits = plan[planIndex.leadingDigits]
     return {
-      anyType: new RegExp(`^(?=(?:${String(plan[at.pattern])})$)(?:${typePattern(plan)})$`),
+      anyType: new RegExp(`^(?=(?:${String(plan[planIndex.pattern])})$)(?:${typePattern(plan)})$`),
       leading: typeof leadingDigits === 'string' && leadingDigits !== '' ? new RegExp(`^(?:${leadingDigits})`) : undefined,
     }
   })
@@ -182,16 +182,16 @@ function compileCode(code: string): CodeRules | undefined {
 
 /** Returns the pattern of the prefix that the library may strip; undefined if there is none. `transforms`: a rule changes the number. */
 function prefixOf(plan: Plan): { readonly pattern: string; readonly transforms: boolean } | undefined {
-  const forParsing = plan[at.prefixForParsing]
-  const pattern = typeof forParsing === 'string' && forParsing !== '' ? forParsing : plan[at.nationalPrefix]
+  const forParsing = plan[planIndex.prefixForParsing]
+  const pattern = typeof forParsing === 'string' && forParsing !== '' ? forParsing : plan[planIndex.nationalPrefix]
   if (typeof pattern !== 'string' || pattern === '') return undefined
-  return { pattern, transforms: typeof plan[at.prefixRule] === 'string' && plan[at.prefixRule] !== '' }
+  return { pattern, transforms: typeof plan[planIndex.prefixRule] === 'string' && plan[planIndex.prefixRule] !== '' }
 }
 
 /** Joins the patterns of all number types, each with its own lengths, if it has any. Without types, returns the general pattern. */
 function typePattern(plan: Plan): string {
-  const types = plan[at.types]
-  if (!Array.isArray(types)) return String(plan[at.pattern])
+  const types = plan[planIndex.types]
+  if (!Array.isArray(types)) return String(plan[planIndex.pattern])
   const patterns: string[] = []
   for (const type of types) {
     if (!Array.isArray(type) || typeof type[0] !== 'string' || type[0] === '') continue
