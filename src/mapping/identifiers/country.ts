@@ -20,7 +20,7 @@ export function countryCode(text: string): string {
 /** Codes of the United Kingdom and of Greece that are used beside those of ISO 3166. */
 const otherCodes: Readonly<Record<string, string>> = { UK: 'GB', EL: 'GR' }
 
-/** Returns two-letter codes by lower-case name. The names are the English names of `Intl`, three-letter codes, and usual names in exports. */
+/** Returns two-letter codes by lower-case name. The names are English names of `Intl`, three-letter codes, and names in exports. */
 function codesByName(): ReadonlyMap<string, string> {
   const display = new Intl.DisplayNames('en', { type: 'region' })
   const names = Object.keys(phoneMetadata().countries).map((code) => [(display.of(code) ?? code).toLowerCase(), code] as const)

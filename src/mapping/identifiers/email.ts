@@ -127,7 +127,7 @@ function normalizeOtherAddress(given: string, options: EmailOptions): Normalized
   return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
 }
 
-/** Returns every address in a text of a row that opts out, in both forms of its domain. Reads lists, names and `mailto:` too. */
+/** Returns the addresses in a text, in both forms of their domain. The text may be a list (`listSeparator`), with names and `mailto:`. */
 export function addressesIn(text: string): readonly string[] {
   return text.split(listSeparator).flatMap((part) => {
     const result = normalizeEmail(trimText(part), { wrapped: true, idnToAscii: false, bothForms: true })

@@ -21,11 +21,11 @@ import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdent
  * @throws {TransformError} if a transform of the key or of `expires_at` fails
  */
 export function mapMember(row: Row, binding: MemberBinding): Mapped {
-  const isSent = mayBeSent(row, binding)
-  const identifiers = new RowIdentifiers(row, binding, isSent)
+  const isPermitted = mayBeSent(row, binding)
+  const identifiers = new RowIdentifiers(row, binding, isPermitted)
   const key = identifiers.key()
   const isRemoved = binding.remove.length > 0 && binding.remove.every((test) => passesTest(row, test))
-  const desired = isSent && !isRemoved
+  const desired = isPermitted && !isRemoved
   // A row that must not be sent becomes a record with `desired: false`. So does a row if all its identifiers lack consent. A key alone is
   // enough, because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends
   // them. But if a key column is mapped, a removal from a do-not-reach list needs the key.
@@ -75,10 +75,10 @@ export function identifiersOptedOut(row: Row, binding: MemberBinding): readonly 
   if (unjoined !== undefined && variants !== undefined)
     return variants.flatMap((variant) => identifiersOptedOut(withCells(row, unjoined, variant), binding))
   const applicable = unjoined === undefined ? binding : withoutTestsOf(unjoined, binding)
-  const isSent = mayBeSent(row, applicable)
-  if (isSent && applicable.consentByType.length === 0) return []
-  const { all, withoutConsent } = new RowIdentifiers(row, applicable, isSent)
-  return isSent ? withoutConsent : all
+  const isPermitted = mayBeSent(row, applicable)
+  if (isPermitted && applicable.consentByType.length === 0) return []
+  const { all, withoutConsent } = new RowIdentifiers(row, applicable, isPermitted)
+  return isPermitted ? withoutConsent : all
 }
 
 /** Returns the binding without the consent tests of the columns at these indexes. */

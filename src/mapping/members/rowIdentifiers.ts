@@ -38,7 +38,7 @@ export interface IdentifierFault {
 export class RowIdentifiers {
   readonly #row: Row
   readonly #binding: MemberBinding
-  readonly #isSent: boolean
+  readonly #isPermitted: boolean
   #warnings: Warning[] | undefined
   /** Normalized identifier of the key column, if that column is an identifier too. */
   #keyText: string | undefined
@@ -62,11 +62,11 @@ export class RowIdentifiers {
   /** Number of values that are not placeholders, plus their second forms. Above `maxIdentifiers`, only opted-out values are read. */
   count = 0
 
-  /** `isSent`: false if the row opts out all its identifiers. */
-  constructor(row: Row, binding: MemberBinding, isSent = true) {
+  /** `isPermitted`: result of `mayBeSent`. If false, the row opts out all its identifiers. */
+  constructor(row: Row, binding: MemberBinding, isPermitted = true) {
     this.#row = row
     this.#binding = binding
-    this.#isSent = isSent
+    this.#isPermitted = isPermitted
     this.#keyCell = binding.keyType === undefined ? undefined : firstText(binding.key?.read(row))
     this.#readAll()
     if (!this.#isUnsorted) return
@@ -137,7 +137,7 @@ export class RowIdentifiers {
     if (isPlaceholder(text)) return
     this.count += 1
     const { type, field } = bound
-    const optsOut = !this.#isSent || this.#target !== this.packed
+    const optsOut = !this.#isPermitted || this.#target !== this.packed
     if (!optsOut && this.count > maxIdentifiers) return
     if (optsOut) this.#optOutParts(bound, text)
     const isDigest = bound.hashed || (text.length === 64 && sha256Hex.test(text))
@@ -160,14 +160,14 @@ export class RowIdentifiers {
     this.#add(hashIdentifier(type, result.also))
   }
 
-  /** Adds every email or phone number in a cell that the row opts out. The cell as a whole need not be valid. */
+  /** Adds the emails or phone numbers in a cell that the row opts out. The cell may be a list (`listSeparator`), and need not be valid. */
   #optOutParts(bound: BoundIdentifier, text: string): void {
     const mayHaveOtherForms = !ordinaryAddress.test(text) || /xn--/i.test(text)
     if (bound.type === 'email' && mayHaveOtherForms) this.#optOutEmails(text)
     if (bound.type === 'phone_number' && listSeparator.test(text))
       for (const part of text.split(listSeparator)) this.#optOutPhone(bound, trimText(part))
     // A row that opts out all its identifiers also opts out one in the wrong column.
-    if (this.#isSent || misplacedMessage(bound.type, text) === undefined) return
+    if (this.#isPermitted || misplacedMessage(bound.type, text) === undefined) return
     const otherType = bound.type === 'email' ? 'phone_number' : 'email'
     const other = this.#binding.identifiers.find(({ type }) => type === otherType)
     if (other?.type === 'phone_number') this.#optOutPhone(other, text)

@@ -57,7 +57,7 @@ export const nothingUnmapped: UnmappedReport = {
 export interface SearchSettings {
   /** True if columns of consent are searched for. */
   readonly searchesConsent: boolean
-  /** Identifier types to search for: those of email and phone number that the destination takes. */
+  /** Identifier types to search for: `email` and `phone_number`, if the destination takes them. */
   readonly types: readonly IdentifierType[]
   /** Day of the read. */
   readonly today: Date
@@ -167,7 +167,7 @@ export class UnmappedColumns {
 
   /**
    * Returns the whole `consent:` setting for this file: the tests in use, and one for every unmapped consent column. Undefined if there
-   * is no such column. Adds the decisions of the user: values for a placeholder, and whether a vague name is about consent.
+   * is no such column. Adds what the user has to decide: the values for a placeholder, and whether a vague name is about consent.
    */
   consentHint(testsInUse: readonly ConsentTest[]): string | undefined {
     const found = this.consentColumns()
