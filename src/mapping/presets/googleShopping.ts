@@ -1,7 +1,7 @@
 import { productFields } from '../products/vocabulary.ts'
 import type { Preset } from './preset.ts'
 
-/** Shopping feed as RSS, Atom or text, with or without `g:`, and merchant exports with the same names. */
+/** Google Shopping feed as RSS, Atom or text, with or without the prefix `g:`. Also other exports with the same column names. */
 export const googleShopping: Preset = {
   name: 'google-shopping',
   title: 'Google Shopping / Merchant feed',

@@ -1,8 +1,8 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Contacts of HubSpot. The contact owner is a colleague, so this preset does not map that column. If a `map:` does, a guard withholds the
- * run with OWNER_COLUMN, until `guards.accept` names the code (docs/inputs.md, case 190).
+ * Contacts of HubSpot. The column of the contact owner is not mapped, because the owner is an employee of the merchant. If a pipeline maps
+ * it, a guard withholds the run with `OWNER_COLUMN`, until `guards.accept` names this code (docs/inputs.md, case 190).
  */
 export const hubspot: Preset = {
   name: 'hubspot',
@@ -31,7 +31,7 @@ export const hubspot: Preset = {
     ['Record ID', 'Email', 'Create Date'],
     ['Record ID', 'First Name', 'Last Name', 'Email', 'Contact owner'],
   ],
-  // Other CRMs have a record id too. An export with one of these columns is not one of HubSpot.
+  // Other CRMs have a record id too. HubSpot exports none of these columns.
   columnsOfOtherExports: [
     'Created Time',
     'Modified Time',

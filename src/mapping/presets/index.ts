@@ -16,7 +16,7 @@ import { woocommerceProducts } from './woocommerceProducts.ts'
 
 export type { Preset } from './preset.ts'
 
-/** All presets. If several fit a header by equally many columns, the first is used. */
+/** All presets. If several fit a header equally well, `recognizePreset` returns the first. */
 export const presets: readonly Preset[] = [
   googleShopping,
   metaCatalog,
@@ -38,12 +38,12 @@ export function presetByName(name: string): Preset | undefined {
 }
 
 /**
- * Returns the preset for these records that fits the header; undefined if none does. A preset fits if all conditions hold:
+ * Returns the preset of this record type that fits the header best; undefined if none fits. A preset fits if all conditions hold:
  * - The header has all columns of its `recognize`, or of a set of its `recognizeAlso`.
  * - The header has no column of its `columnsOfOtherExports`.
- * - An upload template knows at least half of the columns, because its names are common words.
+ * - If it is an upload template (`isTemplate`), it names at least half of the columns of the header.
  *
- * If several presets fit, returns the one whose fitting set is the largest.
+ * The preset with the most columns in a fitting set fits best.
  */
 export function recognizePreset(columns: readonly string[], records: Preset['records']): Preset | undefined {
   const names = new Set(columns.map(normalizeHeader))
@@ -62,7 +62,7 @@ export function recognizePreset(columns: readonly string[], records: Preset['rec
   return best
 }
 
-/** Returns the number of columns of the header that the preset names anywhere. Counts repeated columns each time. */
+/** Returns how many columns of the header the preset names, without the columns of its row groups. Counts a repeated column each time. */
 export function knownColumns(preset: Preset, columns: readonly string[]): number {
   const { sample, recognize, recognizeAlso = [], map, consent = [], ignore = [] } = preset
   const presetColumns = [

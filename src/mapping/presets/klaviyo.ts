@@ -1,8 +1,8 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Profiles of Klaviyo. Consent: subscribed to email, and not suppressed later (bounced, complained, unsubscribed). Phone numbers also need
- * consent to SMS, if the export has that column.
+ * Profiles of Klaviyo. A profile has consent if it is subscribed to email and was not suppressed later (bounced, complained, unsubscribed).
+ * If the export has the column of consent to SMS, a phone number also needs that consent.
  */
 export const klaviyo: Preset = {
   name: 'klaviyo',
@@ -29,7 +29,7 @@ export const klaviyo: Preset = {
     'Profile Created On',
   ],
   recognize: ['Email', 'Klaviyo ID', 'Email Marketing Consent'],
-  // Exports of a list omit the id.
+  // The export of a single list has no id.
   recognizeAlso: [['Email', 'First Name', 'Last Name', 'Phone Number', 'Email Marketing Consent']],
   map: {
     key: { columns: ['Klaviyo ID', 'Email', 'Phone Number'] },

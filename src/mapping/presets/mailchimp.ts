@@ -3,8 +3,8 @@ import type { Preset } from './preset.ts'
 /**
  * Members of a Mailchimp audience. Mailchimp exports subscribed, unsubscribed, cleaned and non-subscribed members to separate files. Only
  * the file of unsubscribed members has columns `UNSUB_…`. Only the file of cleaned members (their addresses bounced) has columns `CLEAN_…`.
- * A member with `UNSUB_TIME` or `CLEAN_TIME` counts as without consent. The file of non-subscribed members, such as customers who never
- * agreed, has the same columns as the file of subscribed members. Its name causes the warning `CONSENT_UNKNOWN`.
+ * A member with an `UNSUB_TIME` or a `CLEAN_TIME` has no consent. The file of non-subscribed members, such as customers who never agreed,
+ * has the same columns as the file of subscribed members. It is recognized by its name, and causes the warning `CONSENT_UNKNOWN`.
  */
 export const mailchimp: Preset = {
   name: 'mailchimp',
@@ -46,7 +46,7 @@ export const mailchimp: Preset = {
     { columns: ['SMS_MARKETING_STATUS'], values: ['subscribed'], appliesTo: 'phone_number' },
   ],
   unconsentedFile: /(?:^|[^a-z])non-?subscribed_/i,
-  // Details of a consent. They do not decide it.
+  // Details of a consent. They do not decide whether a member has one.
   ignore: [
     'OPTIN_TIME',
     'OPTIN_IP',

@@ -1,7 +1,7 @@
 /**
- * Returns a function that returns the value of one option of a variant, such as its size. `names`: possible names of the option, in lower
- * case. The function takes the texts of the option columns: a name, its value, the next name, and so on. It returns `''` if no option has
- * one of these names.
+ * Returns a function that reads one option of a variant, such as its size. `names`: possible names of the option, in lower case. The
+ * function takes the texts of the option columns: a name, its value, the next name, and so on. If no option has one of these names, the
+ * function returns `''`.
  */
 export function optionCalled(...names: readonly string[]): (texts: readonly string[]) => string {
   return (texts) => {

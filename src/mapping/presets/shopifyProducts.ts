@@ -4,20 +4,20 @@ import type { Preset } from './preset.ts'
 /** Names of the option columns, in the order that `optionCalled` takes. */
 const optionColumns = [1, 2, 3].flatMap((n) => [`Option${n} Name`, `Option${n} Value`])
 
-/** Names of the price column and of the compare-at price column, each in the header before 2025 and in the present header. */
+/** Names of the columns of the price and the compare-at price, each in the old header (before 2025) and in the new header. */
 const priceColumns = ['Variant Price', 'Price', 'Variant Compare At Price', 'Compare-at price']
 
 /**
- * Returns the regular price and the sale price from the texts of `priceColumns`. If the compare-at price is above the price, the compare-at
- * price is the regular price, and the price is the sale price. Both must be plain decimal numbers. Otherwise the price is the regular
- * price, and there is no sale price (`''`).
+ * Returns the regular price and the sale price from the texts of `priceColumns`. The product is reduced if its compare-at price is above its
+ * price, and both are plain decimal numbers. Then the compare-at price is the regular price, and the price is the sale price. If the
+ * product is not reduced, the price is the regular price, and the sale price is `''`.
  */
-function pricesOf([oldPrice = '', presentPrice = '', oldCompareAt = '', presentCompareAt = '']: readonly string[]): {
+function pricesOf([oldHeaderPrice = '', newHeaderPrice = '', oldHeaderCompareAt = '', newHeaderCompareAt = '']: readonly string[]): {
   readonly regular: string
   readonly sale: string
 } {
-  const price = oldPrice || presentPrice
-  const compareAt = oldCompareAt || presentCompareAt
+  const price = oldHeaderPrice || newHeaderPrice
+  const compareAt = oldHeaderCompareAt || newHeaderCompareAt
   const isReduced = plainDecimal.test(price) && plainDecimal.test(compareAt) && Number(compareAt) > Number(price)
   return isReduced ? { regular: compareAt, sale: price } : { regular: price, sale: '' }
 }
@@ -40,29 +40,30 @@ const availabilityColumns = [
 /** Returns the availability from the texts of `availabilityColumns`. */
 function availabilityOf([
   status = '',
-  oldPublished = '',
-  presentPublished = '',
-  oldTracker = '',
-  presentTracker = '',
-  oldPolicy = '',
-  presentPolicy = '',
-  oldQuantity = '',
-  presentQuantity = '',
+  oldHeaderPublished = '',
+  newHeaderPublished = '',
+  oldHeaderTracker = '',
+  newHeaderTracker = '',
+  oldHeaderPolicy = '',
+  newHeaderPolicy = '',
+  oldHeaderQuantity = '',
+  newHeaderQuantity = '',
 ]: readonly string[]): string {
-  const isHidden = ['draft', 'archived', 'unlisted'].includes(status.toLowerCase()) || /^false$/i.test(oldPublished || presentPublished)
+  const isHidden =
+    ['draft', 'archived', 'unlisted'].includes(status.toLowerCase()) || /^false$/i.test(oldHeaderPublished || newHeaderPublished)
   if (isHidden) return 'discontinued'
   // Without a stock tracker, the shop sells without a limit.
-  const isTracked = (oldTracker || presentTracker) !== ''
-  if (!isTracked || Number(oldQuantity || presentQuantity) > 0) return 'in stock'
-  // `continue` is the word of the old column, `true` that of the present one.
-  const sellsWithoutStock = /^(?:continue|true)$/i.test(oldPolicy || presentPolicy)
+  const isTracked = (oldHeaderTracker || newHeaderTracker) !== ''
+  if (!isTracked || Number(oldHeaderQuantity || newHeaderQuantity) > 0) return 'in stock'
+  // The old header's column contains `continue`, that of the new header `true`.
+  const sellsWithoutStock = /^(?:continue|true)$/i.test(oldHeaderPolicy || newHeaderPolicy)
   return sellsWithoutStock ? 'available for order' : 'out of stock'
 }
 
 /**
- * Products of a Shopify shop, with the present header or the header before 2025. The export has no columns for currency and link: set
- * `options.default_currency` and map the link. A row is a variant, or has only a further image of the product. The first row of a handle
- * also describes the product.
+ * Products of a Shopify shop, with the old header (before 2025) or the new one. The export has no columns for currency and link: set
+ * `options.default_currency` and map the link. A row is a variant, or has only a further image of the product. The first row of a product
+ * also has its description.
  */
 export const shopifyProducts: Preset = {
   name: 'shopify-products',
@@ -103,7 +104,10 @@ export const shopifyProducts: Preset = {
   recognizeAlso: [['URL handle', 'Title', 'SKU', 'Price', 'Product image URL']],
   map: {
     // The export puts an apostrophe before a SKU that begins with a digit.
-    id: { columns: ['Variant SKU', 'SKU'], compute: ([oldSku = '', presentSku = '']) => (oldSku || presentSku).replace(/^'(?=\d)/, '') },
+    id: {
+      columns: ['Variant SKU', 'SKU'],
+      compute: ([oldHeaderSku = '', newHeaderSku = '']) => (oldHeaderSku || newHeaderSku).replace(/^'(?=\d)/, ''),
+    },
     title: { columns: ['Title'] },
     description: { columns: ['Body (HTML)', 'Description'] },
     price: { columns: priceColumns, compute: (texts) => pricesOf(texts).regular },
@@ -124,8 +128,8 @@ export const shopifyProducts: Preset = {
     inventory: {
       columns: ['Variant Inventory Tracker', 'Inventory tracker', 'Variant Inventory Qty', 'Inventory quantity'],
       // Without a stock tracker, the shop does not maintain the quantity.
-      compute: ([oldTracker = '', presentTracker = '', oldQuantity = '', presentQuantity = '']) =>
-        (oldTracker || presentTracker) === '' ? '' : oldQuantity || presentQuantity,
+      compute: ([oldHeaderTracker = '', newHeaderTracker = '', oldHeaderQuantity = '', newHeaderQuantity = '']) =>
+        (oldHeaderTracker || newHeaderTracker) === '' ? '' : oldHeaderQuantity || newHeaderQuantity,
     },
     item_group_id: { columns: ['Handle', 'URL handle'] },
   },

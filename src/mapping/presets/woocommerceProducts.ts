@@ -9,12 +9,12 @@ function withoutApostrophe(text: string): string {
   return text.replace(/^'(?=[=+\-@])/, '')
 }
 
-/** Returns the first filled text, without the apostrophe of the export; `''` if there is none. */
+/** Returns the first text that is not empty, without the apostrophe of the export; `''` if all are empty. */
 function firstFilled(texts: readonly string[]): string {
   return withoutApostrophe(texts.find((text) => text !== '') ?? '')
 }
 
-/** Returns the first filled description. The export writes a line end as the characters `\n`, and these characters as `\\n`. */
+/** Returns the first description that is not empty. The export writes a line end as `\n`, and the characters `\n` as `\\n`. */
 function descriptionOf(texts: readonly string[]): string {
   return firstFilled(texts).replace(/(\\?)\\n/g, (_, escape: string) => (escape === '' ? '\n' : '\\n'))
 }
@@ -30,9 +30,9 @@ function salePeriod([starts = '', ends = '']: readonly string[]): string {
 }
 
 /**
- * Returns a function that reads an option of a variation, such as its size. `names`: possible names of the option, in lower case. A product
- * with variations has a list of values: the function returns `''` for it. Commas or `|` separate the values. The export writes a comma
- * inside a value as `\,`.
+ * Returns a function that reads an option of a variation, such as its size. `names`: possible names of the option, in lower case. The
+ * function returns `''` for a list of values, which a product with variations has. Commas or `|` separate the values of a list. The export
+ * writes a comma inside a value as `\,`.
  */
 function singleOption(...names: readonly string[]): (texts: readonly string[]) => string {
   const read = optionCalled(...names)
@@ -52,8 +52,8 @@ const availabilities: ReadonlyMap<string, string> = new Map([
 
 /**
  * Product export of a WooCommerce shop. The condition of every product is `new`. An unpublished product is `discontinued`. The export has
- * no columns for currency and link: set `options.default_currency` and map the link. The row of a product with variations has no price, so
- * only its variations become products. They inherit its texts and images.
+ * no columns for currency and link: set `options.default_currency` and map the link. A product with variations cannot be bought, so only
+ * its variations become products. They inherit its texts and images.
  */
 export const woocommerceProducts: Preset = {
   name: 'woocommerce-products',
@@ -105,7 +105,7 @@ export const woocommerceProducts: Preset = {
     availability: {
       columns: ['Published', 'In stock?'],
       compute: ([published = '', stock = '']) => {
-        // 1 published, 0 private, -1 draft.
+        // `Published` is 1 for a published product, 0 for a private one and -1 for a draft.
         if (published === '0' || withoutApostrophe(published) === '-1') return 'discontinued'
         return availabilities.get(stock) ?? stock
       },
