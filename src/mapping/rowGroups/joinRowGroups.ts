@@ -1,23 +1,23 @@
 /**
  * Joins row groups, for exports that write one product over several rows. Fills each row with the values and images that only other rows of
- * its product have. Then the row can be mapped alone. Rows that have only such values and images are left out. `handleRows.ts` and
- * `parentRows.ts` describe the result if the other row is missing, or is too far away to be in memory.
+ * its product have. Then the row can be mapped alone. Rows that only provide such values and images are left out. `joinerByHandle.ts` and
+ * `joinerByParent.ts` decide what happens if the other row is missing, or no longer in memory.
  */
 import { presetByName, recognizePreset } from '../presets/index.ts'
 import type { Row } from '../../model/record.ts'
-import { HandleRows } from './handleRows.ts'
-import { ParentRows } from './parentRows.ts'
+import { JoinerByHandle } from './joinerByHandle.ts'
+import { JoinerByParent } from './joinerByParent.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
  * Returns the joiner for a table of products with these columns. Undefined if no preset fits, or if the preset has no row groups. Also
- * undefined if the table lacks a column that the row groups need. `preset`: name of the configured preset; if undefined, the header
- * decides.
+ * undefined if the table lacks a column that the row groups need. `preset`: name of the configured preset. If it is undefined, the columns
+ * decide.
  */
 export function rowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
   const rowGroups = (preset === undefined ? recognizePreset(columns, 'products') : presetByName(preset))?.rowGroups
   if (rowGroups === undefined) return undefined
-  return rowGroups.kind === 'handle' ? HandleRows.of(rowGroups, columns) : ParentRows.of(rowGroups, columns)
+  return rowGroups.kind === 'handle' ? JoinerByHandle.of(rowGroups, columns) : JoinerByParent.of(rowGroups, columns)
 }
 
 /** Passes the rows of a table through its joiner, and yields what the joiner returns. */

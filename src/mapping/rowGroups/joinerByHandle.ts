@@ -5,15 +5,16 @@ import { filledFrom, withJoinWarnings, indexesOf, textAt, textSize } from './cel
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Maximum number of buffered rows, and of image-only rows of one product. A product of a shop has at most 2,048 variants and 250 images.
+ * Maximum number of buffered rows, and of joined image-only rows of one product. A product of a shop has at most 2,048 variants and 250
+ * images.
  */
-const mostRows = 4_096
-/** Maximum number of buffered characters, without the texts that were copied from the first row. The last buffered row may exceed it. */
-const mostText = 8_388_608
+const maxRows = 4_096
+/** Maximum number of buffered characters, without the texts copied from the first row. The last buffered row may exceed it. */
+const maxCharacters = 8_388_608
 /** Maximum number of images of a product. */
-const mostImages = 250
+const maxImages = 250
 
-/** Indexes of columns. */
+/** Indexes of the columns of `HandleRowGroups` in one table. */
 interface ColumnIndexes {
   readonly handle: number
   readonly title: number
@@ -23,15 +24,15 @@ interface ColumnIndexes {
 }
 
 /**
- * Joins the rows of one product. They follow each other and have the same handle. Only the first row describes the product. The export
- * writes one image into a row, so a product with more images than variants has image-only rows. Image-only rows are not returned. Every
- * other row is returned with the inherited values of the first row, and with all images of the product.
+ * Joins rows of one product that follow each other and have the same handle. Only the first row describes the product. The export writes
+ * one image into a row, so a product with more images than variants has image-only rows. They are not returned. All other rows are returned
+ * with the values that they inherit from the first row, and with all images of the product.
  *
- * The rows of a product are buffered until its last image is known, up to `mostRows` rows or `mostText` characters. Later rows are returned
- * immediately, with the images known at that limit.
+ * The rows of a product are buffered until its last image is known, or until they reach `maxRows` or `maxCharacters`. Later rows of the
+ * product are returned immediately, with the images that were known at that limit.
  */
-export class HandleRows implements RowJoiner {
-  readonly #at: ColumnIndexes
+export class JoinerByHandle implements RowJoiner {
+  readonly #indexes: ColumnIndexes
   /** Handle of the current product; `''` if the last row has none. */
   #currentHandle = ''
   /** First row of the current product; undefined if there is none, or if that row has no title. */
@@ -40,23 +41,23 @@ export class HandleRows implements RowJoiner {
   #bufferedText = 0
   /** True once the buffer of the current product reached its limit. */
   #isFull = false
-  /** Different images of the current product, at most `mostImages`. */
+  /** Images of the current product without repeats, at most `maxImages`. */
   #images: string[] = []
-  /** Number of image-only rows that were joined to the current product. */
+  /** Number of image-only rows that were joined to the buffered rows of the current product. */
   #currentJoinedCount = 0
   /** Number of image-only rows that were joined to all products. */
   #joinedCount = 0
-  /** Number of image-only rows that were left out: their product had reached a limit of the buffer, or had `mostRows` of them. */
+  /** Number of image-only rows that were left out. Their product had reached a limit of the buffer, or had `maxRows` of them. */
   #leftOutCount = 0
 
   /** Returns the joiner for a table; undefined if the table lacks the column of the handle, the title or the image. */
-  static of(rowGroups: HandleRowGroups, columns: readonly string[]): HandleRows | undefined {
+  static of(rowGroups: HandleRowGroups, columns: readonly string[]): JoinerByHandle | undefined {
     const [handle] = indexesOf(columns, rowGroups.handle)
     const [title] = indexesOf(columns, rowGroups.title)
     const [image] = indexesOf(columns, rowGroups.image)
     if (handle === undefined || title === undefined || image === undefined) return undefined
     const alsoInherited = columns.flatMap((column, index) => (rowGroups.inheritedLike.test(column) ? [index] : []))
-    return new HandleRows({
+    return new JoinerByHandle({
       handle,
       title,
       image,
@@ -65,18 +66,18 @@ export class HandleRows implements RowJoiner {
     })
   }
 
-  private constructor(at: ColumnIndexes) {
-    this.#at = at
+  private constructor(indexes: ColumnIndexes) {
+    this.#indexes = indexes
   }
 
   push(row: Row): readonly Row[] {
     // The cells of a faulty row may be shifted, so its product is not known. The row is buffered only to keep the order.
     if (row.fault !== undefined) return this.#buffered.length === 0 ? [row] : this.#buffer(row)
-    const handle = textAt(row, this.#at.handle)
+    const handle = textAt(row, this.#indexes.handle)
     if (handle === '' || handle !== this.#currentHandle) return [...this.#release(), ...this.#begin(row, handle)]
     if (this.#first === undefined) return [withMissingFirstRow(row)]
     if (this.#isImageOnly(row)) {
-      if (this.#isFull || this.#currentJoinedCount === mostRows) this.#leftOutCount++
+      if (this.#isFull || this.#currentJoinedCount === maxRows) this.#leftOutCount++
       else {
         this.#joinedCount++
         this.#currentJoinedCount++
@@ -85,7 +86,7 @@ export class HandleRows implements RowJoiner {
       return []
     }
     if (!this.#isFull) this.#addImages(row)
-    const filled = filledFrom(row, this.#first, this.#at.inherited)
+    const filled = filledFrom(row, this.#first, this.#indexes.inherited)
     return this.#isFull ? [this.#withImages(filled)] : this.#buffer(filled, textSize(row))
   }
 
@@ -98,13 +99,15 @@ export class HandleRows implements RowJoiner {
       ...(this.#joinedCount === 0 ? [] : [`image-only rows joined to the product above them: ${this.#joinedCount}`]),
       ...(this.#leftOutCount === 0
         ? []
-        : [`image-only rows left out, because their products have over ${mostRows} rows or ${mostText} characters: ${this.#leftOutCount}`]),
+        : [
+            `image-only rows left out, because their products have over ${maxRows} rows or ${maxCharacters} characters: ${this.#leftOutCount}`,
+          ]),
     ]
   }
 
   /**
-   * Starts a product with its first row. A row without a handle, or without a title, does not start a product. It is returned immediately:
-   * without a handle unchanged, without a title with a fault.
+   * Starts a product with its first row, and buffers this row. A row without a handle starts no product, and is returned immediately. A row
+   * with a handle but no title starts none either, and is returned with a fault.
    */
   #begin(row: Row, handle: string): readonly Row[] {
     this.#currentHandle = handle
@@ -112,31 +115,31 @@ export class HandleRows implements RowJoiner {
     this.#isFull = false
     this.#images = []
     if (handle === '') return [row]
-    if (textAt(row, this.#at.title) === '') return [withMissingFirstRow(row)]
+    if (textAt(row, this.#indexes.title) === '') return [withMissingFirstRow(row)]
     this.#first = row
     this.#addImages(row)
     return this.#buffer(row)
   }
 
-  /** Returns true for a row that has an image and no offer: it adds only the image. */
+  /** Returns true if a row has an image and no offer. Such a row only adds its image to the product. */
   #isImageOnly(row: Row): boolean {
-    return textAt(row, this.#at.image) !== '' && this.#at.offer.every((index) => textAt(row, index) === '')
+    return textAt(row, this.#indexes.image) !== '' && this.#indexes.offer.every((index) => textAt(row, index) === '')
   }
 
   /** Adds the images of a row to the current product. A corrected rejects file has several images in one cell, joined by commas. */
   #addImages(row: Row): void {
-    for (const image of splitImages(textAt(row, this.#at.image)))
-      if (image !== '' && this.#images.length < mostImages && !this.#images.includes(image)) this.#images.push(image)
+    for (const image of splitImages(textAt(row, this.#indexes.image)))
+      if (image !== '' && this.#images.length < maxImages && !this.#images.includes(image)) this.#images.push(image)
   }
 
   /**
-   * Buffers a row. Returns all buffered rows if they reach a limit, else none. `ownTextSize`: number of characters of the row before it
-   * was filled from the first row. Copied texts do not count, because they take no further memory.
+   * Buffers a row. If the buffered rows reach a limit now, returns all of them, else none. `ownTextSize`: number of characters of the row
+   * before it was filled from the first row. Copied texts do not count, because they take no further memory.
    */
   #buffer(row: Row, ownTextSize = textSize(row)): readonly Row[] {
     this.#buffered.push(row)
     this.#bufferedText += ownTextSize
-    if (this.#buffered.length < mostRows && this.#bufferedText < mostText) return []
+    if (this.#buffered.length < maxRows && this.#bufferedText < maxCharacters) return []
     this.#isFull = true
     return this.#release()
   }
@@ -148,7 +151,7 @@ export class HandleRows implements RowJoiner {
     this.#buffered = []
     this.#bufferedText = 0
     this.#currentJoinedCount = 0
-    // `first` is the first row of the product, because that row is buffered before all others. So `first` has no fault.
+    // The first buffered row is the first row of the product, so it has no fault.
     return first === undefined ? [] : [withJoinWarnings(first, joined), ...others]
   }
 
@@ -156,12 +159,12 @@ export class HandleRows implements RowJoiner {
   #withImages(row: Row): Row {
     if (this.#images.length === 0) return row
     const cells = [...row.cells]
-    cells[this.#at.image] = this.#images.length === 1 ? this.#images[0] : this.#images
+    cells[this.#indexes.image] = this.#images.length === 1 ? this.#images[0] : this.#images
     return { ...row, cells }
   }
 }
 
-/** Returns the row with a fault: the first row of its product is not above it. Only that row has the title. */
+/** Returns the row with the fault that the first row of its product is not above it. Only the first row has the title. */
 function withMissingFirstRow(row: Row): Row {
   return {
     ...row,

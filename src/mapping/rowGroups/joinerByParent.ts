@@ -5,12 +5,12 @@ import { filledFrom, withJoinWarnings, indexesOf, textAt, textSize } from './cel
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Maximum number of characters of stored parents. The oldest parents are dropped first, because an export writes variations soon after
+ * Maximum number of characters in the stored rows of parents. The oldest are dropped first, because an export writes variations soon after
  * their parent.
  */
-const mostText = 16_777_216
+const maxCharacters = 16_777_216
 
-/** Indexes of columns; -1 for a missing column. `type` and `parent` are never missing. */
+/** Indexes of the columns of `ParentRowGroups` in one table; -1 for a missing column. `type` and `parent` are never missing. */
 interface ColumnIndexes {
   readonly type: number
   readonly id: number
@@ -21,29 +21,29 @@ interface ColumnIndexes {
 }
 
 /**
- * Fills variations from the row of their product, their parent. The row of a variation refers to the row of its parent, and is anywhere
- * below it. It omits the values that all variations share. The row of a parent is not a record and is not returned.
+ * Fills each variation from its parent, the row of its product. A variation refers to its parent, and is somewhere below it. A variation
+ * omits the values that all variations of the product share. A parent is not a record and is not returned.
  */
-export class ParentRows implements RowJoiner {
-  readonly #at: ColumnIndexes
-  /** Name that a variation may use for its parent (`id:7`, or the SKU) → the row of the parent. */
+export class JoinerByParent implements RowJoiner {
+  readonly #indexes: ColumnIndexes
+  /** Name by which a variation may refer to its parent (`id:7`, or the SKU) → the parent. */
   readonly #parents = new Map<string, Row>()
-  /** Row of a parent → its names; the oldest row first. */
+  /** Stored parent → its names; the oldest parent first. */
   readonly #names = new Map<Row, readonly string[]>()
-  /** Number of characters of the stored parents. */
+  /** Number of characters in the stored parents. */
   #storedSize = 0
-  /** Number of rows of parents without a warning so far. The next variation that is filled gets one `ROWS_JOINED` for each of them. */
+  /** Number of parents that no warning counts yet. The next variation whose parent is stored gets one `ROWS_JOINED` for each of them. */
   #uncountedParents = 0
-  /** Number of rows of parents. */
+  /** Number of parents in the table so far. */
   #parentCount = 0
   /** Number of variations whose parent is not stored. */
-  #aloneCount = 0
+  #orphanCount = 0
 
   /** Returns the joiner for a table; undefined if the table lacks the column of the type or the parent. */
-  static of(rowGroups: ParentRowGroups, columns: readonly string[]): ParentRows | undefined {
+  static of(rowGroups: ParentRowGroups, columns: readonly string[]): JoinerByParent | undefined {
     const [type, parent] = [findColumn(columns, rowGroups.type), findColumn(columns, rowGroups.parent)]
     if (type < 0 || parent < 0) return undefined
-    return new ParentRows({
+    return new JoinerByParent({
       type,
       parent,
       id: findColumn(columns, rowGroups.id),
@@ -53,29 +53,28 @@ export class ParentRows implements RowJoiner {
     })
   }
 
-  private constructor(at: ColumnIndexes) {
-    this.#at = at
+  private constructor(indexes: ColumnIndexes) {
+    this.#indexes = indexes
   }
 
   push(row: Row): readonly Row[] {
     if (row.fault !== undefined) return [row]
-    const at = this.#at
-    // The type of a parent is `variable`, that of a variation for example `variation, downloadable, virtual`.
-    const type = textAt(row, at.type).toLowerCase()
+    // The type of a parent is `variable`. The type of a variation is for example `variation, downloadable, virtual`.
+    const type = textAt(row, this.#indexes.type).toLowerCase()
     if (/^variable\b/.test(type)) {
       this.#storeParent(row)
       this.#parentCount++
       this.#uncountedParents++
       return []
     }
-    const name = textAt(row, at.parent)
-    if (name === '' || !type.includes('variation')) return [row]
-    const parent = this.#parents.get(name)
+    const parentName = textAt(row, this.#indexes.parent)
+    if (parentName === '' || !type.includes('variation')) return [row]
+    const parent = this.#parents.get(parentName)
     if (parent === undefined) {
-      this.#aloneCount++
+      this.#orphanCount++
       return [row]
     }
-    const filled = this.#unpublishedLike(filledFrom(row, parent, at.inherited), parent)
+    const filled = this.#unpublishedLike(filledFrom(row, parent, this.#indexes.inherited), parent)
     const joinedParents = this.#uncountedParents
     this.#uncountedParents = 0
     return [withJoinWarnings(filled, joinedParents)]
@@ -88,21 +87,21 @@ export class ParentRows implements RowJoiner {
   notes(): readonly string[] {
     return [
       ...(this.#parentCount === 0 ? [] : [`rows of products with variations, which are not records themselves: ${this.#parentCount}`]),
-      ...(this.#aloneCount === 0
+      ...(this.#orphanCount === 0
         ? []
-        : [`variations without the values of their product, because its row is not above them or too far above: ${this.#aloneCount}`]),
+        : [`variations without the values of their product, because its row is not above them or too far above: ${this.#orphanCount}`]),
     ]
   }
 
-  /** Stores a parent under its names. Drops the oldest parents until the others have at most `mostText` characters. */
+  /** Stores a parent under its names. Then drops the oldest parents until the others have at most `maxCharacters`. */
   #storeParent(row: Row): void {
-    const [id, sku] = [textAt(row, this.#at.id), textAt(row, this.#at.sku)]
+    const [id, sku] = [textAt(row, this.#indexes.id), textAt(row, this.#indexes.sku)]
     const names = [...(id === '' ? [] : [`id:${id}`]), ...(sku === '' ? [] : [sku])]
     for (const name of names) this.#parents.set(name, row)
     this.#names.set(row, names)
     this.#storedSize += textSize(row)
     for (const [oldest, oldNames] of this.#names) {
-      if (this.#storedSize <= mostText) break
+      if (this.#storedSize <= maxCharacters) break
       for (const name of oldNames) if (this.#parents.get(name) === oldest) this.#parents.delete(name)
       this.#names.delete(oldest)
       this.#storedSize -= textSize(oldest)
@@ -111,7 +110,7 @@ export class ParentRows implements RowJoiner {
 
   /** Returns a published variation as unpublished if its parent is not published. Returns any other variation unchanged. */
   #unpublishedLike(row: Row, parent: Row): Row {
-    const { published } = this.#at
+    const { published } = this.#indexes
     const isOnlyParentUnpublished = published >= 0 && textAt(parent, published) !== '1' && textAt(row, published) === '1'
     if (!isOnlyParentUnpublished) return row
     const cells = [...row.cells]
