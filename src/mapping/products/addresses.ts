@@ -46,8 +46,8 @@ export function mobileLinkOf(row: ProductRow): string | undefined {
 }
 
 /**
- * Returns the address of the main image as it is sent: the first one of a list. Warns about the others, except if the additional images
- * come from the same column.
+ * Returns the address of the main image as it is sent: the first one of a list. Warns about the other addresses, unless the additional
+ * images come from the same column.
  *
  * @throws {RowRejected} if the address is missing, broken or invalid, or is http and `options.refuse` names http_image
  * @throws {TransformError} if a transform fails
@@ -67,9 +67,9 @@ export function imageOf(row: ProductRow): string {
 }
 
 /**
- * Returns the addresses of a list. An image service may have another address behind a comma in its path
- * (`https://img.example/fetch/w_300,https://shop.example/a.jpg`). Therefore such a text stays one address. Its first part ends with
- * transform parameters and not with the type of an image, and it has no spaces.
+ * Returns the addresses of a list. The address of an image service may contain another address behind a comma:
+ * `https://img.example/fetch/w_300,https://shop.example/a.jpg`. Such a text is not split. It has no spaces, and its first part ends with
+ * transform parameters and not with the type of an image.
  */
 function imagesOf(text: string): readonly string[] {
   const images = splitImages(text).filter((image) => image !== '')
@@ -85,7 +85,8 @@ const transformEnd = /\/[a-z]{1,3}_[^/,?]+(?:,[a-z]{1,3}_[^/,?]+)*$/i
 
 /**
  * Returns the addresses of up to `maxImages` additional images, joined by commas; undefined if there are none. `main`: address of the main
- * image. Drops invalid, repeated and excess addresses and `main` with a warning. Drops placeholders without one.
+ * image. Addresses that are invalid, repeated, too many or equal to `main` are dropped with a warning. Placeholders are dropped without a
+ * warning.
  */
 export function additionalImagesOf(row: ProductRow, main: string): string | undefined {
   const cell = row.cell('additional_image_link')
@@ -99,7 +100,7 @@ export function additionalImagesOf(row: ProductRow, main: string): string | unde
     if (trimmed === '' || commonPlaceholders.has(trimmed.toLowerCase())) continue
     const parsed = isBroken(trimmed) ? { invalid: 'broken' } : parseImage(trimmed)
     const rejected = 'invalid' in parsed || (parsed.http && row.rules.httpImagesRejected)
-    // If both fields share a column, the list always contains the main image. So it is left out without a warning.
+    // If both fields share a column, the list always contains the main image. So that image is left out without a warning.
     if (!rejected && parsed.link === main && sharesImageColumn(row)) continue
     if (rejected || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1
     else {

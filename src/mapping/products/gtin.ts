@@ -3,12 +3,12 @@
 /** Digits as they are sent, or the reason why the number is not valid. `normalized`: true if the digits differ from the text. */
 export type GtinResult = { readonly gtin: string; readonly normalized: boolean } | { readonly invalid: string }
 
-/** Characters around digits that mark them as text for a spreadsheet: `'0400…`, `="0400…"`. */
+/** Matches the characters around digits by which a spreadsheet treats them as text: `'0400…`, `="0400…"`. */
 const textMark = /^(?:=?"|['\u2018\u2019])|["'\u2019]$/g
 
 /**
- * Parses a trimmed gtin. An ISBN-10 becomes an ISBN-13. A leading zero may have been lost, but none is added, because the result could be
- * the number of another item.
+ * Parses a trimmed gtin. An ISBN-10 becomes an ISBN-13. If a number lost its leading zero, none is added, because the result could be the
+ * number of another item.
  */
 export function parseGtin(text: string): GtinResult {
   const plain = text.replace(textMark, '').replace(/[\s\u2010-\u2015-]/g, '')
@@ -20,7 +20,7 @@ export function parseGtin(text: string): GtinResult {
   if (!/^(?:\d{8}|\d{12,14})$/.test(plain)) return { invalid: 'does not have 8, 12, 13 or 14 digits' }
   if (/^0+$/.test(plain)) return { invalid: 'is all zeros' }
   if (checkDigit(plain.slice(0, -1)) !== plain.charCodeAt(plain.length - 1) - 48) return { invalid: 'has a wrong check digit' }
-  // Leading zeros do not change the number. So all lengths are compared in the form of 14 digits: an indicator, then 13 digits.
+  // Leading zeros do not change the number. So all lengths are tested in the form of 14 digits: an indicator, then 13 digits.
   const padded = plain.padStart(14, '0')
   const isGtin8 = padded.startsWith('000000')
   const isForStores = isGtin8 ? padded[6] === '2' : /^.(?:2|02)/.test(padded)

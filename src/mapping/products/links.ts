@@ -4,23 +4,23 @@
  */
 
 /**
- * Parsed link, or the reason why it is not valid. `toAscii`: true if its international host was changed to an A-label (`xn--…`). `http`:
- * true for http, false for https.
+ * Parsed link, or the reason why it is not valid. `toAscii`: true if it had an international host, which was changed to A-labels (`xn--…`).
+ * `http`: true for http, false for https.
  */
 export type LinkResult = { readonly link: string; readonly toAscii: boolean; readonly http: boolean } | { readonly invalid: string }
 
 /** Maximum length of an address in characters. */
 export const maxLinkLength = 2048
 
-// A host that matches both patterns needs no check by `URL`. It has ASCII labels, and its last label begins with a letter. Ports of five
-// digits do not match, because they may be too high.
+// A host that matches both patterns and has no `..` needs no check by `URL`. It has ASCII labels, and the last label begins with a letter.
+// A port of five digits does not match, because it may be too high.
 const simpleHost = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,4})?$/
 const lastLabel = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,4})?$/
 
 /**
- * Parses a trimmed absolute address of http or https. Writes the scheme in lower case. Writes an international host as an A-label, and
- * drops the default port after it. Drops port 80 of http, because an upgrade to https would keep it. Leaves the other parts unchanged.
- * `invalid` contains no part of the address.
+ * Parses a trimmed absolute address of http or https. Writes the scheme in lower case. Writes an international host in A-labels, without
+ * its default port. Drops port 80 of http, because an upgrade to https would keep it. Leaves the other parts unchanged. `invalid` contains
+ * no part of the address.
  */
 export function parseLink(text: string): LinkResult {
   return plainLink.test(text) && text.length <= maxLinkLength ? { link: text, toAscii: false, http: false } : parseAnyLink(text)
@@ -29,27 +29,27 @@ export function parseLink(text: string): LinkResult {
 /** Matches most valid links: https in lower case, a host of ASCII labels, no port. */
 const plainLink = /^https:\/\/(?:[a-zA-Z0-9][a-zA-Z0-9-]*\.)+[a-zA-Z](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:[/?#][^\s\u0000-\u001f\u007f\\<>"]*)?$/
 
-/** Does the same as `parseLink`, without the shortcut `plainLink`. Exported so that a test can compare both. */
+/** Parses as `parseLink`, but without its shortcut `plainLink`. Exported so that a test can compare both. */
 export function parseAnyLink(text: string): LinkResult {
   const scheme = /^https?:\/\//i.exec(text)?.[0]
   if (scheme === undefined) return { invalid: 'is not an absolute https address' }
   if (text.length > maxLinkLength) return { invalid: `is longer than ${maxLinkLength} characters` }
   if (/[\s\u0000-\u001f\u007f\\<>"]/.test(text)) return { invalid: 'contains spaces or characters that are not allowed in an address' }
   const afterScheme = text.slice(scheme.length)
-  const end = afterScheme.search(/[/?#]/)
-  const given = end < 0 ? afterScheme : afterScheme.slice(0, end)
-  const rest = afterScheme.slice(given.length)
-  if (given.includes('@')) return { invalid: 'contains credentials or hides its host behind an @' }
+  const authorityEnd = afterScheme.search(/[/?#]/)
+  const givenAuthority = authorityEnd < 0 ? afterScheme : afterScheme.slice(0, authorityEnd)
+  const rest = afterScheme.slice(givenAuthority.length)
+  if (givenAuthority.includes('@')) return { invalid: 'contains credentials or hides its host behind an @' }
   const http = scheme.length === 'http://'.length
-  const authority = http ? given.replace(/:80$/, '') : given
-  const start = http ? 'http://' : 'https://'
+  const authority = http ? givenAuthority.replace(/:80$/, '') : givenAuthority
+  const lowerScheme = http ? 'http://' : 'https://'
   if (simpleHost.test(authority) && lastLabel.test(authority) && !authority.includes('..'))
-    return { link: `${start}${authority}${rest}`, toAscii: false, http }
-  const url = URL.parse(`${start}${authority}/`)
+    return { link: `${lowerScheme}${authority}${rest}`, toAscii: false, http }
+  const url = URL.parse(`${lowerScheme}${authority}/`)
   // `URL` accepts empty labels, which no name server has.
   if (url === null || url.hostname === '' || /%|\.\.|^\./.test(authority)) return { invalid: 'does not have a valid host' }
   const toAscii = /[^\u0000-\u007f]/.test(authority)
-  const link = toAscii ? `${start}${url.host}${rest}` : `${start}${authority}${rest}`
+  const link = toAscii ? `${lowerScheme}${url.host}${rest}` : `${lowerScheme}${authority}${rest}`
   return link.length > maxLinkLength ? { invalid: `is longer than ${maxLinkLength} characters` } : { link, toAscii, http }
 }
 
@@ -58,8 +58,8 @@ export function hostOf(link: string): string {
   return (/^https?:\/\/([^/?#:]+)/.exec(link)?.[1] ?? '').toLowerCase()
 }
 
-const imageTypes = /\.(?:jpe?g|gif|webp|png)$/i
-const otherTypes = /\.(?:svgz?|bmp|tiff?|ico|avif|heic|heif|psd|pdf|eps|ai|mp4|mov|webm|avi|html?|zip)$/i
+const acceptedTypes = /\.(?:jpe?g|gif|webp|png)$/i
+const rejectedTypes = /\.(?:svgz?|bmp|tiff?|ico|avif|heic|heif|psd|pdf|eps|ai|mp4|mov|webm|avi|html?|zip)$/i
 
 /**
  * Parsed image address, or the reason why it is not valid. `http`: true for http. `encoded`: true if spaces or commas were percent-encoded.
@@ -71,17 +71,17 @@ export type ImageResult =
 
 /**
  * Parses a trimmed image address as `parseLink` does, and percent-encodes its spaces and commas. A comma must be encoded, because commas
- * separate the addresses of a list. An address is not valid if its path ends with one of `otherTypes`.
+ * separate the addresses of a list. If the path ends with one of `rejectedTypes`, the address is not valid.
  */
 export function parseImage(text: string): ImageResult {
   const encodedText = text.includes(' ') || text.includes(',') ? text.replace(/ /g, '%20').replace(/,/g, '%2C') : text
   const parsed = parseLink(encodedText)
-  // An image may be http, so the word `https` is removed from the message of `parseLink` about an absolute https address.
+  // `parseLink` reports `is not an absolute https address`. An image may be http, so the word `https` is removed.
   if ('invalid' in parsed) return { invalid: parsed.invalid.replace('https ', '') }
   const { link, http } = parsed
   const path = link.includes('?') || link.includes('#') ? link.replace(/[?#].*$/s, '') : link
-  const typeKnown = imageTypes.test(path)
-  if (!typeKnown && otherTypes.test(path)) return { invalid: 'is not a JPG, GIF, WEBP or PNG' }
+  const typeKnown = acceptedTypes.test(path)
+  if (!typeKnown && rejectedTypes.test(path)) return { invalid: 'is not a JPG, GIF, WEBP or PNG' }
   return { link, http, encoded: encodedText !== text, typeKnown }
 }
 

@@ -11,12 +11,12 @@ import type { ProductRules } from './rules.ts'
 import { labelPlaceholders } from './vocabulary.ts'
 
 /**
- * Maps a row to a record or a reject. A wrong required field rejects the row. A wrong optional field is dropped with a warning. In four
- * cases an optional field rejects the row too:
- * - its text is broken (`isBroken`), except for additional images;
- * - the currency column contradicts the currency that the pipeline sets for `sale_price`;
- * - the stock contradicts the availability;
- * - no valid brand, gtin or mpn is left.
+ * Maps a row to a record or a reject. A wrong required field rejects the row. A wrong optional field is dropped with a warning. Four
+ * exceptions reject the row too:
+ * - The text of an optional field is broken (`isBroken`). Exception: additional images.
+ * - The currency column contradicts the currency that the pipeline sets for `sale_price`.
+ * - The stock contradicts the availability.
+ * - None of brand, gtin and mpn is valid.
  */
 export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRules): Mapped {
   const product = new ProductRow(row, binding, rules)
@@ -37,8 +37,8 @@ export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRule
 }
 
 /**
- * Readers of the fields that most often reject a row. They run only for a rejected row, to report more than its first fault. Two rare
- * causes are not checked: a conflicting currency of `sale_price`, and a broken text in another optional field.
+ * Readers of the fields that most often reject a row. They run only for a rejected row, to report more than its first fault. They miss two
+ * rare causes: a conflicting currency of `sale_price`, and a broken text in an optional field without a reader.
  */
 const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
   idOf,
@@ -76,7 +76,7 @@ function faultOf(error: unknown): Fault {
 }
 
 /**
- * Returns the key of a row: the UTF-8 bytes of its id. Undefined if the id is not valid. Reads no other field.
+ * Returns the key of a row: the UTF-8 bytes of its id. Undefined if the id is not valid. Reads only the id.
  *
  * @throws {TransformError} if a transform of the id fails
  */

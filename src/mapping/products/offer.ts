@@ -25,7 +25,7 @@ export function priceOf(row: ProductRow): Price {
   return result.price
 }
 
-/** Parses a price. Returns the stored result if the pipeline parsed the same text before. */
+/** Parses a price, or returns the stored result for the same text. */
 function parsedOnce({ rules }: ProductRow, text: string): PriceResult {
   const known = rules.prices.get(text)
   if (known !== undefined) return known
@@ -35,8 +35,8 @@ function parsedOnce({ rules }: ProductRow, text: string): PriceResult {
 }
 
 /**
- * Adds the currency of the row's currency column to a price that has no currency. Returns a price unchanged if it has a currency, or if the
- * currency column is missing or not readable.
+ * Adds the currency of the row's currency column to a price without a currency. If the column is missing, or its cell is not a currency,
+ * returns the price unchanged.
  *
  * @throws {RowRejected} if the currency column contradicts the currency that `options.default_currency` or the price transform sets
  */
@@ -44,18 +44,18 @@ function withCurrency(row: ProductRow, field: 'price' | 'sale_price', text: stri
   const { currency } = row.binding
   if (currency === undefined) return text
   const isAmountOnly = !/[^\d.,'’\s]/u.test(text)
-  const setByPipeline = isAmountOnly ? row.rules.price.defaultCurrency?.toUpperCase() : currencyOfTransform(row, field, text)
-  if (!isAmountOnly && setByPipeline === undefined) return text
+  const pipelineCurrency = isAmountOnly ? row.rules.price.defaultCurrency?.toUpperCase() : currencyOfTransform(row, field, text)
+  if (!isAmountOnly && pipelineCurrency === undefined) return text
   const cell = trimText(firstText(row.source.cells[currency.index]) ?? '').toUpperCase()
-  const code = currencyBySign.get(cell) ?? (/^[A-Z]{3}$/.test(cell) ? cell : undefined)
-  if (code === undefined) return text
-  if (setByPipeline !== undefined && setByPipeline !== code)
+  const columnCurrency = currencyBySign.get(cell) ?? (/^[A-Z]{3}$/.test(cell) ? cell : undefined)
+  if (columnCurrency === undefined) return text
+  if (pipelineCurrency !== undefined && pipelineCurrency !== columnCurrency)
     throw new RowRejected(
       'PRICE_CURRENCY_CONFLICT',
       field,
-      `is in ${code} by the column "${showValue(currency.name)}", but the pipeline sets ${setByPipeline}`,
+      `is in ${columnCurrency} by the column "${showValue(currency.name)}", but the pipeline sets ${pipelineCurrency}`,
     )
-  return isAmountOnly ? `${text} ${code}` : text
+  return isAmountOnly ? `${text} ${columnCurrency}` : text
 }
 
 /** Returns the currency that the field's price transform sets, if the price ends with it; else undefined. */
@@ -77,8 +77,8 @@ export interface Sale {
 }
 
 /**
- * Returns the sale. An invalid period is left out with a warning, and so is the sale price. Without its period, the sale price would be
- * advertised immediately and without an end.
+ * Returns the sale price and its period. An invalid period is left out with a warning, together with the sale price. Without its period, the
+ * sale price would be advertised immediately and without an end.
  *
  * @throws {RowRejected} as `salePriceOf` and `salePeriodOf`
  */
@@ -139,16 +139,16 @@ function salePeriodOf(row: ProductRow): string | { readonly invalid: string } | 
   return period
 }
 
-/** Returns the fault of the times of a period. Called only if at least one of them is not valid. */
+/** Describes why the times of a period are not valid. Called only if at least one of them is not. */
 function timeFault(...times: readonly string[]): string {
   if (times.every((time) => parseInstant(time, undefined, 'UTC') !== undefined)) return 'has a time without offset'
-  const dated = times.every((time) => parseInstant(time, 'utc-midnight', 'UTC') !== undefined)
-  return dated ? 'has a date without a time' : 'is not two ISO 8601 times'
+  const areDatesOrTimes = times.every((time) => parseInstant(time, 'utc-midnight', 'UTC') !== undefined)
+  return areDatesOrTimes ? 'has a date without a time' : 'is not two ISO 8601 times'
 }
 
 /**
- * Returns the stock in pieces; undefined if the cell is empty. Also returns undefined, with a warning, for a placeholder or a failed
- * transform. The same applies to a text that is not a whole number from 0 to 2147483647.
+ * Returns the stock in pieces; undefined if the cell is empty. Also returns undefined, with a warning, for a placeholder, a failed transform
+ * or any text but a whole number from 0 to 2147483647.
  *
  * @throws {RowRejected} if the stock is below 1 and `availability` is `in stock`, or if the text is broken (`isBroken`)
  */

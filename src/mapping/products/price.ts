@@ -9,8 +9,8 @@ export interface Price {
 }
 
 /**
- * Parsed price, or the code and message of a reject. `warning`: code of a warning, if the text that is sent differs from the parsed text.
- * `message` continues a sentence that begins with the value: `"12" has no currency`.
+ * Parsed price, or the code and message of a reject. `warning`: code of a warning, set if the text that is sent differs from the parsed
+ * text. `message` continues a sentence that begins with the value: `"12" has no currency`.
  */
 export type PriceResult = { readonly price: Price; readonly warning?: RecordCode } | { readonly code: RecordCode; readonly message: string }
 
@@ -27,24 +27,25 @@ export interface PriceOptions {
 const amountFirst = /^(\d+)(?:\.(\d+))?[ \u00a0\u202f\t]*([A-Za-z]{3})?$/
 const codeFirst = /^([A-Za-z]{3})[ \u00a0\u202f\t]*(\d+(?:\.\d+)?)$/
 
-// Only full-width characters are normalized: NFKC of the whole text would turn `1²` into `12`.
-const wide = /[\uff01-\uff5e\u3000]+/g
+// Only these runs are normalized, because NFKC of the whole text would turn `1²` into `12`.
+const fullWidthRun = /[\uff01-\uff5e\u3000]+/g
 
 /**
  * Parses a trimmed price. The result has all decimals of the currency, so `12.9 EUR` and `12.90EUR` become the same text. Sources: spec 2.2
  * (price); minor units of ISO 4217; docs/inputs.md, cases 69 to 77 and 156 to 159.
  */
 export function parsePrice(text: string, options: PriceOptions): PriceResult {
-  const plain = options.wideAllowed ? text.replace(wide, (run) => run.normalize('NFKC')) : text
+  const plain = options.wideAllowed ? text.replace(fullWidthRun, (run) => run.normalize('NFKC')) : text
   let match = amountFirst.exec(plain)
   if (match === null && options.codeFirstAllowed) {
     const swapped = codeFirst.exec(plain)
     if (swapped !== null) match = amountFirst.exec(`${swapped[2]} ${swapped[1]}`)
   }
   if (match === null) return { code: 'PRICE_INVALID', message: 'is not a decimal number followed by a currency' }
-  const [, whole = '', fraction = '', written] = match
-  if (written === undefined && options.defaultCurrency === undefined) return { code: 'PRICE_CURRENCY_MISSING', message: 'has no currency' }
-  const currency = (written ?? options.defaultCurrency ?? '').toUpperCase()
+  const [, whole = '', fraction = '', writtenCurrency] = match
+  if (writtenCurrency === undefined && options.defaultCurrency === undefined)
+    return { code: 'PRICE_CURRENCY_MISSING', message: 'has no currency' }
+  const currency = (writtenCurrency ?? options.defaultCurrency ?? '').toUpperCase()
   const decimalCount = currencyDecimals.get(currency)
   if (decimalCount === undefined) {
     const since = retiredCurrencies.get(currency)
@@ -60,6 +61,6 @@ export function parsePrice(text: string, options: PriceOptions): PriceResult {
   const decimals = significant.padEnd(decimalCount, '0')
   const minor = BigInt(integer + decimals)
   const price = { text: `${integer}${decimalCount > 0 ? `.${decimals}` : ''} ${currency}`, minor, currency }
-  if (written === undefined) return { price, warning: 'PRICE_CURRENCY_ADDED' }
+  if (writtenCurrency === undefined) return { price, warning: 'PRICE_CURRENCY_ADDED' }
   return price.text === text ? { price } : { price, warning: 'PRICE_NORMALIZED' }
 }

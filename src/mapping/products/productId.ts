@@ -13,13 +13,13 @@ const damagedId = /^\d{1,2}-[A-Z]/
 /**
  * Returns the id, trimmed and in NFC.
  *
- * @throws {RowRejected} if the id is missing, too long, broken, damaged by a spreadsheet, or has several different values or invisible
- * characters
+ * @throws {RowRejected} if the id is missing, too long, broken (`isBroken`) or damaged by a spreadsheet
+ * @throws {RowRejected} if the id has several different values, or control or invisible characters
  * @throws {TransformError} if a transform of the id fails
  */
 export function idOf(row: ProductRow): string {
   const cell = row.binding.id?.read(row.source)
-  // Shortcut: an id of this form passes all checks below unchanged, and most ids have this form.
+  // Shortcut: most ids have this form, and such an id passes all checks below unchanged.
   if (typeof cell === 'string' && plainId.test(cell) && cell.length <= row.rules.options.maxIdLength && !damagedId.test(cell)) return cell
   if (typeof cell === 'object' && new Set(cell.map(trimText)).size > 1)
     throw new RowRejected('ID_INVALID', 'id', `has ${cell.length} values, expected one`)
@@ -38,8 +38,8 @@ export function idOf(row: ProductRow): string {
 }
 
 /**
- * Returns brand, gtin and mpn (spec 2.2; docs/inputs.md, cases 87 to 89): the brand as JSON, the others as text. A missing one is
- * undefined. If there is a brand or mpn, drops an invalid gtin with a warning.
+ * Returns brand, gtin and mpn (spec 2.2; docs/inputs.md, cases 87 to 89): the brand as JSON, the others as text. Each is undefined if it is
+ * missing. An invalid gtin is dropped with a warning if there is a brand or mpn.
  *
  * @throws {RowRejected} if none of the three is valid, or if the text of one is broken (`isBroken`)
  */

@@ -9,7 +9,7 @@ import { TransformError } from '../transforms.ts'
 import type { ProductRules } from './rules.ts'
 import { commonPlaceholders, type ProductField } from './vocabulary.ts'
 
-/** Product field → the columns of one header that fill the field. `currency`: the currency column of the header, if no field reads it. */
+/** Product field → the columns of one header that fill the field. `currency`: the currency column, if no field reads this column. */
 export type ProductBinding = Readonly<Partial<Record<ProductField, BoundField>>> & { readonly currency?: CurrencyColumn }
 
 /** Column with the currency of the row's prices. */
@@ -37,14 +37,14 @@ export class RowRejected {
   }
 }
 
-/** One row, read as a product. Its methods collect warnings in `warnings`. */
+/** Row that is read as a product. Its methods collect their warnings in `warnings`. */
 export class ProductRow {
   readonly source: Row
   readonly binding: ProductBinding
   readonly rules: ProductRules
   #warnings: Warning[] | undefined
   /** Optional fields whose transform failed. */
-  #failed: ProductField[] | undefined
+  #failedFields: ProductField[] | undefined
 
   constructor(source: Row, binding: ProductBinding, rules: ProductRules) {
     this.source = source
@@ -109,8 +109,8 @@ export class ProductRow {
   }
 
   /**
-   * Returns the text that `read` returns for an optional field, as JSON; undefined if `read` returns undefined. Reuses the result of an
-   * earlier row with the same cell, if that cell caused no warning. So the result of `read` must depend only on the cell and the rules.
+   * Returns the result of `read` for an optional field as JSON; undefined if the result is. If an earlier row had the same cell, and the
+   * cell caused no warning, its result is reused. So the result of `read` must depend only on the cell and the rules.
    *
    * @throws {RowRejected} as `read`
    */
@@ -130,28 +130,25 @@ export class ProductRow {
     return json
   }
 
-  /** Returns the cell of an optional field; undefined if it has none. Also returns undefined, with a warning, if a transform fails. */
+  /** Returns the cell of an optional field; undefined if it has no cell. If a transform fails, returns undefined with a warning. */
   cell(field: ProductField): Cell | undefined {
     try {
       return this.binding[field]?.read(this.source)
     } catch (error) {
       if (!(error instanceof TransformError)) throw error
       this.warn('TRANSFORM_DROPPED', field, `${error.message} (${error.transform})`)
-      this.#failed ??= []
-      this.#failed.push(field)
+      this.#failedFields ??= []
+      this.#failedFields.push(field)
       return undefined
     }
   }
 
-  /** Returns true if `cell` or a method that calls it left out the field, because its transform failed. */
+  /** Returns true if an earlier call of `cell` for the field failed in a transform. Methods such as `optional` call `cell` too. */
   transformFailed(field: ProductField): boolean {
-    return this.#failed?.includes(field) === true
+    return this.#failedFields?.includes(field) === true
   }
 
-  /**
-   * Decodes entities that were escaped twice, and removes control and invisible characters, each with a warning. Keeps wrongly decoded
-   * text, with a warning.
-   */
+  /** Decodes entities that were escaped twice. Removes control and invisible characters. Keeps wrongly decoded text. Each causes a warning. */
   clean(field: ProductField, text: string): string {
     if (isPlainText(text)) return text
     let clean = text

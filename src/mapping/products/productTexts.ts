@@ -48,12 +48,12 @@ export function descriptionOf(row: ProductRow): string {
   return cutAtGrapheme(description, maxDescription)
 }
 
-// A name of letters and digits in angle brackets, the start of a comment, or a document type. The service wants plain text (spec 2.2), and
-// `stripHtml` removes only tags of HTML.
+// Matches a name of letters and digits in angle brackets, the start of a comment, or a document type. `stripHtml` removes only tags of HTML,
+// but the service requires plain text (spec 2.2).
 const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*|\/?\s*)>|<!--|<!doctype[^<>]*>/i
 
 /**
- * Returns the service's word for a required field, as `knownWord`.
+ * Returns the service's word for the text of a required field (`knownWord`).
  *
  * @throws {RowRejected} if the field is missing or broken, or its word is not known
  * @throws {TransformError} if a transform fails
@@ -71,8 +71,8 @@ export function serviceWordOf(row: ProductRow, field: 'availability' | 'conditio
 }
 
 /**
- * Returns the service's word for an optional field, as `knownWord`; undefined if the cell is empty. Also returns undefined, with a warning,
- * for a placeholder, a failed transform or an unknown word.
+ * Returns the service's word for the text of an optional field (`knownWord`); undefined if the cell is empty. Also returns undefined, with a
+ * warning, for a placeholder, a failed transform or an unknown word.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */
@@ -84,7 +84,7 @@ export function optionalServiceWordOf(row: ProductRow, field: 'gender' | 'age_gr
   return word
 }
 
-/** Returns true for a hex code. Without `#`, it must have a digit, because words such as `beaded` consist of the same letters. */
+/** Returns true for a hex code. A code without `#` must have a digit, because a word such as `beaded` has only letters of hex codes. */
 const isHexCode = (color: string): boolean =>
   /^#[0-9a-f]{3,8}$/i.test(color) || (/^(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(color) && /\d/.test(color))
 
@@ -105,7 +105,7 @@ export function colorOf(row: ProductRow): string | undefined {
 
 /**
  * Returns a category with ` > ` between its levels; undefined if `ProductRow.cleanText` returns undefined. A `google_product_category`
- * should be a number from 1, or a path that begins with one of `topLevelCategories`. Any other one is kept with a warning.
+ * should be a number from 1, or a path that begins with one of `topLevelCategories`. Any other value is kept with a warning.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */
@@ -121,22 +121,22 @@ export function categoryOf(row: ProductRow, field: 'google_product_category' | '
 }
 
 /**
- * Returns the service's word for a text; undefined for an unknown word. The result is the text itself, its spelling in lower case with
- * spaces, or the word that `options.values` has for it. Warns if the word differs from the text.
+ * Returns the service's word for a text; undefined for an unknown word. Case does not matter, and an underscore counts as a space.
+ * Other words come from `options.values`. Warns if the word differs from the text.
  */
 function knownWord(row: ProductRow, field: keyof typeof acceptedWords, text: string): string | undefined {
   if (acceptedWords[field].has(text)) return text
-  const spelled = text.toLowerCase().replace(/[_\s]+/g, ' ')
-  const found = acceptedWords[field].has(spelled) ? spelled : configuredWord(row.rules.values.get(field), text, spelled)
+  const normalized = text.toLowerCase().replace(/[_\s]+/g, ' ')
+  const found = acceptedWords[field].has(normalized) ? normalized : configuredWord(row.rules.values.get(field), text, normalized)
   if (found !== undefined) row.warn('WORD_NORMALIZED', field, `"${showValue(text)}" was written as "${found}"`)
   return found
 }
 
 /**
- * Returns the word that `options.values` has for a text or its spelling. Else returns the word for the part after the last slash, as in
- * `https://schema.org/InStock`. `words`: entries of the field, with keys in lower case.
+ * Returns the word that `options.values` has for a text, or for its normalized form. Else returns the word for the part after the last
+ * slash, as in `https://schema.org/InStock`. `words`: entries of the field, with keys in lower case.
  */
-function configuredWord(words: ReadonlyMap<string, string> | undefined, text: string, spelled: string): string | undefined {
+function configuredWord(words: ReadonlyMap<string, string> | undefined, text: string, normalized: string): string | undefined {
   const lastPart = text.slice(text.lastIndexOf('/') + 1)
-  return words?.get(text.toLowerCase()) ?? words?.get(spelled) ?? words?.get(lastPart.toLowerCase())
+  return words?.get(text.toLowerCase()) ?? words?.get(normalized) ?? words?.get(lastPart.toLowerCase())
 }

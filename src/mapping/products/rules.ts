@@ -1,11 +1,11 @@
-/** Settings of a pipeline for its products, prepared once for all rows, and results that rows with equal cells share. */
+/** Prepares the settings of a pipeline for its products, once for all rows. Keeps results for rows with equal cells. */
 import type { MappingOptions, Pipeline } from '../../model/pipeline.ts'
 import { trimText } from '../text.ts'
 import type { PriceOptions, PriceResult } from './price.ts'
 import { ValueMemo } from './valueMemo.ts'
 import { productFields, type ProductField } from './vocabulary.ts'
 
-/** Settings of one pipeline, and memos of its results. */
+/** Settings of one pipeline, and memos for results that repeat over its rows. */
 export interface ProductRules {
   readonly options: MappingOptions
   readonly price: PriceOptions
@@ -15,11 +15,11 @@ export interface ProductRules {
   readonly httpImagesRejected: boolean
   /** True if `options.refuse` names `zero_price`. */
   readonly zeroRejected: boolean
-  /** Field → word of the source in lower case → word to send, from `options.values`. */
+  /** From `options.values`: field → word of the source, in lower case → word to send. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
-  /** Field → cell → JSON of its value, for cells that caused no warning. */
+  /** Field → cell → JSON of the field's value. Has only cells that caused no warning. */
   readonly knownJson: Readonly<Record<ProductField, ValueMemo<string>>>
-  /** Text of a price → its result. */
+  /** Text of a price → result of `parsePrice`. */
   readonly prices: ValueMemo<PriceResult>
 }
 

@@ -1,37 +1,37 @@
 /** Maximum number of values that a memo keeps. */
-const mostValues = 1_000
+const maxValues = 1_000
 /** Maximum length of a key in characters. */
-const longestKey = 200
+const maxKeyLength = 200
 
 /**
- * Results of a pure function of short texts that repeat over the rows of a feed: brands, categories, prices. A lookup takes longer than
- * most of these functions. So a full memo turns itself off if it had fewer hits than it has values.
+ * Memo of the results of a pure function. Its keys are short texts that repeat over the rows of a feed: brands, categories, prices. A lookup
+ * takes longer than most of these functions. So a full memo turns itself off if it had fewer hits than it has values.
  */
 export class ValueMemo<Value> {
   readonly #values = new Map<string, Value>()
   #hits = 0
   #isOff = false
 
-  /** Returns the result for a text; undefined if the memo does not have it. */
+  /** Returns the stored result for a text; undefined if there is none. */
   get(text: string): Value | undefined {
-    if (this.#isOff || text.length > longestKey) return undefined
+    if (this.#isOff || text.length > maxKeyLength) return undefined
     const value = this.#values.get(text)
     if (value !== undefined) this.#hits++
     return value
   }
 
   /**
-   * Keeps the result for a text that `get` did not find, if the memo is not full. The text must be well-formed Unicode, because its key is
-   * a copy made through UTF-8.
+   * Stores the result for a text that `get` did not find, unless the memo is full. The text must be well-formed Unicode, because the key is
+   * a copy of it made through UTF-8.
    */
   set(text: string, value: Value): void {
-    if (this.#isOff || text.length > longestKey) return
-    if (this.#values.size < mostValues) {
+    if (this.#isOff || text.length > maxKeyLength) return
+    if (this.#values.size < maxValues) {
       // Copied, because a substring keeps the text of its whole record in memory.
       this.#values.set(Buffer.from(text).toString(), value)
       return
     }
-    if (this.#hits >= mostValues) return
+    if (this.#hits >= maxValues) return
     this.#isOff = true
     this.#values.clear()
   }

@@ -1,4 +1,4 @@
-/** Names, accepted words and placeholders of product fields, and patterns of their values (spec 2.2; docs/inputs.md). */
+/** Names of product fields, accepted words, placeholders, damaged values and categories (spec 2.2; docs/inputs.md). */
 
 /** Fields of a product that a source may fill, in byte order. The keys in a product's JSON have the same order. */
 export const productFields = [
@@ -54,8 +54,8 @@ export const acceptedWords: Readonly<Record<'availability' | 'condition' | 'gend
   age_group: new Set(['adult', 'all ages', 'teen', 'kids', 'toddler', 'infant', 'newborn']),
 }
 /**
- * Placeholders in custom labels, in lower case. Other fields have more, but a merchant may use a word such as `test` as a label. Texts such
- * as `xx` are in none of these sets; `ProductRow.optional` recognizes them.
+ * Placeholders in custom labels, in lower case. Other fields have more placeholders, because only a label may be a word such as `test`. Texts
+ * such as `xx` are in none of these sets. `ProductRow.optional` recognizes them.
  */
 export const labelPlaceholders = new Set([
   'n/a',
