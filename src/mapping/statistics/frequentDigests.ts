@@ -2,24 +2,24 @@ import { typeByte } from '../identifiers/digest.ts'
 import { identifierBytes, type PackedIdentifier } from '../../model/record.ts'
 
 /**
- * Finds packed identifiers that are on many rows, by the algorithm of Misra and Gries. Uses flat arrays, because a Map would allocate a
- * string for every identifier of every row. Keeps every value that makes up more than 1/`size` of all added values. After n added values,
- * a count is too low by at most n / (`size` + 1). It is too high only if two identifiers have the same 64 bits in `add`.
+ * Sketch that finds packed identifiers on many rows, by the algorithm of Misra and Gries. Keeps every value that makes up more than
+ * 1/`size` of all added values. After n added values, a count is too low by at most n / (`size` + 1). A count is too high only if two
+ * identifiers have the same 64 bits in `add`. Uses flat arrays, because a Map would allocate a string for every identifier of every row.
  */
 export class FrequentDigests {
   readonly #size: number
   readonly #mask: number
-  /** For each slot 64 bits of an identifier, as high and low half. A slot with a count of 0 is free. */
+  /** For each slot, 64 bits of an identifier: high half, low half. A slot with a count of 0 is free. */
   #words: Uint32Array
   #counts: Uint32Array
-  /** Arrays of the table before the last `#decrement`, for the next one. */
+  /** Arrays of the table before the last `#decrement`. The next `#decrement` uses them again. */
   #otherWords: Uint32Array
   #otherCounts: Uint32Array
-  #kept = 0
+  #keptCount = 0
   /** Low half of a watched value → high halves and items of the watched values with this low half. */
   readonly #watched = new Map<number, { readonly high: number; readonly item: number }[]>()
 
-  /** `size`: maximum number of values kept at the same time; a power of two. */
+  /** `size`: maximum number of values that are kept; a power of two. */
   constructor(size: number) {
     this.#size = size
     this.#mask = size * 2 - 1
@@ -42,7 +42,7 @@ export class FrequentDigests {
     const type = identifier[0] ?? 0
     let high: number
     let low: number
-    // Eight bytes of a digest are enough, mixed with the type. A `partner_user_id` is not a digest, so it is hashed to 64 bits.
+    // Of a digest, eight bytes mixed with the type are enough. A `partner_user_id` is not a digest, so it is hashed to 64 bits.
     if (type !== typeByte.partner_user_id && length === identifierBytes) {
       high =
         Math.imul(type, 0x9e3779b1) ^
@@ -60,7 +60,7 @@ export class FrequentDigests {
     low >>>= 0
     this.#count(high, low)
     if (this.#watched.size === 0) return -1
-    return this.#watched.get(low)?.find((one) => one.high === high)?.item ?? -1
+    return this.#watched.get(low)?.find((watched) => watched.high === high)?.item ?? -1
   }
 
   /** Returns the kept values with their counts. A value is named by 16 hex digits. */
@@ -81,7 +81,7 @@ export class FrequentDigests {
       this.#counts[slot] = (this.#counts[slot] ?? 0) + 1
       return
     }
-    if (this.#kept < this.#size) this.#put(slot, high, low, 1)
+    if (this.#keptCount < this.#size) this.#put(slot, high, low, 1)
     else this.#decrement()
   }
 
@@ -89,10 +89,10 @@ export class FrequentDigests {
     this.#words[slot * 2] = high
     this.#words[slot * 2 + 1] = low
     this.#counts[slot] = count
-    this.#kept++
+    this.#keptCount++
   }
 
-  /** Subtracts 1 from every count, and rebuilds the table without the values that have a count of 0 then. */
+  /** Subtracts 1 from every count. Rebuilds the table without the values whose count is then 0. */
   #decrement(): void {
     const words = this.#words
     const counts = this.#counts
@@ -100,7 +100,7 @@ export class FrequentDigests {
     this.#counts = this.#otherCounts.fill(0)
     this.#otherWords = words
     this.#otherCounts = counts
-    this.#kept = 0
+    this.#keptCount = 0
     for (let old = 0; old < counts.length; old++) {
       const count = counts[old] ?? 0
       if (count <= 1) continue

@@ -1,6 +1,6 @@
 /**
- * Finds frequent values by the algorithm of Misra and Gries. Keeps every value that makes up more than 1/`size` of all added values. Counts
- * are never too high. After n added values, they are too low by at most n / (`size` + 1).
+ * Sketch that finds frequent texts, by the algorithm of Misra and Gries. Keeps every value that makes up more than 1/`size` of all added
+ * values. After n added values, a count is too low by at most n / (`size` + 1). No count is too high.
  */
 export class FrequentTexts {
   readonly #size: number
@@ -24,7 +24,7 @@ export class FrequentTexts {
     return [...this.#counts]
   }
 
-  /** Subtracts 1 from every count, and deletes the values that have a count of 0 then. */
+  /** Subtracts 1 from every count. Deletes the values whose count is then 0. */
   #decrement(): void {
     for (const [value, count] of this.#counts) {
       if (count === 1) this.#counts.delete(value)

@@ -1,20 +1,20 @@
 /**
- * Counts item groups and identifiers that are on many rows. A gated read maps only new rows, so it cannot count all values again
- * (docs/architecture.md#three-gates-work-that-is-skipped-safely).
+ * Counts item groups and identifiers that are on many rows. A full read maps all rows. A gated read maps only new rows
+ * (docs/architecture.md#three-gates-work-that-is-skipped-safely), so it cannot count all values again.
  * - It still counts up to `maxExact` values exactly. The stored feature set of a row lists which of these values the row has
  *   (`rowStatistics.ts`).
  * - For any other value it has an upper bound: the stored bound of the last read plus the new rows. Values without a stored bound share one
  *   bound, `slack`.
  *
- * Other values of mapped rows are counted by sketches of 2,048 values (`recordFeatures.ts`). If a source has more different values, a
- * count and its bound may be too low by 1/2,049 of all added values. That is about a quarter of the limit for 24,588 identifiers, and for
- * 51,225 products with a group.
+ * These other values are counted by sketches of 2,048 values (`recordFeatures.ts`). If a source has more different values, a count and its
+ * bound may be too low by 1/2,049 of all added values. With 24,588 identifiers, or with 51,225 products with a group, that is about a
+ * quarter of the limit.
  */
 import { tracked, type FeatureSets } from './rowStatistics.ts'
 
 /** Counts for the next read, stored as JSON. */
 export interface StoredFrequent {
-  /** Value → upper bound of its rows, over all sources of the read. Contains the exactly counted and the most frequent other values. */
+  /** Value → upper bound of its rows in all sources of the read. Contains the exactly counted values and the most frequent others. */
   readonly counts: Readonly<Record<string, number>>
   /** Upper bound of the rows of any value that is not in `counts`. */
   readonly slack: number
@@ -28,25 +28,25 @@ const maxStored = 1_000
 /** Frequent values of one source. */
 export interface FrequentInSource {
   /**
-   * Values above the limit, most frequent first. Their count is above the limit, or their stored bound was already. Such a bound is
-   * reported for every source.
+   * Values above the limit, most frequent first. In a gated read, a value that is not counted exactly is here only if its stored bound was
+   * above the limit. Such a bound covers all sources, so each source reports it.
    */
   readonly above: readonly (readonly [value: string, count: number])[]
   /**
-   * Rows of the most frequent value in this source. A gated read considers only the exactly counted values and, if there is only one
-   * source, the bounds in `above`. With several sources, these bounds count the rows of all sources.
+   * Rows of the most frequent value in this source. A gated read considers only the exactly counted values. If there is only one source, it
+   * also considers the bounds in `above`. With several sources, these bounds count the rows of all of them.
    */
   readonly highestInSource: number
   /** Upper bound of the rows of any value. */
   readonly highestBound: number
-  /** True if the new rows of a value raise its bound above the limit. Only a full read can decide whether its count is above it. */
+  /** True if the new rows of a value raise its bound above the limit. Only a full read can decide whether its count is above the limit. */
   readonly doubtful: boolean
 }
 
 /** Counts the item groups, or the identifiers, over all sources of a read. */
 export class FrequentValues {
   readonly #limit: number
-  /** Stored counts that the new rows add to. Empty in a full read. */
+  /** Stored counts, to which a gated read adds the new rows. Empty in a full read. */
   readonly #earlier: ReadonlyMap<string, number>
   readonly #gated: boolean
   readonly #sources: number
@@ -58,12 +58,12 @@ export class FrequentValues {
   #slack: number
 
   /**
-   * `limit`: number of rows above which a value is reported. `before`: stored counts of the last read. A gated read adds to them. A full
-   * read selects from them the values that it counts exactly: the most frequent ones above half of the limit. These values must be known
-   * before the first row. `sources`: number of sources of the read.
+   * `limit`: number of rows above which a value is reported. `sources`: number of sources of the read. `before`: stored counts of the last
+   * read. A gated read adds to them. A full read only selects from them the values that it counts exactly, because these must be known
+   * before the first row. It selects the most frequent ones above half of the limit.
    */
   constructor(
-    sets: FeatureSets,
+    featureSets: FeatureSets,
     options: {
       readonly code: (typeof tracked)[keyof typeof tracked]
       readonly limit: number
@@ -78,9 +78,9 @@ export class FrequentValues {
     this.#sources = sources
     if (!gated && before !== undefined) {
       const frequent = Object.entries(before.counts).filter(([, count]) => count > limit / 2)
-      for (const [value] of sortByCount(frequent).slice(0, maxExact)) sets.addItem(code, value, '')
+      for (const [value] of sortByCount(frequent).slice(0, maxExact)) featureSets.addItem(code, value, '')
     }
-    this.#exact = new Set(sets.trackedValues(code))
+    this.#exact = new Set(featureSets.trackedValues(code))
     // In a full read, values up to a quarter of the limit are not stored.
     this.#slack = gated ? (before?.slack ?? 0) : Math.floor(limit / 4)
     this.#earlier = new Map(Object.entries(gated ? (before?.counts ?? {}) : {}))
@@ -90,8 +90,9 @@ export class FrequentValues {
   }
 
   /**
-   * Adds the counts of one source to the counts to store, and returns its frequent values. `exact`: number of rows of each exactly counted
-   * value, unchanged rows included. `mapped`: counts of the mapped rows by a sketch. Exactly counted values in it are ignored.
+   * Adds the counts of one source to the counts to store, and returns the frequent values of the source. `exact`: number of rows of each
+   * exactly counted value, unchanged rows included. `mapped`: counts of the mapped rows, from a sketch. Exactly counted values in `mapped`
+   * are ignored.
    */
   addSource(exact: ReadonlyMap<string, number>, mapped: readonly (readonly [value: string, count: number])[]): FrequentInSource {
     const above: [string, number][] = []
@@ -123,7 +124,7 @@ export class FrequentValues {
     return { above: sortByCount(above), highestInSource, highestBound, doubtful }
   }
 
-  /** True if the next read must be a full read. A value above the limit is not counted exactly yet, and there is room for it. */
+  /** True if a value above the limit is not counted exactly yet, and there is room for it. Then the next read must be a full read. */
   get needsFullRead(): boolean {
     return this.#exact.size < maxExact && [...this.#toStore].some(([value, count]) => count > this.#limit && !this.#exact.has(value))
   }
@@ -143,7 +144,7 @@ export class FrequentValues {
       else if (count > 1) this.#toStore.set(value, this.#slack + count)
       else hasSingle = true
     }
-    // New values on a single row are too many to store. Instead, the bound of all values that are not stored rises by 1.
+    // There are too many new values with a single row to store them. Instead, the bound of all values that are not stored rises by 1.
     if (hasSingle) this.#slack += 1
   }
 }

@@ -13,14 +13,14 @@ export const qualityCodes = {
   IDENTIFIER_SHARE: 'More than 30 % of the members (of 100 or more) have the same identifier.',
   FILL_RATE_FELL: 'One type of identifier is on a far smaller share of the members than in the last run.',
   OPT_OUTS_FELL:
-    'Since the last run, the rows that opt out fell by more than half, and more people would be sent. Often the values of consent: have another spelling now.',
+    'Since the last run, the rows that opt out fell by more than half, and more people would be sent. Often the values of the consent column have another spelling now.',
   COLUMN_VANISHED: 'A column of the last run is no longer in the source.',
   GROUP_OF_ITSELF: 'Some products have their own id as item_group_id.',
   PERSONAL_COLUMN: 'An unmapped column contains card or bank account numbers. It is not used; remove it from the export.',
   EMAIL_ROLE_SHARE: 'More than 1 % of the rows (of 100 or more) have a role address such as info@, or an example address.',
   MOST_CHANGED: 'More than half of the products changed since the last sync.',
   IDS_CHANGED:
-    'More than half of the products of the last sync are missing. The new ids are more than half as many as these products. Often the id column is another one.',
+    'More than half of the products of the last sync are missing. The new ids are more than half as many as all products of the last sync. Often the id column is another one.',
   PEOPLE_CHANGED:
     'More than half of the synced people would be removed, and many new people sent. Often the file is another one, or the test of consent is reversed.',
   PRICE_MOVED: 'Prices changed by more than guards.max_price_change_percent (default 50).',
@@ -28,11 +28,11 @@ export const qualityCodes = {
     'More than half of the links of the last sync changed to a host that no changed link had before. Or they changed to one and the same address.',
   PRICES_DOUBTFUL: 'More than 10 % of the synced prices became zero, 100 or 1,000 times as high or as low, or changed only their currency.',
   OTHER_PIPELINE:
-    'Another pipeline read its source for this destination last. Each deletes what the other sends. After a pipeline is renamed, this note appears once.',
+    'The last read for this destination was of another pipeline. Each of the two deletes what the other sends. After a pipeline is renamed, this note appears once.',
   DESTINATION_CHANGED:
     'The pipeline wrote to another destination before. No run updates that destination any more or removes content from it, not even people who opt out.',
   PAUSE_ELSEWHERE: 'The pipeline is paused for the destination that it wrote to before. The pause does not apply to the present one.',
-  ROWS_ERODED: 'Valid rows fell by more than half within a day, in steps that each stayed within the limits of the delete guards.',
+  ROWS_ERODED: 'Valid rows fell by more than half within a day, in several steps that were each too small for a guard.',
   DO_NOT_REACH_UNREAD: 'A do-not-reach pipeline of the same account was never read, so people on its list are sent.',
   SANDBOX_REPLACED:
     'The sandbox was started again without its state, so its synced content is gone. `sluice run PIPELINE --full` sends everything again.',

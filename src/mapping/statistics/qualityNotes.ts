@@ -1,4 +1,4 @@
-/** Derives the notes on a whole source from the sums of its row statistics. */
+/** Derives the notes on a whole source from its row statistics. */
 import type { FrequentInSource } from './frequentValues.ts'
 import { maxGroupRows, maxIdentifierRows } from './readStatistics.ts'
 import type { QualityCode } from './qualityCodes.ts'
@@ -10,7 +10,7 @@ export interface QualityNote {
   /** Upper snake case, stable: GROUP_LARGE, ALL_OUT_OF_STOCK … */
   readonly code: QualityCode
   readonly message: string
-  /** Number of what the message is about: products, members, item groups, identifiers or currencies. */
+  /** Number of products, members, item groups, identifiers or currencies that the message is about. */
   readonly count: number
   /** Lines, item groups with their counts, currencies with their counts, or the brand; never personal data. */
   readonly examples: readonly string[]
@@ -18,16 +18,16 @@ export interface QualityNote {
 
 const maxExamples = 5
 /**
- * Minimum number of products for `ALL_OUT_OF_STOCK` and `BRAND_SAME`, and of members for `IDENTIFIER_SHARE`. With at least this number of
- * products, `isEncodingDoubtful` is true for a smaller share.
+ * Minimum number of products for `ALL_OUT_OF_STOCK` and `BRAND_SAME`, and of members for `IDENTIFIER_SHARE`. From this number of products
+ * on, a smaller garbled share is enough for `isEncodingDoubtful`.
  */
 const minRowsForShare = 100
 /** Minimum number of products for `GROUP_SAME`. In a smaller file, all products may be variants of one. */
 const minRowsForGroup = 20
 
 /**
- * Returns true if so many products are garbled that the encoding of the whole file may be wrong. They must be more than 5 %. In files of
- * fewer than 100 products, they must be more than half.
+ * Returns true if so many products are garbled that the encoding of the whole file may be wrong: more than 5 %. In files of fewer than
+ * `minRowsForShare` products: more than half.
  */
 function isEncodingDoubtful(garbled: number, products: number): boolean {
   return garbled > products * (products >= minRowsForShare ? 0.05 : 0.5)
@@ -40,14 +40,15 @@ interface NoteInputs {
   /** Frequent item groups and identifiers of all rows. */
   readonly groups: FrequentInSource
   readonly identifiers: FrequentInSource
-  /** First brand, as key and value of JSON (`"brand":"Acme"`), and first item group, as JSON text without quotes; `''` for none. */
+  /** As in `SourceFigures`. */
   readonly brand: string
+  /** As in `SourceFigures`. */
   readonly group: string
   /** Counts of the unchanged rows; undefined in a full read. */
   readonly known: FeatureSetCounts | undefined
 }
 
-/** Returns the notes on a source. `doubts`: codes of notes that can be decided only if the unchanged rows are mapped too. */
+/** Returns the notes on a source. `doubts`: as in `SourceFigures`. */
 export function qualityNotes({ total, groups, identifiers, brand, group, known }: NoteInputs): {
   readonly notes: readonly QualityNote[]
   readonly doubts: readonly string[]
@@ -77,8 +78,8 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
         .slice(0, maxExamples)
         .map(([code, count]) => `${code}: ${count}`),
     )
-  // The feature set of an unchanged row shows only that its brand differs from the first one. If all brands differ from the first one, they
-  // may be the same other brand. The item groups below are checked in the same way.
+  // The feature set of an unchanged row shows only whether its brand is the first one. If no row has the first brand any more, all rows may
+  // have the same other brand. The same applies to the item groups below.
   if (known !== undefined && products >= minRowsForShare && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
     // `brand` begins with `"brand":"`, which has nine characters.

@@ -2,9 +2,9 @@
 import { FrequentValues, type StoredFrequent } from './frequentValues.ts'
 import { FeatureSets, tracked, type StoredFeatureSets } from './rowStatistics.ts'
 
-/** Maximum number of products of an item group without the note `GROUP_LARGE`. */
+/** Number of products above which an item group causes the note `GROUP_LARGE`. */
 export const maxGroupRows = 100
-/** Maximum number of rows of an identifier without the note `IDENTIFIER_REPEATED`. */
+/** Number of rows above which an identifier causes the note `IDENTIFIER_REPEATED`. */
 export const maxIdentifierRows = 50
 
 /** Statistics over all sources of a read. */
@@ -18,14 +18,14 @@ export interface ReadStatistics {
 export interface StoredStatistics extends StoredFeatureSets {
   readonly groups: StoredFrequent
   readonly identifiers: StoredFrequent
-  /** True if the next read must be a full read (`FrequentValues.needsFullRead`). Workers of earlier versions read it under this name. */
+  /** True if the next read must be a full read (`FrequentValues.needsFullRead`). Workers of earlier versions read this name. */
   readonly due: boolean
 }
 
 /**
- * Creates the statistics of a read. `stored`: statistics of the last read. `gated`: true if unchanged rows are skipped
- * (docs/architecture.md#three-gates-work-that-is-skipped-safely). Then their feature sets and counts come from `stored`. If `gated` is
- * false, `stored` only selects the frequent values that are counted exactly (`FrequentValues`). `sources`: number of sources of the read.
+ * Creates the statistics of a read. `sources`: number of its sources. `stored`: statistics of the last read. `gated`: true if the read skips
+ * unchanged rows (docs/architecture.md#three-gates-work-that-is-skipped-safely). Then the feature sets and counts of these rows come from
+ * `stored`. In a full read, `stored` only selects the frequent values that are counted exactly (`FrequentValues`).
  */
 export function createReadStatistics(
   stored?: StoredStatistics,

@@ -17,14 +17,14 @@ export class RecordFeatures {
   readonly groups = new FrequentTexts(sketchSize)
   /** Sketch of the identifiers. */
   readonly identifiers = new FrequentDigests(sketchSize)
-  /** JSON of the first brand (`"brand":"Acme"`), for the comparison of `feature.otherBrand`; empty before the first one. */
+  /** First brand, with which `feature.otherBrand` compares, as key and value of JSON: `"brand":"Acme"`. Empty before it is found. */
   brand: string
-  /** JSON text of the first item group, without quotes, for the comparison of `feature.otherGroup`; empty before the first one. */
+  /** First item group, with which `feature.otherGroup` compares, as JSON text without quotes. Empty before it is found. */
   group: string
   #lastCurrency = ''
   #currencyBits = 0
 
-  /** `first`: first brand and first item group for the stored feature sets of the unchanged rows; empty in a full read. */
+  /** `first`: first brand and first item group of the last read. A gated read compares with them too. Empty in a full read. */
   constructor(featureSets: FeatureSets, first: { readonly brand: string; readonly group: string }) {
     this.#featureSets = featureSets
     this.brand = first.brand
@@ -38,8 +38,8 @@ export class RecordFeatures {
     return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
   }
 
-  // The fields of the JSON are in byte order, so each search can begin at the field that was found before. The numbers 16, 9, 17 and 6 are
-  // the lengths of the searched texts, such as `"availability":"`.
+  // The fields of the JSON are in byte order, so each search can begin at the field that was found before. The numbers 16, 9, 17 and 6 are the
+  // lengths of the searched texts, such as `"availability":"`.
   #productBits({ json }: ProductRecord, items: number[]): number {
     let bits: number = feature.product
     const availabilityAt = json.indexOf('"availability":"')
@@ -63,7 +63,7 @@ export class RecordFeatures {
     const priceAt = json.indexOf('"price":"', groupAt < 0 ? idAt : groupAt)
     if (priceAt >= 0) {
       const end = json.indexOf('"', priceAt + 9)
-      // Neighbouring products mostly have the same currency.
+      // Most products have the currency of the product before.
       if (!json.startsWith(this.#lastCurrency, end - 3) || this.#lastCurrency === '') {
         this.#lastCurrency = json.slice(end - 3, end)
         this.#currencyBits = this.#featureSets.addCurrency(this.#lastCurrency)
@@ -80,7 +80,7 @@ export class RecordFeatures {
     for (const identifier of packed) {
       const type = identifier[0] ?? 0
       if (type !== last) {
-        // Identifiers are sorted by type, so no bit is added twice.
+        // The identifiers are sorted by type, so no bit is added twice.
         bits += feature.fills << (type - 1)
         last = type
       }

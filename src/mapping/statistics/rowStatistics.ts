@@ -1,13 +1,13 @@
 /**
- * Row statistics: the warnings, identifier types, currency and other features of each row. The notes on a source are derived from them.
- * The rows of a file have few different combinations of features, so each combination is a feature set with a number. The number is stored
- * with the digest of the raw record, so an unchanged row is counted without being mapped again.
+ * Row statistics: the warnings, identifier types, currency and other features of each row. The notes on a source are derived from them. The
+ * rows of a file have few different combinations of features. Each combination is a feature set with a number. The number is stored with
+ * the digest of the raw record. So an unchanged row is counted without being mapped again.
  */
 import type { Warning } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
 import { storableText } from '../text.ts'
 
-/** Feature bits of a row. The bits from `currencyFactor` up are the number of its currency, counted from 1; 0 without a currency. */
+/** Feature bits of a row. The bits from `currencyFactor` up are the number of its currency, from 1 on; 0 if it has no currency. */
 export const feature = {
   product: 1,
   outOfStock: 2,
@@ -20,9 +20,9 @@ export const feature = {
   member: 32,
   /** An identifier was dropped because it is in the column of another type. */
   misplaced: 64,
-  /** The row has an identifier of the first type. The next five bits are for the other types. */
+  /** The row has an identifier of the first type in `identifierTypes`. The next five bits are for the other types. */
   fills: 128,
-  /** The item group is missing, or differs from the first item group of the source. The bit is above the six bits of identifier types. */
+  /** The item group is missing, or differs from the first item group of the source. This bit follows those of the identifier types. */
   otherGroup: 8192,
 } as const
 const currencyFactor = 2 ** 14
@@ -38,7 +38,7 @@ export interface CountedItem {
   readonly message: string
 }
 
-/** Codes of exactly counted values: an item group, or an identifier, that is on many rows. */
+/** Codes of the items that are exactly counted values: item groups and identifiers that are on many rows. */
 export const tracked = { group: '#group', identifier: '#identifier' } as const
 
 /** Feature set without items: `[null, feature bits]`. With items: `[number of the set without its last item, number of that item]`. */
@@ -51,20 +51,20 @@ export interface StoredFeatureSets {
   readonly currencies: readonly string[]
 }
 
-/** Maximum number of items. Above it, warnings with a new code and field are not counted, and no more values are counted exactly. */
-const mostItems = 700
+/** Maximum number of items. Beyond it, a warning with a new code and field is not counted, and no further value is counted exactly. */
+const maxItems = 700
 /**
- * From this number of sets on, a row with items gets no new set. It is counted by its parts, and stored as `unknownSet`. There is a limit,
- * because set numbers are stored in two bytes.
+ * Number of sets from which on a row with items gets no new set. Such a row is counted by its parts, and stored as `unknownSet`. There is
+ * a limit, because set numbers are stored in two bytes.
  */
-const mostSets = 30_000
-/** Maximum number of currencies. Above it, new currencies are not counted. */
-const mostCurrencies = 200
+const maxSets = 30_000
+/** Maximum number of currencies. Beyond it, new currencies are not counted. */
+const maxCurrencies = 200
 
-/** Number that is stored for a row if its set has no number, because there are too many sets already. */
+/** Number that is stored for a row whose feature set got no number, because there were too many sets. */
 export const unknownSet = 32_767
 
-/** Gives numbers to feature sets, in the order of their first rows. Stored sets keep their numbers. */
+/** Numbers the feature sets in the order of their first rows. Stored sets keep their numbers. */
 export class FeatureSets {
   readonly #items: CountedItem[] = []
   /** Code of an item → its field → its number. */
@@ -72,34 +72,34 @@ export class FeatureSets {
   readonly #sets: FeatureSet[] = []
   /** Feature bits → number of the set with these bits and without items. */
   readonly #bare = new Map<number, number>()
-  /** `set * mostItems + item` → number of the set with that item added. */
+  /** `set * maxItems + item` → number of the set with that item added. */
   readonly #longer = new Map<number, number>()
   readonly #currencies: string[] = []
-  /** Bits of the last row, because most rows have the bits of the row before. `#lastBareSet`: the set with these bits and no items. */
+  /** Bits of the last row. Most rows have the bits of the row before. `#lastBareSet`: number of the set with these bits, without items. */
   #lastBits = -1
   #lastBareSet = -1
 
-  /** `stored`: sets of the last read; undefined in a full read, because it maps all rows. */
+  /** `stored`: sets of the last read; undefined in a full read, which needs none, because it maps all rows. */
   constructor(stored?: StoredFeatureSets) {
     if (stored === undefined) return
     for (const [code, field, message] of stored.items) this.addItem(code, field, message)
     this.#currencies.push(...stored.currencies)
     for (const [shorter, added] of stored.sets) {
       if (shorter === null) this.#bare.set(added, this.#sets.length)
-      else this.#longer.set(shorter * mostItems + added, this.#sets.length)
+      else this.#longer.set(shorter * maxItems + added, this.#sets.length)
       this.#sets.push([shorter, added])
     }
   }
 
-  /** Returns the number of an item. Adds a new item; returns -1 for it if there are `mostItems` already. */
+  /** Returns the number of an item. A new item is added first. If there are `maxItems` already, returns -1 for it. */
   addItem(code: string, field: string, message: string): number {
     let fields = this.#itemNumbers.get(code)
     if (fields === undefined) this.#itemNumbers.set(code, (fields = new Map()))
     const known = fields.get(field)
     if (known !== undefined) return known
-    if (this.#items.length === mostItems) return -1
+    if (this.#items.length === maxItems) return -1
     fields.set(field, this.#items.length)
-    // The message may contain a value of the row. The value may be cut within a surrogate pair.
+    // The message may contain a value of the row that was cut within a surrogate pair.
     return this.#items.push({ code, field, message: storableText(message) }) - 1
   }
 
@@ -113,16 +113,16 @@ export class FeatureSets {
     return [...(this.#itemNumbers.get(code)?.keys() ?? [])]
   }
 
-  /** Returns the bits of a currency. Adds a new currency; returns 0 for it if there are `mostCurrencies` already. */
+  /** Returns the bits of a currency. A new currency is added first. If there are `maxCurrencies` already, returns 0 for it. */
   addCurrency(name: string): number {
     let at = this.#currencies.indexOf(name)
-    if (at === -1 && this.#currencies.length < mostCurrencies) at = this.#currencies.push(name) - 1
+    if (at === -1 && this.#currencies.length < maxCurrencies) at = this.#currencies.push(name) - 1
     return (at + 1) * currencyFactor
   }
 
   /**
-   * Returns the number of a row's set, and calls `count` with that number. If there are too many sets, counts the row by its parts. Then
-   * calls `count` with a set for the bits and a set for each item, and returns `unknownSet`.
+   * Returns the number of a row's set, and calls `count` with this number. If there are too many sets, counts the
+   * row by its parts and returns `unknownSet`. Then `count` is called with a set of the bits, and with a set of each item.
    */
   setOf(bits: number, items: readonly number[], count: (set: number) => void): number {
     const bare = bits === this.#lastBits ? this.#lastBareSet : this.#bareSet(bits)
@@ -134,12 +134,12 @@ export class FeatureSets {
     }
     let set = bare
     for (const item of items) {
-      const next = this.#longer.get(set * mostItems + item) ?? this.#lengthen(set, item)
+      const next = this.#longer.get(set * maxItems + item) ?? this.#lengthen(set, item)
       if (next === undefined) {
         count(bare)
         const emptySet = this.#bareSet(0)
-        // These sets are not limited: there is at most one for each item, so their numbers stay below `unknownSet`.
-        for (const each of new Set(items)) count(this.#longer.get(emptySet * mostItems + each) ?? this.#add(emptySet, each))
+        // These sets are not limited. There is at most one for each item, so their numbers stay below `unknownSet`.
+        for (const each of new Set(items)) count(this.#longer.get(emptySet * maxItems + each) ?? this.#add(emptySet, each))
         return unknownSet
       }
       set = next
@@ -154,7 +154,7 @@ export class FeatureSets {
     let at: number | null = set
     let bits = 0
     while (at !== null) {
-      // Every number was given by `setOf`.
+      // `setOf` returned this number, so the set exists.
       const [shorter, added]: FeatureSet = this.#sets[at] as FeatureSet
       if (shorter === null) bits = added
       else items.push(this.#items[added] as CountedItem)
@@ -172,7 +172,7 @@ export class FeatureSets {
     }
   }
 
-  /** Returns the number of the set with these bits and without items. Adds a new set. */
+  /** Returns the number of the set with these bits and without items. Adds the set if it is new. */
   #bareSet(bits: number): number {
     const known = this.#bare.get(bits)
     if (known !== undefined) return known
@@ -181,13 +181,13 @@ export class FeatureSets {
     return this.#sets.push([null, bits]) - 1
   }
 
-  /** Adds the set with one more item, and returns its number; undefined if there are too many sets. */
+  /** Adds a set with one more item, and returns its number. If there are too many sets, returns undefined. */
   #lengthen(set: number, item: number): number | undefined {
-    return this.#sets.length >= mostSets ? undefined : this.#add(set, item)
+    return this.#sets.length >= maxSets ? undefined : this.#add(set, item)
   }
 
   #add(set: number, item: number): number {
-    this.#longer.set(set * mostItems + item, this.#sets.length)
+    this.#longer.set(set * maxItems + item, this.#sets.length)
     return this.#sets.push([set, item]) - 1
   }
 }
@@ -207,7 +207,7 @@ export class FeatureSetCounts {
     else this.#addFirst(set, line)
   }
 
-  /** Number of all rows, also of those with `unknownSet`. Too high if rows were counted by their parts (`FeatureSets.setOf`). */
+  /** Number of all rows, also of those with `unknownSet`. Too high if a row was counted by its parts (`FeatureSets.setOf`). */
   get rows(): number {
     return this.#counts.reduce((sum, count) => sum + count, this.#unknown)
   }
@@ -250,7 +250,7 @@ export class FeatureSetCounts {
   }
 }
 
-/** Returns the item numbers of a row's warnings. Leaves out warnings that would be new items above the maximum. */
+/** Returns the item numbers of a row's warnings. Leaves out a warning that would be one item too many. */
 export function itemsOf(sets: FeatureSets, warnings: readonly Warning[]): number[] {
   const items: number[] = []
   for (const { code, field, message } of warnings) {

@@ -1,6 +1,6 @@
 /**
- * Collects statistics over all rows of a source, such as fill rates and repeated identifiers. The memory does not grow with the rows. It
- * has a counter for each feature set (`rowStatistics.ts`), and two sketches.
+ * Collects statistics over all rows of a source, such as fill rates and repeated identifiers. The memory does not grow with the rows: a
+ * counter for each feature set (`rowStatistics.ts`), and two sketches.
  */
 import { createReadStatistics, type ReadStatistics } from './readStatistics.ts'
 import { qualityNotes, type QualityNote } from './qualityNotes.ts'
@@ -9,46 +9,46 @@ import { RecordFeatures } from './recordFeatures.ts'
 import { feature, itemsOf, FeatureSetCounts, tracked, type CountedItem } from './rowStatistics.ts'
 import { sumUp, type CountedLines } from './statisticsSums.ts'
 
-/** Statistics of one source. The next run compares some of them with its statistics, for example to find a drop of a fill rate. */
+/** Statistics of one source. The next run compares some of them with its own, for example to find a drop of a fill rate. */
 export interface SourceFigures {
   readonly rows: number
   readonly products: number
   readonly members: number
   readonly outOfStock: number
-  /** Rows with a dropped identifier that is in the column of another type. */
+  /** Rows with an identifier that was dropped because it is in the column of another type. */
   readonly misplaced: CountedLines
   /** Identifier type → number of members that have at least one. */
   readonly filled: Readonly<Record<string, number>>
   readonly notes: readonly QualityNote[]
-  /** Row warnings, and the items that the caller passed to `add`, counted by code and field. */
+  /** Row warnings and the further items of `SourceStatistics.add`, counted by code and field. */
   readonly items: readonly (CountedItem & CountedLines)[]
   /**
-   * Codes of notes that can be decided only if the unchanged rows are mapped too. Contains `FEATURE_SETS_UNKNOWN` if the feature set of an
-   * unchanged row is not known. Empty after a full read, because it maps all rows.
+   * Codes of notes that can be decided only if the unchanged rows are mapped too. If the feature set of an unchanged row is not known,
+   * `FEATURE_SETS_UNKNOWN` is one of them. Empty after a full read, because it maps all rows.
    */
   readonly doubts: readonly string[]
-  /** First brand, for the comparison of `feature.otherBrand`, as key and value of JSON: `"brand":"Acme"`. Empty before it. */
+  /** First brand, with which `feature.otherBrand` compares, as key and value of JSON: `"brand":"Acme"`. Empty if there is none. */
   readonly brand: string
-  /** First item group, for the comparison of `feature.otherGroup`, as JSON text without quotes. Empty before it. */
+  /** First item group, with which `feature.otherGroup` compares, as JSON text without quotes. Empty if there is none. */
   readonly group: string
 }
 
 /** Statistics of one source while its rows are read. */
 export interface SourceStatistics {
   /**
-   * Counts a row. `items`: numbers of further items of the row. `bits`: further feature bits. Returns the number of the row's feature set.
-   * It is stored with the digest of the row.
+   * Counts a row, and returns the number of its feature set, which is stored with the digest of the row. `items`: numbers of further items
+   * of the row. `bits`: further feature bits.
    */
   readonly add: (mapped: Mapped, items?: readonly number[], bits?: number) => number
-  /** Returns the statistics of all rows. `known`: counts of the unchanged rows. They were not mapped. */
+  /** Returns the statistics of all rows. `known`: counts of the unchanged rows, which were not mapped. */
   readonly finish: (known?: FeatureSetCounts) => SourceFigures
 }
 
 const noItems: readonly number[] = []
 
 /**
- * Creates the statistics of one source. `statistics`: those of the whole read. All its sources share them. `first`: first brand and first
- * item group for the stored feature sets of the unchanged rows; none in a full read.
+ * Creates the statistics of one source. `statistics`: those that all sources of the read share. `first`: first brand and first item group
+ * of the last read, for a gated read (`RecordFeatures`); none in a full read.
  */
 export function createSourceStatistics(
   statistics: ReadStatistics = createReadStatistics(),

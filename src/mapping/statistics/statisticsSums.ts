@@ -3,7 +3,7 @@ import { identifierTypes } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
 import { feature, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
 
-/** Number of rows, and the lines of the first of them. */
+/** Number of rows, and the lines of the first ones. */
 export interface CountedLines {
   readonly count: number
   /** At most `linesKept` lines, in the order of the source. */
@@ -51,7 +51,7 @@ export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, known:
     if (currency !== undefined) currencies.set(currency, (currencies.get(currency) ?? 0) + count)
     for (const [index, type] of identifierTypes.entries())
       if (has(feature.fills << index)) filled.set(type, (filled.get(type) ?? 0) + count)
-    // A row may have an item twice, such as two addresses of a role.
+    // A row with two role addresses has the same item twice. It counts once.
     for (const item of new Set(itemsOfSet)) {
       const sum = items.get(item) ?? new LineSum()
       sum.add(count, lines)
