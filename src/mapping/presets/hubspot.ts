@@ -31,7 +31,7 @@ export const hubspot: Preset = {
     ['Record ID', 'Email', 'Create Date'],
     ['Record ID', 'First Name', 'Last Name', 'Email', 'Contact owner'],
   ],
-  // Other CRMs have a record id too. HubSpot exports none of these columns.
+  // Other CRMs have a record id too. A header with one of these columns is not recognized as one of HubSpot.
   columnsOfOtherExports: [
     'Created Time',
     'Modified Time',
