@@ -197,9 +197,9 @@ async function readWithRowGroups(
   read: (context: FormatContext) => FormatReader,
 ): Promise<FormatReader> {
   if (definition.products === undefined) return read(context)
-  const { joinRowGroups, rowJoiner } = await import('../mapping/rowGroups/joinRowGroups.ts')
+  const { joinRowGroups, createRowJoiner } = await import('../mapping/rowGroups/joinRowGroups.ts')
   const columns = header.filter((column) => column !== '')
-  const joiner = rowJoiner(columns, definition.products.preset)
+  const joiner = createRowJoiner(columns, definition.products.preset)
   if (joiner === undefined) return read(context)
   const { gate: _, ...ungated } = context
   const reader = read(ungated)

@@ -7,7 +7,7 @@ import { identifiersOptedOut, mapMember, memberKey } from './members/mapMember.t
 import { maskMember } from './members/maskMember.ts'
 import type { BoundIdentifier, MemberBinding, MemberRules } from './members/memberBinding.ts'
 import { MemberHeader } from './members/memberHeader.ts'
-import { knownColumns } from './presets/index.ts'
+import { countKnownColumns } from './presets/index.ts'
 import { UnmappedColumns } from './members/unmappedColumns.ts'
 import { unmappedReport, type ReportedHeader } from './members/unmappedReport.ts'
 import { normalizeHeader, readsCells, type BoundField } from './fields.ts'
@@ -88,7 +88,7 @@ export function memberBinder(
       hints: hintsFor(unboundTypes(policy, header, binding), unused),
       mapping: {
         preset: preset?.name,
-        ...(preset === undefined ? {} : { known: { columns: knownColumns(preset, columns), of: columns.length } }),
+        ...(preset === undefined ? {} : { known: { columns: countKnownColumns(preset, columns), of: columns.length } }),
         fields: shownFields(binding, columns),
       },
       headerCells: headerCellsOf([binding.key, ...binding.identifiers], columns),

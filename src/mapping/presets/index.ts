@@ -52,7 +52,7 @@ export function recognizePreset(columns: readonly string[], records: Preset['rec
   let largestSet = 0
   for (const preset of presets) {
     if (preset.records !== records || preset.columnsOfOtherExports?.some(hasColumn) === true) continue
-    if (preset.isTemplate === true && knownColumns(preset, [...names]) * 2 < names.size) continue
+    if (preset.isTemplate === true && countKnownColumns(preset, [...names]) * 2 < names.size) continue
     for (const required of [preset.recognize, ...(preset.recognizeAlso ?? [])]) {
       if (required.length <= largestSet || !required.every(hasColumn)) continue
       best = preset
@@ -63,7 +63,7 @@ export function recognizePreset(columns: readonly string[], records: Preset['rec
 }
 
 /** Returns how many columns of the header the preset names, without the columns of its row groups. Counts a repeated column each time. */
-export function knownColumns(preset: Preset, columns: readonly string[]): number {
+export function countKnownColumns(preset: Preset, columns: readonly string[]): number {
   const { sample, recognize, recognizeAlso = [], map, consent = [], ignore = [] } = preset
   const presetColumns = [
     ...sample,

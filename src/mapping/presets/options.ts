@@ -3,7 +3,7 @@
  * function takes the texts of the option columns: a name, its value, the next name, and so on. If no option has one of these names, the
  * function returns `''`.
  */
-export function optionCalled(...names: readonly string[]): (texts: readonly string[]) => string {
+export function optionReader(...names: readonly string[]): (texts: readonly string[]) => string {
   return (texts) => {
     const nameIndex = texts.findIndex((text, index) => index % 2 === 0 && names.includes(text.toLowerCase()))
     return nameIndex < 0 ? '' : (texts[nameIndex + 1] ?? '')

@@ -1,7 +1,7 @@
-import { optionCalled } from './options.ts'
+import { optionReader } from './options.ts'
 import type { Preset } from './preset.ts'
 
-/** Names of the option columns, in the order that `optionCalled` takes. */
+/** Names of the option columns, in the order that `optionReader` takes. */
 const optionColumns = [1, 2, 3].flatMap((n) => [`Option${n} Name`, `Option${n} Value`])
 
 /** Names of the columns of the price and the compare-at price, each in the old header (before 2025) and in the new header. */
@@ -114,8 +114,8 @@ export const shopifyProducts: Preset = {
     sale_price: { columns: priceColumns, compute: (texts) => pricesOf(texts).sale },
     image_link: { columns: ['Variant Image', 'Variant image URL', 'Image Src', 'Product image URL'] },
     additional_image_link: { columns: ['Image Src', 'Product image URL'] },
-    color: { columns: optionColumns, compute: optionCalled('color', 'colour') },
-    size: { columns: optionColumns, compute: optionCalled('size') },
+    color: { columns: optionColumns, compute: optionReader('color', 'colour') },
+    size: { columns: optionColumns, compute: optionReader('size') },
     brand: { columns: ['Vendor'] },
     gtin: { columns: ['Variant Barcode', 'Barcode'] },
     mpn: { columns: ['Google Shopping / MPN'] },

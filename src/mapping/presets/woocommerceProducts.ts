@@ -1,7 +1,7 @@
-import { optionCalled } from './options.ts'
+import { optionReader } from './options.ts'
 import type { Preset } from './preset.ts'
 
-/** Names of the option columns, in the order that `optionCalled` takes. */
+/** Names of the option columns, in the order that `optionReader` takes. */
 const optionColumns = [1, 2, 3].flatMap((n) => [`Attribute ${n} name`, `Attribute ${n} value(s)`])
 
 /** Removes the apostrophe that the export puts before a cell that begins with `=`, `+`, `-` or `@`. */
@@ -34,8 +34,8 @@ function salePeriod([starts = '', ends = '']: readonly string[]): string {
  * function returns `''` for a list of values, which a product with variations has. Commas or `|` separate the values of a list. The export
  * writes a comma inside a value as `\,`.
  */
-function singleOption(...names: readonly string[]): (texts: readonly string[]) => string {
-  const read = optionCalled(...names)
+function singleOptionReader(...names: readonly string[]): (texts: readonly string[]) => string {
+  const read = optionReader(...names)
   return (texts) => {
     const value = withoutApostrophe(read(texts))
     const isList = /(?<!\\),|\|/.test(value)
@@ -100,8 +100,8 @@ export const woocommerceProducts: Preset = {
     // `parent`: the shop counts one stock for all variations, so the stock of a single variation is not known.
     inventory: { columns: ['Stock'], compute: ([stock = '']) => (stock.toLowerCase() === 'parent' ? '' : withoutApostrophe(stock)) },
     item_group_id: { columns: ['Parent'], compute: firstFilled },
-    color: { columns: optionColumns, compute: singleOption('color', 'colour') },
-    size: { columns: optionColumns, compute: singleOption('size') },
+    color: { columns: optionColumns, compute: singleOptionReader('color', 'colour') },
+    size: { columns: optionColumns, compute: singleOptionReader('size') },
     availability: {
       columns: ['Published', 'In stock?'],
       compute: ([published = '', stock = '']) => {

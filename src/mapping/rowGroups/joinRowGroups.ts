@@ -10,11 +10,11 @@ import { JoinerByParent } from './joinerByParent.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Returns the joiner for a table of products with these columns. Undefined if no preset fits, or if the preset has no row groups. Also
- * undefined if the table lacks a column that the row groups need. `preset`: name of the configured preset. If it is undefined, the columns
+ * Creates the joiner for a table of products with these columns. Returns undefined if no preset fits, or if the preset has no row groups. Also
+ * returns undefined if the table lacks a column that the row groups need. `preset`: name of the configured preset. If it is undefined, the columns
  * decide.
  */
-export function rowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
+export function createRowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
   const rowGroups = (preset === undefined ? recognizePreset(columns, 'products') : presetByName(preset))?.rowGroups
   if (rowGroups === undefined) return undefined
   return rowGroups.kind === 'handle' ? JoinerByHandle.of(rowGroups, columns) : JoinerByParent.of(rowGroups, columns)

@@ -121,7 +121,7 @@ export class FeatureSets {
   }
 
   /**
-   * Returns the number of a row's set, and calls `count` with this number. If there are too many sets, counts the
+   * Returns the number of a row's set, and calls `count` with this number. A new set is added first. If there are too many sets, counts the
    * row by its parts and returns `unknownSet`. Then `count` is called with a set of the bits, and with a set of each item.
    */
   setOf(bits: number, items: readonly number[], count: (set: number) => void): number {
@@ -250,7 +250,7 @@ export class FeatureSetCounts {
   }
 }
 
-/** Returns the item numbers of a row's warnings. Leaves out a warning that would be one item too many. */
+/** Returns the item numbers of a row's warnings, and adds new items. Leaves out a warning that would be one item too many. */
 export function itemsOf(sets: FeatureSets, warnings: readonly Warning[]): number[] {
   const items: number[] = []
   for (const { code, field, message } of warnings) {

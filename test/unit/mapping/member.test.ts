@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createMapper } from '../../../src/destinations/createMapper.ts'
 import { memberKeysOf, packedForms } from '../../../src/mapping/lookupKeys.ts'
-import { knownColumns, presets, recognizePreset } from '../../../src/mapping/presets/index.ts'
+import { countKnownColumns, presets, recognizePreset } from '../../../src/mapping/presets/index.ts'
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
 import type { MemberRecord } from '../../../src/model/record.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
@@ -747,9 +747,9 @@ describe('the hint for an unmapped column of identifiers', () => {
 test('a preset knows the columns by which it is recognized, and those of countries', () => {
   for (const preset of presets)
     for (const columns of [preset.recognize, ...(preset.recognizeAlso ?? [])])
-      expect([preset.name, knownColumns(preset, columns)]).toEqual([preset.name, columns.length])
+      expect([preset.name, countKnownColumns(preset, columns)]).toEqual([preset.name, columns.length])
   const shopify = presets.find(({ name }) => name === 'shopify')
-  expect(shopify === undefined ? 0 : knownColumns(shopify, ['Country Code'])).toBe(1)
+  expect(shopify === undefined ? 0 : countKnownColumns(shopify, ['Country Code'])).toBe(1)
 })
 
 test('a repeated column counts once for the share of a header that a template knows', () => {

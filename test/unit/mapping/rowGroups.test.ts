@@ -1,7 +1,7 @@
 /** Row groups of shop exports: one product over several rows. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { rowJoiner } from '../../../src/mapping/rowGroups/joinRowGroups.ts'
+import { createRowJoiner } from '../../../src/mapping/rowGroups/joinRowGroups.ts'
 import type { Row } from '../../../src/model/record.ts'
 import { workbook } from '../formats/workbookOf.ts'
 import { catalog, csvOf, through, type Fields, type Settings } from '../../support/through.ts'
@@ -294,7 +294,7 @@ describe('a Shopify export', () => {
   test('a product with very many rows is passed on in parts: memory is bounded, and lost images are reported', () => {
     const columns = Object.keys(empty)
     const row = (fields: Fields, line: number): Row => ({ line, columns, cells: columns.map((column) => fields[column]) })
-    const joiner = rowJoiner(columns, undefined)!
+    const joiner = createRowJoiner(columns, undefined)!
     joiner.push(row(first('cup'), 2))
     let line = 2
     let waiting = 1
@@ -313,7 +313,7 @@ describe('a Shopify export', () => {
   test('a product with very long rows is passed on before its end', () => {
     const columns = Object.keys(empty)
     const row = (fields: Fields): Row => ({ line: 2, columns, cells: columns.map((column) => fields[column]) })
-    const joiner = rowJoiner(columns, undefined)!
+    const joiner = createRowJoiner(columns, undefined)!
     const long = 'x'.repeat(100_000)
     joiner.push(row(first('cup', { 'Body (HTML)': long })))
     const freed = Array.from({ length: 100 }, (_, n) => joiner.push(row(variant('cup', `V${n}`, { 'Variant Barcode': long }))).length)
@@ -413,7 +413,7 @@ describe('a WooCommerce export', () => {
   test('products that were read long ago are removed from memory', () => {
     const columns = Object.keys(none)
     const row = (fields: Fields): Row => ({ line: 2, columns, cells: columns.map((column) => fields[column]) })
-    const joiner = rowJoiner(columns, undefined)!
+    const joiner = createRowJoiner(columns, undefined)!
     const long = 'x'.repeat(1_000_000)
     for (let id = 1; id <= 40; id++) joiner.push(row(variable(id, { Description: long })))
     const descriptions = [1, 25, 40].map(
