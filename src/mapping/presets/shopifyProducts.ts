@@ -8,8 +8,8 @@ const optionColumns = [1, 2, 3].flatMap((n) => [`Option${n} Name`, `Option${n} V
 const priceColumns = ['Variant Price', 'Price', 'Variant Compare At Price', 'Compare-at price']
 
 /**
- * Returns the regular price and the sale price from the texts of `priceColumns`. The product is reduced if its compare-at price is above its
- * price, and both are plain decimal numbers. Then the compare-at price is the regular price, and the price is the sale price. If the
+ * Returns the regular price and the sale price from the texts of `priceColumns`. The product is reduced if its compare-at price is above
+ * its price, and both are plain decimal numbers. Then the compare-at price is the regular price, and the price is the sale price. If the
  * product is not reduced, the price is the regular price, and the sale price is `''`.
  */
 function pricesOf([oldHeaderPrice = '', newHeaderPrice = '', oldHeaderCompareAt = '', newHeaderCompareAt = '']: readonly string[]): {

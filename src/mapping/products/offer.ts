@@ -77,8 +77,8 @@ export interface Sale {
 }
 
 /**
- * Returns the sale price and its period. An invalid period is left out with a warning, together with the sale price. Without its period, the
- * sale price would be advertised immediately and without an end.
+ * Returns the sale price and its period. An invalid period is left out with a warning, together with the sale price. Without its period,
+ * the sale price would be advertised immediately and without an end.
  *
  * @throws {RowRejected} as `salePriceOf` and `salePeriodOf`
  */
@@ -147,8 +147,8 @@ function timeFault(...times: readonly string[]): string {
 }
 
 /**
- * Returns the stock in pieces; undefined if the cell is empty. Also returns undefined, with a warning, for a placeholder, a failed transform
- * or any text but a whole number from 0 to 2147483647.
+ * Returns the stock in pieces; undefined if the cell is empty. Also returns undefined, with a warning, for a placeholder, a failed
+ * transform or any text but a whole number from 0 to 2147483647.
  *
  * @throws {RowRejected} if the stock is below 1 and `availability` is `in stock`, or if the text is broken (`isBroken`)
  */

@@ -148,7 +148,7 @@ export class ProductRow {
     return this.#failedFields?.includes(field) === true
   }
 
-  /** Decodes entities that were escaped twice. Removes control and invisible characters. Keeps wrongly decoded text. Each causes a warning. */
+  /** Decodes entities that were escaped twice. Removes control and invisible characters. Warns about each, and about garbled text. */
   clean(field: ProductField, text: string): string {
     if (isPlainText(text)) return text
     let clean = text

@@ -48,8 +48,8 @@ export function descriptionOf(row: ProductRow): string {
   return cutAtGrapheme(description, maxDescription)
 }
 
-// Matches a name of letters and digits in angle brackets, the start of a comment, or a document type. `stripHtml` removes only tags of HTML,
-// but the service requires plain text (spec 2.2).
+// Matches a name of letters and digits in angle brackets, the start of a comment, or a document type. `stripHtml` removes only tags of
+// HTML, but the service requires plain text (spec 2.2).
 const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*|\/?\s*)>|<!--|<!doctype[^<>]*>/i
 
 /**
@@ -71,8 +71,8 @@ export function serviceWordOf(row: ProductRow, field: 'availability' | 'conditio
 }
 
 /**
- * Returns the service's word for the text of an optional field (`knownWord`); undefined if the cell is empty. Also returns undefined, with a
- * warning, for a placeholder, a failed transform or an unknown word.
+ * Returns the service's word for the text of an optional field (`knownWord`); undefined if the cell is empty. Also returns undefined, with
+ * a warning, for a placeholder, a failed transform or an unknown word.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */

@@ -4,8 +4,8 @@ const maxValues = 1_000
 const maxKeyLength = 200
 
 /**
- * Memo of the results of a pure function. Its keys are short texts that repeat over the rows of a feed: brands, categories, prices. A lookup
- * takes longer than most of these functions. So a full memo turns itself off if it had fewer hits than it has values.
+ * Memo of the results of a pure function. Its keys are short texts that repeat over the rows of a feed: brands, categories, prices. A
+ * lookup takes longer than most of these functions. So a full memo turns itself off if it had fewer hits than it has values.
  */
 export class ValueMemo<Value> {
   readonly #values = new Map<string, Value>()

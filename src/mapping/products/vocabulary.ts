@@ -54,8 +54,8 @@ export const acceptedWords: Readonly<Record<'availability' | 'condition' | 'gend
   age_group: new Set(['adult', 'all ages', 'teen', 'kids', 'toddler', 'infant', 'newborn']),
 }
 /**
- * Placeholders in custom labels, in lower case. Other fields have more placeholders, because only a label may be a word such as `test`. Texts
- * such as `xx` are in none of these sets. `ProductRow.optional` recognizes them.
+ * Placeholders in custom labels, in lower case. Other fields have more placeholders, because only a label may be a word such as `test`.
+ * Texts such as `xx` are in none of these sets. `ProductRow.optional` recognizes them.
  */
 export const labelPlaceholders = new Set([
   'n/a',

@@ -10,9 +10,9 @@ import { JoinerByParent } from './joinerByParent.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Creates the joiner for a table of products with these columns. Returns undefined if no preset fits, or if the preset has no row groups. Also
- * returns undefined if the table lacks a column that the row groups need. `preset`: name of the configured preset. If it is undefined, the columns
- * decide.
+ * Creates the joiner for a table of products with these columns. Returns undefined if no preset fits, or if the preset has no row groups.
+ * Also returns undefined if the table lacks a column that the row groups need. `preset`: name of the configured preset. If it is undefined,
+ * the columns decide.
  */
 export function createRowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
   const rowGroups = (preset === undefined ? recognizePreset(columns, 'products') : presetByName(preset))?.rowGroups

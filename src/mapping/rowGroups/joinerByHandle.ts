@@ -35,7 +35,7 @@ export class JoinerByHandle implements RowJoiner {
   readonly #indexes: ColumnIndexes
   /** Handle of the current product; `''` if the last row has none. */
   #currentHandle = ''
-  /** First row of the current product; undefined if there is none, or if that row has no title. */
+  /** First row of the current product; undefined if there is no product, or if its first row has no title. */
   #first: Row | undefined
   #buffered: Row[] = []
   #bufferedText = 0

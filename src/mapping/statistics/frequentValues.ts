@@ -33,8 +33,8 @@ export interface FrequentInSource {
    */
   readonly above: readonly (readonly [value: string, count: number])[]
   /**
-   * Rows of the most frequent value in this source. A gated read considers only the exactly counted values. If there is only one source, it
-   * also considers the bounds in `above`. With several sources, these bounds count the rows of all of them.
+   * Rows of the most frequent value in this source. A gated read considers the exactly counted values and, for a single source,
+   * the bounds in `above`. With several sources, these bounds count the rows of all of them.
    */
   readonly highestInSource: number
   /** Upper bound of the rows of any value. */

@@ -23,9 +23,9 @@ export interface StoredStatistics extends StoredFeatureSets {
 }
 
 /**
- * Creates the statistics of a read. `sources`: number of its sources. `stored`: statistics of the last read. `gated`: true if the read skips
- * unchanged rows (docs/architecture.md#three-gates-work-that-is-skipped-safely). Then the feature sets and counts of these rows come from
- * `stored`. In a full read, `stored` only selects the frequent values that are counted exactly (`FrequentValues`).
+ * Creates the statistics of a read. `sources`: number of its sources. `stored`: statistics of the last read. `gated`: true if the read
+ * skips unchanged rows (docs/architecture.md#three-gates-work-that-is-skipped-safely). Then the feature sets and counts of these rows come
+ * from `stored`. In a full read, `stored` only selects the frequent values that are counted exactly (`FrequentValues`).
  */
 export function createReadStatistics(
   stored?: StoredStatistics,

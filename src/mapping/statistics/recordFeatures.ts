@@ -38,8 +38,8 @@ export class RecordFeatures {
     return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
   }
 
-  // The fields of the JSON are in byte order, so each search can begin at the field that was found before. The numbers 16, 9, 17 and 6 are the
-  // lengths of the searched texts, such as `"availability":"`.
+  // The fields of the JSON are in byte order, so each search can begin at the field that was found before. The numbers 16, 9, 17 and 6 are
+  // the lengths of the searched texts, such as `"availability":"`.
   #productBits({ json }: ProductRecord, items: number[]): number {
     let bits: number = feature.product
     const availabilityAt = json.indexOf('"availability":"')
