@@ -48,8 +48,8 @@ export function descriptionOf(row: ProductRow): string {
   return cutAtGrapheme(description, maxDescription)
 }
 
-// Matches a name of letters and digits in angle brackets, the start of a comment, or a document type. `stripHtml` removes only tags of
-// HTML, but the service requires plain text (spec 2.2).
+// Matches a tag, the start of a comment, or a document type. `stripHtml` keeps tags that are not of HTML, and comments
+// without an end. But the service requires plain text (spec 2.2).
 const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*|\/?\s*)>|<!--|<!doctype[^<>]*>/i
 
 /**
