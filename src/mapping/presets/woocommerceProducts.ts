@@ -110,7 +110,7 @@ export const woocommerceProducts: Preset = {
         return availabilities.get(stock) ?? stock
       },
     },
-    image_link: { columns: ['Images'], transforms: [{ name: 'split', args: { at: ',', part: 1 } }] },
+    image_link: { columns: ['Images'] },
     additional_image_link: { columns: ['Images'] },
     condition: { columns: [], constant: 'new' },
   },

@@ -91,7 +91,7 @@ const transformEnd = /\/[a-z]{1,3}_[^/,?]+(?:,[a-z]{1,3}_[^/,?]+)*$/i
 export function additionalImagesOf(row: ProductRow, main: string): string | undefined {
   const cell = row.cell('additional_image_link')
   if (cell === undefined || cell === '') return undefined
-  const texts = typeof cell === 'string' ? splitImages(cell) : cell.flatMap(splitImages)
+  const texts = typeof cell === 'string' ? imagesOf(cell) : cell.flatMap(imagesOf)
   const images: string[] = []
   let dropped = 0
   let encoded = false

@@ -43,7 +43,7 @@ function parsedOnce({ rules }: ProductRow, text: string): PriceResult {
 function withCurrency(row: ProductRow, field: 'price' | 'sale_price', text: string): string {
   const { currency } = row.binding
   if (currency === undefined) return text
-  const isAmountOnly = !/[^\d.,'’\s]/u.test(text)
+  const isAmountOnly = !/[^\p{Nd}.,．，'’\s]/u.test(text)
   const pipelineCurrency = isAmountOnly ? row.rules.price.defaultCurrency?.toUpperCase() : currencyOfTransform(row, field, text)
   if (!isAmountOnly && pipelineCurrency === undefined) return text
   const cell = trimText(firstText(row.source.cells[currency.index]) ?? '').toUpperCase()

@@ -80,7 +80,7 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
     )
   // The feature set of an unchanged row shows only whether its brand is the first one. If no row has the first brand any more, all rows may
   // have the same other brand. The same applies to the item groups below.
-  if (known !== undefined && products >= minRowsForShare && otherBrand === products) doubts.push('BRAND_SAME')
+  if (known !== undefined && products >= minRowsForShare && brand !== '' && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
     // `brand` begins with `"brand":"`, which has nine characters.
     note('BRAND_SAME', products, 'every product has the same brand', [brand.slice(9, 69).replace(/"$/, '')])

@@ -267,6 +267,12 @@ test.for([
   expect([products[0]?.['sale_price'], products[0]?.['sale_price_effective_date']]).toEqual(['7.00 EUR', period])
 })
 
+test('images of a WooCommerce export are one address each, also with commas in them', async () => {
+  const [main, other] = ['https://shop.example.com/w_300,h_200/a.jpg', 'https://shop.example.com/b.jpg']
+  const { products } = await through(`${woo}\n7,simple,S7,,Cup,1,0,visible,,A cup,1,,,9.50,,"${main}, ${other}",Acme\n`, wooSettings)
+  expect([products[0]?.['image_link'], products[0]?.['additional_image_link']]).toEqual([main.replace(',', '%2C'), other])
+})
+
 test('line ends in texts of a WooCommerce export are line ends again', async () => {
   const row = (id: string, short: string, long: string) => `${id},simple,S${id},,Cup,1,0,visible,${short},${long},1,,,9.50,,${image},Acme`
   const rows = [row('1', '', String.raw`First line\nSecond line`), row('2', String.raw`Short\nText`, ''), row('3', '', String.raw`C:\\new`)]

@@ -53,6 +53,23 @@ test('a valid product is written with only its fields, in byte order', () => {
   expect(codes).toEqual([])
 })
 
+test('the currency column also applies to a price in full-width digits', () => {
+  const options = { allow: ['wide_digits'] }
+  const fields = { price: '１２．５０', currency: 'EUR' }
+  expect(mapped(fields, options).product['price']).toBe('12.50 EUR')
+  expect(mapped(fields, { ...options, default_currency: 'USD' }).code).toBe('PRICE_CURRENCY_CONFLICT')
+})
+
+test.for<[text: string | readonly string[], sent: string]>([
+  ['https://img.example/fetch/w_300,https://shop.example/b.jpg', 'https://img.example/fetch/w_300%2Chttps://shop.example/b.jpg'],
+  [
+    ['https://img.example/w_300,https://shop.example/b.jpg', 'https://shop.example/c.jpg'],
+    'https://img.example/w_300%2Chttps://shop.example/b.jpg,https://shop.example/c.jpg',
+  ],
+])('an additional image of an image service is one address: %j', ([text, sent]) => {
+  expect(mapped({ additional_image_link: text }).product['additional_image_link']).toBe(sent)
+})
+
 describe('rejects', () => {
   test.for<[row: number, fields: Fields, code: string]>([
     [56, { id: ' ' }, 'FIELD_MISSING'],

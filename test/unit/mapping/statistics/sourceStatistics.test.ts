@@ -50,6 +50,17 @@ test('a usual catalog has no notes', () => {
   expect(codesOf(quality)).toEqual([])
 })
 
+test('a catalog without brands never requires that unchanged rows are read again', () => {
+  const statistics = createReadStatistics()
+  const first = createSourceStatistics(statistics)
+  const known = new FeatureSetCounts()
+  for (let i = 0; i < 199; i++) known.add(first.add(product(i, { gtin: '4006381333931' })), i)
+  const { brand, group } = first.finish()
+  const gated = createSourceStatistics(createReadStatistics(storedStatistics(statistics), { gated: true }), { brand, group })
+  gated.add(product(199, { gtin: '4006381333931' }))
+  expect(gated.finish(known).doubts).toEqual([])
+})
+
 test('one identifier on many rows is reported even among a hundred thousand others', () => {
   const quality = createSourceStatistics()
   for (let i = 0; i < 100_000; i++) quality.add(member(i, i % 3 === 0 ? 'shared@example.com' : `p${i}@example.com`))
