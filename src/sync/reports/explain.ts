@@ -117,7 +117,8 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
 /** Returns one event for each of the last 50 rejects of the records. */
 async function rejectEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'reject', 'run_id' | 'line' | 'code' | 'field' | 'message' | 'hint'> & { at: Date }>(
-    `select r.created_at as at, j.run_id, j.line, j.code, j.field, j.message, j.hint
+    // A run may be requested before an earlier run reads, but it starts after that run.
+    `select r.started_at as at, j.run_id, j.line, j.code, j.field, j.message, j.hint
      from reject j join run r on r.id = j.run_id where j.record_key = any($2) and r.destination_id = $1 order by j.run_id desc limit 50`,
     [destinationId, keys],
   )

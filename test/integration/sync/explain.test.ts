@@ -358,3 +358,16 @@ test('explain names the field of a rejected row once', async () => {
   const rejected = (await explain(engine, 'shop', 'SKU-0')).events.find(({ what }) => what === 'rejected')
   expect(rejected?.message).toMatch(/^line \d+ rejected: price (?!.*price:)/)
 })
+
+test('explain reports the reject of a run that was requested before an earlier run read the row', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(12).map((row) => item(row))))
+  await engine.run('shop')
+  engine.write('feed.xml', rss(products(12).map((row, i) => item(i === 0 ? { ...row, price: 'free' } : row))))
+  const { runId } = await engine.run('shop')
+  await engine.db.execute(`update run set created_at = created_at - interval '1 hour' where id = $1`, [Number(runId.slice(2))])
+  const { headline, events } = await explain(engine, 'shop', 'SKU-0')
+  expect(headline).toMatch(/^Live: previous version, as line \d+ rejected: /)
+  expect(events.map(({ what }) => what)).toEqual(['read', 'planned', 'sent', 'answered', 'confirmed', 'rejected'])
+})
