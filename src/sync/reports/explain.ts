@@ -141,23 +141,24 @@ async function entryEvents(
   explained: ExplainedKeys & { readonly filterNote: string },
 ): Promise<StoryEvent[]> {
   const rows = await db.query<
-    Row<'plan', 'run_id'> &
-      Row<'batch', 'settled_at'> & {
-        at: Date
-        plan_id: string
-        batch_id: string
-        change: string
-        outcome: string
-        code: string | null
-        message: string | null
-        sent_by: string | null
-        expires_at: Date | null
-        hash: Buffer | null
-        keys: Buffer[]
-      }
+    Row<'plan', 'run_id'> & {
+      at: Date
+      ended_at: Date
+      plan_id: string
+      batch_id: string
+      change: string
+      outcome: string
+      code: string | null
+      message: string | null
+      sent_by: string | null
+      expires_at: Date | null
+      hash: Buffer | null
+      keys: Buffer[]
+    }
   >(
-    `select p.created_at as at, b.settled_at, p.run_id, p.id as plan_id, e.batch_id, e.change, ${entryOutcome} as outcome, e.code, e.message,
-       e.expires_at, e.hash, e.keys, (${lastSender('e.batch_id')}) as sent_by
+    // A batch may settle in the future (`releaseBatch`).
+    `select p.created_at as at, least(coalesce(b.settled_at, p.created_at), statement_timestamp()) as ended_at, p.run_id, p.id as plan_id,
+       e.batch_id, e.change, ${entryOutcome} as outcome, e.code, e.message, e.expires_at, e.hash, e.keys, (${lastSender('e.batch_id')}) as sent_by
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
      where b.id in (${batchesOfRecords('$1', '$2::bytea[]')}) and e.record_key = any($2) order by e.batch_id desc limit 100`,
     [destinationId, keys],
@@ -181,7 +182,7 @@ async function entryEvents(
   return [
     ...planned,
     ...deleted.map((row): StoryEvent => ({
-      at: (row.settled_at ?? row.at).toISOString(),
+      at: row.ended_at.toISOString(),
       what: 'deleted',
       runId: `r_${row.sent_by ?? row.run_id}`,
       batch: Number(row.batch_id),

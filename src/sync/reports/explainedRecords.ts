@@ -91,7 +91,7 @@ async function formerRecordKeys(db: Database, destinationId: number, searched: S
   const rows = await db.query<
     Row<'plan', 'run_id'> & { record_key: Buffer; change: string; outcome: string; at: Date; batch_id: string; line: string | null }
   >(
-    `select e.record_key, e.change, ${entryOutcome} as outcome, coalesce(b.settled_at, b.created_at) as at,
+    `select e.record_key, e.change, ${entryOutcome} as outcome, least(coalesce(b.settled_at, b.created_at), statement_timestamp()) as at,
        coalesce((${lastSender('e.batch_id')}), p.run_id) as run_id, e.batch_id, r.line
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
        left join record r on r.destination_id = e.destination_id and r.key = e.record_key

@@ -371,3 +371,22 @@ test('explain reports the reject of a run that was requested before an earlier r
   expect(headline).toMatch(/^Live: previous version, as line \d+ rejected: /)
   expect(events.map(({ what }) => what)).toEqual(['read', 'planned', 'sent', 'answered', 'confirmed', 'rejected'])
 })
+
+test.for(['shop', 'people'] as const)('explain shows no delete in the future after an attempt that may arrive late (%s)', async (name) => {
+  await using engine = await engineUnderTest({ settings: { horizonMs: 600_000 } })
+  engine.pipeline('people', peopleYaml)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const write = (first: number) => {
+    engine.write('people.csv', csv(...['k0,m0@example.com', 'k1,m1@example.com'].slice(first)))
+    engine.write('feed.xml', rss(products(12 - first, first).map((row) => item(row))))
+  }
+  write(0)
+  await engine.run(name)
+  write(1)
+  await engine.sandbox.control.fault({ path: '/12/', method: name === 'shop' ? 'DELETE' : 'POST', nth: 1 }, { kind: 'commit_then_reset' })
+  expect((await engine.run(name)).counts).toMatchObject({ deletes: 1, confirmed: 1 })
+  const { events } = await explain(engine, name, name === 'shop' ? 'SKU-0' : 'm0@example.com')
+  const [now] = await engine.db.query<{ at: Date }>('select statement_timestamp() as at')
+  expect(events.at(-1)?.what).toBe('deleted')
+  expect(Date.parse(events.at(-1)?.at ?? '')).toBeLessThanOrEqual(now?.at.getTime() ?? 0)
+})
