@@ -8,7 +8,7 @@ import { describeIdentifier } from '../../mapping/mask.ts'
 import type { Database } from '../../db/database.ts'
 import { lastSender, sendingRun } from '../../db/attempts.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
-import { batchesOfRecords, entriesOf, entryOutcome } from '../../db/entries/read.ts'
+import { batchesOfRecords, entriesOf, shownOutcome } from '../../db/entries/read.ts'
 import { implyingBatch, plainTimes, recordMayImply } from '../../db/impliedKeys.ts'
 import { wasRead } from '../../db/digests.ts'
 import { ensureDestination } from '../../db/destinations.ts'
@@ -158,7 +158,7 @@ async function entryEvents(
   >(
     // A batch may settle in the future (`releaseBatch`).
     `select p.created_at as at, least(coalesce(b.settled_at, p.created_at), statement_timestamp()) as ended_at, p.run_id, p.id as plan_id,
-       e.batch_id, e.change, ${entryOutcome} as outcome, e.code, e.message, e.expires_at, e.hash, e.keys, (${lastSender('e.batch_id')}) as sent_by
+       e.batch_id, e.change, ${shownOutcome} as outcome, e.code, e.message, e.expires_at, e.hash, e.keys, (${lastSender('e.batch_id')}) as sent_by
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
      where b.id in (${batchesOfRecords('$1', '$2::bytea[]')}) and e.record_key = any($2) order by e.batch_id desc limit 100`,
     [destinationId, keys],

@@ -390,3 +390,16 @@ test.for(['shop', 'people'] as const)('explain shows no delete in the future aft
   expect(events.at(-1)?.what).toBe('deleted')
   expect(Date.parse(events.at(-1)?.at ?? '')).toBeLessThanOrEqual(now?.at.getTime() ?? 0)
 })
+
+test('explain shows an operation that was sent and is unresolved as ambiguous', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv('k1,ann@example.com'))
+  const { control } = engine.sandbox
+  const body = { errors: [{ code: 'FORBIDDEN', message: 'no' }] }
+  await control.fault({ path: '/custom_audiences/', nth: 1 }, { kind: 'commit_then_reset' })
+  await control.fault({ path: '/custom_audiences/', nth: 2 }, { kind: 'status', status: 403, body })
+  expect((await engine.run('people')).counts).toMatchObject({ ambiguous: 1, pending: 0 })
+  const planned = (await explain(engine, 'people', 'k1')).events.find(({ what }) => what === 'planned')
+  expect(planned).toMatchObject({ outcome: 'ambiguous', message: expect.stringMatching(/, ambiguous$/) })
+})
