@@ -244,6 +244,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
       answered: boolean
       synced_at: Date | null
       invalidated_at: Date | null
+      refused_at: Date | null
       now: Date
     }
   >(
@@ -254,7 +255,9 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
        m.synced_at is not null or m.batch_id is not null as answered,
        greatest(coalesce(m.synced_at, least(b.settled_at, statement_timestamp())),
          (select max(a.finished_at) from attempt a where a.batch_id = m.batch_id)) as synced_at,
-       (select started_at from run where id = ${invalidatingRun('m.synced_hash')}) as invalidated_at
+       (select started_at from run where id = ${invalidatingRun('m.synced_hash')}) as invalidated_at,
+       (select max(least(r.settled_at, statement_timestamp())) from entry e join batch r on r.id = e.batch_id
+        where e.destination_id = $1 and e.record_key = any($2) and e.outcome = 'refused' and m.key = any(e.keys)) as refused_at
      from (${explained.states}) m left join batch b on b.id = m.batch_id order by m.key`,
     [destinationId, keys],
   )
@@ -289,7 +292,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     }
     if (row.refused_code !== null) {
       events.push({
-        at: row.now.toISOString(),
+        at: (row.refused_at ?? row.now).toISOString(),
         what: 'refused',
         ...digests,
         code: row.refused_code,

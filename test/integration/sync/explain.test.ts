@@ -403,3 +403,22 @@ test('explain shows an operation that was sent and is unresolved as ambiguous', 
   const planned = (await explain(engine, 'people', 'k1')).events.find(({ what }) => what === 'planned')
   expect(planned).toMatchObject({ outcome: 'ambiguous', message: expect.stringMatching(/, ambiguous$/) })
 })
+
+test.for(['shop', 'people'] as const)('explain shows the time of a refusal (%s)', async (name) => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('people.csv', csv('k1,ann@example.com'))
+  engine.write('feed.xml', rss(products(1).map((row) => item(row))))
+  const body = { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] }
+  await engine.sandbox.control.fault(
+    { path: '/12/', method: name === 'shop' ? 'PUT' : 'POST' },
+    name === 'shop' ? { kind: 'product_error', ids: ['SKU-0'], message: 'no' } : { kind: 'status', status: 400, body },
+    'always',
+  )
+  const report = await engine.run(name)
+  expect(report.counts).toMatchObject({ refused: 1 })
+  const { events } = await explain(engine, name, name === 'shop' ? 'SKU-0' : 'k1')
+  expect(events.map(({ what }) => what)).toEqual(['read', 'planned', 'sent', 'answered', 'refused', 'desired'])
+  expect(events.find(({ what }) => what === 'refused')?.at.localeCompare(report.finishedAt)).toBeLessThan(0)
+})
