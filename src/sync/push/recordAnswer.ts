@@ -79,7 +79,8 @@ async function classify(context: PushContext, { batch, exchange, begunAtMs }: En
     state.unauthorizedAtMs ??= context.deps.clock.monotonic()
     return outcome
   }
-  if (outcome.kind === 'entries') state.unauthorizedAtMs = undefined
+  // The service checks content only after it has accepted the credentials.
+  if (outcome.kind === 'entries' || outcome.kind === 'refused') state.unauthorizedAtMs = undefined
   const corrected = batch.operation === 'delete' ? await correctDelete(context, batch, exchange, outcome) : outcome
   return pauseAfterRefusals(state, corrected)
 }

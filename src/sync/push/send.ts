@@ -46,7 +46,7 @@ export interface PushState {
    * `refusalsBeforePause` the destination is paused, because the cause is not a record.
    */
   refusals: number
-  /** Time of the first 401 since the last answer with results, by the monotonic clock; undefined without one. */
+  /** Time of the first 401 since the last results or refusal, by the monotonic clock; undefined without one. */
   unauthorizedAtMs: number | undefined
   /** Time of the last answer that listed the catalog, by the monotonic clock; undefined without one. */
   catalogSeenAtMs: number | undefined

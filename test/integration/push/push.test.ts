@@ -325,6 +325,19 @@ describe('recording an answer', () => {
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 4, requests: 8 })
   })
 
+  test('two 401s with a refusal of content in between do not pause the destination, because the credentials work', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db))
+    for (let i = 0; i < 2; i++) await plantBatch(db, planted, users(i, i + 1))
+    const failures = [failure(401, 'UNAUTHORIZED_ACCESS'), failure(400, 'INVALID_PARAMETER'), failure(401, 'UNAUTHORIZED_ACCESS')]
+    service.script = () => failures.shift()
+    await pushPlan(await engineDeps(db, service, { concurrency: 1 }), planted.planId)
+    expect(await db.query('select paused_reason from sluice.destination where paused_at is not null')).toEqual([])
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 1, refused: 1, requests: 4 })
+  })
+
   test.for([
     ['403', failure(403, 'UNAUTHORIZED_CLIENT_APPLICATION')],
     ['404', failure(404, 'NOT_FOUND')],
