@@ -36,7 +36,7 @@ export async function rerun(
     rerunOf: id,
     failedOnly: options.failedOnly,
     // The approval of deletes is not copied, because the deletes that the old run planned under it stay approved.
-    ...(full ? { full } : {}),
+    ...(full && !options.failedOnly ? { full } : {}),
     ...(source === undefined || options.failedOnly ? {} : { source }),
   })
 }

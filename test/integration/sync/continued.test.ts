@@ -6,7 +6,7 @@ import { recoverRunsAndCounts } from '../../../src/sync/run/runCounts.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
 import type { Progress } from '../../../src/model/report.ts'
-import { audienceDigest, email } from '../../support/digests.ts'
+import { audienceDigest, email, sha256 } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 import { item, products, rss } from '../acceptance/products.ts'
@@ -106,6 +106,26 @@ test('rerun --failed of a full refresh sends only its unconfirmed records; rerun
   expect((await engine.run('shop')).counts).toMatchObject({ requests: 0 })
   expect(await engine.rerun(full.runId)).toMatchObject({ status: 'succeeded', counts: { updates: 60, confirmed: 60 } })
   expect((await engine.run('shop')).counts).toMatchObject({ requests: 0 })
+})
+
+test('rerun --failed of a full refresh stores no keys of confirmed people', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('people', peopleYaml)
+  const rows = Array.from({ length: 2600 }, (_, i) => `k${i},m${i}@example.com,,`)
+  engine.write('people.csv', csv(...rows))
+  // The last operation is in the second request.
+  const last = rows.map((_, i) => i).toSorted((a, b) => (sha256(`k${a}`) < sha256(`k${b}`) ? 1 : -1))[0] ?? 0
+  const body = { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] }
+  await control.fault({ contains_key: sha256(`m${last}@example.com`) }, { kind: 'status', status: 400, body }, 'always')
+  const full = await engine.run('people', { full: true })
+  expect(full.counts).toMatchObject({ confirmed: 2599, refused: 1 })
+  const stored = () => engine.db.query('select count(*)::int as n from sluice.remote')
+  const before = await stored()
+  expect(before).toEqual([{ n: 100 }])
+  await control.clearFaults()
+  expect((await engine.rerun(full.runId, { failedOnly: true })).counts).toMatchObject({ creates: 1, confirmed: 1 })
+  expect(await stored()).toEqual(before)
 })
 
 test('an identifier that joins a user between an interrupted delete and update is confirmed with that user', async () => {
