@@ -80,6 +80,10 @@ export const errorGroups = [
         'The plan was made for another service, or for a destination that the pipeline no longer has. Its deletes cannot be approved.',
         '`sluice plan PIPELINE` makes a plan for the present destination.',
       ],
+      RUN_SENT_NOTHING: [
+        'The run to repeat is a plan that was not applied, or an audit. Such runs send nothing, and a rerun would send.',
+        '`sluice plan PIPELINE` or `sluice audit PIPELINE` repeats it; `sluice run PIPELINE` sends.',
+      ],
       RUN_OF_ANOTHER_DESTINATION: [
         'The run went to another service, or to a destination that the pipeline of this folder does not have.',
         'Rerun it in its own environment and folder, or use `sluice run PIPELINE`.',

@@ -1,10 +1,11 @@
 /** Runs a pipeline again, and checks that runs and plans belong to the current destination of their pipeline. */
+import { countAttempts } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
 import { readOptions } from '../../db/runs/columns.ts'
 import { UsageError } from '../../errors.ts'
-import type { RunReport } from '../../model/report.ts'
+import { sendsNothing, type RunReport } from '../../model/report.ts'
 import { loadPipeline } from '../../pipeline/load.ts'
 import { destinationIdentity } from '../destinationIdentity.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -14,9 +15,9 @@ import { runPipeline } from './run.ts'
 /**
  * Runs the pipeline of the run `runId` again. The new run reads the same source or backfill source as the old run. It is a full refresh if
  * the old run was one. With `failedOnly`, it reads nothing, and plans only keys with an unconfirmed operation in the old run.
- * `pipelines`: folder of the pipeline files.
+ * `pipelines`: folder of the pipeline files. Rejects audits, and plans that were not applied, because they send nothing and a rerun sends.
  *
- * @throws {UsageError} `UNKNOWN_RUN`, `RUN_OF_ANOTHER_DESTINATION`, and errors of the pipeline file
+ * @throws {UsageError} `UNKNOWN_RUN`, `RUN_SENT_NOTHING`, `RUN_OF_ANOTHER_DESTINATION`, and errors of the pipeline file
  * @throws {RunError} `OTHER_CREDENTIALS`
  */
 export async function rerun(
@@ -24,10 +25,16 @@ export async function rerun(
   runId: string,
   options: { readonly failedOnly: boolean; readonly pipelines: string },
 ): Promise<RunReport> {
-  const { pipeline: name } = await loadRun(deps.db, runId)
+  const { pipeline: name, trigger } = await loadRun(deps.db, runId)
   const pipeline = await loadPipeline(options.pipelines, name, deps.env)
   const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   const id = runNumber(runId)
+  // The attempts of an apply are stored with the run that made the plan.
+  if (sendsNothing(trigger) && (await countAttempts(deps.db, id)) === 0)
+    throw new UsageError('RUN_SENT_NOTHING', `run r_${id} (${trigger}) sent nothing, so there is nothing to send again.`, {
+      where: `r_${id}`,
+      hint: `sluice ${trigger} ${name} repeats it; sluice run ${name} sends`,
+    })
   await assertRunOfDestination(deps.db, id, { pipeline: name, destinationId })
   const [old] = await deps.db.query<Row<'run', 'options'>>('select options from run where id = $1', [id])
   const { full, source } = readOptions(old?.options)

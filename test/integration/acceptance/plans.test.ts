@@ -98,6 +98,25 @@ test('rerun --failed sends only what the run left unconfirmed; rerun reads the w
   })
 })
 
+test('rerun rejects a plan that was not applied, and an audit', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', feed(products(3)))
+  const plan = await engine.plan('shop')
+  const { runId: audit } = await engine.audit('shop')
+  for (const runId of [plan.runId, audit])
+    for (const failedOnly of [false, true])
+      await expect(engine.rerun(runId, { failedOnly })).rejects.toMatchObject({
+        code: 'RUN_SENT_NOTHING',
+        hint: expect.stringContaining(`sluice ${runId === audit ? 'audit' : 'plan'} shop`),
+      })
+  expect(await engine.writes()).toEqual([])
+  // An applied plan has operations that a rerun may send again.
+  await engine.sandbox.control.fault({ path: '/12/product_catalogs' }, { kind: 'product_error', ids: ['SKU-1'] })
+  expect((await engine.apply(plan.planId)).counts).toMatchObject({ confirmed: 2, refused: 1 })
+  expect((await engine.rerun(plan.runId, { failedOnly: true })).counts).toMatchObject({ creates: 1, confirmed: 1 })
+})
+
 test('--full sends every record again, and the service has the same content afterwards', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox

@@ -49,6 +49,7 @@ export const runCommands: readonly CommandEntry[] = [
     summary: 'repeat a run, or only what failed in it',
     examples: ['sluice rerun r_81', 'sluice rerun r_81 --failed'],
     options: [{ flags: '--failed', meaning: 'only what failed, was refused or is unresolved' }],
+    notes: ['A rerun sends. Plans that were not applied, and audits, cannot be rerun.'],
   },
   {
     name: 'cancel',
