@@ -98,7 +98,7 @@ async function correctDelete(
   if (outcome.kind !== 'pause' || exchange.kind !== 'answer' || exchange.status !== 404) return outcome
   const catalog = await checkCatalog(context)
   if (catalog === 'missing') return outcome
-  if (catalog === 'unknown') return { kind: 'retry', code: 'catalog-unchecked' }
+  if (catalog !== 'exists') return { kind: 'retry', code: catalog }
   // The catalog exists, so the 404 is about a key. It confirms a delete of one key if an earlier attempt may have been applied. A larger
   // batch is split until the key is alone.
   if (batch.maybeApplied && batch.entryCount === 1) return { kind: 'entries', entries: [goneAlready] }
@@ -136,8 +136,9 @@ function pauseAfterRefusals(state: PushState, outcome: RequestOutcome): RequestO
 }
 
 /**
- * Checks if the catalog exists: requests one product of it. After a 200, the catalog counts as existing for a minute. Returns `unknown`
- * without an answer, for a status other than 200 and 404, and if the push stops first. A destination without a listing counts as missing.
+ * Checks if the catalog exists: requests one product of it. After a 200, the catalog counts as existing for a minute. Returns the codes of a
+ * retry without an answer, for a status other than 200 and 404, and if the push stops first. A destination without a listing counts as
+ * missing.
  */
 async function checkCatalog({
   deps,
@@ -147,22 +148,22 @@ async function checkCatalog({
   hardStop,
   onWait,
   state,
-}: PushContext): Promise<'exists' | 'missing' | 'unknown'> {
+}: PushContext): Promise<'exists' | 'missing' | `catalog-unchecked${string}`> {
   const { listing } = destination
   if (listing === undefined) return 'missing'
   if (state.catalogSeenAtMs !== undefined && deps.clock.monotonic() - state.catalogSeenAtMs < catalogSeenForMs) return 'exists'
   const allowance = await Allowance.open(deps, listing.limitClass)
-  if ((await allowance.takeGrant({ signal, onWait })) === undefined) return 'unknown'
+  if ((await allowance.takeGrant({ signal, onWait })) === undefined) return 'catalog-unchecked'
   const exchange = await deps.transport.exchange({
     ...listing.request(target, undefined),
     query: { count: '1' },
     timeoutMs: deps.settings.httpTimeoutMs,
     signal: hardStop,
   })
-  if (exchange.kind !== 'answer') return 'unknown'
+  if (exchange.kind !== 'answer') return 'catalog-unchecked'
   await allowance.update(exchange, 1)
   if (exchange.status === 404) return 'missing'
-  if (exchange.status !== 200) return 'unknown'
+  if (exchange.status !== 200) return `catalog-unchecked http-${exchange.status}`
   state.catalogSeenAtMs = deps.clock.monotonic()
   return 'exists'
 }

@@ -521,6 +521,18 @@ describe('products', () => {
     expect(await planCounts(db, planted.planId)).toMatchObject({ refused: 2, pending: 0 })
   })
 
+  test('the reason of a 404 that cannot be checked names the status of the check', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db, 'catalog', '4001'))
+    await plantBatch(db, planted, [productKey('gone', '77')], { kind: 'catalog', op: 'delete' })
+    service.script = (request) => (request.method === 'DELETE' ? failure(404, 'NOT_FOUND') : failure(403, 'ACTION_NOT_ALLOWED'))
+    await pushPlan(await engineDeps(db, service, { maxAttempts: 2 }), planted.planId)
+    expect(await failuresOf(db, planted.planId)).toMatchObject([{ message: expect.stringMatching(/check of the catalog.* answered 403/) }])
+    expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
+  })
+
   test('C4: the catalog is checked once for many unknown keys in a row', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
