@@ -31,8 +31,8 @@ export class Observer {
   }
 
   /** Checks a request whose headers are complete. */
-  begin({ entry }: RequestContext): void {
-    this.#trafficRules.begin(entry)
+  begin({ entry, startedAt }: RequestContext): void {
+    this.#trafficRules.begin(entry, startedAt)
     if (entry.endpoint === 'oauth2.token' && this.#ledger.inFlight('oauth2.token') > 1)
       this.#ledger.recordViolation(entry, entry.time, 'two_token_calls_at_once', 'oauth2/token is already in flight')
   }

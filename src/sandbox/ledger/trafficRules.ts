@@ -25,12 +25,15 @@ interface Wait {
   readonly requestedAt: number
 }
 
+/** Number of requests in `#seen` above which the oldest ended ones are dropped. Limits memory and time. */
+const MAX_SEEN = 1000
+
 /** Requests in flight, and the waits that answers requested. */
 export class TrafficRules {
-  /** Requests that may have been in flight at the same time as a later request. Emptied when no request is in flight. */
+  /** Requests in flight whose body arrived, and ended ones that a request in `#uploads` may overlap. */
   #seen: Seen[] = []
-  /** Requests in flight, by `seq`. */
-  #inFlight = new Set<number>()
+  /** Start of each request whose body has not arrived, by `seq`. */
+  readonly #uploads = new Map<number, number>()
   /** Waits by endpoint and caller. */
   readonly #waits = new Map<string, Wait>()
   /** Requests in flight with the same method, path and body, by `seq`, in the order of their arrival. */
@@ -56,12 +59,13 @@ export class TrafficRules {
   }
 
   /** Records a request whose headers are complete. */
-  begin(entry: LedgerEntry): void {
-    this.#inFlight.add(entry.seq)
+  begin(entry: LedgerEntry, startedAt: number): void {
+    this.#uploads.set(entry.seq, startedAt)
   }
 
   /** Records and checks a request whose body arrived. */
   arrive(entry: LedgerEntry, startedAt: number, content: RequestContent): void {
+    this.#uploads.delete(entry.seq)
     this.#beginBody(entry)
     if (content.keys.length === 0) return
     const mine: Seen = { entry, startedAt, content, keySet: undefined, finishedAt: Number.POSITIVE_INFINITY }
@@ -73,17 +77,16 @@ export class TrafficRules {
 
   /** Records that the request ended: the answer was sent, or the connection ended. */
   finish(entry: LedgerEntry): void {
-    this.#inFlight.delete(entry.seq)
+    this.#uploads.delete(entry.seq)
     this.#endBody(entry)
     const mine = this.#seen.find((one) => one.entry === entry)
     if (mine !== undefined) mine.finishedAt = this.#now()
-    if (this.#inFlight.size === 0) this.#seen = []
-    else if (this.#seen.length > 64) {
-      // Limits memory and time. Keeps the requests in flight, and ended requests up to 31 numbers (`seq`) before the oldest of them. A
-      // dropped request may have overlapped with a request that has no body yet. Such a violation is missed.
-      const oldest = Math.min(...this.#inFlight)
-      this.#seen = this.#seen.filter((one) => this.#inFlight.has(one.entry.seq) || one.entry.seq > oldest - 32)
-    }
+    // Requests that begin later overlap no ended request. A violation with a request above `MAX_SEEN` is missed.
+    const oldestStart = Math.min(...this.#uploads.values())
+    let excess = this.#seen.length - MAX_SEEN
+    this.#seen = this.#seen.filter(
+      ({ finishedAt }) => finishedAt === Number.POSITIVE_INFINITY || (finishedAt > oldestStart && excess-- <= 0),
+    )
   }
 
   /**
@@ -107,7 +110,7 @@ export class TrafficRules {
 
   clear(): void {
     this.#seen = []
-    this.#inFlight.clear()
+    this.#uploads.clear()
     this.#waits.clear()
     this.#bodiesInFlight.clear()
   }
