@@ -566,6 +566,20 @@ describe('holds and later', () => {
     await held
     expect((await sandbox.control.stats())['products.put']).toMatchObject({ requests: 3, most_in_flight: 2, items: 4, most_in_60_s: 3 })
   })
+  test('a request that is dropped by a restore from before a reset is no longer in flight', async () => {
+    const { id } = (await sandbox.control.request('POST', 'snapshot')).body
+    await sandbox.control.reset()
+    await arm({ kind: 'hold', name: 'gate' })
+    const held = broken(put('a'))
+    await expect.poll(async () => (await sandbox.control.holds()).length).toBe(1)
+    await sandbox.control.request('POST', `restore/${id}`)
+    await sandbox.control.release('gate')
+    expect(await held).toBe('broken')
+    await sandbox.call('PUT', path, { json: { products: [product('a', { price: '13.00 EUR' })] } })
+    await put('a')
+    expect(await sandbox.control.violations()).toEqual([])
+    expect((await sandbox.control.stats())['products.put']).toMatchObject({ requests: 3, most_in_flight: 1 })
+  })
   test('twice applies the request two times and answers as the second time', async () => {
     await arm({ kind: 'latency', ms: 1, apply: 'twice' })
     expect((await put('a')).body.data.products_response).toMatchObject([{ id: 'a', status: 'NO_CHANGE' }])

@@ -116,7 +116,7 @@ export class SandboxServer {
     context.finished = true
     context.entry.answer_ended_at = new Date(this.#parts.world.machineNow()).toISOString()
     if (!context.response.writableFinished && !context.isAnsweredOnSocket) context.entry.client_closed = true
-    if (context.instance === this.#parts.world.core.instance) this.#parts.observer.finish(context)
+    if (this.#parts.ledger.has(context.entry)) this.#parts.observer.finish(context)
   }
 
   #readBody(context: RequestContext): void {

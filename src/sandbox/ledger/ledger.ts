@@ -110,6 +110,11 @@ export class Ledger {
     return this.entries.slice(Math.max(0, seq))
   }
 
+  /** Returns true if the entry is in the ledger, which a reset empties. */
+  has(entry: LedgerEntry): boolean {
+    return this.entries[entry.seq - 1] === entry
+  }
+
   /** Counts a request as no longer in flight. */
   finish(entry: LedgerEntry): void {
     const counter = this.#inFlight.get(nameOf(entry))

@@ -59,7 +59,8 @@ export class Observer {
   finish(context: RequestContext): void {
     this.#ledger.finish(context.entry)
     this.#trafficRules.finish(context.entry)
-    if (context.content.keys.length > 0)
+    // A restore, which also cleared `#valueOrder`, may have set the instance from before a reset.
+    if (context.content.keys.length > 0 && context.instance === this.#world.core.instance)
       this.#valueOrder.finish(context.entry, () => this.#valuesOf(context), context.content.keys, this.#strict)
   }
 
