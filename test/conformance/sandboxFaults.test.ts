@@ -675,6 +675,16 @@ describe('holds and later', () => {
     await sandbox.control.clearFaults()
     expect(await keys()).toEqual(before)
   })
+  test('stale shows the state before a restore from before a reset', async () => {
+    const ids = async (): Promise<string[]> => (await sandbox.call('GET', path)).body.data.map(({ id }: Loose) => id)
+    const { id } = (await sandbox.control.request('POST', 'snapshot')).body
+    await sandbox.control.reset()
+    await put('a')
+    await arm({ kind: 'stale' }, { path })
+    await sandbox.control.request('POST', `restore/${id}`)
+    expect(await ids()).toEqual(['a'])
+    expect(await ids()).toEqual([])
+  })
   test.for(['first:0', { only: ['other'] }])('apply %j of which no entry is applied is not applied in the ledger', async (apply) => {
     await arm({ kind: 'latency', ms: 1, apply })
     expect((await put('a', 'b', 'c')).status).toBe(200)

@@ -168,14 +168,15 @@ export class WorldState implements World {
 
   /**
    * Runs `read` on the state at `time` of the machine's clock. If all kept states are later, uses the oldest of them. If no change came
-   * after `time`, the state is the current one. The sandbox's clock, users, tokens and roles are always the current ones. `read` must be
-   * synchronous, and must not change the state.
+   * after `time`, the state is the current one. The sandbox's clock, instance, users, tokens and roles are always the current ones. `read`
+   * must be synchronous, and must not change the state.
    */
   asOf<T>(time: number, read: () => T): T {
     const past = this.#past.find(({ until }) => until >= time)
     if (past === undefined) return read()
     const [core, states] = [this.#core, this.#states]
-    this.#core = { ...structuredClone(past.snapshot.core), clockOffsetMs: core.clockOffsetMs, users: core.users }
+    const { clockOffsetMs, instance, users } = core
+    this.#core = { ...structuredClone(past.snapshot.core), clockOffsetMs, instance, users }
     for (const account of this.#core.accounts.values()) {
       const { userIds, roles } = core.accounts.get(account.id) ?? account
       Object.assign(account, { userIds, roles })
