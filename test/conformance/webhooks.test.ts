@@ -339,6 +339,15 @@ describe('activity', () => {
       })
     }))
 
+  test.for([{ user_id: 1001 }, { filter: { user_id: 1001 } }])('the user of the event %j may be a number', (event) =>
+    story(async ({ sandbox, endpoint, bearer, id }) => {
+      const json = { event_type: 'post.create', filter: { user_id: '1001' }, webhook_id: id }
+      expect((await sandbox.call('POST', '/2/activity/subscriptions', { json, bearer })).status).toBe(200)
+      await sandbox.control.request('POST', 'events', event)
+      expect(endpoint.events.map(({ body }) => JSON.parse(body).data.filter as unknown)).toEqual([{ user_id: '1001' }])
+    }),
+  )
+
   test('a deleted post is an event for those who subscribed to deletions', () =>
     story(async ({ sandbox, endpoint, bearer, id }) => {
       const json = { event_type: 'post.delete', filter: { user_id: '1001' }, webhook_id: id }

@@ -15,7 +15,7 @@ const SIGNATURES = ['good', 'bad', 'none'] as const
 interface EventFields {
   readonly event_type?: string
   readonly user_id?: string | number
-  readonly filter?: SubscriptionFilter
+  readonly filter?: Omit<SubscriptionFilter, 'user_id'> & Pick<EventFields, 'user_id'>
   readonly payload?: unknown
   readonly event_uuid?: string | number
   readonly tag?: string
@@ -105,9 +105,10 @@ function readInput(value: unknown): EventInput {
 function eventOf(input: EventInput): ActivityEvent {
   const type = input.event_type ?? 'post.create'
   const user = String(input.user_id ?? input.filter?.user_id ?? FIXED_USER)
+  const filter = { user_id: user, ...input.filter }
   return {
     event_type: type,
-    filter: { user_id: user, ...input.filter },
+    filter: { ...filter, user_id: typeof filter.user_id === 'number' ? String(filter.user_id) : filter.user_id },
     payload: input.payload ?? payloadOf(type, user),
     ...(input.event_uuid === undefined ? {} : { event_uuid: String(input.event_uuid) }),
     ...(input.tag === undefined ? {} : { tag: input.tag }),
