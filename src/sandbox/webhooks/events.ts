@@ -16,6 +16,8 @@ const MAX_ATTEMPTS = 3
 const RETRY_DELAY_MS = 60_000
 /** Age up to which an event can be replayed. */
 export const REPLAYABLE_MS = 5 * 86_400_000
+/** Current names of event types by their deprecated names. */
+const CURRENT_TYPES: ReadonlyMap<string, string> = new Map(Object.entries(deprecatedEventTypes))
 
 /** Event to emit. */
 export interface ActivityEvent {
@@ -216,8 +218,7 @@ function hasKeyword({ filter, payload }: ActivityEvent, keyword: string): boolea
 
 /** Returns the current name of a deprecated event type (spec 6.2); any other name unchanged. */
 export function canonicalType(name: string): string {
-  const current: Readonly<Record<string, string>> = deprecatedEventTypes
-  return current[name] ?? name
+  return CURRENT_TYPES.get(name) ?? name
 }
 
 /** Returns the specification's name of a direction. The service's documentation calls `sent` `outbound` and `received` `inbound`. */

@@ -40,9 +40,15 @@ test.each(['seed', 5, [], [1]])('a reset with the body %j is refused', async (bo
   expect([answer.status, await answer.text()]).toEqual([400, '{"error":"the body must be an object"}'])
 })
 
-test.each([{}, { data: null }, { signature: 'bad' }, { signature: 'none', bytes_per_s: 1000 }, { times: 2 }])(
-  '%j is accepted',
-  async (event) => {
-    expect((await post(event)).status).toBe(200)
-  },
-)
+test.each([
+  {},
+  { data: null },
+  { data: null, tag: 'a' },
+  { data: {}, times: 2 },
+  { event_type: 'constructor' },
+  { signature: 'bad' },
+  { signature: 'none', bytes_per_s: 1000 },
+  { times: 2 },
+])('%j is accepted', async (event) => {
+  expect((await post(event)).status).toBe(200)
+})

@@ -56,6 +56,7 @@ test.for([
 test('deprecated event names are replaced by the new ones', () => {
   expect(canonicalType('ProfileBioUpdate')).toBe('profile.update.bio')
   expect(canonicalType('post.create')).toBe('post.create')
+  expect(canonicalType('constructor')).toBe('constructor')
 })
 
 const HOUR = 3_600_000
