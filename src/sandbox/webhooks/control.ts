@@ -89,7 +89,11 @@ function readInput(value: unknown): EventInput {
   checkFields(input, [...EVENT_FIELDS, ...SETTINGS])
   const { data, times = 1, signature = 'good', bytes_per_s: speed } = input
   const event = data == null ? input : objectOf(data, 'data')
-  if (event !== input) checkFields(event, EVENT_FIELDS, 'data.')
+  if (event !== input) {
+    checkFields(event, EVENT_FIELDS, 'data.')
+    const beside = EVENT_FIELDS.find((name) => Object.hasOwn(input, name))
+    if (beside !== undefined) throw new ControlError(`${beside} must be in data, not beside it`)
+  }
   const { event_type: type } = event
   if (type !== undefined && typeof type !== 'string') throw new ControlError('event_type must be a text')
   if (!Number.isInteger(times) || Number(times) < 0 || Number(times) > MAX_EVENTS)

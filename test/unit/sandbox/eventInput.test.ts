@@ -26,6 +26,7 @@ test.each([
   [{ data: { event_type: 7 } }, 'event_type must be a text'],
   [{ event_typ: 'post.create' }, 'event_typ is unknown'],
   [{ data: { event_typ: 'post.create' } }, 'data.event_typ is unknown'],
+  [{ data: {}, event_type: 'post.delete' }, 'event_type must be in data, not beside it'],
   [{ webhook_id: null }, 'webhook_id must be a text'],
   [{ challenge: '1', token: 5 }, 'token must be a text'],
   [[{}, { challenge: '1' }], 'only the first element may have challenge'],
