@@ -71,8 +71,8 @@ export class TrafficRules {
     const mine: Seen = { entry, startedAt, content, keySet: undefined, finishedAt: Number.POSITIVE_INFINITY }
     for (const other of this.#seen) if (other.finishedAt > startedAt) this.#checkKeys(mine, other)
     this.#seen.push(mine)
-    const repeated = content.keys.length - new Set(content.keys).size
-    if (repeated > 0) this.#recordViolation(entry, 'duplicate_in_request', `${repeated} keys occur more than once in one request`)
+    const repeated = repeatedOf(content.keys).size
+    if (repeated > 0) this.#recordViolation(entry, 'duplicate_in_request', `keys that occur more than once in one request: ${repeated}`)
   }
 
   /** Records that the request ended: the answer was sent, or the connection ended. */
@@ -142,6 +142,13 @@ export class TrafficRules {
     withSameBody?.delete(entry.seq)
     if (withSameBody?.size === 0) this.#bodiesInFlight.delete(key)
   }
+}
+
+function repeatedOf(keys: readonly string[]): Set<string> {
+  const seen = new Set<string>()
+  const repeated = new Set<string>()
+  for (const key of keys) (seen.has(key) ? repeated : seen).add(key)
+  return repeated
 }
 
 function bodyKeyOf(entry: LedgerEntry): string {

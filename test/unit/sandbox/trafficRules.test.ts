@@ -78,3 +78,10 @@ test('a request whose body arrives late overlaps with each request that ended af
     [late.entry.seq, 'two_in_flight_for_one_key', `overlaps request ${early.entry.seq}`],
   ])
 })
+
+test('a request with a key three times and a key twice has two keys that occur more than once', () => {
+  begin().arrive('p 4001 a', 'p 4001 b', 'p 4001 a', 'p 4001 c', 'p 4001 a', 'p 4001 b')
+  expect(ledger.violations.map(({ rule, detail }) => [rule, detail])).toEqual([
+    ['duplicate_in_request', 'keys that occur more than once in one request: 2'],
+  ])
+})
