@@ -160,7 +160,8 @@ function isDateRange(text: string): boolean {
  * https URLs first.
  */
 function isUrl(text: string, { httpsOnly = false } = {}): boolean {
-  if (/^https:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?(?:[/?#][\w\-.~!$&'()*+,;=:@/?#%[\]]*)?$/i.test(text)) return true
+  if (/^https:\/\/(?![^/?#]*xn--)(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*(?::\d{1,4})?(?:[/?#][\w\-.~!$&'()*+,;=:@/?#%[\]]*)?$/i.test(text))
+    return true
   if (!URL.canParse(text) || /\s/.test(text)) return false
   const { protocol, hostname } = new URL(text)
   return (isHttps(text) || (protocol === 'http:' && !httpsOnly)) && hostname !== ''

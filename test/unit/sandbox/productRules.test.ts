@@ -1,5 +1,10 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hasHtml } from '../../../src/sandbox/catalogs/productRules.ts'
+import { checkProduct, hasHtml } from '../../../src/sandbox/catalogs/productRules.ts'
+import { product } from '../../support/product.ts'
+
+const errorsOf = (change: Readonly<Record<string, unknown>>, unit: Parameters<typeof checkProduct>[2] = 'code_points'): readonly string[] =>
+  checkProduct(product('a', change), undefined, unit).errors
 
 test.for(['<!doctype> Mug', '<!DOCTYPE html> Mug', '<!-- Mug -->', '<b>Mug</b>', 'Mug<br/>'])('%s is HTML', (text) => {
   expect(hasHtml(text)).toBe(true)
@@ -7,4 +12,20 @@ test.for(['<!doctype> Mug', '<!DOCTYPE html> Mug', '<!-- Mug -->', '<b>Mug</b>',
 
 test.for(['Mug < 5 cm', 'a <3 mug', '<! Mug', 'Mug'])('%s is plain text', (text) => {
   expect(hasHtml(text)).toBe(false)
+})
+
+test('a link is accepted only if it can be parsed', () => {
+  const label = fc.constantFrom('a', 'shop', '-', 'a--b', '1', '256', '0x1', '0x', 'x1', 'xn--', 'XN--mgba', 'xn--bcher-kva', 'é')
+  const port = fc.constantFrom('', ':', ':0', ':443', ':8443', ':65535', ':65536', ':99999', ':000080')
+  const rest = fc.constantFrom('', '/', '/%zz?a=b#c', '?a', '#')
+  const link = fc
+    .tuple(fc.array(label, { minLength: 1, maxLength: 4 }), port, rest)
+    .map(([host, ...end]) => [host.join('.'), ...end].join(''))
+  fc.assert(
+    fc.property(link, (text) => {
+      const url = `https://${text}`
+      expect(errorsOf({ link: url }), url).toEqual(URL.canParse(url) ? [] : ['link: must be an https URL'])
+    }),
+    { numRuns: 2000 },
+  )
 })
