@@ -177,7 +177,7 @@ export function isHttps(link: string): boolean {
  * images, so it accepts unknown extensions.
  */
 function isOtherType(url: string): boolean {
-  return /^[^?#]*\/[^/?#]*\.(?:svgz?|bmp|tiff?|ico|avif|hei[cf]|psd|pdf|eps|mp4|mov|webm)(?:[?#]|$)/i.test(url)
+  return /^[^/?#]*\/\/[^/\\?#]*[/\\][^?#]*\.(?:svgz?|bmp|tiff?|ico|avif|hei[cf]|psd|pdf|eps|mp4|mov|webm)(?:[?#]|$)/i.test(url)
 }
 
 /** Returns true if the text contains an HTML tag, a comment or a doctype. Other uses of `<` are text. */

@@ -29,3 +29,22 @@ test('a link is accepted only if it can be parsed', () => {
     { numRuns: 2000 },
   )
 })
+
+test.for(['https://shop.mov', 'https://shop.mov?a=b', 'https://shop.mov/a', 'http://shop.mov'])(
+  'the image %s has no type, because only its host ends like a video',
+  (link) => {
+    expect(errorsOf({ image_link: link, additional_image_link: link })).toEqual([])
+  },
+)
+
+test.for([
+  'https://shop.mov/a.mov',
+  'http://shop.example/a.b/c.SVG?x=/y.png',
+  'https://shop.example/.pdf#a',
+  'https://shop.example\\a.svg',
+])('the image %s has another type than the accepted ones', (link) => {
+  expect(errorsOf({ image_link: link, additional_image_link: link })).toEqual([
+    'image_link: must be a JPG, GIF, WEBP or PNG',
+    'additional_image_link: must be JPG, GIF, WEBP or PNG',
+  ])
+})
