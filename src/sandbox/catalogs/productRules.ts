@@ -162,9 +162,7 @@ function isDateRange(text: string): boolean {
 function isUrl(text: string, { httpsOnly = false } = {}): boolean {
   if (/^https:\/\/(?![^/?#]*xn--)(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*(?::\d{1,4})?(?:[/?#][\w\-.~!$&'()*+,;=:@/?#%[\]]*)?$/i.test(text))
     return true
-  if (!URL.canParse(text) || /\s/.test(text)) return false
-  const { protocol, hostname } = new URL(text)
-  return (isHttps(text) || (protocol === 'http:' && !httpsOnly)) && hostname !== ''
+  return (isHttps(text) || (!httpsOnly && /^http:\/\//i.test(text))) && !/\s/.test(text) && URL.canParse(text)
 }
 
 /** Returns true for a link that begins with `https://`. Ignores case. */

@@ -48,3 +48,14 @@ test.for([
     'additional_image_link: must be JPG, GIF, WEBP or PNG',
   ])
 })
+
+test.for(['http:shop/a.png', 'http:/shop/a.png', 'https:shop/a.png'])('%s is not an image URL', (link) => {
+  expect(errorsOf({ image_link: link, additional_image_link: link })).toEqual([
+    'image_link: must be a URL',
+    'additional_image_link: must be URLs separated by commas',
+  ])
+})
+
+test('an image URL may be http in any case', () => {
+  expect(errorsOf({ image_link: 'HTTP://shop/a.png' })).toEqual([])
+})
