@@ -39,6 +39,7 @@ export type StoredProduct = Record<string, string | number>
 
 /** Unit of the maximum lengths. */
 type LengthUnit = SwitchValue<'length_unit'>
+const UNIT_NAMES: Readonly<Record<LengthUnit, string>> = { code_points: 'characters', utf16: 'UTF-16 units', bytes: 'bytes' }
 
 /** Result of `checkProduct`. */
 export interface CheckedProduct {
@@ -83,7 +84,7 @@ function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]):
     const most = MAX_LENGTH[name] ?? 0
     // A UTF-16 unit has at most 3 bytes in UTF-8. So most texts are short enough in every unit, and need no count.
     if (typeof value === 'string' && value.length * 3 > most && lengthOf(value, unit) > most)
-      errors.push(`${name}: longer than ${most} characters`)
+      errors.push(`${name}: longer than ${most} ${UNIT_NAMES[unit]}`)
   }
   if (fields['brand'] === undefined && fields['gtin'] === undefined && fields['mpn'] === undefined)
     errors.push('brand: one of brand, gtin, mpn is required')

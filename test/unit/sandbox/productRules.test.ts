@@ -59,3 +59,11 @@ test.for(['http:shop/a.png', 'http:/shop/a.png', 'https:shop/a.png'])('%s is not
 test('an image URL may be http in any case', () => {
   expect(errorsOf({ image_link: 'HTTP://shop/a.png' })).toEqual([])
 })
+
+test.for([
+  ['code_points', 151, 'characters'],
+  ['utf16', 76, 'UTF-16 units'],
+  ['bytes', 38, 'bytes'],
+] as const)('with the unit %s, a title of %i mugs is longer than 150 %s', ([unit, count, name]) => {
+  expect(errorsOf({ title: '\u{1F375}'.repeat(count) }, unit)).toEqual([`title: longer than 150 ${name}`])
+})
