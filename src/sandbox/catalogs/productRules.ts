@@ -128,7 +128,7 @@ function checkPrices(fields: StoredProduct, errors: string[]): void {
   }
   const dates = fields['sale_price_effective_date']
   if (typeof dates === 'string' && !isDateRange(dates))
-    errors.push('sale_price_effective_date: must be two ISO 8601 times with offset, joined by /')
+    errors.push('sale_price_effective_date: must be two ISO 8601 times with offset, the earlier one first, joined by /')
 }
 
 /** Splits a price into amount and currency. Returns undefined for any other text. */

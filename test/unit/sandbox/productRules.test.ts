@@ -67,3 +67,12 @@ test.for([
 ] as const)('with the unit %s, a title of %i mugs is longer than 150 %s', ([unit, count, name]) => {
   expect(errorsOf({ title: '\u{1F375}'.repeat(count) }, unit)).toEqual([`title: longer than 150 ${name}`])
 })
+
+test.for(['2027-01-02T00:00:00Z/2027-01-01T00:00:00Z', '2027-01-01T00:00:00Z/2027-01-01T00:00:00Z', '2027-01-01/2027-01-02'])(
+  'the error of the sale dates %s names every rule about them',
+  (dates) => {
+    expect(errorsOf({ sale_price_effective_date: dates })).toEqual([
+      'sale_price_effective_date: must be two ISO 8601 times with offset, the earlier one first, joined by /',
+    ])
+  },
+)
