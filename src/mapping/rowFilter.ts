@@ -20,13 +20,23 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
     const formOf = mayBeNo ? (text: string) => comparableText(foldedText(text)) : comparableText
     return { keep, column, index: findColumn(columns, column), values: new Set(values.map(formOf)), formOf }
   })
-  const passes = (row: Row) => filters.every(({ keep, index, values, formOf }) => cellIsOneOf(row.cells[index], values, formOf) === keep)
+  // Filters of columns in `unknown` do not apply.
+  const passes = (cells: Row['cells'], unknown: readonly number[] = []) =>
+    filters.every(({ keep, index, values, formOf }) => unknown.includes(index) || cellIsOneOf(cells[index], values, formOf) === keep)
+  const excludes = ({ cells, fault }: Row) => {
+    const { unjoined = [], variants } = fault ?? {}
+    // The joined file may have no row, or an unreadable one. A missing cell is not a reason to delete the record.
+    if (variants === undefined) return !passes(cells, unjoined)
+    return variants.every(
+      (variant) => !passes(cells.map((cell, index) => (unjoined.includes(index) ? variant[unjoined.indexOf(index)] : cell))),
+    )
+  }
   const missingFilters = filters.filter(({ index }) => index < 0)
   const filterColumns = new Set(filters.map(({ index }) => columns[index]))
   return {
     ...bound,
-    excludes: (row) => !passes(row),
-    map: (row) => (passes(row) ? bound.map(row) : withOptOuts({ filtered: true, warnings: [] }, bound, row)),
+    excludes,
+    map: (row) => (passes(row.cells) ? bound.map(row) : withOptOuts({ filtered: true, warnings: [] }, bound, row)),
     warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !filterColumns.has(field)),
     missing: [
       ...bound.missing,

@@ -134,6 +134,45 @@ test('`only` of a market applies before its prices are joined: other products ar
   expect(await engine.run('shop-de')).toMatchObject({ counts: { read: 10, filtered: 8, rejected: 1, valid: 1 } })
 })
 
+test('`only` on a column of the price file leaves out no product that the file lacks, but each that all its rows leave out', async () => {
+  await using engine = await shop()
+  engine.pipeline(
+    'shop',
+    markets.replace('de: {', 'de: { only: { market: [de] }, guards: { max_delete_count: 10, max_delete_percent: 100 },'),
+  )
+  const file = (...rows: readonly string[]) => engine.write('de.csv', `sku,price,market\n${rows.map((row) => `${row}\n`).join('')}`)
+  const priced = ids.map((id) => `${id},10.00 EUR,de`)
+  file(...priced)
+  expect(await engine.run('shop-de')).toMatchObject({ status: 'succeeded', counts: { creates: 10 } })
+  // A1 has no row. A2 is moved to another market. A3 has two rows of that market, A4 has rows of two markets.
+  file('A2,10.00 EUR,at', 'A3,1.00 EUR,at', 'A3,2.00 EUR,at', 'A4,1.00 EUR,at', 'A4,2.00 EUR,de', ...priced.slice(4))
+  expect(await engine.run('shop-de')).toMatchObject({
+    counts: { read: 10, filtered: 2, rejected: 2, valid: 6, deletes: 2 },
+    rejectCodes: [
+      { code: 'JOIN_ROW_CONFLICT', count: 1 },
+      { code: 'JOIN_ROW_MISSING', count: 1 },
+    ],
+  })
+  expect(Object.keys(await held(engine, '4001'))).toEqual(ids.filter((id) => id !== 'A2' && id !== 'A3'))
+})
+
+test('products without a row in the price file count for `max_reject_percent`, also with `only` on a column of this file', async () => {
+  await using engine = await shop()
+  engine.pipeline('shop', markets.replace('de: {', 'de: { only: { market: [de] },'))
+  const file = (n: number) =>
+    engine.write(
+      'de.csv',
+      `sku,price,market\n${ids
+        .slice(0, n)
+        .map((id) => `${id},10.00 EUR,de\n`)
+        .join('')}`,
+    )
+  file(10)
+  await engine.run('shop-de')
+  file(4)
+  expect(await engine.run('shop-de')).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_REJECTS' }] })
+})
+
 test('the last row of a price file without a proven end is not used, even if it is valid', async () => {
   await using engine = await shop()
   engine.pipeline('shop', markets.replaceAll('guards: {', 'options: { default_currency: EUR }\nguards: {'))

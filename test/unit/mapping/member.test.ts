@@ -621,6 +621,22 @@ test('row filters see the cells of a corrected rejects file as they are in the s
   expect(mapper.map({ ...rowOf("'+49", "'-"), fault }).filtered).toBe(true)
 })
 
+test('a row filter on a column of the joined file does not decide a row without a row there; the other filters do', () => {
+  const mapper = mapperOf({ map: { key: 'id', email: 'email' }, only: { country: 'DE', tier: 'gold' } })
+  const columns = ['id', 'email', 'country', 'tier']
+  const rowOf = (country: string, variants?: readonly (readonly string[])[]) => ({
+    line: 2,
+    columns,
+    cells: ['1', 'a@b.example', country, undefined],
+    fault: { code: 'JOIN_ROW_MISSING', message: 'missing', field: 'id', unjoined: [3], ...(variants && { variants }) },
+  })
+  expect(mapper.map(rowOf('DE')).reject).toMatchObject({ code: 'JOIN_ROW_MISSING', key: expect.any(Uint8Array) as Uint8Array })
+  expect(mapper.map(rowOf('FR')).filtered).toBe(true)
+  expect(mapper.map(rowOf('FR', [['gold']])).filtered).toBe(true)
+  expect(mapper.map(rowOf('DE', [['gold'], ['silver']])).reject).toBeDefined()
+  expect(mapper.map(rowOf('DE', [['bronze'], ['silver']])).filtered).toBe(true)
+})
+
 test.for(['un\u00adsubscribed', 'un\u200bsubscribed', 'ｕｎｓｕｂｓｃｒｉｂｅｄ'])(
   'except: also matches the look-alike cell %j',
   (status) => {
