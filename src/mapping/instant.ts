@@ -60,8 +60,8 @@ function offsetIn(zone: string, localMs: number): Offset | undefined {
   if (format === undefined) formats.set(zone, (format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })))
   const offsetAt = (instantMs: number) => {
     const name = format.formatToParts(instantMs).find(({ type }) => type === 'timeZoneName')?.value
-    // `GMT+01:00`, or only `GMT` for offset zero.
-    return readOffset(name?.replace('GMT', '') || '+00:00')
+    // `GMT+01:00`, or only `GMT` for offset zero. ISO 8601 has no seconds of offsets such as `GMT+00:09:21`, of Paris in 1900.
+    return readOffset(name?.replace('GMT', '').slice(0, 6) || '+00:00')
   }
   // No zone changes its offset twice within two days. So the offset is that of a day before, or that of a day after.
   const later = offsetAt(localMs + dayMs)

@@ -11,3 +11,12 @@ test.for([
 ] as const)('a local time of %s at %s is read with %s: %s', ([zone, local, offset]) => {
   expect(parseInstant(local, undefined, zone)?.text).toBe(`${local}${offset}`)
 })
+
+test.for([
+  ['Europe/Paris', '1900-01-01T00:00:00', '+00:09'],
+  ['Africa/Monrovia', '1910-06-15T12:00:00', '-00:43'],
+  ['America/Sao_Paulo', '1900-01-01T00:00:00', '-03:06'],
+] as const)('an old offset of %s with seconds is written at %s without them: %s', ([zone, local, offset]) => {
+  const instant = parseInstant(local, undefined, zone)
+  expect(instant).toEqual({ ms: Date.parse(`${local}${offset}`), text: `${local}${offset}` })
+})

@@ -316,6 +316,12 @@ test.for([
   ])
 })
 
+test('a sale period from 1900 in `options.timezone` is read', () => {
+  const period = '1900-01-01T00:00:00/2099-12-31T00:00:00'
+  const { product } = mapped({ sale_price: '9.99 USD', sale_price_effective_date: period }, { timezone: 'Europe/Paris' })
+  expect(product['sale_price_effective_date']).toBe('1900-01-01T00:00:00+00:09/2099-12-31T00:00:00+01:00')
+})
+
 test('a period that is only a placeholder leaves the sale price as it is', () => {
   expect(mapped({ sale_price: '9.99 USD', sale_price_effective_date: 'n/a' }).product['sale_price']).toBe('9.99 USD')
 })
