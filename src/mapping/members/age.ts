@@ -38,7 +38,7 @@ const ageNames =
 const groupNames =
   /^(?:age (?:group|range|bracket|band)|altersgruppe|tranche d age|(?:rango|grupo) de edad|fascia d eta|faixa etaria|leeftijds ?(?:groep|categorie)|grupa wiekowa|alders ?(?:gruppe|grupp)|возрастная группа)$/
 const birthNames =
-  /^(?:birth ?date|birth ?day|b ?day|date ?(?:of ?)?birth|birth (?:dt|dob)|dob|d o b|birth ?year|year of birth|born(?: on)?|yob|geburts ?(?:datum|tag|jahr)|geb ?(?:datum|dat)|jahrgang|(?:date|annee) (?:de )?naissance|nee? (?:e )?le|nacimiento|(?:fecha|ano|f) (?:de )?nac(?:imiento)?|cumpleanos|data (?:di )?nascita|nato il|anno di nascita|(?:data|dt) (?:de )?nasc(?:imento)?|geboorte ?(?:datum|jaar)|data urodzenia|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|yili)|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: c)?$/
+  /^(?:birth ?date|birth ?day|b ?day|date ?(?:of ?)?birth|birth (?:dt|dob)|dob|d o b|birth ?year|year of birth|born(?: on)?|yob|geburts ?(?:datum|tag|jahr)|geb ?(?:datum|dat)|jahrgang|(?:date|annee) (?:de )?naissance|nee? (?:e )?le|nacimiento|(?:fecha|ano|f) (?:de )?nac(?:imiento)?|cumpleanos|data (?:di )?nascita|nato il|anno di nascita|(?:data|dt) (?:de )?nasc(?:imento)?|geboorte ?(?:datum|jaar)|data urodzenia|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|y[iı]l[iı])|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: c)?$/
 
 /** Format, unit or other note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`, `Alder (år)`. */
 const noteAtEnd = /[([]([^()[\]]*)[)\]]\s*$/
@@ -55,6 +55,15 @@ const personPath = /(?:^|\.)(?:customer|contact|person|profile|user|member|demog
 /** Matches an age in days, weeks or months. It is not read (docs/consent.md#children). */
 const shortUnit =
   /\d\s*(?:d|days?|w|wks?|weeks?|mos?|mths?|months?|tage?n?|wochen?|monate?n?|jours?|semaines?|mois|dias?|días?|semanas?|mes|meses|giorn[oi]|settiman[ae]|mes[ei]|dag(?:en)?|weken|maand(?:en)?|dni|tygodn\p{L}*|miesi\p{L}*)(?!\p{L})/iu
+
+/** Matches one age, or a range of ages by its lower end: `12 years`, `0-12`, `6 à 12 ans`, `from 6 to 12`. */
+const ageOrRange =
+  /^(?:(?:ages?|aged|from|between|von|zwischen|de|entre|da|tra|van|tussen|od|от)\s+)?0*(\d{1,2})(?:[.,]\d+)?(?:\s*\p{L}[\p{L}\s./]{0,20})?(?:\s*(?:[-\u2010-\u2015]|to|bis|[aàeyi]|al|até|tot|do|до|and|und|et|en)\s*\d{1,3}.{0,20})?$/iu
+/** Matches a highest age behind its words: `under 13`, `up to 12`, `bis 12 Jahre`. */
+const limitBefore =
+  /^(?:<=?|≤|u-?(?=\d)|under|below|less than|up to|unter|bis(?: zu)?|moins de|jusqu.à|menos de|hasta|meno di|fino a|onder|tot|até|do|до)\s*(\d{1,2})(?!\d)/iu
+/** Matches a highest age before its words: `17 and under`, `12 ans et moins`. */
+const limitBehind = /^0*(\d{1,2})(?!\d)\D{0,20}(?:under|younger|below|less|jünger|moins|menos|meno|jonger|mniej)$/iu
 
 /** Returns the columns of a header that have a usual name of an age or a date of birth. `today` decides who is under 13. */
 export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[] {
@@ -90,12 +99,12 @@ function kindBelowPath(column: string): BoundAge['kind'] | undefined {
  *
  * In a column of ages or groups:
  * - an age of one or two digits (`12`), also with decimals (`12.0`) or words (`12 years`); in groups, `12` alone is a code
- * - a range of ages (`0-12`), or a limit (`under 13`)
+ * - a range of ages (`0-12`), or a limit (`under 13`, `17 and under`)
  *
  * In a column of births:
  * - a month (`2013-06`) or an ISO date
  * - a date with a year of two digits (`6/16/13`)
- * - a day number of a spreadsheet, or a Unix time
+ * - a day number of a spreadsheet, or a Unix time, also with decimals
  * - any other text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`, `2013.0`)
  * - six or eight digits with a year at their start or end (`16062013`)
  */
@@ -112,12 +121,12 @@ export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boole
 /** Returns true for an age under 13. Also reads `12.0`: programs write integers with decimals if one cell of the column is empty. */
 function isChildsAge(text: string): boolean {
   if (shortUnit.test(text)) return false
-  // The lower end of a range counts.
-  const age = /^0*(\d{1,2})(?:[.,]\d+)?(?:\s*\p{L}[\p{L}\s./]{0,20})?(?:\s*(?:[-\u2010-\u2015]|to|bis)\s*\d{1,3}.{0,20})?$/u.exec(text)
-  if (age !== null) return Number(age[1]) < minAge
   // A limit of up to 18, as in `under 18`, may be about a child.
-  const below = /^(?:<=?|≤|u-?(?=\d)|under|below|less than|unter|moins de|menos de|meno di|onder)\s*(\d{1,2})(?!\d)/i.exec(text)
-  return below !== null && Number(below[1]) <= 18
+  const limit = limitBefore.exec(text) ?? limitBehind.exec(text)
+  if (limit !== null) return Number(limit[1]) <= 18
+  // The lower end of a range counts.
+  const age = ageOrRange.exec(text)
+  return age !== null && Number(age[1]) < minAge
 }
 
 /** Returns true if a person with this date of birth is or may be under 13. `latestBirth`: as in `BoundAge`. */
@@ -125,7 +134,7 @@ function isChildsBirth(text: string, latestBirth: string): boolean {
   const iso = /^((?:19|20)\d{2})-?(0[1-9]|1[0-2])(?:-?(0[1-9]|[12]\d|3[01]))?(?:[T ]|$)/.exec(text)
   // Without a day, the last day of the month is taken. Then a person who may be twelve counts as a child.
   if (iso !== null) return `${iso[1]}-${iso[2]}-${iso[3] ?? '31'}` > latestBirth
-  const isDayNumberOrUnixTime = /^(?:\d{5}(?:[.,]\d+)?|\d{9,10}|\d{12,13})$/.test(text)
+  const isDayNumberOrUnixTime = /^(?:\d{5}|\d{9,10}|\d{12,13})(?:[.,]\d+)?$/.test(text)
   if (isDayNumberOrUnixTime) return dayOfNumber(Number.parseFloat(text.replace(',', '.'))) > latestBirth
   const twoDigitYear = /^(\d{1,2})[-./ ](?:\d{1,2}|\p{L}{3,10}\.?)[-./ ](\d{2})(?: |$)/u.exec(text)
   if (twoDigitYear !== null) {
