@@ -7,6 +7,9 @@ const namedEntities: ReadonlyMap<string, string> = new Map([
 ])
 const entity = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,7}));/g
 
+/** Characters that HTML 5 reads for `&#128;` to `&#159;`: those of windows-1252. It has none at five of these codes. */
+const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
+
 /** Decodes HTML entities once: `&amp;lt;` becomes `&lt;`. Entities with an unknown name, or an invalid code point, stay as they are. */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
@@ -14,7 +17,7 @@ export function decodeEntities(text: string): string {
     if (name !== undefined) return namedEntities.get(name) ?? whole
     const code = decimal !== undefined ? Number(decimal) : Number.parseInt(hex ?? '', 16)
     if (code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return whole
-    return String.fromCodePoint(code)
+    return code >= 0x80 && code <= 0x9f ? windows1252.charAt(code - 0x80) : String.fromCodePoint(code)
   })
 }
 

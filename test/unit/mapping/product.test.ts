@@ -151,6 +151,7 @@ describe('values that are repaired or dropped with a warning', () => {
     [181, { title: '\u3000Red\u2011shoe\u3000' }, 'title', 'Red\u2011shoe', undefined],
     [15, { title: 'क्\u200dष' }, 'title', 'क्\u200dष', undefined],
     [65, { description: 'Salt &amp;amp; pepper' }, 'description', 'Salt &amp; pepper', 'ENTITIES_DECODED'],
+    [65, { title: 'Men&#146;s shirt &#x96; blue' }, 'title', 'Men’s shirt – blue', 'ENTITIES_DECODED'],
     [65, { description: 'From &alpha; to &omega;, &ge; 4 cm' }, 'description', 'From α to ω, ≥ 4 cm', 'ENTITIES_DECODED'],
     [65, { description: '&lt;b&gt;bold&lt;/b&gt;' }, 'description', 'bold', 'DESCRIPTION_HTML'],
     [66, { description: '<p>One</p><p>Two</p>' }, 'description', 'One Two', 'DESCRIPTION_HTML'],
