@@ -123,7 +123,8 @@ function fastNational(digits: string, country: string): string | undefined {
 
 function countryRulesOf(country: string): CountryRules | undefined {
   const known = countryRules.get(country)
-  if (known !== undefined || countryRules.has(country)) return known
+  // Other texts are not cached: a column that is not about countries may have as many texts as rows.
+  if (known !== undefined || !hasNumberingPlan(country)) return known
   const rules = compileCountry(country)
   countryRules.set(country, rules)
   return rules

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import examples from 'libphonenumber-js/examples.mobile.json' with { type: 'json' }
 import { getCountries, getExampleNumber, parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/max'
 import fc from 'fast-check'
@@ -121,6 +123,19 @@ describe('phones', () => {
     expect(asked).toBeGreaterThan(100_000)
     expect(answered).toBeGreaterThan(20_000)
     expect(wrong).toEqual([])
+  })
+
+  test('texts that are not countries take no memory', () => {
+    setFlagsFromString('--expose-gc')
+    const collectGarbage = runInNewContext('gc') as () => void
+    const heapMebibytes = () => {
+      collectGarbage()
+      return process.memoryUsage().heapUsed / 1024 ** 2
+    }
+    const before = heapMebibytes()
+    for (let i = 0; i < 1000; i++) fastPhone('0171 2345678', String(i).padEnd(50_000, 'x'))
+    // The texts have 48 MiB.
+    expect(heapMebibytes() - before).toBeLessThan(24)
   })
 
   test('the fast path handles the usual spellings of most countries', () => {
