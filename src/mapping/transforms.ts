@@ -308,6 +308,9 @@ const sharedSigns: Readonly<Record<string, string>> = {
   rs: 'INR PKR LKR NPR MUR',
   lei: 'RON MDL',
   p: 'PHP RUB BYN',
+  // Cyrillic
+  р: 'RUB BYN',
+  руб: 'RUB BYN',
 }
 
 /**

@@ -38,6 +38,8 @@ const cases: [name: string, args: Record<string, unknown>, texts: string[], expe
   ],
   ['price', { group: "'", currency: 'CHF' }, ['CHF 1’299.50', "Fr. 1'299.50"], ['1299.50 CHF', '1299.50 CHF']],
   ['price', { group: ',', currency: 'INR' }, ['₹12,34,567.00', 'Rs. 1,299'], ['1234567.00 INR', '1299 INR']],
+  // The first two signs are Cyrillic, the third is Latin.
+  ['price', { currency: 'RUB' }, ['100 р.', '100 руб.', '100 p.'], ['100 RUB', '100 RUB', '100 RUB']],
   ['price', { group: ',', currency: 'USD' }, ['$2,030', '$12.99'], ['2030 USD', '12.99 USD']],
   ['stock', {}, ['12', '0', '-3', ' 4.0 ', ''], ['in stock', 'out of stock', 'out of stock', 'in stock', '']],
   ['strip_html', {}, ['<p>Red &amp; blue</p>'], ['Red & blue']],
