@@ -156,12 +156,21 @@ function timeFaults(
 }
 
 /**
- * Returns the key of a row without mapping the row; undefined if the row has none.
+ * Returns the key of a rejected row; undefined if the row has none. The record of the key is kept as it was. So a row that opts out has none
+ * either, if it is rejected for its match in the joined file.
  *
  * @throws {TransformError} if a transform of the key fails
  */
 export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefined {
-  return new RowIdentifiers(row, binding).key()
+  return rejectedRowOptsOut(row, binding) ? undefined : new RowIdentifiers(row, binding).key()
+}
+
+/** Returns true if a row without one match in the joined file opts out. Its own cells, or one of several matches, decide. */
+function rejectedRowOptsOut(row: Row, binding: MemberBinding): boolean {
+  const { unjoined, variants } = row.fault ?? {}
+  if (unjoined === undefined) return false
+  if (variants !== undefined) return variants.some((variant) => !mayBeSent(withCells(row, unjoined, variant), binding))
+  return !mayBeSent(row, withoutTestsOf(unjoined, binding))
 }
 
 /**

@@ -563,3 +563,26 @@ guards: { min_rows: 0, max_reject_percent: 100, max_delete_count: 10 }
   expect(await engine.run('people')).toMatchObject({ rejectCodes: [{ code: 'JOIN_ROW_CONFLICT', count: 1 }] })
   expect(await members(engine)).toEqual(['bob', 'cat'].map((name) => digest(`${name}@example.com`)).toSorted())
 })
+
+test('a no in a row without a match in the joined file also removes the addresses that the person had before', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'people',
+    `source: { url: "{folder}/people.csv", join: { url: "{folder}/tiers.csv", on: { source: id, file: person } } }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+map: { key: id, email: email }
+consent: { column: marketing, values: ["yes"] }
+only: { tier: [gold] }
+guards: { min_rows: 0, max_reject_percent: 100, max_delete_count: 10 }
+`,
+  )
+  const people = (...rows: readonly string[]) => engine.write('people.csv', `id,email,marketing\n${rows.join('\n')}\n`)
+  people('1,ann@example.com,yes', '2,bob@example.com,yes', '3,cat@example.com,yes', '4,dan@example.com,yes')
+  engine.write('tiers.csv', 'person,tier\n1,gold\n2,gold\n3,gold\n4,gold\n')
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 4 } })
+  // Ann has a new address, Bob has none. Both say no. Cat says yes. None of them is in the joined file.
+  people('1,new@example.com,no', '2,,no', '3,cat@example.com,yes', '4,dan@example.com,yes')
+  engine.write('tiers.csv', 'person,tier\n4,gold\n')
+  expect(await engine.run('people')).toMatchObject({ rejectCodes: [{ code: 'JOIN_ROW_MISSING', count: 3 }] })
+  expect(await members(engine)).toEqual(['cat', 'dan'].map((name) => digest(`${name}@example.com`)).toSorted())
+})

@@ -294,9 +294,13 @@ describe('a rejected row opts out the identifiers that lack consent', () => {
       const mapper = mapperOf({ map: { key: 'id', email: 'email' }, consent: byRow, ...filters })
       expect(mapper.map(rowOf('no'))).toHaveProperty(kind)
       expect(shown(mapper.map(rowOf('no')).optedOut)).toEqual([email])
+      // Without a key, the record is not kept as it was.
+      expect(mapper.map(rowOf('no')).reject?.key).toBeUndefined()
       expect(mapper.map(rowOf('yes')).optedOut).toBeUndefined()
+      expect(mapper.map(rowOf('yes')).reject?.key === undefined).toBe(kind === 'filtered')
       // The column is in the joined file.
       expect(mapper.map(rowOf(undefined, [2])).optedOut).toBeUndefined()
+      expect(mapper.map(rowOf(undefined, [2])).reject?.key === undefined).toBe(kind === 'filtered')
       // The column is in the main file, but the JSON object of the row lacks the key.
       expect(shown(mapper.map(rowOf(undefined)).optedOut)).toEqual([email])
     }
