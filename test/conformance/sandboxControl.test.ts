@@ -109,6 +109,43 @@ test.for([
   expect(Date.parse(clock.now)).toBeGreaterThan(0)
 })
 
+const UNTYPED = '{"toString":1,"valueOf":1}'
+test.for([
+  ['DELETE', '/12/product_catalogs/4001/products', `{"product_keys":[${UNTYPED}]}`],
+  ['POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', uploadOf(`{"email":[${UNTYPED}]}`)],
+  ['POST', '/12/batch/accounts/18ce54d4x5t/do_not_reach_lists/2dnr/users', uploadOf(`{"email":[${UNTYPED}]}`)],
+] as const)('an object as key or identifier is refused, and the sandbox stays up: %s %s', async ([method, path, body]) => {
+  const unsigned = await fetch(`${sandbox.url}${path}`, { method, headers: { 'content-type': 'application/json' }, body })
+  expect(unsigned.status).toBe(401)
+  expect((await sandbox.call(method, path, { json: body })).status).toBe(400)
+  expect((await sandbox.control.ledger()).map(({ items }) => items)).toEqual([1, 1])
+})
+
+function uploadOf(user: string): string {
+  return `[{"operation_type":"Update","params":{"users":[${user}]}}]`
+}
+
+// JSON.parse accepts this depth. JSON.stringify, which the hash of an entry needs, throws a RangeError.
+const deepProduct = `{"products":[{"id":"a","x":${'['.repeat(50_000)}${']'.repeat(50_000)}}]}`
+test('a request that the sandbox fails to record is answered 500, and the sandbox stays up', async () => {
+  await sandbox.control.switches({ ledger_keys: 'on' })
+  const path = '/12/product_catalogs/4001/products'
+  expect((await sandbox.call('PUT', path, { json: deepProduct })).status).toBe(500)
+  expect(await sandbox.control.ledger()).toMatchObject([{ status: 500 }])
+})
+test('a fault whose answer the sandbox fails to send is answered 500, and the sandbox stays up', async () => {
+  // Node rejects this header in an answer with a length.
+  await sandbox.control.fault({}, { kind: 'status', stage: 'before_read', headers: { trailer: 'x' } })
+  expect((await put('a')).status).toBe(500)
+  expect((await put('a')).status).toBe(200)
+})
+test('a request without an answer that the sandbox fails to record ends, and the sandbox stays up', async () => {
+  await sandbox.control.fault({ method: 'PUT' }, { kind: 'reset' })
+  const path = '/12/product_catalogs/4001/products'
+  await expect(sandbox.call('PUT', path, { json: deepProduct })).rejects.toThrow('fetch failed')
+  expect(await sandbox.control.ledger()).toMatchObject([{ status: null }])
+})
+
 test('a path that only begins like the control API is a path of the service', async () => {
   const answer = await fetch(`${sandbox.url}/_sandboxes/health`)
   expect([answer.status, await answer.json()]).toEqual([404, { errors: [expect.anything()], request: expect.anything() as unknown }])

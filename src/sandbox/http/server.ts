@@ -49,12 +49,13 @@ export class SandboxServer {
     const rule = this.#parts.faults.hitBeforeBody(requestToMatch(context))
     if (rule !== undefined) {
       recordFault(context, rule)
-      this.#parts.runner.runBeforeBody(context, rule, {
-        readBody: () => this.#readBody(context),
-        refuse: (refusal) => this.#parts.handler.refuse(context, refusal),
-        send: (answer) => this.#send(context, answer),
-      })
-      return
+      return this.#run(context, () =>
+        this.#parts.runner.runBeforeBody(context, rule, {
+          readBody: () => this.#readBody(context),
+          refuse: (refusal) => this.#parts.handler.refuse(context, refusal),
+          send: (answer) => this.#send(context, answer),
+        }),
+      )
     }
     this.#readBody(context)
   }
@@ -116,7 +117,7 @@ export class SandboxServer {
     context.finished = true
     context.entry.answer_ended_at = new Date(this.#parts.world.machineNow()).toISOString()
     if (!context.response.writableFinished && !context.isAnsweredOnSocket) context.entry.client_closed = true
-    if (this.#parts.ledger.has(context.entry)) this.#parts.observer.finish(context)
+    if (this.#parts.ledger.has(context.entry)) this.#run(context, () => this.#parts.observer.finish(context))
   }
 
   #readBody(context: RequestContext): void {
@@ -131,7 +132,7 @@ export class SandboxServer {
       // The listeners keep `chunks` as long as the request exists. Without this line, a body of several chunks would be in memory twice.
       chunks.length = 0
       context.entry.bytes = size
-      this.#handleComplete(context)
+      this.#run(context, () => this.#handleComplete(context))
     })
     context.request.on('error', () => context.response.destroy())
   }
@@ -163,11 +164,15 @@ export class SandboxServer {
 
   /** Handles and answers a request without a fault. To save time, creates no promise for a synchronous handler. */
   #answer(context: RequestContext): void {
+    const answer = this.#parts.handler.handle(context, 'all')
+    if (answer instanceof Promise) answer.then((ready) => this.#send(context, ready)).catch((error: unknown) => this.#fail(context, error))
+    else this.#send(context, answer)
+  }
+
+  /** Runs a step of a request. An error in an event listener would end the process, so it ends only the request. */
+  #run(context: RequestContext, step: () => void): void {
     try {
-      const answer = this.#parts.handler.handle(context, 'all')
-      if (answer instanceof Promise)
-        answer.then((ready) => this.#send(context, ready)).catch((error: unknown) => this.#fail(context, error))
-      else this.#send(context, answer)
+      step()
     } catch (error) {
       this.#fail(context, error)
     }

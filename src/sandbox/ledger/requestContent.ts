@@ -7,7 +7,7 @@ export interface RequestContent {
   /** Number of products, product keys or users. */
   readonly items: number
   /**
-   * Key of each product or identifier, for the comparison of requests:
+   * Key of each product or identifier that is a text, for the comparison of requests:
    * - `p CATALOG ID` for a product
    * - `k CATALOG PRODUCT_KEY` for an unknown product
    * - `a AUDIENCE TYPE VALUE` or `d LIST TYPE VALUE` for an identifier
@@ -121,10 +121,12 @@ function products(path: Readonly<Record<string, string>>, list: unknown): Reques
 function productKeys(path: Readonly<Record<string, string>>, list: unknown, productIdOf: ProductIdOf): RequestContent {
   if (!Array.isArray(list)) return NOTHING
   const catalog = path['product_catalog_id'] ?? ''
-  const keys = list.map((key) => {
-    const id = productIdOf(catalog, String(key))
-    return id === undefined ? `k ${catalog} ${String(key)}` : `p ${catalog} ${id}`
-  })
+  const keys = list
+    .filter((key) => typeof key === 'string')
+    .map((key) => {
+      const id = productIdOf(catalog, key)
+      return id === undefined ? `k ${catalog} ${key}` : `p ${catalog} ${id}`
+    })
   return { items: list.length, keys }
 }
 
@@ -136,7 +138,7 @@ function users(scope: string, body: unknown): RequestContent {
     const list = listOf(field(field(operation, 'params'), 'users'))
     items += list.length
     for (const user of list.map(recordOf))
-      for (const type in user) for (const value of listOf(user[type])) keys.push(`${scope} ${type} ${String(value)}`)
+      for (const type in user) for (const value of listOf(user[type])) if (typeof value === 'string') keys.push(`${scope} ${type} ${value}`)
   }
   return { items, keys }
 }
