@@ -425,6 +425,31 @@ describe('batches', () => {
     ])
   })
 
+  test('refuse objects and nested lists as values, and store none of them', async () => {
+    const before = (await account.get('campaigns')).text
+    for (const wrong of [{ name: 'x' }, { toString: 1, valueOf: 1 }, [{ a: 1 }], [['x']]]) {
+      const answer = await account.batch('campaigns', [
+        { operation_type: 'Create', params: { funding_instrument_id: 'lygyi', name: wrong } },
+        { operation_type: 'Update', params: { campaign_id: '8wku2', name: wrong } },
+        { operation_type: 'Update', params: { campaign_id: wrong, name: 'x' } },
+      ])
+      expect([answer.status, answer.body.operation_errors]).toMatchObject([
+        400,
+        [
+          [{ code: 'INVALID_PARAMETER', parameter: 'name' }],
+          [{ code: 'INVALID_PARAMETER', parameter: 'name' }],
+          [{ code: 'INVALID_PARAMETER', parameter: 'campaign_id' }],
+        ],
+      ])
+    }
+    const items = await account.batch('line_items', [
+      { operation_type: 'Update', params: { line_item_id: '9cqi0', categories: [['IAB10']] } },
+      { operation_type: 'Update', params: { line_item_id: '9cqi0', categories: [null] } },
+    ])
+    expect(items.body.operation_errors).toMatchObject([[{ parameter: 'categories' }], [{ parameter: 'categories' }]])
+    expect((await account.get('campaigns')).text).toBe(before)
+  })
+
   test.for([
     ['campaigns', 40],
     ['line_items', 40],

@@ -315,6 +315,23 @@ describe('product sets and feeds', () => {
     ).toHaveLength(3)
     expect((await sandbox.call('PUT', `${sets}/${made.body.data.id}`, { json: { product_keys: [] } })).status).toBe(400)
   })
+  test('a set refuses filters and product keys that are not texts', async () => {
+    const { product_key: key } = (await results([product('a')]))[0]
+    const made = (await sandbox.call('POST', sets, { json: { name: 'x', type: 'MANUAL', product_keys: [key] } })).body.data
+    for (const wrong of [{ toString: 1, valueOf: 1 }, [key], Number(key)]) {
+      const refusals = [
+        await sandbox.call('POST', sets, { json: { name: 'x', type: 'MANUAL', product_keys: [wrong] } }),
+        await sandbox.call('PUT', `${sets}/${made.id}`, { json: { product_keys: [wrong] } }),
+      ]
+      for (const { status, body } of refusals)
+        expect([status, body.errors[0].code, body.errors[0].parameter]).toEqual([400, 'INVALID_PARAMETER', 'product_keys'])
+    }
+    for (const wrong of [{ toString: 1, valueOf: 1 }, ['price'], ['EQUAL_TO']]) {
+      const filters = [{ attribute: wrong, operator: wrong, value: '1' }]
+      const { status, body } = await sandbox.call('POST', sets, { json: { name: 'x', type: 'FILTERED', filters } })
+      expect([status, body.errors.map(({ details }: Loose) => details)]).toEqual([400, ['filters[0]', 'filters[0]']])
+    }
+  })
   test.for([
     ['custom_label_0', 'EQUAL_TO', '10', []],
     ['custom_label_0', 'GREATER_THAN', '9', []],

@@ -14,7 +14,8 @@ import { campaignOf, campaignWire, createCampaign, deleteCampaign, updateCampaig
 import { createLineItem, deleteLineItem, lineItemOf, updateLineItem } from './lineItems.ts'
 import { createCriterion, deleteCriterion } from './promotion.ts'
 import type { CampaignsState } from './state.ts'
-import { isPlainRecord, listOf, recordOf } from '../../unknownValue.ts'
+import { isPlainRecord, isRecord, listOf, recordOf } from '../../unknownValue.ts'
+import { textOf } from '../text.ts'
 
 /** Function that handles a call for a single record, and returns the record. */
 type RecordFunction = (call: Call<CampaignsState>) => unknown
@@ -101,6 +102,9 @@ function runOne(call: Call<CampaignsState>, types: OperationTypes, item: unknown
 function runSingle(call: Call<CampaignsState>, type: OperationType, params: Readonly<Record<string, unknown>>): unknown {
   const endpoint = endpointOf(type.endpoint)
   const strict = isStrict(call)
+  const wrong = wrongTypes(endpoint, params)
+  // Earlier versions of the sandbox converted such values to text. A replay of the journal must not refuse them.
+  if (wrong.length > 0 && !call.isReplay) throw adsRefusals(wrong)
   const { path, pairs } = readParams(endpoint, accountOf(call).id, params, strict)
   const missing = endpoint.parameters.filter((one) => one.in === 'path' && path[one.name] === undefined)
   if (missing.length > 0) throw adsRefusals(missing.map((one) => missingParameter(one.name)))
@@ -110,6 +114,16 @@ function runSingle(call: Call<CampaignsState>, type: OperationType, params: Read
   if (checked.sentBack.size > 0) refuseChangedFields(checked.sentBack, () => READERS[type.endpoint]?.(single))
   // A copy, because a later operation of the batch may change the record.
   return structuredClone(type.run(single))
+}
+
+/** Returns an error for each parameter that is an object, a nested list, or a list where the endpoint takes none. */
+function wrongTypes(endpoint: Endpoint, params: Readonly<Record<string, unknown>>): AdsError[] {
+  return endpoint.parameters.flatMap(({ name, type }) => {
+    const value = params[name]
+    const takesList = type === 'csv' || type === 'csv-enum'
+    const fits = Array.isArray(value) ? takesList && value.every((item) => item !== null && !isRecord(item)) : !isRecord(value)
+    return fits ? [] : [invalidParameter(name, takesList ? 'list of strings' : type, value)]
+  })
 }
 
 /** Splits the parameters of an operation into path parameters and query pairs, as in a request for a single record. */
@@ -123,7 +137,7 @@ function readParams(
   const pairs: Pair[] = []
   for (const [name, value] of Object.entries(params)) {
     const parameter = endpoint.parameters.find((one) => one.name === name)
-    if (parameter?.in === 'path' && name !== 'account_id') path[name] = String(value)
+    if (parameter?.in === 'path' && name !== 'account_id') path[name] = textOfValue(value)
     else if (strict || !operationMarks.includes(name)) pairs.push([name, textOfValue(value)])
   }
   // Official SDKs send all fields of the record. Its id may then be only in the field `id`.
@@ -134,7 +148,7 @@ function readParams(
 }
 
 function textOfValue(value: unknown): string {
-  return value === null ? '' : Array.isArray(value) ? value.join(',') : String(value)
+  return value === null ? '' : Array.isArray(value) ? value.map(textOfValue).join(',') : textOf(value)
 }
 
 /** Writes the content of `before` back into the tables of `state`. */

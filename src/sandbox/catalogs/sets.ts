@@ -7,6 +7,7 @@ import { isProcessed } from '../processing.ts'
 import { adsRefusals, invalidParameter, notFound, ok, okDeleted, type AdsError } from '../refusal.ts'
 import { catalogOf, echoAsId } from './catalogs.ts'
 import type { Catalog, CatalogState, Product, ProductSet } from './state.ts'
+import { textOf } from '../text.ts'
 import { listOf, recordOf } from '../../unknownValue.ts'
 
 type CatalogCall = Call<CatalogState>
@@ -50,8 +51,8 @@ function createSet(call: CatalogCall): Reply {
     errors.push(invalidParameter('filters', 'no filters for a MANUAL set', ''))
   if (type === 'FILTERED' && call.given.has('product_keys'))
     errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
-  const filters = type === 'FILTERED' ? readFilters(params['filters'], errors) : []
-  const productKeys = type === 'MANUAL' ? readKeys(catalog, params['product_keys'], errors) : []
+  const filters = type === 'FILTERED' ? readFilters(call, params['filters'], errors) : []
+  const productKeys = type === 'MANUAL' ? readKeys(call, catalog, params['product_keys'], errors) : []
   if (errors.length > 0) throw adsRefusals(errors)
   const set: ProductSet = {
     id: call.world.newId(),
@@ -78,7 +79,7 @@ function updateSet(call: CatalogCall): Reply {
   let { productKeys } = set
   if (call.given.has('product_keys')) {
     if (set.type === 'FILTERED') errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
-    else productKeys = readKeys(catalog, call.params['product_keys'], errors)
+    else productKeys = readKeys(call, catalog, call.params['product_keys'], errors)
   }
   if (errors.length > 0) throw adsRefusals(errors)
   set.productKeys = productKeys
@@ -152,28 +153,37 @@ function difference(a: string, b: string): number {
 }
 
 /** Reads the filters of a set. Adds what is wrong to `errors`. */
-function readFilters(input: unknown, errors: AdsError[]): ProductSet['filters'] {
+function readFilters(call: CatalogCall, input: unknown, errors: AdsError[]): ProductSet['filters'] {
   const list = listOf(input)
   if (list.length === 0) errors.push(invalidParameter('filters', 'at least one filter', ''))
   return list.map((one, index) => {
     const { attribute, operator, value, ...rest } = recordOf(one)
     const place = `filters[${index}]`
-    if (!ATTRIBUTES.includes(String(attribute)))
+    if (!ATTRIBUTES.includes(textIn(call, attribute)))
       errors.push(invalidParameter('filters', `attribute of ${ATTRIBUTES.join(', ')}`, attribute, place))
-    if (!OPERATORS.includes(String(operator)))
+    if (!OPERATORS.includes(textIn(call, operator)))
       errors.push(invalidParameter('filters', `operator of ${OPERATORS.join(', ')}`, operator, place))
     if (typeof value !== 'string') errors.push(invalidParameter('filters', 'value as string', value, place))
     if (Object.keys(rest).length > 0) errors.push(invalidParameter('filters', 'attribute, operator and value', Object.keys(rest)[0], place))
-    return { attribute: String(attribute), operator: String(operator), value: String(value) }
+    return { attribute: textIn(call, attribute), operator: textIn(call, operator), value: textOf(value) }
   })
 }
 
-/** Reads the product keys of a set. Adds an error for the first key that is not in the catalog. */
-function readKeys(catalog: Catalog, input: unknown, errors: AdsError[]): string[] {
-  const keys = listOf(input).map(String)
-  const unknown = keys.find((key) => !catalog.idByKey.has(key))
+/**
+ * Converts an attribute or operator to text. Earlier versions of the sandbox accepted a list of one. A replay of the journal must not
+ * refuse it.
+ */
+function textIn(call: CatalogCall, value: unknown): string {
+  return textOf(call.isReplay && Array.isArray(value) ? value[0] : value)
+}
+
+/** Reads the product keys of a set. Adds an error for the first one that is not a key of the catalog. */
+function readKeys(call: CatalogCall, catalog: Catalog, input: unknown, errors: AdsError[]): string[] {
+  // Earlier versions of the sandbox converted other values to text. A replay of the journal must not refuse them.
+  const keys: readonly unknown[] = call.isReplay ? listOf(input).map(String) : listOf(input)
+  const unknown = keys.find((key) => typeof key !== 'string' || !catalog.idByKey.has(key))
   if (unknown !== undefined) errors.push(invalidParameter('product_keys', 'keys of products of this catalog', unknown))
-  return keys
+  return keys.filter((key) => typeof key === 'string')
 }
 
 /** Returns the product set that the path names. @throws {Refusal} 404 */
