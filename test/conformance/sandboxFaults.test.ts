@@ -98,6 +98,15 @@ describe('which request a rule hits', () => {
     { kind: 'counts', shape: 'round' },
     { kind: 'interim', statuses: [101] },
     { kind: 'delay', close: 'yes' },
+    { kind: 'status', headers: { x: 'a\nb' } },
+    { kind: 'html', headers: { 'a b': '1' } },
+    { kind: 'empty', headers: 'x: 1' },
+    { kind: 'empty', headers: { x: { toString: 1, valueOf: 1 } } },
+    { kind: 'rate_limit', retry_after: '1\n' },
+    { kind: 'rate_limit', reset: 'a\u0000' },
+    { kind: 'wrong_type', type: 'text/plain\r\n' },
+    { kind: 'status', apply: { toString: 1, valueOf: 1 } },
+    { kind: 'status', apply: [{ toString: 1, valueOf: 1 }] },
   ])('a fault that could not act is rejected: %j', async ({ kind, ...settings }) => {
     const [name] = Object.keys(settings)
     await expect(arm({ kind, ...settings })).rejects.toThrow(`fault.${name} must be `)
@@ -106,6 +115,7 @@ describe('which request a rule hits', () => {
     { kind: 'gzip_bomb', bytes: 4_000_000_000 },
     { kind: 'truncate', bytes: 600_000_000 },
     { kind: 'interim', statuses: ['100', 103] },
+    { kind: 'status', headers: { 'Retry-After': 7, 'x-empty': '', 'x-name': 'é' } },
   ])('is accepted: %j', async (fault) => {
     expect(await arm(fault)).toBeTruthy()
   })

@@ -1,8 +1,11 @@
 /** Reads and checks the body of `POST /_sandbox/faults`: the conditions, the number of hits and the fault of a rule. */
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { isPlainRecord } from '../../unknownValue.ts'
 import { checkFields, ControlError, fieldsOf, objectOf } from '../controlError.ts'
 import type { AppliedPart } from '../appliedPart.ts'
 import { COUNT_SHAPES } from './corruptedCounts.ts'
 import { FAULT_KINDS, isFaultKind, settingsOf, stageOfAt, STAGES, type Fault, type FaultKind, type IntegerSetting } from './faultKinds.ts'
+import { textOf } from '../text.ts'
 
 /** Conditions that a request must satisfy so that a rule hits it. An absent condition is always satisfied. */
 export interface FaultMatch {
@@ -75,20 +78,26 @@ function readFault(input: unknown): Fault {
 function readApply(apply: unknown): AppliedPart {
   if (Array.isArray(apply)) return onlyIds(apply)
   if (typeof apply === 'object' && apply !== null && 'only' in apply && Array.isArray(apply.only)) return onlyIds(apply.only)
-  const text = String(apply)
+  const text = textOf(apply)
   const only = /^only:\[?(.*?)\]?$/.exec(text)
   if (only !== null) return onlyIds((only[1] ?? '').split(',').map((id) => id.trim().replaceAll('"', '')))
   if (text === 'none' || text === 'all' || text === 'twice' || text === 'half') return text
   if (text === 'first_half') return 'half'
   const [, name, digits] = /^(first|later):(\d+)$/.exec(text) ?? []
   if (name === 'first' || name === 'later') return `${name}:${Number(digits)}`
-  throw new ControlError(
-    'fault.apply must be none, all, half, first_half, twice, first:N, later:MS, only:[ids], { "only": [ids] } or a list of ids',
-  )
+  throw new ControlError(APPLY_ERROR)
 }
 
+const APPLY_ERROR =
+  'fault.apply must be none, all, half, first_half, twice, first:N, later:MS, only:[ids], { "only": [ids] } or a list of ids'
+
 function onlyIds(ids: readonly unknown[]): AppliedPart {
+  if (!ids.every(isId)) throw new ControlError(APPLY_ERROR)
   return { only: ids.map(String).filter((id) => id !== '') }
+}
+
+function isId(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number'
 }
 
 function readMatch(input: unknown): FaultMatch {
@@ -127,6 +136,18 @@ const listOfAll = (expected: string, isValid: ValueCheck['isValid']): ValueCheck
 /** Returns the value of a number, or of a text of digits; NaN for anything else. */
 const numberOf = (value: unknown): number =>
   typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value)) ? Number(value) : Number.NaN
+/** Returns true if Node can send the header. */
+const isHeader = (name: string, value: unknown): boolean => {
+  if (!['string', 'number', 'boolean'].includes(typeof value)) return false
+  try {
+    validateHeaderName(name)
+    validateHeaderValue(name, textOf(value))
+    return true
+  } catch {
+    return false
+  }
+}
+const aHeaderValue: ValueCheck = { expected: 'a valid value of a header', isValid: (value) => isHeader('x', value) }
 const anInteger: ValueCheck = { expected: 'a whole number', isValid: (value) => Number.isSafeInteger(value) }
 const fromOne = integerFrom(1)
 const fromZero = integerFrom(0)
@@ -148,7 +169,7 @@ const MATCH_CHECKS: Readonly<Record<string, ValueCheck>> = {
   first_of_connection: aBoolean,
 } satisfies Record<keyof FaultMatch, ValueCheck>
 
-/** Checks of settings. `readFault` checks `stage`, `apply` and `at`. All other settings, such as `headers`, may have any value. */
+/** Checks of settings. `readFault` checks `stage`, `apply` and `at`. All other settings, such as `body`, may have any value. */
 const SETTING_CHECKS: Readonly<Record<string, ValueCheck>> = {
   status: integerFrom(200, 999),
   ms: fromZero,
@@ -166,11 +187,21 @@ const SETTING_CHECKS: Readonly<Record<string, ValueCheck>> = {
     const index = numberOf(value)
     return Number.isInteger(index) && index >= 0 && index <= MAX_OPERATIONS
   }),
-  ids: listOfAll('a list of ids', (value) => typeof value === 'string' || typeof value === 'number'),
+  ids: listOfAll('a list of ids', isId),
   shape: { expected: `one of: ${COUNT_SHAPES.join(', ')}`, isValid: (value) => COUNT_SHAPES.some((shape) => shape === value) },
   statuses: listOfAll('a list of the statuses 100, 102 or 103', (value) => [100, 102, 103].includes(numberOf(value))),
   close: aBoolean,
-} satisfies Record<IntegerSetting | 'indices' | 'ids' | 'shape' | 'statuses' | 'close', ValueCheck>
+  headers: {
+    expected: 'an object of valid names and values of headers',
+    isValid: (value) => isPlainRecord(value) && Object.entries(value).every(([name, one]) => isHeader(name, one)),
+  },
+  retry_after: aHeaderValue,
+  reset: aHeaderValue,
+  type: aHeaderValue,
+} satisfies Record<
+  IntegerSetting | 'indices' | 'ids' | 'shape' | 'statuses' | 'close' | 'headers' | 'retry_after' | 'reset' | 'type',
+  ValueCheck
+>
 
 /** Checks that replace those of `SETTING_CHECKS`, by kind. */
 const CHECKS_OF_KINDS: Partial<Record<FaultKind, Readonly<Record<string, ValueCheck>>>> = {
