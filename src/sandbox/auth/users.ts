@@ -4,6 +4,7 @@ import { ControlError, fieldsOf } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { idOfHandle, v2UserOf } from '../posts/userLookup.ts'
 import { isRecord } from '../../unknownValue.ts'
+import { textOf } from '../text.ts'
 import type { AuthState, UserAdded } from './state.ts'
 import { randomText } from './tokens.ts'
 
@@ -20,7 +21,7 @@ export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
     throw new ControlError('give { "screen_name": 1 to 15 letters, digits and _ }')
   if (typeof name !== 'string') throw new ControlError('name must be a text')
   if (typeof premium !== 'boolean') throw new ControlError('premium must be true or false')
-  const id = givenId === undefined ? nextUserId(world) : String(givenId)
+  const id = givenId === undefined ? nextUserId(world) : textOf(givenId)
   const isInexact = typeof givenId === 'number' && !Number.isSafeInteger(givenId)
   if (isInexact || !/^\d{1,19}$/.test(id)) throw new ControlError('id must be a whole number of at most 19 digits, above 2^53 as text')
   if (isTaken(world, id, handle)) throw new ControlError(`the id ${id} or the handle ${handle} is in use`)
@@ -67,7 +68,7 @@ function readAccounts(world: World, accounts: unknown): UserAdded['accounts'] {
   if (!Array.isArray(accounts)) throw new ControlError('accounts must be an array of ids or of { "id", "role" }')
   return accounts.map((one: unknown) => {
     const { id, role = 'ACCOUNT_ADMIN' } = isRecord(one) ? one : { id: one }
-    if (typeof id !== 'string' || !world.accounts.has(id)) throw new ControlError(`no account ${String(id)}`)
+    if (typeof id !== 'string' || !world.accounts.has(id)) throw new ControlError(`no account ${textOf(id)}`)
     if (!ACCOUNT_ROLES.some((known) => known === role)) throw new ControlError(`role must be one of: ${ACCOUNT_ROLES.join(', ')}`)
     return { id, role: String(role) }
   })

@@ -7,6 +7,7 @@ import { ControlError, fieldsOf } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { ok, okPage } from '../refusal.ts'
+import { textOf } from '../text.ts'
 import type { CampaignsState, FeaturesChanged } from './state.ts'
 
 export const featureHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -29,7 +30,7 @@ export const featureControls: Readonly<Record<string, ControlHandler<CampaignsSt
     world.accounts.has(account) ? (state.features.get(account) ?? []) : undefined,
   'PUT /_sandbox/features': ({ world, state, body }) => {
     const { account_id: account, add = [], remove = [] } = fieldsOf(body, ['account_id', 'add', 'remove'])
-    if (typeof account !== 'string' || !world.accounts.has(account)) throw new ControlError(`no account ${String(account)}`)
+    if (typeof account !== 'string' || !world.accounts.has(account)) throw new ControlError(`no account ${textOf(account)}`)
     if (!areKeys(add) || !areKeys(remove)) throw new ControlError('add and remove must be arrays of feature keys in upper case')
     const features = [...new Set([...(state.features.get(account) ?? []), ...add])].filter((key) => !remove.includes(key))
     world.record(areaRefs.campaigns, { kind: 'features', account, features })

@@ -3,6 +3,7 @@
  * open, or sets an option of the sandbox.
  */
 import { ControlError } from '../controlError.ts'
+import { textOf } from '../text.ts'
 
 interface SwitchDefinition {
   readonly name: string
@@ -156,7 +157,7 @@ function valueOf(definition: SwitchDefinition, value: unknown): string {
     const [whenTrue, whenFalse] = definition.values.includes('on') ? ['on', 'off'] : ['yes', 'no']
     return valueOf(definition, value ? whenTrue : whenFalse)
   }
-  const text = String(value)
+  const text = textOf(value)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
   const chosen = definition.spellings?.[text] ?? text
