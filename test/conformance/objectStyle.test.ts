@@ -275,6 +275,25 @@ describe('spellings of other clients', () => {
       expect((await send(sandbox, 'GET', `${account}/${path}`, [['with_deleted', 'True']])).status).toBe(200)
   })
 
+  test('a create-only list as repeated names is compared as one list', async () => {
+    const item = { campaign_id: '8wku2', name: 'Two', objective: 'WEBSITE_CLICKS', product_type: 'PROMOTED_TWEETS', bid_strategy: 'AUTO' }
+    const times = { start_time: '2027-01-01T00:00:00Z', end_time: '2027-02-01T00:00:00Z' }
+    const made = await sandbox.call('POST', `${account}/line_items`, {
+      query: { ...item, ...times, placements: 'SERVICE_SEARCH,SERVICE_TIMELINE' },
+    })
+    expect(made.status, made.text).toBe(200)
+    const update = async (id: string, ...placements: string[]): Promise<unknown> => {
+      const pairs = placements.map((one) => ['placements', one] as const)
+      const { status, body } = await send(sandbox, 'PUT', `${account}/line_items/${id}`, pairs)
+      return status === 200 ? status : [status, body.errors.map((error: Loose) => error.parameter)]
+    }
+    expect(await update(made.body.data.id, 'SERVICE_SEARCH', 'SERVICE_TIMELINE')).toBe(200)
+    expect(await update(made.body.data.id, 'SERVICE_TIMELINE', 'SERVICE_SEARCH')).toBe(200)
+    expect(await update(made.body.data.id, 'SERVICE_TIMELINE')).toEqual([400, ['placements']])
+    expect(await update('9cqi0', 'ALL_ON_SERVICE', 'ALL_ON_SERVICE')).toBe(200)
+    expect(await update('9cqi0', 'SERVICE_SEARCH', 'ALL_ON_SERVICE')).toEqual([400, ['placements']])
+  })
+
   test('a card alone, as it is read by default, or in an array of one by choice', async () => {
     const card = () => sandbox.call('GET', `${account}/cards/1503831318555086849`)
     expect((await card()).body.data.id).toBe('1503831318555086849')

@@ -43,6 +43,8 @@ interface Validation {
   readonly given: Set<string>
   readonly errors: AdsError[]
   readonly sentBack: Map<string, unknown>
+  /** Texts of `sentBack` before they were decoded. A name that was sent several times has the texts joined by commas. */
+  readonly sentBackTexts: Map<string, string>
   /** Names as sent, by the name of the parameter in the contract (`Endpoint.alsoNamed`). */
   readonly sentNames: Map<string, string>
 }
@@ -62,6 +64,7 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
     given: new Set(Object.keys(path)),
     errors: [],
     sentBack: new Map(),
+    sentBackTexts: new Map(),
     sentNames,
   }
   const { params, given, errors } = validation
@@ -129,12 +132,14 @@ function readPairs(validation: Validation, path: Readonly<Record<string, string>
 
 /** Drops a read-only field that the client sent back, and adds a create-only one to `sentBack`. Returns false for any other name. */
 function acceptSentBack(validation: Validation, name: string, value: unknown): boolean {
-  const { accepted, errors, sentBack, strict } = validation
+  const { accepted, errors, sentBack, sentBackTexts, strict } = validation
   if (accepted.ignored.has(name)) return true
   const creation = accepted.createOnly.get(name)
   if (creation === undefined) return false
-  const before = sentBack.get(name)
-  const text = typeof value === 'string' && typeof before === 'string' ? `${before},${value}` : value
+  const before = sentBackTexts.get(name)
+  if (before === value) return true
+  const text = typeof value === 'string' && before !== undefined ? `${before},${value}` : value
+  if (typeof text === 'string') sentBackTexts.set(name, text)
   if (typeof text !== 'string' || text === '') sentBack.set(name, text)
   else {
     const decoded = decode(creation, text, strict)
