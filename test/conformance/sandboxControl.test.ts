@@ -105,6 +105,7 @@ test.for([
   ['POST', 'users', '{"screen_name":"anna","accounts":[{"id":{"toString":1,"valueOf":1}}]}'],
   ['PUT', 'features', '{"account_id":{"toString":1,"valueOf":1}}'],
   ['PUT', 'switches', '{"card_response":{"toString":1,"valueOf":1}}'],
+  ['PUT', 'switches', '{"undefined":"array"}'],
 ] as const)('a malformed control call is refused, and the sandbox stays up: %s %s %s', async ([method, path, body]) => {
   const answer = await fetch(`${sandbox.url}/_sandbox/${path}`, { method, ...(body === undefined ? {} : { body }) })
   expect([answer.status, await answer.json()]).toEqual([400, { error: expect.any(String) as string }])

@@ -142,7 +142,7 @@ export class Switches {
 }
 
 function definitionOf(name: string): SwitchDefinition {
-  const found = DEFINITIONS.find((one) => one.name === name || String(one.number) === name)
+  const found = DEFINITIONS.find(({ name: own, number }) => own === name || (number !== undefined && String(number) === name))
   if (found === undefined) throw new ControlError(`no switch "${name}"; there are: ${DEFINITIONS.map((one) => one.name).join(', ')}`)
   return found
 }
