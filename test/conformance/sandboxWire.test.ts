@@ -121,6 +121,13 @@ describe('connections', () => {
     expect(await read(oneConnection())).toBe('ECONNREFUSED')
     await expect.poll(async () => statusOf(await read(oneConnection())), { timeout: 10_000 }).toBe(200)
   })
+  test('refused for longer than a timer of Node can take: the port does not open immediately', async () => {
+    await using own = await withSandbox({ seed: 2 })
+    await own.control.fault({ method: 'GET' }, { kind: 'refuse', ms: 3_000_000_000 })
+    await expect(own.call('GET', path)).rejects.toThrow('fetch failed')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await expect(own.call('GET', path)).rejects.toThrow('fetch failed')
+  })
   test('refused, and the port is taken meanwhile: open again when it is free', async () => {
     await using own = await withSandbox({ seed: 2 })
     const { url } = (await own.control.request('POST', 'tls', {})).body

@@ -3,7 +3,7 @@ import type { LedgerEntry } from '../ledger/ledger.ts'
 import type { ArmedRule } from './armedFaults.ts'
 
 /** Maximum delay of a timer in Node, 24.8 days. A timer with a longer delay fires immediately. */
-const MAX_TIMER_MS = 2_147_483_647
+export const MAX_TIMER_MS = 2_147_483_647
 
 /** Request that waits to be released, as `GET /_sandbox/holds` shows it. */
 export interface Hold {

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Server as TcpServer, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from '../../log.ts'
+import { MAX_TIMER_MS } from '../faults/waits.ts'
 import type { SandboxWorld } from '../state/world.ts'
 
 /** Listener on the loopback port of the sandbox, with the open connections. */
@@ -107,7 +108,7 @@ export async function listenAgain(
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
-  const isAbortedWithin = (waitMs: number): Promise<boolean> => wait(waitMs, false, { signal }).catch(() => true)
+  const isAbortedWithin = (waitMs: number): Promise<boolean> => wait(Math.min(waitMs, MAX_TIMER_MS), false, { signal }).catch(() => true)
   await Promise.all(
     Array.from(servers, async ([server, port]) => {
       for (let waitMs = ms; !(await isAbortedWithin(waitMs)); waitMs = RETRY_MS)
