@@ -1,6 +1,7 @@
 /** Decodes and encodes values of JSON columns. Another version or another program may have written the stored values. */
 import type { z } from 'zod'
 import { RunError } from '../errors.ts'
+import { storableText } from '../storableText.ts'
 import type { ColumnName, TableName } from './row.ts'
 
 /**
@@ -24,7 +25,7 @@ export function jsonColumn<Name extends TableName, Value>(
   }
 }
 
-/** Returns the value as JSON; null for null and undefined. */
+/** Returns the value as JSON, with its texts after `storableText`, so that Postgres can store it. Null for null and undefined. */
 export function jsonOrNull(value: object | null | undefined): string | null {
-  return value == null ? null : JSON.stringify(value)
+  return value == null ? null : JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? storableText(inner) : inner))
 }

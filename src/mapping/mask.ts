@@ -2,6 +2,7 @@
  * Masks personal values. The user can find a masked value in the source file; another person cannot use it
  * (docs/guarantees.md#no-raw-identifier-at-rest).
  */
+import { cutText } from '../cutText.ts'
 import { identifierTypes, type IdentifierType } from '../model/record.ts'
 
 /** Returns the digits of any script in a text. */
@@ -66,8 +67,8 @@ const searchedLength = 2_000
  * They are masked before the cut, because an email without its `@` would not be found.
  */
 export function showValue(text: string, length = 60): string {
-  const masked = redactPersonalData(text.slice(0, searchedLength))
-  return masked.length > length ? `${masked.slice(0, length)}…` : masked
+  const masked = redactPersonalData(cutText(text, searchedLength))
+  return masked.length > length ? `${cutText(masked, length)}…` : masked
 }
 
 /** Masks credentials, emails and international phone numbers in a text of a source. Texts of the service: `redactServiceText.ts`. */

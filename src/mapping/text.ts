@@ -59,11 +59,6 @@ export function isBroken(text: string): boolean {
   return text.includes('\u0000') || !text.isWellFormed()
 }
 
-/** Replaces U+0000 by ␀ and lone surrogates by U+FFFD, because Postgres cannot store them. */
-export function storableText(text: string): string {
-  return text.replaceAll('\0', '␀').toWellFormed()
-}
-
 /** Matches a character that is not printable ASCII, and `&`. */
 const notPlain = /[^ -%'-~]/
 

@@ -39,7 +39,7 @@ export async function updateRun(
 export async function addWarnings(db: Queryable, run: LeasedRun, warnings: readonly object[], place: 'first' | 'last'): Promise<void> {
   await db.execute(
     `update run set warnings = case when $4 then $3::jsonb || warnings else warnings || $3::jsonb end where id = $1 and epoch = $2`,
-    [run.id, run.epoch, JSON.stringify(warnings), place === 'first'],
+    [run.id, run.epoch, jsonOrNull(warnings), place === 'first'],
   )
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Warning } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
-import { storableText } from '../text.ts'
+import { storableText } from '../../storableText.ts'
 
 /** Feature bits of a row. The bits from `currencyFactor` up are the number of its currency, from 1 on; 0 if it has no currency. */
 export const feature = {

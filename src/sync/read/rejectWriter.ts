@@ -1,7 +1,7 @@
 import type { Reject } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
 import { insertRejects, type NewReject } from '../../db/rejects.ts'
-import { storableText } from '../../mapping/text.ts'
+import { storableText } from '../../storableText.ts'
 
 /** Number of rejects in memory from which on `full` is true. */
 const manyRejects = 500

@@ -5,7 +5,7 @@ import type { RunRow } from '../../db/runs/claim.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
-import { storableText } from '../../mapping/text.ts'
+import { storableText } from '../../storableText.ts'
 import type { ReadStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { Row } from '../../model/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
@@ -132,7 +132,7 @@ export async function stageSources(
   if (last !== undefined || mayRepeat || optedOut + tally.partlyOptedOut + tally.unsentOptOuts > 0) await analyzeStage(tx)
   const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(tx, tally) : 0
   const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()].map(
-    // A message may contain a value that was cut within a surrogate pair.
+    // A message may contain a value with a NUL.
     (warning): WarningSummary => ({ ...warning, message: storableText(warning.message) }),
   )
   const { read, rejected, filtered, columns, doubts, facts } = staging

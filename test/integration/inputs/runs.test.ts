@@ -465,7 +465,21 @@ test('case 13: a value that a warning cuts within a surrogate pair does not fail
     manyProducts(2, () => ({ gender: `${'x'.repeat(59)}😀 and more` })),
   )
   expect(report).toMatchObject({ status: 'succeeded', counts: { confirmed: 2 } })
-  expect(report.warnings?.find(({ code }) => code === 'VALUE_DROPPED')?.message).toContain('xx\ufffd…')
+  expect(report.warnings?.find(({ code }) => code === 'VALUE_DROPPED')?.message).toContain('xx…')
+})
+
+test('case 13: a name of a column that an error cuts within a surrogate pair is shown, and the run ends', async () => {
+  await using engine = await engineUnderTest()
+  const report = await shop(engine, `id,${'a'.repeat(59)}😀bcd\n1,x\n`)
+  expect(report).toMatchObject({ status: 'failed', error: { code: 'FILE_COLUMN_MISSING' } })
+  expect(report.error?.message).toContain(`"${'a'.repeat(59)}…"`)
+})
+
+test('case 13: a run ends with its error also if the error contains a NUL and half of a surrogate pair', async () => {
+  await using engine = await engineUnderTest()
+  const report = await shop(engine, manyProducts(2), 'map: { title: "a\\0\\ud83d" }\n')
+  expect(report).toMatchObject({ status: 'failed', error: { code: 'FILE_COLUMN_MISSING' } })
+  expect(report.error?.message).toContain('"a␀\ufffd"')
 })
 
 test('case 23: of several sources the one whose column is missing is named', async () => {

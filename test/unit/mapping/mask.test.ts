@@ -9,6 +9,10 @@ test('a long password or email is masked, also if its @ is after the cut', () =>
   expect(showValue('x'.repeat(100))).toBe(`${'x'.repeat(60)}…`)
 })
 
+test('a value is not cut within a surrogate pair', () => {
+  expect(showValue(`${'x'.repeat(59)}😀 and more`)).toBe(`${'x'.repeat(59)}…`)
+})
+
 test.for(['06 12 34 56 78', '31.01.24', '212-555-01', 'jane@example.com', '12345', '+٢١٢ ٥٥٥ ٠١٠٠', '２０ ７９ ４６ ０１'])(
   '"%s" is not shown',
   (value) => {
