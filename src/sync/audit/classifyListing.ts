@@ -8,6 +8,7 @@ import type { ListedProduct } from '../../destinations/destination.ts'
 import { isInvalidated } from '../../db/invalidated.ts'
 import type { Outer, Row } from '../../db/row.ts'
 import { cutText } from '../../cutText.ts'
+import { storableText } from '../../storableText.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
 import { unresolvedKeys } from '../plan/pendingChanges.ts'
@@ -124,7 +125,7 @@ export class ListingClassifier {
         classified.map(({ id }) => Buffer.from(id)),
         classified.map(({ outcome }) => outcome),
         classified.map(({ productKey }) => productKey),
-        classified.map(({ group }) => (typeof group === 'string' && group !== '' ? group : null)),
+        classified.map(({ group }) => (typeof group === 'string' && group !== '' ? storableText(group) : null)),
         classified.map(({ syncedHash }) => syncedHash),
         classified.map(({ differences }) => (differences.length === 0 ? null : differences.map(({ field }) => field).join(','))),
         classified.map(({ differences, outcome }) => this.#detail(outcome, differences)),
@@ -221,5 +222,5 @@ function withDesired(differences: readonly ShownDifference[], desired: ProductCo
 
 function shortened(text: string | null | undefined): string | null {
   if (text === null || text === undefined) return null
-  return text.length <= maxValueLength ? text : `${cutText(text, maxValueLength)}…`
+  return storableText(text.length <= maxValueLength ? text : `${cutText(text, maxValueLength)}…`)
 }

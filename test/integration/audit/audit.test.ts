@@ -1,5 +1,9 @@
 /** Edits of other writers, detected and repaired: the whole engine against a sandbox over HTTP. */
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import type { Exchange } from '../../../src/service/client/exchange.ts'
+import { auditPipeline } from '../../../src/sync/run/auditPipeline.ts'
 import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { product } from '../../support/product.ts'
@@ -106,6 +110,36 @@ test('a changed value that is cut at an emoji is reported', async () => {
   expect(await engine.audit('shop')).toMatchObject({
     drift: { same: 1, changed: 1 },
     examples: [{ fields: [{ theirs: `${'x'.repeat(199)}…` }] }],
+  })
+})
+
+test('a listed value that Postgres cannot store is reported as changed', async () => {
+  const rows = single(2)
+  await using engine = await shop(rows)
+  const [first] = rows.map(wanted)
+  const exchange = async (request: Parameters<typeof engine.deps.transport.exchange>[0]): Promise<Exchange> => {
+    const answer = await engine.deps.transport.exchange(request)
+    if (answer.kind !== 'answer' || request.method !== 'GET') return answer
+    const page = JSON.parse(Buffer.from(answer.body).toString()) as { data: Record<string, unknown>[] }
+    const data = page.data.map((fields) =>
+      fields['id'] === first?.['id'] ? { ...fields, title: 'a\0b\ud83d', item_group_id: '\0\ud83d' } : fields,
+    )
+    return { ...answer, body: Buffer.from(JSON.stringify({ ...page, data })) }
+  }
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
+  const report = await auditPipeline({ ...engine.deps, transport: { ...engine.deps.transport, exchange } }, pipeline, { repair: true })
+  expect(report).toMatchObject({
+    drift: { same: 1, changed: 1 },
+    examples: [
+      {
+        id: first?.['id'],
+        fields: [
+          { field: 'title', theirs: 'a␀b\ufffd' },
+          { field: 'item_group_id', theirs: '␀\ufffd' },
+        ],
+      },
+    ],
+    counts: { updates: 1 },
   })
 })
 
