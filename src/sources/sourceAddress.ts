@@ -18,6 +18,11 @@ export function sourceTypeOf(uri: string): SourceType | undefined {
   return schemes.find(([address]) => address.test(uri))?.[1]
 }
 
+/** Returns true for `postgres:` without a host and a database. */
+export function namesNoDatabase(uri: string): boolean {
+  return /^postgres(ql)?:\/*$/.test(uri)
+}
+
 /** Returns true for a path (also one with a Windows drive letter) or a `file:` address. */
 export function isLocalFile(uri: string): boolean {
   return sourceTypeOf(uri) === 'file'

@@ -11,6 +11,7 @@ import type { SourceFacts } from '../../formats/rows.ts'
 import type { SourceDefinition } from '../../model/pipeline.ts'
 import type { Cell, Row } from '../../model/record.ts'
 import { readCredential } from '../credentials.ts'
+import { namesNoDatabase } from '../sourceAddress.ts'
 import { databaseError } from './databaseErrors.ts'
 import type { OpenedSource, SourceContext } from '../openedSource.ts'
 import { Timeouts } from '../timeouts.ts'
@@ -261,7 +262,7 @@ class QueryReading {
 function connectionOf(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): string {
   const named = readCredential('url', definition.credentials, env)
   if (named !== undefined) return named
-  if (!/^postgres(ql)?:\/*$/.test(definition.uri)) return definition.uri
+  if (!namesNoDatabase(definition.uri)) return definition.uri
   const own = env['DATABASE_URL']
   if (own === undefined || own === '')
     throw new RunError('SOURCE_CREDENTIALS', 'the source does not name a database and DATABASE_URL is not set', {

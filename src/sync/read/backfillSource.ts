@@ -3,7 +3,7 @@ import { RunError } from '../../errors.ts'
 import { isQueryRemoved } from '../../shownAddress.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { isRejectsHeader } from '../../mapping/rejectsFile.ts'
-import { isLocalFile } from '../../sources/sourceAddress.ts'
+import { isLocalFile, namesNoDatabase } from '../../sources/sourceAddress.ts'
 import { openLocalFile } from '../../sources/file/localFile.ts'
 
 /** Number of bytes that are read to find the header and the encoding. In most files they include the first character beyond ASCII. */
@@ -37,7 +37,7 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
   const isRejectsFile = head !== undefined && isRejectsHeader(firstLine(text ?? head.toString('latin1')))
   if (!isRejectsFile) {
     const { credentials, ...settings } = first
-    const shared = credentials === undefined || !mayShareCredentials(first.uri, uri) ? {} : { credentials }
+    const shared = credentials === undefined || !mayShareCredentials(first, uri) ? {} : { credentials }
     return { ...pipeline, sources: [{ ...settings, ...shared, ...detected }] }
   }
   const rejectsFile: SourceDefinition = {
@@ -51,13 +51,15 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
 }
 
 /**
- * Returns true if the source at `other` may use the credentials of the source at `own`. Both must have the same scheme. A web server
- * receives the secret itself, so it must also have the same origin. For other servers the scheme is enough. The host key of an SFTP server
- * is pinned. An object store receives only a proof of the secret. So does a database, unless it requests the password in clear text.
+ * Returns true if the source at `other` may use the credentials of the source `first`. Both must have the same scheme. `credentials.url`
+ * replaces the address, so it is only for an address that names no database. A web server receives the secret itself, so it must also have
+ * the same origin. For other servers the scheme is enough. The host key of an SFTP server is pinned. An object store receives only a proof
+ * of the secret. So does a database, unless it requests the password in clear text.
  */
-function mayShareCredentials(own: string, other: string): boolean {
+function mayShareCredentials({ uri: own, credentials }: SourceDefinition, other: string): boolean {
   const [scheme] = other.split(':')
   if (isLocalFile(other) || scheme === undefined || own.split(':')[0] !== scheme) return false
+  if (credentials?.['url'] !== undefined) return namesNoDatabase(own) && namesNoDatabase(other)
   const receivesSecret = /^https?$/i.test(scheme)
   return !receivesSecret || (URL.canParse(own) && URL.canParse(other) && new URL(own).origin === new URL(other).origin)
 }

@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import type { Pipeline } from '../../../src/model/pipeline.ts'
 import { withBackfillSource } from '../../../src/sync/read/backfillSource.ts'
+import { testDatabase } from '../../support/postgres.ts'
 import { full, rawServer } from './rawServer.ts'
 import { readSource, sourceOf, temporaryFolder } from './support.ts'
 
@@ -78,6 +79,20 @@ test.each([
   const pipeline = { sources: [sourceOf(own, { credentials })] } as unknown as Pipeline
   const [source] = (await withBackfillSource(pipeline, other)).sources
   expect([source?.uri, source?.credentials]).toEqual([other, given ? credentials : undefined])
+})
+
+test('a backfill from another database than the one of `credentials.url` reads the database that its address names', async () => {
+  await using own = await testDatabase()
+  await using other = await testDatabase()
+  const address = other.url.replace(/^postgresql:/, 'postgres:')
+  const definition = sourceOf('postgres:', { query: 'select current_database() as id', credentials: { url: 'SHOP_URL' } })
+  const pipeline = { sources: [definition] } as unknown as Pipeline
+  const databaseOf = async (uri: string) => {
+    const [source] = (await withBackfillSource(pipeline, uri)).sources
+    return source === undefined ? undefined : (await readSource(source, { env: { SHOP_URL: own.url } })).rows[0]?.cells[0]
+  }
+  const nameOf = (url: string) => new URL(url).pathname.slice(1)
+  expect([await databaseOf('postgres:'), await databaseOf(address)]).toEqual([nameOf(own.url), nameOf(other.url)])
 })
 
 test('a backfill file instead of a source with credentials is read without them', async () => {
