@@ -3,7 +3,7 @@ import { RunError } from '../../errors.ts'
 import { isQueryRemoved } from '../../shownAddress.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { isRejectsHeader } from '../../mapping/rejectsFile.ts'
-import { isLocalFile, namesNoDatabase } from '../../sources/sourceAddress.ts'
+import { isLocalFile, namesNoDatabase, sourceTypeOf } from '../../sources/sourceAddress.ts'
 import { openLocalFile } from '../../sources/file/localFile.ts'
 
 /** Number of bytes that are read to find the header and the encoding. In most files they include the first character beyond ASCII. */
@@ -53,15 +53,28 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
 /**
  * Returns true if the source at `other` may use the credentials of the source `first`. Both must have the same scheme. `credentials.url`
  * replaces the address, so it is only for an address that names no database. A web server receives the secret itself, so it must also have
- * the same origin. For other servers the scheme is enough. The host key of an SFTP server is pinned. An object store receives only a proof
- * of the secret. So does a database, unless it requests the password in clear text.
+ * the same origin. A database may request the password in clear text, so its server must be the same, and its address without a password.
+ * For other servers the scheme is enough. The host key of an SFTP server is pinned. An object store receives only a proof of the secret.
  */
 function mayShareCredentials({ uri: own, credentials }: SourceDefinition, other: string): boolean {
   const [scheme] = other.split(':')
   if (isLocalFile(other) || scheme === undefined || own.split(':')[0] !== scheme) return false
   if (credentials?.['url'] !== undefined) return namesNoDatabase(own) && namesNoDatabase(other)
-  const receivesSecret = /^https?$/i.test(scheme)
-  return !receivesSecret || (URL.canParse(own) && URL.canParse(other) && new URL(own).origin === new URL(other).origin)
+  if (own === other) return true
+  const type = sourceTypeOf(other)
+  if (type !== 'http' && type !== 'postgres') return true
+  const [ownUrl, otherUrl] = [URL.parse(own), URL.parse(other)]
+  if (ownUrl === null || otherUrl === null) return false
+  if (type === 'http') return ownUrl.origin === otherUrl.origin
+  const server = databaseServer(ownUrl)
+  return server !== undefined && server === databaseServer(otherUrl) && otherUrl.password === ''
+}
+
+/** Returns host and port of the server of a database; undefined without a host. The driver prefers `host` and `port` of the query. */
+function databaseServer({ hostname, port, searchParams }: URL): string | undefined {
+  const last = (name: string) => searchParams.getAll(name).at(-1)
+  const host = last('host') ?? hostname
+  return host === '' ? undefined : `${host.toLowerCase()}:${last('port') ?? (port === '' ? '5432' : port)}`
 }
 
 /** Returns the first bytes of a local file: at least `headBytes`, or the whole file if it is smaller. */

@@ -74,6 +74,13 @@ test.each([
   ['s3://exports/feed.csv', 's3://archive/feed.csv', true],
   ['sftp://a@shop.example.com/feed.csv', 'sftp://a@shop.example.com/older.csv', true],
   ['postgres://a@shop.example.com/b', 'postgres://a@shop.example.com/c', true],
+  ['postgres://a@shop.example.com/b', 'postgres://a@shop.example.com:5432/b', true],
+  ['postgres://a@shop.example.com/b', 'postgres://a@shop.example.com:5433/b', false],
+  ['postgres://a@shop.example.com/b', 'postgres://a@other.example.com/b', false],
+  ['postgres://a@shop.example.com/b', 'postgres://a@shop.example.com/b?host=other.example.com', false],
+  ['postgres://a@shop.example.com/b', 'postgres://a:own@shop.example.com/b', false],
+  ['postgres://a@/b', 'postgres://a@/b', true],
+  ['postgres:', 'postgres:', true],
 ])('a backfill source instead of %s, %s, gets its credentials: %s', async (own, other, given) => {
   const credentials = { password: 'SECRET' }
   const pipeline = { sources: [sourceOf(own, { credentials })] } as unknown as Pipeline
