@@ -5,6 +5,7 @@
 import { Hono, type Context } from 'hono'
 import type { ServerEnv } from '../api/access.ts'
 import { depsFor } from '../api/api.ts'
+import { cutText } from '../cutText.ts'
 import { UsageError } from '../errors.ts'
 import { changePause, queueRun, type QueueRequest } from '../jobs/index.ts'
 import { cancel } from '../sync/run/run.ts'
@@ -86,7 +87,7 @@ async function byUser(c: Context<ServerEnv>): Promise<{ readonly actor: string; 
       where: 'SLUICE_USER_HEADER',
       hint: 'set SLUICE_USER_HEADER to the header in which your proxy sends the user',
     })
-  const reason = (await fieldOf(c, 'reason')).trim().slice(0, 500)
+  const reason = cutText((await fieldOf(c, 'reason')).trim(), 500)
   return { actor, ...(reason === '' ? {} : { reason }) }
 }
 

@@ -1,4 +1,5 @@
 /** Renders rejected rows by code. */
+import { cutText } from '../cutText.ts'
 import type { RejectGroup } from '../sync/reports/runDetails.ts'
 import { count, hintOf, html, none, plural, type Html } from './html.ts'
 
@@ -36,7 +37,7 @@ export function rejectGroups(groups: readonly RejectGroup[], columnsOf: (source:
                 html`<tr>
                   <td class="right mono">${count(sample.line)}</td>
                   <td>${sample.message}</td>
-                  ${columns.map((column) => html`<td>${cellOf(sample, columnsOf(sample.source), column).slice(0, 80)}</td>`)}
+                  ${columns.map((column) => html`<td>${cutText(cellOf(sample, columnsOf(sample.source), column), 80)}</td>`)}
                 </tr>`,
             )}
           </tbody>

@@ -1,4 +1,5 @@
 /** Matches the results of products in an answer to the products of the request (spec 4.2). */
+import { cutText } from '../cutText.ts'
 import { redactServiceText } from '../redactServiceText.ts'
 import type { Exchange } from '../service/client/exchange.ts'
 import { ambiguous, classifyEnvelope, readErrors } from './answer.ts'
@@ -52,11 +53,7 @@ function classifyProduct(result: JsonObject): EntryOutcome {
       outcome: 'refused',
       ...remoteKey,
       code: first?.code ?? 'ERROR',
-      message:
-        errors
-          .map((error) => error.message)
-          .join('; ')
-          .slice(0, 300) || 'refused without a reason',
+      message: cutText(errors.map((error) => error.message).join('; '), 300) || 'refused without a reason',
     }
   }
   if (status !== 'CREATE_SUCCESS' && status !== 'UPDATE_SUCCESS' && status !== 'NO_CHANGE')

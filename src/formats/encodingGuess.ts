@@ -1,4 +1,5 @@
 /** Guesses the encoding of bytes that are not UTF-8, by statistics. */
+import { cutText } from '../cutText.ts'
 import { looksGarbled } from '../mapping/garbled.ts'
 
 /** Encoding that a file may have. */
@@ -139,6 +140,6 @@ function cellsToShow(readings: readonly (readonly string[])[]): readonly number[
 
 /** Returns a sample of a text. If the file has an email: only the first character outside ASCII, with its neighbours. */
 function sampleOf(text: string, hasEmail: boolean): string {
-  if (!hasEmail) return text.length > 30 ? `${text.slice(0, 30)}…` : text
+  if (!hasEmail) return text.length > 30 ? `${cutText(text, 30)}…` : text
   return /.?[^\u0000-\u007f].?/u.exec(text)?.[0] ?? ''
 }

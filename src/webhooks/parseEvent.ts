@@ -1,5 +1,6 @@
 /** Parses the body of a delivered event (docs/guarantees.md#webhook-delivery). */
 import { hash } from 'node:crypto'
+import { cutText } from '../cutText.ts'
 import { isPlainRecord } from '../unknownValue.ts'
 import type { ReceivedEvent } from './eventStore.ts'
 
@@ -18,12 +19,8 @@ export function parseEvent(body: Buffer): ReceivedEvent | undefined {
  * Returns `event_type`. Without it, returns the first key of the body that is not about users, such as `replay_job_status`; else `unknown`.
  */
 function typeOf(parsed: Readonly<Record<string, unknown>>, data: Readonly<Record<string, unknown>>): string {
-  if (typeof data['event_type'] === 'string') return data['event_type'].slice(0, 200)
-  return (
-    Object.keys(parsed)
-      .find((name) => name !== 'for_user_id' && name !== 'users')
-      ?.slice(0, 200) ?? 'unknown'
-  )
+  if (typeof data['event_type'] === 'string') return cutText(data['event_type'], 200)
+  return cutText(Object.keys(parsed).find((name) => name !== 'for_user_id' && name !== 'users') ?? 'unknown', 200)
 }
 
 /** Parses a JSON object; undefined for other texts. A numeric `event_uuid` becomes the text of its digits, because ids exceed 2^53. */

@@ -1,4 +1,5 @@
 /** Formats the changes of a plan, for a terminal and for the description of a pull request. */
+import { cutText } from '../../cutText.ts'
 import { nextCommands } from '../../sync/reports/nextCommands.ts'
 import type { PlanChange } from '../../sync/reports/planChanges.ts'
 import { figures, isShown, runSteps } from '../../sync/reports/runSteps.ts'
@@ -65,7 +66,7 @@ export async function planMarkdown(report: ShownRun, changes: AsyncIterable<Plan
 
 function markdownRow({ action, key, fields, reason }: PlanChange): string {
   const details = reason ?? (action === 'create' ? '' : fields.map(fieldText).join('; '))
-  const cut = details.length > maxCellLength ? `${details.slice(0, maxCellLength)}…` : details
+  const cut = details.length > maxCellLength ? `${cutText(details, maxCellLength)}…` : details
   return `| ${action} | ${escaped(key)} | ${escaped(cut)} |\n`
 }
 

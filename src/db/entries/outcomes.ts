@@ -2,6 +2,7 @@
  * Writes rows of `entry`: updates outcomes, moves entries to other batches, and inserts deletes. The caller must have expanded the batch
  * (`expand.ts`), except for `confirmEntries`.
  */
+import { cutText } from '../../cutText.ts'
 import type { EntryOutcome } from '../../destinations/destination.ts'
 import type { Queryable } from '../queryable.ts'
 
@@ -30,7 +31,7 @@ function codeOf(entry: EntryOutcome): string | null {
  */
 function messageOf(entry: EntryOutcome): string | null {
   if (entry.outcome === 'refused') return entry.message
-  if (entry.outcome === 'confirmed') return entry.warnings?.join('; ').slice(0, 300) ?? null
+  if (entry.outcome === 'confirmed') return entry.warnings === undefined ? null : cutText(entry.warnings.join('; '), 300)
   return null
 }
 

@@ -1,4 +1,5 @@
 /** Derives the notes on a whole source from its row statistics. */
+import { cutText } from '../../cutText.ts'
 import type { FrequentInSource } from './frequentValues.ts'
 import { maxGroupRows, maxIdentifierRows } from './readStatistics.ts'
 import type { QualityCode } from './qualityCodes.ts'
@@ -64,7 +65,7 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
       'GROUP_LARGE',
       groups.above.length,
       `${groups.above.length} item groups have more than ${maxGroupRows} products`,
-      groups.above.slice(0, maxExamples).map(([name, count]) => `${name.slice(0, 60)}: ${count}`),
+      groups.above.slice(0, maxExamples).map(([name, count]) => `${cutText(name, 60)}: ${count}`),
     )
   if (products >= minRowsForShare && outOfStock === products)
     note('ALL_OUT_OF_STOCK', products, `all ${products} products are out of stock`)
@@ -83,10 +84,10 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
   if (known !== undefined && products >= minRowsForShare && brand !== '' && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
     // `brand` begins with `"brand":"`, which has nine characters.
-    note('BRAND_SAME', products, 'every product has the same brand', [brand.slice(9, 69).replace(/"$/, '')])
+    note('BRAND_SAME', products, 'every product has the same brand', [cutText(brand.slice(9), 60).replace(/"$/, '')])
   if (known !== undefined && products >= minRowsForGroup && group !== '' && otherGroup === products) doubts.push('GROUP_SAME')
   if (products >= minRowsForGroup && otherGroup === 0)
-    note('GROUP_SAME', products, `all ${products} products have the same item_group_id`, [group.slice(0, 60)])
+    note('GROUP_SAME', products, `all ${products} products have the same item_group_id`, [cutText(group, 60)])
   if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products have their own id as item_group_id`)
   if (garbled.count > 0)
     note(

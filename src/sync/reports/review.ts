@@ -4,6 +4,7 @@ import type { Database } from '../../db/database.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview } from '../../db/plans.ts'
 import type { Row, Value } from '../../db/row.ts'
+import { cutText } from '../../cutText.ts'
 import { UsageError } from '../../errors.ts'
 import type { Change, GuardResult, ProductSetChange, RunCounts } from '../../model/report.ts'
 import type { DestinationWords } from '../../destinations/destination.ts'
@@ -193,7 +194,9 @@ function cutTexts({ before, after }: Texts): Texts {
     let same = 0
     while (same < before.length && before[same] === after[same]) same++
     if (same >= maxShown - shownBeforeDifference) from = same - shownBeforeDifference
+    // The second half of a surrogate pair.
+    if (/[\udc00-\udfff]/.test(before.charAt(from))) from++
   }
-  const cut = (text: string | null) => (text === null ? null : `${from === 0 ? '' : '…'}${text.slice(from, from + maxShown)}`)
+  const cut = (text: string | null) => (text === null ? null : `${from === 0 ? '' : '…'}${cutText(text.slice(from), maxShown)}`)
   return { before: cut(before), after: cut(after) }
 }

@@ -29,6 +29,13 @@ test('a paused pipeline skips its runs with the reason, and show names who ran a
   ])
 })
 
+test('a long reason is not cut within a surrogate pair', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  expect((await shop.here(['pause', 'shop', '--reason', `${'x'.repeat(499)}😀`])).code).toBe(0)
+  expect(await shop.db.query('select reason from sluice.pipeline_pause')).toEqual([{ reason: 'x'.repeat(499) }])
+})
+
 test('serve is not started for other machines without a token', async () => {
   await using shop = await workspace()
   const { code, stdout } = await shop.run(['serve', '--host', '0.0.0.0', '--port', '0', '--json'])

@@ -325,6 +325,22 @@ test('a change after the first 200 characters of a text is shown', async () => {
   ])
 })
 
+test.for([
+  ['first', (word: string) => `${word.slice(0, 1)}${'😀'.repeat(200)}`],
+  ['last', (word: string) => `${'😀'.repeat(200)} ${word}`],
+] as const)('texts that differ in the %s word are shown without half of an emoji', async ([, text]) => {
+  await using engine = await engineUnderTest()
+  const feed = (word: string) => engine.write('feed.csv', csvOf([{ ...shownProduct, description: text(word) }]))
+  engine.pipeline('shop', catalogYaml('feed.csv'))
+  feed('Red')
+  await engine.run('shop')
+  feed('Blue')
+  const { planId } = await engine.plan('shop')
+  const { samples } = await loadReview(engine.db, planId)
+  const texts = samples.flatMap(({ fields }) => fields.flatMap(({ before, after }) => [before ?? '', after ?? '']))
+  expect(texts.map((shown) => shown.isWellFormed())).toEqual([true, true])
+})
+
 test('content that is sent again unchanged has not expired', async () => {
   await using engine = await engineUnderTest()
   engine.write('feed.csv', csvOf([shownProduct]))
