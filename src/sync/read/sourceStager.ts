@@ -173,7 +173,7 @@ export class SourceStager {
     const report = mapper.reportUnmapped()
     // A note whose code is in `guards.accept` gets no hint. A gated read maps fewer rows than a full read, so its hint could be another
     // one. The read would have to be repeated for the hint alone.
-    const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
+    const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message' | 'hint'>>(note: Note): Note =>
       isAccepted(note.code) ? note : withConsentHint(note, report)
     for (const warning of columnWarnings) warnings.add(hinted(warning))
     const known = gate.canSkip ? gate.takeCounts() : undefined
@@ -256,14 +256,19 @@ interface DecidingColumns {
  * Returns the columns that decide which rows are sent, and how long their memberships last. A missing cell counts as empty. So a consent
  * test or a filter of a missing column may let every row pass. A membership without `expires_at` lasts for `expires_in`.
  */
-function decidingColumnsOf({ consent, filters, map, destination }: Pipeline): readonly DecidingColumns[] {
+function decidingColumnsOf({ consent, filters, guards, map, destination }: Pipeline): readonly DecidingColumns[] {
   const tests = consent === undefined || consent === 'none' ? [] : consent
   const expiresAt = destinationOf(destination.kind).reachesPeople ? map['expires_at'] : undefined
   const hasOtherValue = expiresAt?.constant !== undefined || expiresAt?.default !== undefined || expiresAt?.compute !== undefined
   const expiryColumns = expiresAt === undefined || hasOtherValue ? [] : expiresAt.columns
+  const unknownHint =
+    guards.accept?.includes('CONSENT_UNKNOWN') === true
+      ? {}
+      : { hint: 'guards: { accept: [CONSENT_UNKNOWN] }, if the export omits this column for people who agreed; else correct consent' }
   const deciding = (columns: readonly string[], code: RecordCode, effect: string): DecidingColumns => {
     const [first = ''] = columns
-    return { columns, warning: { line: 0, code, field: first, message: `no row has the column "${first}", by which ${effect}` } }
+    const hint = code === 'CONSENT_UNKNOWN' ? unknownHint : {}
+    return { columns, warning: { line: 0, code, field: first, message: `no row has the column "${first}", by which ${effect}`, ...hint } }
   }
   return [
     ...tests.map(({ column }) => deciding([column], 'CONSENT_UNKNOWN', 'consent: decides who may be reached')),

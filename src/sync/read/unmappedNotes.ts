@@ -23,12 +23,12 @@ const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'C
  * Adds a hint to a note about consent, in most cases the setting `consent:` for this file. For an unmapped column, also adds values of the
  * column to the message. Returns a note about something else unchanged.
  */
-export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(
+export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message' | 'hint'>>(
   note: Note,
   unmapped: UnmappedReport,
 ): Note {
   if (!consentCodes.includes(note.code)) return note
-  if (note.code === 'CONSENT_UNKNOWN') return { ...note, hint: hintOfUnknown(note.field, unmapped) }
+  if (note.code === 'CONSENT_UNKNOWN') return { ...note, hint: note.hint ?? hintOfUnknown(note.field, unmapped) }
   const values = unmapped.shownValues(note.field)
   return {
     ...note,
@@ -38,13 +38,12 @@ export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'fiel
 }
 
 /**
- * Returns the hint of a note `CONSENT_UNKNOWN`. `field`: `remove`, `file` or `consent` if the preset expects something else of the file
- * (mapping/members/bindTests.ts). Otherwise the column of a configured test, which no row has.
+ * Returns the hint of a note `CONSENT_UNKNOWN` about a file of which the preset expects something else. `field`: `remove`, `file` or
+ * `consent` (mapping/members/bindTests.ts).
  */
 function hintOfUnknown(field: string, { consentHint }: UnmappedReport): string {
   if (field === 'remove')
     return 'guards: { accept: [CONSENT_UNKNOWN] }, if every person of the file belongs on the list; else export the file with that column'
   if (field === 'file') return 'read the file of subscribed people, or set consent: none if every person in this one agreed'
-  if (field === 'consent') return consentHint ?? 'export the file again with that column, or set consent: none if every person in it agreed'
-  return 'guards: { accept: [CONSENT_UNKNOWN] }, if the export omits this column for people who agreed; else correct consent'
+  return consentHint ?? 'export the file again with that column, or set consent: none if every person in it agreed'
 }

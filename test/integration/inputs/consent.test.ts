@@ -382,6 +382,19 @@ test('JSON without the consent column withholds the run, because a test of an em
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 30 } })
 })
 
+test.for(['consent', 'remove', 'file'])('the hint for a missing column "%s" of a consent test is about this test', async (column) => {
+  await using engine = await engineUnderTest()
+  engine.write('people.jsonl', Array.from({ length: 30 }, (_, i) => `${JSON.stringify({ id: i, mail: address(i) })}\n`).join(''))
+  engine.pipeline(
+    'people',
+    `source: { url: "{folder}/people.jsonl" }\nmap: { key: id, email: mail }\nconsent: { column: ${column}, not_values: ["no"] }\n${audience}`,
+  )
+  expect(await engine.run('people')).toMatchObject({
+    status: 'withheld',
+    guards: [{ code: 'GUARD_CONSENT_UNKNOWN', hint: expect.stringContaining('if the export omits this column for people who agreed') }],
+  })
+})
+
 test('an export without its consent column removes no one from a do-not-reach list, and withholds the run', async () => {
   await using engine = await engineUnderTest()
   const yaml = (more: string) =>
