@@ -11,7 +11,7 @@ import type { RecordCode } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformError } from '../transforms.ts'
 import { passesTest } from '../consent/consentTest.ts'
-import type { BoundIdentifier, MemberBinding, MemberRules } from './memberBinding.ts'
+import type { BoundIdentifier, MemberBinding } from './memberBinding.ts'
 
 /** Maximum number of identifiers of a row. */
 export const maxIdentifiers = 50
@@ -23,6 +23,8 @@ const noIdentifiers: readonly PackedIdentifier[] = []
 /** Matches most emails. Any other text may contain several emails, or one that has a second form (docs/decisions/both-forms.md). */
 const ordinaryAddress = /^[\w.+-]+@[a-z\d.-]+$/i
 const sha256Hex = /^[0-9a-fA-F]{64}$/
+/** Matches each digest in a text: 64 hex digits, or 43 characters of base64. */
+const digestLike = /(?<![\da-f])[\da-f]{64}(?![\da-f])|(?<![\w+/-])[\w+/-]{43}=?(?![\w+/=-])/gi
 
 /** Reason why an identifier is not usable, or why its row is rejected. */
 export interface IdentifierFault {
@@ -139,11 +141,15 @@ export class RowIdentifiers {
     const { type, field } = bound
     const optsOut = !this.#isPermitted || this.#target !== this.packed
     if (!optsOut && this.count > maxIdentifiers) return
-    if (optsOut) this.#optOutParts(bound, text)
     const isDigest = bound.hashed || (text.length === 64 && sha256Hex.test(text))
-    if (isDigest && type !== 'partner_user_id') return this.#readDigest(bound, text)
+    if (isDigest && type !== 'partner_user_id') {
+      if (!this.#readDigest(bound, text) && optsOut) this.#optOutParts(bound, text)
+      return
+    }
     const country = type === 'phone_number' ? this.#countryOf(bound) : undefined
     const result = normalizeIdentifier(type, text, country, this.#binding.rules)
+    if (optsOut && 'code' in result) this.#optOutParts(bound, text)
+    else if (optsOut && type === 'email' && mayHaveOtherForms(text)) this.#optOutEmails(text)
     if ('code' in result) {
       // Web forms leave a plus sign or only a country code if no number was entered (docs/inputs.md, case 197).
       if (type === 'phone_number' && /^\+?[\s(]*(?:(?:\d{1,3}|\))[\s)]*)?$/.test(text)) return
@@ -160,35 +166,36 @@ export class RowIdentifiers {
     this.#add(hashIdentifier(type, result.also))
   }
 
-  /** Adds the emails or phone numbers in a cell that the row opts out. The cell may be a list (`listSeparator`), and need not be valid. */
+  /** Adds every identifier that can be read in a cell that is not valid. The cell may be a list (`listSeparator`). */
   #optOutParts(bound: BoundIdentifier, text: string): void {
-    const mayHaveOtherForms = !ordinaryAddress.test(text) || /xn--/i.test(text)
-    if (bound.type === 'email' && mayHaveOtherForms) this.#optOutEmails(text)
-    if (bound.type === 'phone_number' && listSeparator.test(text))
-      for (const part of text.split(listSeparator)) this.#optOutPhone(bound, trimText(part))
-    // A row that opts out all its identifiers also opts out one in the wrong column.
-    if (this.#isPermitted || misplacedMessage(bound.type, text) === undefined) return
-    const otherType = bound.type === 'email' ? 'phone_number' : 'email'
-    const other = this.#binding.identifiers.find(({ type }) => type === otherType)
-    if (other?.type === 'phone_number') this.#optOutPhone(other, text)
-    else if (other !== undefined) this.#optOutEmails(text)
+    for (const hex of digestsIn(text)) this.#append(packDigest(bound.type, hex))
+    for (const other of this.#binding.identifiers) {
+      const { type } = other
+      const isContact = type === 'email' || type === 'phone_number'
+      // A row that opts out all its identifiers also opts out one in the wrong column.
+      if (other !== bound && (this.#isPermitted || !isContact)) continue
+      if (type === 'email') this.#optOutEmails(text)
+      else if (type !== 'partner_user_id') for (const part of text.split(listSeparator)) this.#optOutPart(other, part)
+    }
   }
 
   #optOutEmails(text: string): void {
     for (const address of addressesIn(text)) this.#append(hashIdentifier('email', address))
   }
 
-  #optOutPhone(bound: BoundIdentifier, text: string): void {
-    const result = normalizeIdentifier('phone_number', text, this.#countryOf(bound), this.#binding.rules)
+  #optOutPart(bound: BoundIdentifier, text: string): void {
+    const { type } = bound
+    const country = type === 'phone_number' ? this.#countryOf(bound) : undefined
+    const result = normalizeIdentifier(type, text, country, this.#binding.rules)
     if ('code' in result) return
-    this.#append(hashIdentifier('phone_number', result.text))
-    if (result.also !== undefined) this.#append(hashIdentifier('phone_number', result.also))
+    this.#append(hashIdentifier(type, result.text))
+    if (result.also !== undefined) this.#append(hashIdentifier(type, result.also))
   }
 
-  /** Adds a digest. Adds a fault instead if the text is not a digest, or is the digest of a placeholder. */
-  #readDigest(bound: BoundIdentifier, text: string): void {
+  /** Adds a digest and returns true. Adds a fault instead if the text is not a digest, or is the digest of a placeholder. */
+  #readDigest(bound: BoundIdentifier, text: string): boolean {
     const { field, type, hashed } = bound
-    const hex = hexDigest(text, this.#binding.rules)
+    const hex = hexDigest(text, this.#binding.rules.base64)
     if (hex === undefined) {
       const isRaw = /@|^\+?[\d\s().-]{6,24}$/.test(text)
       this.#addFault({
@@ -196,16 +203,17 @@ export class RowIdentifiers {
         field,
         message: isRaw ? `${maskIdentifier(type, text)} is a raw value` : `has ${text.length} characters and is not a SHA-256 in hex`,
       })
-      return
+      return false
     }
     if (junkDigests.has(hex)) {
       this.#addFault({ code: 'HASH_OF_PLACEHOLDER', field, message: 'is the digest of nothing or of a placeholder' })
-      return
+      return false
     }
     if (!hashed) this.warn('ALREADY_HASHED', field, 'was hashed already')
     else if (hex !== text) this.warn('HASH_NORMALIZED', field, 'was written in another form')
     this.#noteKey(type, hex)
     this.#add(packDigest(type, hex))
+    return true
   }
 
   /** Notes a normalized identifier that may become the key. */
@@ -324,7 +332,7 @@ export class RowIdentifiers {
  * Returns the 64 lower-case hex digits of a digest. The text may have quotes, spaces, or a prefix such as `0x` or `sha256:`. If `base64` is
  * true, it may be in base64. Returns undefined for any other text.
  */
-function hexDigest(text: string, { base64 }: MemberRules): string | undefined {
+function hexDigest(text: string, base64: boolean): string | undefined {
   if (sha256Hex.test(text)) return text.toLowerCase()
   const plain = text
     .replace(/^["'\s]+|(?<!["'\s])["'\s]+$/g, '')
@@ -332,6 +340,17 @@ function hexDigest(text: string, { base64 }: MemberRules): string | undefined {
     .replace(/\s+/g, '')
   if (sha256Hex.test(plain)) return plain.toLowerCase()
   return base64 && /^[A-Za-z0-9+/_-]{43}=?$/.test(plain) ? Buffer.from(plain, 'base64url').toString('hex') : undefined
+}
+
+/** Returns the digests in a text in hex, in any spelling. Leaves out digests of placeholders. */
+function digestsIn(text: string): readonly string[] {
+  const texts = [text, ...(text.match(digestLike) ?? [])]
+  return texts.flatMap((one) => hexDigest(one, true) ?? []).filter((hex) => !junkDigests.has(hex))
+}
+
+/** Returns true for an email that may have a second form, and for a text that may contain several emails. */
+function mayHaveOtherForms(email: string): boolean {
+  return !ordinaryAddress.test(email) || /xn--/i.test(email)
 }
 
 /**

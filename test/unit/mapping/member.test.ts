@@ -333,6 +333,38 @@ test('a no holds for every phone number in a cell, although a cell with several 
   expect(identifiersOf(record)).toEqual(digests.toSorted())
 })
 
+describe('a row that opts out a hashed column', () => {
+  const consent = { column: 'consent', values: ['yes'] }
+  const optedOutBy = (map: object, fields: Readonly<Record<string, string>>) =>
+    identifiersOf(mapped({ id: '1', ...fields, consent: 'no' }, { map: { key: 'id', ...map }, consent }).record)
+  const email = { email: { column: 'email', hashed: true } }
+  const phone = { phone_number: { column: 'phone', hashed: true, default_country: 'US' } }
+  const hex = digest('jane@example.com')
+
+  test.for<[map: object, fields: Readonly<Record<string, string>>, identifiers: readonly string[]]>([
+    [email, { email: 'jane@example.com' }, [`1 ${hex}`]],
+    [email, { email: 'Jane@Example.com; ann@example.com' }, [`1 ${hex}`, `1 ${digest('ann@example.com')}`]],
+    [phone, { phone: '(202) 555-0143' }, [`5 ${digest('+12025550143')}`]],
+    [phone, { phone: '+1 202 555 0143' }, [`5 ${digest('+12025550143')}`]],
+    [{ handle: { column: 'loyalty', hashed: true } }, { loyalty: '@Jack' }, [`3 ${digest('jack')}`]],
+    [{ ...email, ...phone }, { phone: 'jane@example.com' }, [`1 ${hex}`]],
+  ])('opts out the raw value too: %j, %j', ([settings, fields, identifiers]) => {
+    expect(optedOutBy(settings, fields)).toEqual(identifiers.toSorted())
+  })
+
+  test.for([`0x${hex}/0x${digest('ann@example.com')}`, `sha256:${hex}`, Buffer.from(hex, 'hex').toString('base64'), `${hex} (old)`])(
+    'opts out the digests in %s, whatever the settings are',
+    (text) => {
+      for (const hashed of [true, false]) expect(optedOutBy({ email: { column: 'email', hashed } }, { email: text })).toContain(`1 ${hex}`)
+    },
+  )
+
+  test('opts out no digest of a placeholder', () => {
+    expect(optedOutBy(email, { email: digest('n/a') })).toEqual([])
+    expect(optedOutBy(email, { email: 'test@test.com' })).toEqual([])
+  })
+})
+
 test('a row without consent opts out every identifier, even if it has too many for a person', () => {
   const definition = {
     map: { key: 'id', email: { column: 'email', transform: { split: ',' } } },
