@@ -1,6 +1,6 @@
 /** Normalizes emails. `hashIdentifier` (`digest.ts`) hashes the result. */
 import { domainToASCII, domainToUnicode } from 'node:url'
-import { trimText } from '../text.ts'
+import { foldedText, trimText } from '../text.ts'
 import type { Normalized } from './result.ts'
 import { placeholderAddresses } from './placeholders.ts'
 
@@ -127,12 +127,37 @@ function normalizeOtherAddress(given: string, options: EmailOptions): Normalized
   return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
 }
 
-/** Returns the addresses in a text, in both forms of their domain. The text may be a list (`listSeparator`), with names and `mailto:`. */
+/** Matches each part of a text that may be an address: up to its @, with the domain ahead. Another address may begin in that domain. */
+const addressLike = /([^\s@<>()[\]{},;:|"“”„«»]{1,64})@(?=([\p{L}\p{M}\p{N}.-]{1,255}))/gu
+
+/**
+ * Returns the addresses in a text, in both forms of their domain. The text may be a list (`listSeparator`), or have other words and marks.
+ * May return further texts that only look like addresses: use it only for addresses that are not sent.
+ */
 export function addressesIn(text: string): readonly string[] {
-  return text.split(listSeparator).flatMap((part) => {
-    const result = normalizeEmail(trimText(part), { wrapped: true, idnToAscii: false, bothForms: true })
-    return 'code' in result ? [] : [result.text, ...(result.also === undefined ? [] : [result.also])]
-  })
+  const found = new Set<string>()
+  const add = (address: string): boolean => {
+    const result = normalizeEmail(trimText(address), { wrapped: true, idnToAscii: false, bothForms: true })
+    if ('code' in result) return false
+    found.add(result.text)
+    if (result.also !== undefined) found.add(result.also)
+    return true
+  }
+  for (const part of text.split(listSeparator)) {
+    const isAddress = add(part) && !part.includes('<')
+    if (isAddress || !/[@＠﹫]|%40/.test(part)) continue
+    const folded = foldedText(part).replaceAll('%40', '@')
+    for (const spelling of folded === part ? [part] : [part, folded])
+      for (const [, local = '', ahead = ''] of spelling.matchAll(addressLike)) {
+        const domain = ahead.replace(/[.-]+$/, '')
+        if (!domain.includes('.')) continue
+        // Also without a word or a mark before the address: `a@example.com/b@example.com`, `mail=a@example.com`, `'a@example.com'`.
+        const afterWord = /[^/=&\\]*$/.exec(local)?.[0] ?? ''
+        const plain = /[\p{L}\p{N}_][\p{L}\p{M}\p{N}._+-]*$/u.exec(local)?.[0] ?? ''
+        for (const start of new Set([local, afterWord, plain])) add(`${start}@${domain}`)
+      }
+  }
+  return [...found]
 }
 
 /**

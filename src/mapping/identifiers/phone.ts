@@ -1,8 +1,10 @@
 import { fastPhone, hasNumberingPlan } from './phoneFast.ts'
 import { phoneLibrary } from './phoneLibrary.ts'
 import type { Normalized } from './result.ts'
+import { foldedText } from '../text.ts'
 
 const invalid = (message: string): Normalized => ({ code: 'PHONE_INVALID', message })
+const hyphens = /[\u2010-\u2015\u2212]/g
 
 /**
  * Normalizes a trimmed phone number to E.164 with `+`, by the numbering plan of its country. `phoneFast.ts` reads common spellings, and
@@ -19,6 +21,48 @@ export function withPlainForm(result: Normalized): Normalized {
   return 'code' in result ? result : { ...result, also: result.text.slice(1) }
 }
 
+/** Fewest digits of a number in any country, and most groups of digits in a usual spelling. */
+const minDigits = 4
+const maxGroups = 8
+/** Most sequences of groups that `phonesIn` normalizes in one text. The library takes 6 µs for each, and a long text has thousands. */
+const maxSequences = 1_000
+
+/**
+ * Returns the phone numbers in a text, in E.164 with `+`. The text may be a list, or have other words. Numbers with only spaces or slashes
+ * between them are found too. So this may return further numbers: use it only for numbers that are not sent.
+ */
+export function phonesIn(text: string, country: string | undefined): readonly string[] {
+  const found = new Set<string>()
+  const add = (number: string): boolean => {
+    const result = normalizePhone(number, country)
+    if ('text' in result) found.add(result.text)
+    return 'text' in result
+  }
+  let sequences = 0
+  const folded = foldedText(text.replace(/[\n\r\u2028\u2029]/g, ';')).replace(hyphens, '-')
+  for (const piece of folded.split(/[^\p{Nd}\s().\-/+]+|(?=\+)/u)) {
+    if (piece.length < minDigits) continue
+    const groups = [...piece.matchAll(/\p{Nd}+/gu)]
+    if (groups.reduce((sum, [group]) => sum + group.length, 0) < minDigits) continue
+    const ends = groups.map((group) => group.index + group[0].length)
+    const textOf = (start: number, end: number) =>
+      `${start === 0 && piece.startsWith('+') ? '+' : ''}${piece.slice(groups[start]?.index, ends[end])}`
+    const last = groups.length - 1
+    if (add(textOf(0, last))) continue
+    for (let start = 0; start <= last && sequences < maxSequences; start++) {
+      let digits = 0
+      for (let end = start; end < start + maxGroups && end <= last; end++) {
+        digits += groups[end]?.[0].length ?? 0
+        if (digits > 18) break
+        if (digits < minDigits || end - start === last) continue
+        sequences += 1
+        add(textOf(start, end))
+      }
+    }
+  }
+  return [...found]
+}
+
 /** Normalizes a number with the library, or returns why it is not valid. */
 function normalizeByLibrary(given: string, country: string | undefined): Normalized {
   // The patterns below take quadratic time for a long run of digits or spaces.
@@ -28,7 +72,7 @@ function normalizeByLibrary(given: string, country: string | undefined): Normali
     .replace(/^(?:p:|tel:)/i, '')
     .replace(/^['\u2018\u2019]/, '') // of a spreadsheet
     .trim()
-    .replace(/[\u2010-\u2015\u2212]/g, '-')
+    .replace(hyphens, '-')
     .replace(/\p{Nd}/gu, decimalDigit)
   if (text.includes('@')) return invalid('is an email')
   const extension = /^(.*\d)[\s,;]*(?:extension|ext|int|x)[\s.:]*\d{1,7}$/i.exec(text)

@@ -4,6 +4,7 @@ import { countryCode } from '../identifiers/country.ts'
 import { packDigest, hashIdentifier, hashKey, keyText, packPlain } from '../identifiers/digest.ts'
 import { addressesIn, listSeparator } from '../identifiers/email.ts'
 import { normalizeIdentifier } from '../identifiers/normalize.ts'
+import { phonesIn } from '../identifiers/phone.ts'
 import { isPlaceholder, junkDigests } from '../identifiers/placeholders.ts'
 import { maskIdentifier } from '../mask.ts'
 import type { Cell, IdentifierType, PackedIdentifier, Row, Warning } from '../../model/record.ts'
@@ -166,7 +167,7 @@ export class RowIdentifiers {
     this.#add(hashIdentifier(type, result.also))
   }
 
-  /** Adds every identifier that can be read in a cell that is not valid. The cell may be a list (`listSeparator`). */
+  /** Adds every identifier that can be read in a cell that is not valid. The cell may be a list, or have other words. */
   #optOutParts(bound: BoundIdentifier, text: string): void {
     for (const hex of digestsIn(text)) this.#append(packDigest(bound.type, hex))
     for (const other of this.#binding.identifiers) {
@@ -175,7 +176,8 @@ export class RowIdentifiers {
       // A row that opts out all its identifiers also opts out one in the wrong column.
       if (other !== bound && (this.#isPermitted || !isContact)) continue
       if (type === 'email') this.#optOutEmails(text)
-      else if (type !== 'partner_user_id') for (const part of text.split(listSeparator)) this.#optOutPart(other, part)
+      else if (type === 'phone_number') this.#optOutPhones(other, text)
+      else if (type !== 'partner_user_id') for (const part of text.split(listSeparator)) this.#optOutPart(type, part)
     }
   }
 
@@ -183,13 +185,16 @@ export class RowIdentifiers {
     for (const address of addressesIn(text)) this.#append(hashIdentifier('email', address))
   }
 
-  #optOutPart(bound: BoundIdentifier, text: string): void {
-    const { type } = bound
-    const country = type === 'phone_number' ? this.#countryOf(bound) : undefined
-    const result = normalizeIdentifier(type, text, country, this.#binding.rules)
-    if ('code' in result) return
-    this.#append(hashIdentifier(type, result.text))
-    if (result.also !== undefined) this.#append(hashIdentifier(type, result.also))
+  #optOutPhones(bound: BoundIdentifier, text: string): void {
+    for (const number of phonesIn(text, this.#countryOf(bound))) {
+      this.#append(hashIdentifier('phone_number', number))
+      if (this.#binding.rules.bothPhones) this.#append(hashIdentifier('phone_number', number.slice(1)))
+    }
+  }
+
+  #optOutPart(type: IdentifierType, part: string): void {
+    const result = normalizeIdentifier(type, part, undefined)
+    if ('text' in result) this.#append(hashIdentifier(type, result.text))
   }
 
   /** Adds a digest and returns true. Adds a fault instead if the text is not a digest, or is the digest of a placeholder. */

@@ -43,6 +43,7 @@ function mapRow(definition: object, fields: Readonly<Record<string, string>>): u
 
 const catalog = { source: 'feed.xml', destination: { kind: 'catalog', catalog_id: '1' } }
 const audience = { source: 'crm.csv', destination: { kind: 'audience', account_id: '18ce54d4x5t', audience_id: '1nmth' } }
+const consent = { column: 'agreed', values: ['yes'] }
 const product = {
   id: '1',
   title: 'Shoe',
@@ -68,8 +69,26 @@ const searches: readonly [name: string, search: () => unknown][] = [
     'the emails of a row that opts out',
     () =>
       mapRow(
-        { ...audience, map: { key: 'id', email: 'mail', phone_number: 'tel' }, consent: { column: 'agreed', values: ['yes'] } },
+        { ...audience, map: { key: 'id', email: 'mail', phone_number: 'tel' }, consent },
         { id: '1', mail: '', tel: Array.from({ length: 13_000 }, (_, i) => `a${i}@b.co`).join(), agreed: 'no' },
+      ),
+  ],
+  ...[spaces, '1', '1 2 ', '12 34 57 ', 'a@', '@b.co', "a'@b.co ", 'a1@b.co,', '.@.', '(', 'a', '+49 170 5550100', '٠١٧٠ '].map(
+    (piece): [string, () => unknown] => [
+      `a cell of a row that opts out: ${piece.slice(0, 9)}`,
+      () =>
+        mapRow(
+          { ...audience, map: { key: 'id', email: 'mail', phone_number: { column: 'tel', default_country: 'DE' } }, consent },
+          { id: '1', mail: run(piece), tel: `x${run(piece)}x`, agreed: 'no' },
+        ),
+    ],
+  ),
+  [
+    'different groups of digits in a row that opts out',
+    () =>
+      mapRow(
+        { ...audience, map: { key: 'id', phone_number: { column: 'tel', default_country: 'DE' } }, consent },
+        { id: '1', tel: Array.from({ length: 40_000 }, (_, i) => (i * 7919) % 1000).join(' '), agreed: 'no' },
       ),
   ],
   ['a cell of the phone column', () => mapRow({ ...audience, map: { key: 'id', phone_number: 'tel' } }, { id: '1', tel: `(${spaces}x` })],

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createMapper } from '../../../src/destinations/createMapper.ts'
 import { memberKeysOf, packedForms } from '../../../src/mapping/lookupKeys.ts'
@@ -324,6 +325,96 @@ test.for([
     const filtered = { map: emailOnly, consent: { column: 'consent', values: ['yes'], for: 'email' }, only: { status: 'none' } }
     expect(shown(mapped(row, filtered).optedOut)).toEqual(digests)
   }
+})
+
+describe('a row without consent opts out what can be read in an invalid cell', () => {
+  const settings = { map, consent: { column: 'consent', values: ['yes'] } }
+  const optedOutBy = (fields: Readonly<Record<string, string>>) =>
+    identifiersOf(mapped({ id: '1', country: 'DE', ...fields, consent: 'no' }, settings).record)
+  const two = [`1 ${digest('a@x.example')}`, `1 ${digest('b@x.example')}`]
+
+  test.for([
+    'a@x.example\nb@x.example',
+    'a@x.example b@x.example',
+    'a@x.example / b@x.example',
+    'a@x.example/b@x.example',
+    'a@x.example (old) b@x.example.',
+    'a@x.example <b@x.example>',
+    '"a@x.example", \'b@x.example\'',
+    'work:a@x.example home=b@x.example',
+    'a＠x.example\u3000b\u200b@x.example',
+    'a%40x.example and mailto:b@x.example?subject=hi',
+    "o'brien@x.example a@x.example/b@x.example",
+    'a@b@x.example a@x.example',
+  ])('two emails in %j', (email) => {
+    expect(optedOutBy({ email })).toEqual(expect.arrayContaining(two))
+  })
+
+  test('only the email, if the cell is a valid one', () => {
+    expect(optedOutBy({ email: "jane-o'brien@x.example" })).toEqual([`1 ${digest("jane-o'brien@x.example")}`])
+  })
+
+  test.for([
+    '0170 5550100 / 0171 5550101',
+    '0170 5550100/0171 5550101',
+    '0170 5550100\n0171 5550101',
+    '0170 5550100 0171 5550101',
+    '0170/5550100 - 0171/5550101',
+    'privat (0170) 5550100 oder 0171-5550101 (alt)',
+    '+49 (0)170 5550100 (privat), Tel. 00491715550101',
+    '(+49) 170 55 50 100+491715550101',
+    '٠١٧٠ ٥٥٥٠١٠٠ / ０１７１‐５５５０１０１',
+  ])('two phone numbers in %j', (phone) => {
+    const numbers = [`5 ${digest('+491705550100')}`, `5 ${digest('+491715550101')}`]
+    expect(optedOutBy({ phone })).toEqual(expect.arrayContaining(numbers))
+  })
+
+  test.for([{ email: 'Jane a@x.example (0170 5550100)' }, { phone: '0170 5550100, a@x.example' }])(
+    'an email and a phone number in one cell: %j',
+    (fields) => {
+      expect(optedOutBy(fields)).toEqual([two[0], `5 ${digest('+491705550100')}`])
+    },
+  )
+
+  const addresses = fc.constantFrom('a@x.example', "O'Brien@x.example", 'jané.d@bücher.example', 'j+1@xn--bcher-kva.example')
+  const numbers = fc.constantFrom('0170 5550100', '+1 (202) 555-0143', '0049 171/5550101', '+44 (0)20 7946 0958', '06 12 34 56 78')
+  const values = fc.oneof(addresses, numbers)
+  const separators = fc.constantFrom(' ', '\n', ', ', ';', ' / ', '/', ' und ', ' <', '> ', ' (alt) ', '\u3000', ' | ')
+
+  test('and everything that the same cells would send with consent, for any texts', () => {
+    const cells = fc.oneof(
+      values,
+      addresses.map(digest),
+      fc.string({ unit: 'grapheme' }),
+      fc.emailAddress(),
+      fc.stringMatching(/^[+0]?[\d ()/.-]{5,20}$/),
+    )
+    fc.assert(
+      fc.property(cells, cells, fc.boolean(), fc.boolean(), (email, phone, hashed, splits) => {
+        const definition = {
+          map: { key: 'id', email: { column: 'email', hashed }, phone_number: { column: 'phone', default_country: 'DE' } },
+          consent: settings.consent,
+          options: { allow: splits ? ['split_lists'] : [] },
+        }
+        const row = { id: '1', email, phone }
+        const sent = identifiersOf(mapped({ ...row, consent: 'yes' }, definition).record) ?? []
+        expect(identifiersOf(mapped({ ...row, consent: 'no' }, definition).record)).toEqual(expect.arrayContaining(sent))
+      }),
+    )
+  })
+
+  test('and each value of a list that would be sent alone, for any separators', () => {
+    const sentAlone = (fields: Readonly<Record<string, string>>) =>
+      identifiersOf(mapped({ id: '1', country: 'DE', ...fields, consent: 'yes' }, settings).record) ?? []
+    fc.assert(
+      fc.property(values, values, separators, fc.constantFrom('', '(', '"', ' - '), (first, second, separator, before) => {
+        const text = `${before}${first}${separator}${second}`
+        const alone = [first, second].flatMap((one) => [...sentAlone({ email: one }), ...sentAlone({ phone: one })])
+        expect(optedOutBy({ email: text })).toEqual(expect.arrayContaining(alone))
+        expect(optedOutBy({ phone: text })).toEqual(expect.arrayContaining(alone))
+      }),
+    )
+  })
 })
 
 test('a no holds for every phone number in a cell, although a cell with several is not valid', () => {
