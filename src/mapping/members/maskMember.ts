@@ -1,13 +1,16 @@
+import { meaningOf } from '../consent/words.ts'
+import { countryCode } from '../identifiers/country.ts'
+import { hasNumberingPlan } from '../identifiers/phoneFast.ts'
 import { parseInstant } from '../instant.ts'
 import { maskIdentifier, maskText, maskUnknown } from '../mask.ts'
 import type { IdentifierType, Row } from '../../model/record.ts'
-import { trimText } from '../text.ts'
+import { comparableText, foldedText, trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
 /**
  * Returns a function that masks the cells of a row. Identifiers are masked by their type. Other cells are masked too, because they may be
  * names or addresses. Cells of times, countries, removal tests and consent tests for the whole row are shown if they are not personal
- * (`mayBePersonal`).
+ * (`mayBePersonal`). In a row whose cells may be shifted, they are shown only if they are certainly harmless (`isHarmless`).
  */
 export function maskMember(binding: MemberBinding): (row: Row) => readonly string[] {
   const shownIndexes = new Set([
@@ -21,23 +24,38 @@ export function maskMember(binding: MemberBinding): (row: Row) => readonly strin
     if (typeof country === 'number') shownIndexes.add(country)
     for (const index of indexes) typesByIndex.set(index, type)
   }
-  const maskOne = (text: string, index: number): string => {
+  const words = new Set(
+    [...binding.consent, ...binding.remove].flatMap(({ test }) => test.values ?? test.notValues ?? []).map(comparableText),
+  )
+  const maskOne = (text: string, index: number, isShifted: boolean): string => {
     if (text === '') return ''
     const type = typesByIndex.get(index)
     if (type !== undefined) return maskIdentifier(type, trimText(text))
     if (!shownIndexes.has(index)) return maskText(text)
-    return mayBePersonal(text) ? maskUnknown(text) : text
+    return (isShifted ? isHarmless(text, words) : !mayBePersonal(text)) ? text : maskUnknown(text)
   }
-  return (row) =>
-    row.columns.map((_, index) => {
+  return (row) => {
+    // A fault of the joined file is not about the row's own cells.
+    const isShifted = row.fault !== undefined && !row.fault.code.startsWith('JOIN_')
+    return row.columns.map((_, index) => {
       const cell = row.cells[index]
       if (cell === undefined) return ''
-      return typeof cell === 'string' ? maskOne(cell, index) : cell.map((text) => maskOne(text, index)).join(',')
+      return typeof cell === 'string' ? maskOne(cell, index, isShifted) : cell.map((text) => maskOne(text, index, isShifted)).join(',')
     })
+  }
+}
+
+/** Returns true for a date or time, a country, a word of consent, or one of `words` (the values of the tests). */
+function isHarmless(text: string, words: ReadonlySet<string>): boolean {
+  const trimmed = trimText(text)
+  if (words.has(comparableText(trimmed)) || meaningOf(trimmed) !== undefined) return true
+  return parseInstant(trimmed, 'utc-midnight', 'UTC') !== undefined || hasNumberingPlan(countryCode(trimmed))
 }
 
 /** Returns true for a text with an `@`, over 40 characters, or nine or more digits. False for digits of an ISO date or time. */
 function mayBePersonal(text: string): boolean {
-  if (text.includes('@') || text.length > 40) return true
-  return /^\D*(?:\d\D*){9,}$/.test(text) && parseInstant(trimText(text), 'utc-midnight', 'UTC') === undefined
+  if (text.length > 40) return true
+  const folded = foldedText(text)
+  if (/@|%40/.test(folded)) return true
+  return /^\P{Nd}*(?:\p{Nd}\P{Nd}*){9,}$/u.test(folded) && parseInstant(folded, 'utc-midnight', 'UTC') === undefined
 }

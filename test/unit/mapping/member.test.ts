@@ -59,6 +59,42 @@ test('a phone number in a column of times or consent is masked, and a time is sh
     expect(maskOf(time).filter((cell) => cell === time)).toHaveLength(2)
 })
 
+describe('the masked cells of a row', () => {
+  const columns = ['id', 'handle', 'phone', 'country', 'until', 'consent']
+  const mapper = mapperOf({
+    map: { key: 'id', handle: 'handle', phone_number: { column: 'phone', default_country: 'country' }, expires_at: 'until' },
+    consent: { column: 'consent', not_values: ['Widerruf', ''] },
+  })
+  const maskOf = (text: string, code?: string) => {
+    const fault = code === undefined ? {} : { fault: { code, message: 'the row has 7 cells, the header 6' } }
+    return mapper.mask({ line: 2, columns, cells: columns.map(() => text), ...fault })
+  }
+
+  test.for(['55501234', 'jack', 'jane＠example.com', 'Jane Doe', 'uncle_bob', '２０７９４６０１', '00112233445566aa', 'soon'])(
+    'never show %j if they may be shifted',
+    (text) => {
+      for (const cell of maskOf(text, 'ROW_RAGGED')) expect(cell).not.toContain(text)
+    },
+  )
+  test.for([
+    ['2026-03-01T12:30:00Z', 3],
+    ['yes', 3],
+    ['Unsubscribed', 3],
+    ['widerruf', 3],
+    ['DE', 3],
+    ['Germany', 3],
+    ['', 6],
+  ] as const)('show %j, also if they may be shifted', ([text, count]) => {
+    for (const code of ['ROW_RAGGED', undefined]) expect(maskOf(text, code).filter((cell) => cell === text)).toHaveLength(count)
+  })
+  test('show a text that is no contact if they are not shifted', () => {
+    for (const code of [undefined, 'JOIN_ROW_MISSING']) expect(maskOf('soon', code).slice(3)).toEqual(['soon', 'soon', 'soon'])
+  })
+  test.for(['jane＠example.com', 'jane%40example.com', '＋４９１７０５５５０１００', '٠١٧٠٥٥٥٠١٠٠'])('never show %j', (text) => {
+    for (const cell of maskOf(text)) expect(cell).not.toContain(text)
+  })
+})
+
 test.for([
   ['column', 'uk', '020 7946 0958', '+442079460958'],
   ['column', 'EL', '21 2345 6789', '+302123456789'],
