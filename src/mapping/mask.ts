@@ -54,10 +54,11 @@ export function describeIdentifier(packed: Buffer): string {
   return type === 'partner_user_id' ? type : `${type} ${packed.toString('hex', 1, 7)}…`
 }
 
-// Patterns of emails (also with `%40` for the @), of phone numbers with `+`, and of user and password in a web address.
+// Patterns of emails (also with `%40` for the @), of phone numbers with `+`, and of user and password in a web address. A password may
+// contain an @.
 const emailLike = /(?<![^\s@"'<>()[\]{},;:=/?&])[^\s@"'<>()[\]{},;:=/?&]+(?:[@＠]|%40)[^\s@"'<>()[\]{},;/?&]+/gi
-const phoneLike = /[+＋]\p{Nd}[\p{Nd}\s().\u2011-]{6,18}\p{Nd}/gu
-const credentials = /\/\/[^/\s@]*@/g
+const phoneLike = /[+＋]\p{Nd}[\p{Nd}\s()./\u2010-\u2015\u2212-]{6,24}\p{Nd}/gu
+const credentials = /\/\/[^/\s]*@/g
 
 /** Number of characters of a value that `showValue` searches for personal data. Emails and credentials are shorter. */
 const searchedLength = 2_000

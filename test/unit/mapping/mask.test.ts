@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isShowable } from '../../../src/mapping/consent/columnValues.ts'
-import { maskUnknown, showValue } from '../../../src/mapping/mask.ts'
+import { maskUnknown, redactPersonalData, showValue } from '../../../src/mapping/mask.ts'
 
 test('a long password or email is masked, also if its @ is after the cut', () => {
   const password = 'p'.repeat(80)
@@ -22,6 +22,16 @@ test.for(['06 12 34 56 78', '31.01.24', '212-555-01', 'jane@example.com', '12345
 
 test.for(['yes', 'Opt-in (web)', '1', 'tier 2, v1.2', ''])('"%s" is shown', (value) => {
   expect(isShowable(value)).toBe(true)
+})
+
+test.for([
+  ['https://user:p@sswort@shop.example.com/x', 'https://***@shop.example.com/x'],
+  ['https://user:p@ss:w@rt@shop.example.com/x?to=jane@example.com', 'https://***@shop.example.com/x?to=j***@e***.com'],
+  ['call +49 170/5550100 now', 'call ***00 now'],
+  ['call +49 170 – 5550100', 'call ***00'],
+  ['call +49 (0) 170 / 555 01 00', 'call ***00'],
+])('%s: a password or a number with other marks is masked', ([value = '', shown]) => {
+  expect(redactPersonalData(value)).toBe(shown)
 })
 
 test.for([
