@@ -7,7 +7,7 @@ import { markLate } from '../remote/lateRequests.ts'
 import type { Row, Value } from '../row.ts'
 import type { ClaimedBatch } from './claim.ts'
 import { isExpired, LeaseLost } from './lease.ts'
-import { erasurePhase, waitingReasons } from './states.ts'
+import { erasurePhase, openStatuses, waitingReasons } from './states.ts'
 
 /** Next state of a claimed batch. */
 export type Release =
@@ -136,6 +136,20 @@ export async function shortenFalseWaits(db: Queryable, destinationId: number, ho
      where destination_id = $1 and status in ('pending', 'ambiguous') and (phase = ${erasurePhase} or reason = 'suppressed')
        and next_attempt_at > statement_timestamp() + ($2::float8 + $3::float8) * interval '1 millisecond'`,
     [destinationId, 2 * horizonMs, longestBackoffMs],
+  )
+}
+
+/**
+ * Shortens false waits of updates of phase 2 for the deletes of their plan to one horizon. No delete ends later than one horizon from now
+ * (`settledAt`), so the clock of the database was ahead.
+ */
+export async function shortenFalseDeleteWaits(db: Queryable, destinationId: number, horizonMs: number): Promise<void> {
+  const longest = `statement_timestamp() + $2::float8 * interval '1 millisecond'`
+  await db.execute(
+    `update batch d set settled_at = ${longest}
+     where d.plan_id in (select b.plan_id from batch b where b.destination_id = $1 and b.phase = 2 and b.status in ${openStatuses})
+       and d.phase = 1 and d.operation = 'delete' and d.settled_at > ${longest}`,
+    [destinationId, horizonMs],
   )
 }
 

@@ -4,7 +4,7 @@ import type { Operation } from '../../destinations/destination.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import { claimBatches, findOpenWork, isIdle, type BatchScope, type ClaimedBatch, type OpenWork } from '../../db/batches/claim.ts'
 import { LeaseLost, renewLeases } from '../../db/batches/lease.ts'
-import { recoverBatches } from '../../db/batches/release.ts'
+import { recoverBatches, shortenFalseDeleteWaits } from '../../db/batches/release.ts'
 import { openConnections } from '../../db/database.ts'
 import { pauseDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
@@ -198,7 +198,7 @@ class PushLoop {
    * attempt, other processes, or the next part of the plan.
    */
   async #endOrWait(): Promise<'ended' | 'waited'> {
-    const { db, clock, service } = this.#context.deps
+    const { db, clock, service, settings } = this.#context.deps
     const { scope, destinationId } = this.#push
     if (this.#context.pace.isUnreachable) {
       const text = `${unreachableAfter} attempts in a row got no usable answer from ${service.origin}`
@@ -214,6 +214,7 @@ class PushLoop {
       await this.#sleepUntil(nextPart)
       return 'waited'
     }
+    if (work.waitMs > settings.horizonMs) await shortenFalseDeleteWaits(db, destinationId, settings.horizonMs)
     if (work.inFlight > 0 && clock.monotonic() - this.#recoveredAt > recoverEveryMs) await this.#recover()
     await this.#progress.recount()
     await this.#sleepUntilDue(work)

@@ -180,6 +180,28 @@ describe('pushing a plan', () => {
     expect(await db.query('select from sluice.remote where key = $1', [email('old')])).toEqual([])
   })
 
+  test.for([
+    ['a push', 'pending'],
+    ['the next run', 'ambiguous'],
+  ] as const)('%s sends an update one horizon later although the clock of the database was ahead at the delete', async ([by, status]) => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, [gone(email('old'))], { op: 'delete' })
+    const deps = await engineDeps(db, service)
+    await pushPlan(deps, planted.planId)
+    await db.execute(`update batch set settled_at = settled_at + interval '1 day'`)
+    const update = await plantBatch(db, planted, [user(email('new'))], { phase: 2 })
+    await db.execute(`update batch set status = $2::text, maybe_applied = $2::text = 'ambiguous' where id = $1`, [update, status])
+    const stopped = { ...deps, signal: AbortSignal.timeout(20_000) }
+    if (by === 'a push') await pushPlan(stopped, planted.planId)
+    else await resendUnresolved(stopped, planted.destinationId, { runId: planted.runId })
+    expect(await batchStates(db, planted.planId)).toEqual(['settled', 'settled'])
+    const early = `select from attempt a, batch d where a.batch_id = $1 and d.operation = 'delete' and a.started_at < d.settled_at`
+    expect(await db.query(early, [update])).toEqual([])
+  })
+
   test('an update whose delete is parked is not sent, and the push ends', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
