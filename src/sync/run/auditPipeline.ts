@@ -119,15 +119,18 @@ async function audit({ deps, tx, pipeline, run, listing }: Audit): Promise<Audit
   return found
 }
 
-/** Waits until `readLagMs` have passed since the last settled request. Before that, a read may be stale (docs/faults.md, C1). */
+/**
+ * Waits until `readLagMs` have passed since the last settled request. Before that, a read may be stale (docs/faults.md, C1). A request may
+ * settle up to one horizon from now (`settledAt`). If a longer wait is stored, the clock of the database was ahead.
+ */
 async function waitForReadLag(deps: EngineDeps, destinationId: number, report: (waiting: string) => void): Promise<void> {
-  const { readLagMs } = deps.settings
+  const { readLagMs, horizonMs } = deps.settings
   if (readLagMs === 0) return
   const [row] = await deps.db.query<{ age_ms: string | null }>(
     `select extract(epoch from statement_timestamp() - max(settled_at)) * 1000 as age_ms from batch where destination_id = $1`,
     [destinationId],
   )
-  const waitMs = row?.age_ms == null ? 0 : readLagMs - Number(row.age_ms)
+  const waitMs = row?.age_ms == null ? 0 : Math.min(readLagMs - Number(row.age_ms), readLagMs + horizonMs)
   if (waitMs <= 0) return
   report(`waiting ${Math.ceil(waitMs / 1000)} s: a read may still show the state before the last run`)
   await deps.clock.sleep(waitMs, deps.signal)

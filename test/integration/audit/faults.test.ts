@@ -199,6 +199,17 @@ test('reads use the shared budget, and start when a read can show the last write
   expect(Number(budget?.granted)).toBe(3)
 })
 
+test('an audit waits at most until the last request is visible, although the clock of the database was ahead', async () => {
+  await using engine = await shop(single(3))
+  await engine.db.execute(`update batch set settled_at = settled_at + interval '1 day'`)
+  const slept: number[] = []
+  const clock = { ...engine.deps.clock, sleep: async (ms: number) => void slept.push(ms) }
+  const deps = { ...engine.deps, clock, settings: { ...engine.deps.settings, readLagMs: 600_000 } }
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
+  expect(await auditPipeline(deps, pipeline)).toMatchObject({ status: 'succeeded' })
+  expect(slept).toEqual([600_000 + deps.settings.horizonMs])
+})
+
 test('products with newer desired content are counted as waiting, and compared with the confirmed content', async () => {
   const rows = single(10)
   await using engine = await shop(rows)
