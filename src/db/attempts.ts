@@ -44,9 +44,9 @@ export const sendingRun = `coalesce(case when (select o.trigger from run o where
 
 /**
  * SQL condition that run `r` made attempt `a`. The attempts of an apply are stored with the run that made the plan. So an apply made the
- * attempts between its start and the start of the plan's next apply.
+ * attempts between its start and the start of the plan's next apply. A `plan` run made none.
  */
-export const madeByRun = `(a.run_id = r.id or (r.trigger = 'apply' and a.run_id = (select p.run_id from plan p where p.id = r.plan_id)
+export const madeByRun = `((a.run_id = r.id and r.trigger <> 'plan') or (r.trigger = 'apply' and a.run_id = (select p.run_id from plan p where p.id = r.plan_id)
   and a.started_at >= r.started_at and not exists (
     select from run n where n.pipeline = r.pipeline and n.id > r.id and n.plan_id = r.plan_id and n.trigger = 'apply' and n.started_at <= a.started_at)))`
 

@@ -7,6 +7,7 @@ import type { RunCounts, RunReport } from '../../src/model/report.ts'
 import { styleFor } from '../../src/cli/terminal/style.ts'
 import { runSteps } from '../../src/sync/reports/runSteps.ts'
 import { listRuns, loadRun, type StoredRun } from '../../src/sync/reports/history.ts'
+import { loadRunDetails } from '../../src/sync/reports/runDetails.ts'
 import { sluiceHere } from '../integration/cli/support.ts'
 import { engineUnderTest as plainEngine, imbalance, type EngineUnderTest } from './engine.ts'
 import { startServer, type ServerUnderTest } from './server.ts'
@@ -42,6 +43,8 @@ export async function expectAgreement(engine: EngineUnderTest): Promise<void> {
     for (const problem of differences((await server.call('GET', `/api/runs/${runId}`)).json.counts, run.counts)) say('API', problem)
     for (const problem of shownProblems(run)) say('show', problem)
     for (const problem of await pageProblems(server, run)) say('page', problem)
+    const { requests } = await loadRunDetails(engine.db, runId)
+    if (requests.all !== run.counts.requests) say('page', `requests is ${requests.all}, not ${run.counts.requests}`)
     // Counts of runs that ended before their plan add up too.
     if (run.counts.filtered === undefined) for (const problem of imbalance(run.counts)) say('counts', problem)
   }

@@ -76,6 +76,20 @@ test('apply continues a plan whose destination was paused', async () => {
   }
 })
 
+test('a plan run has no requests, also after an apply sent its plan', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv(...many(0, 5)))
+  const plan = await engine.plan('people')
+  const applied = await engine.apply(plan.planId)
+  const requests = async ({ runId }: { readonly runId: string }) => [
+    (await loadRun(engine.db, runId)).counts.requests,
+    (await loadRunDetails(engine.db, runId)).requests.all,
+  ]
+  expect(await requests(plan)).toEqual([0, 0])
+  expect(await requests(applied)).toEqual([1, 1])
+})
+
 test('a run that only resolves requests of another run counts the requests that it sent', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
