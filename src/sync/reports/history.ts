@@ -72,6 +72,12 @@ type RunRecord = Row<
 /** SQL of the `ShownTrigger` of run `r`. */
 export const shownTrigger = `case when r.options ? 'audit' then 'audit' else r.trigger end`
 
+/**
+ * SQL of runs `r`, each with the snapshot `s` of its rejects. A run that read no row, such as `rerun --failed`, has the snapshot of an
+ * earlier run too, but no rejects.
+ */
+export const runsWithRejects = `run r left join snapshot s on s.id = r.snapshot_id and (r.counts ->> 'rejected')::int > 0`
+
 const select = `
   select r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id,
     r.rerun_of, r.scheduled_for, r.created_at, r.started_at, r.finished_at, r.product_sets, statement_timestamp() as now,
@@ -80,7 +86,7 @@ const select = `
      from (select f.code, count(*) as n from reject j
        cross join lateral (select j.code union select m ->> 'code' from jsonb_array_elements(j.more) m) f (code)
        where j.run_id = coalesce(s.run_id, r.id) group by f.code) x) as reject_codes
-  from run r left join snapshot s on s.id = r.snapshot_id and r.trigger <> 'apply'`
+  from ${runsWithRejects}`
 
 /** Loads the report of one run by its number. @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadReport(db: Database, runId: number): Promise<RunReport> {
@@ -170,10 +176,9 @@ export async function* loadRejects(db: Database, runId: string): AsyncGenerator<
 
 /** Returns the number of the run that read the snapshot of this run. Without a snapshot, returns the run's own number. */
 async function readingRun(db: Database, runId: string): Promise<number> {
-  const [row] = await db.query<Row<'run', 'id'>>(
-    `select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
-    [runNumber(runId)],
-  )
+  const [row] = await db.query<Row<'run', 'id'>>(`select coalesce(s.run_id, r.id) as id from ${runsWithRejects} where r.id = $1`, [
+    runNumber(runId),
+  ])
   if (!row) throw await missingRun(db, runId)
   return Number(row.id)
 }

@@ -5,7 +5,7 @@ import type { Outer, Row, Value } from '../../db/row.ts'
 import { decodeProgress, readOptions, type StoredProgress } from '../../db/runs/columns.ts'
 import { decodeSources } from '../../db/snapshots.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
-import { runNumber } from './history.ts'
+import { runNumber, runsWithRejects } from './history.ts'
 
 /** Details of a run. */
 export interface RunDetails {
@@ -135,7 +135,7 @@ export interface RejectGroup {
 export async function groupedRejects(db: Database, runId: string, samples: number): Promise<readonly RejectGroup[]> {
   const rows = await db.query<RejectGroup>(
     `with reading as ( -- the run that read the snapshot
-       select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1),
+       select coalesce(s.run_id, r.id) as id from ${runsWithRejects} where r.id = $1),
      groups as (
        select j.code, j.field, min(j.hint) as hint, count(*)::int as count
        from reject j, reading where j.run_id = reading.id group by j.code, j.field)

@@ -9,8 +9,9 @@ import { runPipeline } from '../../../src/sync/run/run.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { item, products, rss, wanted } from '../acceptance/products.ts'
-import { loadRun } from '../../../src/sync/reports/history.ts'
-import { loadRunDetails } from '../../../src/sync/reports/runDetails.ts'
+import type { RunReport } from '../../../src/model/report.ts'
+import { loadRejects, loadRun } from '../../../src/sync/reports/history.ts'
+import { groupedRejects, loadRunDetails } from '../../../src/sync/reports/runDetails.ts'
 import { loadReview } from '../../../src/sync/reports/review.ts'
 import { csvOf, goodProduct as shownProduct } from '../../support/through.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
@@ -88,6 +89,31 @@ test('a plan run has no requests, also after an apply sent its plan', async () =
   ]
   expect(await requests(plan)).toEqual([0, 0])
   expect(await requests(applied)).toEqual([1, 1])
+})
+
+test('the rejects of a run agree with its counts: an apply has those of its plan, a rerun of failed records has none', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv(...many(0, 5), 'k9,no address,,'))
+  const plan = await engine.plan('people')
+  const fault = { kind: 'status', status: 403, body: { errors: [{ code: 'NO_ACCESS', message: 'no access' }] } }
+  await control.fault({ path: '/12/accounts' }, fault)
+  const applied = await engine.apply(plan.planId)
+  expect(applied).toMatchObject({ status: 'failed', rejectCodes: [{ code: 'EMAIL_INVALID', count: 1 }] })
+  await control.clearFaults()
+  const rerun = await engine.rerun(applied.runId, { failedOnly: true })
+  const rejects = async ({ runId, counts, rejectCodes }: RunReport) => [
+    counts.rejected,
+    rejectCodes?.length,
+    (await groupedRejects(engine.db, runId, 1)).length,
+    (await Array.fromAsync(loadRejects(engine.db, runId))).length,
+  ]
+  expect([await rejects(plan), await rejects(applied)]).toEqual([
+    [1, 1, 1, 1],
+    [1, 1, 1, 1],
+  ])
+  expect(await rejects(rerun)).toEqual([0, 0, 0, 0])
 })
 
 test('a run that only resolves requests of another run counts the requests that it sent', async () => {
