@@ -10,7 +10,7 @@ import { decodeResync, lastPlanOf } from '../../db/plans.ts'
 import type { Row } from '../../db/row.ts'
 import type { FirstLoad } from './firstLoad.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
-import { analyzeTable, fillTable } from './planTables.ts'
+import { analyzeTable, fillTable, recordChange } from './planTables.ts'
 
 /** Transaction, destination and plan whose changes are selected. */
 export interface PendingContext {
@@ -55,8 +55,8 @@ export interface PendingChanges {
   readonly countCreates: () => Promise<number>
   /** Counts the products that this plan puts once more so that the next plan can delete them; 0 for people. */
   readonly countKeyLookups: () => Promise<number>
-  /** Counts the products that this plan sends although their row is missing: set out of stock, or kept; 0 for people. */
-  readonly countMissing: () => Promise<number>
+  /** Counts the products or people that this plan sends although they have no valid row (`recordsWithoutValidRow`). */
+  readonly countWithoutValidRow: () => Promise<number>
   /** Yields the operations of the plan, in sending order. `first`: result of a first load; undefined after a diff. */
   readonly operations: (first: FirstLoad | undefined) => AsyncIterable<readonly PlannedOperation[]>
 }
@@ -64,21 +64,24 @@ export interface PendingChanges {
 /** Numbers of products or groups that wait for unresolved requests. */
 export interface Deferred {
   readonly all: number
-  /** Without deletes and missing products. Includes stale products and people, whose row was rejected. */
+  /** Without deletes, and without records that have no valid row. */
   readonly valid: number
 }
 
 export const noneDeferred: Deferred = { all: 0, valid: 0 }
 
 /**
- * Runs `deleting`, SQL that deletes the deferred rows, and returns their numbers. The SQL returns a column `valid`: true if the row counts
- * in `Deferred.valid`.
+ * Runs `deleting`, SQL that deletes the deferred rows, and returns their numbers. The SQL returns the columns `key`, and `desired`: false
+ * for deletes.
  */
-export async function removeDeferred(tx: Transaction, deleting: string): Promise<Deferred> {
-  const [counts] = await tx.query<{ all: string; valid: string }>(
-    `with deferred as (${deleting}) select count(*) as all, count(*) filter (where valid) as valid from deferred`,
+export async function removeDeferred(tx: Transaction, destinationId: number, deleting: string): Promise<Deferred> {
+  const [counts] = await tx.query<Record<'all' | 'desired' | 'without_row', string>>(
+    `with deferred as (${deleting})
+     select count(*) as all, count(*) filter (where desired) as desired,
+       (select count(*) from deferred where desired and key in (${recordsWithoutValidRow(destinationId)})) as without_row
+     from deferred`,
   )
-  return { all: Number(counts?.all), valid: Number(counts?.valid) }
+  return { all: Number(counts?.all), valid: Number(counts?.desired) - Number(counts?.without_row) }
 }
 
 /** Numbers of deletes that a guard may withhold. */
@@ -141,6 +144,11 @@ export function onlyFailed({ onlyFailedOf }: PendingContext): string {
          select e.key from run r join batch b on b.plan_id = r.plan_id cross join ${keysOf('b.id')} e
          where r.id = ${onlyFailedOf} and ${entryOutcome} <> 'confirmed')`
 }
+
+/** Returns SQL of the records whose row is rejected or missing. Includes missing records whose delete a guard withholds. */
+export const recordsWithoutValidRow = (destinationId: number): string =>
+  `select r.key from record r where r.destination_id = ${destinationId} and r.status <> 'live'
+   union select c.key from change c where c.what = ${recordChange.missing}`
 
 /** Counts the rows of `query`, trusted SQL. */
 export async function countRows(tx: Transaction, query: string): Promise<number> {

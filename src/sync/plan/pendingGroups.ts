@@ -16,6 +16,7 @@ import {
   countRows,
   noneDeferred,
   onlyFailed,
+  recordsWithoutValidRow,
   removeDeferred,
   type Deferred,
   type GuardedDeletes,
@@ -50,7 +51,8 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
     unifyGroups: () => unifyChanged(context),
     countCreates: () => countRows(context.tx, 'select from pending_group where created and desired and not deletes'),
     countKeyLookups: () => Promise.resolve(0),
-    countMissing: () => Promise.resolve(0),
+    countWithoutValidRow: () =>
+      countRows(context.tx, `select from pending_group where desired and group_key in (${recordsWithoutValidRow(context.destinationId)})`),
     operations: (first) =>
       first?.isUntimed === true
         ? firstMembers(context, context.terms, { hasShared: first.hasShared, range: {}, index: undefined })
@@ -143,10 +145,11 @@ async function removeDeferredGroups(context: MembershipContext): Promise<Deferre
   if (!(await hasRows(tx, 'select from unresolved'))) return noneDeferred
   return removeDeferred(
     tx,
+    destinationId,
     `delete from pending_group t where exists (
        select from remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}
          and m.group_key = t.group_key and exists (select from unresolved u where u.key = m.key))
-     returning t.desired as valid`,
+     returning t.group_key as key, t.desired`,
   )
 }
 

@@ -8,6 +8,7 @@ import { begunPlans } from '../../db/plans.ts'
 import {
   countRows,
   onlyFailed,
+  recordsWithoutValidRow,
   removeDeferred,
   type Deferred,
   type GuardedDeletes,
@@ -31,10 +32,10 @@ export function pendingProducts(context: PendingContext): PendingChanges {
     unifyGroups: () => Promise.resolve(),
     countCreates: () => Promise.resolve(0),
     countKeyLookups: () => countRows(tx, `select from pending_product where what = ${productChange.lookup}`),
-    countMissing: () =>
+    countWithoutValidRow: () =>
       countRows(
         tx,
-        `select from pending_product where what = ${productChange.upsert} and key in (${missingProducts(context.destinationId)})`,
+        `select from pending_product where what = ${productChange.upsert} and key in (${recordsWithoutValidRow(context.destinationId)})`,
       ),
     operations: (first) => (first === undefined ? productOperations(context) : firstProducts(context)),
   }
@@ -62,9 +63,8 @@ async function collect(context: PendingContext): Promise<Deferred> {
   await deferRenamed(context)
   const deferred = await removeDeferred(
     tx,
-    `delete from pending_product t where deferred
-     returning t.what = ${productChange.upsert}
-       and not exists (select from (${missingProducts(destinationId)}) x where x.key = t.key) as valid`,
+    destinationId,
+    `delete from pending_product t where deferred returning t.key, t.what = ${productChange.upsert} as desired`,
   )
   await analyzeTable(tx, 'pending_product')
   return deferred

@@ -107,9 +107,9 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   // The push needs these connections immediately. They are opened while the rest of the plan is stored, which takes as long (40 ms).
   if (work.run.trigger !== 'plan') void openConnections(deps.db, Math.min(frozen.batches, maxParallelRecordings) + 1)
   const keyLookups = isUntimedLoad ? 0 : await pending.countKeyLookups()
-  const sentMissing = isUntimedLoad ? 0 : await pending.countMissing()
+  const withoutRow = isUntimedLoad ? 0 : await pending.countWithoutValidRow()
   await endSnapshot(work)
-  const planned = await storePlan(work, changes, guarded, frozen, { isFirst: true, isLast: true, keyLookups, sentMissing })
+  const planned = await storePlan(work, changes, guarded, frozen, { isFirst: true, isLast: true, keyLookups, withoutRow })
   return { planned, next: undefined, hasLoadedRecords: first !== undefined }
 }
 

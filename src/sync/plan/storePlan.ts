@@ -52,8 +52,8 @@ export interface StoredPart {
 
 /**
  * Stores the counts and the digest of the operations that are frozen so far, and returns their figures. `keyLookups`: number of products
- * that are put once more so that the next plan can delete them. `sentMissing`: number of products that are sent although their row is
- * missing.
+ * that are put once more so that the next plan can delete them. `withoutRow`: number of products or people that are sent although they
+ * have no valid row.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if another process ended the run
  */
@@ -62,12 +62,12 @@ export async function storePlan(
   changes: Changes,
   guarded: GuardedChanges,
   frozen: Frozen,
-  { isFirst, isLast, keyLookups = 0, sentMissing = 0 }: StoredPart & { readonly keyLookups?: number; readonly sentMissing?: number },
+  { isFirst, isLast, keyLookups = 0, withoutRow = 0 }: StoredPart & { readonly keyLookups?: number; readonly withoutRow?: number },
 ): Promise<Planned> {
   const { tx, planId, run, destinationId, input } = work
   const { entries } = frozen
-  const upsertedRows = Math.max(0, entries.create + entries.update - sentMissing - keyLookups)
-  const sentOrDeferredRows = upsertedRows + entries.renewal + guarded.deferred.valid
+  const sentRows = Math.max(0, entries.create + entries.update + entries.renewal - withoutRow - keyLookups)
+  const sentOrDeferredRows = sentRows + guarded.deferred.valid
   // Unchanged rows, and the rows of later parts.
   const otherRows = Math.max(0, input.rows.valid - sentOrDeferredRows)
   const counts = {
