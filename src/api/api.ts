@@ -67,12 +67,12 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
 
   api.post('/pipelines/:name/runs', async (c) => {
     const body = await bodyOf(c, runBody)
-    const key = c.req.header('idempotency-key')
+    const key = idempotencyKeyOf(c)
     const pipeline = await deps.loadPipeline(c.req.param('name'))
     const { runId, coalesced } = await queueRun(await depsFor(deps, pipeline), pipeline, {
       actor: actorOf(c),
       ...withoutUndefined(body),
-      ...(key === undefined ? {} : { key: key.slice(0, 255) }),
+      ...(key === undefined ? {} : { key }),
     })
     const { status } = await loadAfterWait(deps, c, runId)
     return c.json({ runId, status, coalesced }, 202)
@@ -126,6 +126,20 @@ async function loadAfterWait(deps: ApiDeps, c: Context, runId: string) {
     if (!isOpenRun(run) || deps.clock.monotonic() >= until || c.req.raw.signal.aborted) return run
     await deps.clock.sleep(waitStepMs, c.req.raw.signal)
   }
+}
+
+/**
+ * Returns the `Idempotency-Key`; undefined without one. An empty or cut key could be that of another request, which would then queue nothing.
+ *
+ * @throws {UsageError} `INVALID_VALUE` if it is empty or too long
+ */
+function idempotencyKeyOf(c: Context): string | undefined {
+  const key = c.req.header('idempotency-key')
+  if (key === undefined || (key.trim() !== '' && key.length <= 255)) return key
+  throw new UsageError('INVALID_VALUE', 'the Idempotency-Key must have 1 to 255 characters. Nothing was queued.', {
+    where: 'Idempotency-Key',
+    hint: 'Idempotency-Key: nightly-2026-11-22',
+  })
 }
 
 /** Returns the JSON body; an empty body counts as `{}`. @throws {UsageError} `INVALID_JSON`, `INVALID_VALUE` */

@@ -143,6 +143,16 @@ test('the same Idempotency-Key with another approval or refresh is rejected, and
   expect(await engine.db.query('select options from run')).toMatchObject([{ options: { approveDeletes: 5 } }])
 })
 
+test.for(['', ' ', 'k'.repeat(256)] as const)('the Idempotency-Key %j is rejected, and queues nothing', async (key) => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  expect(await server.call('POST', '/api/pipelines/shop/runs', { headers: { 'idempotency-key': key } })).toMatchObject({
+    status: 400,
+    json: { error: { code: 'INVALID_VALUE', where: 'Idempotency-Key' } },
+  })
+  expect(await listRuns(engine.db, { limit: 10 })).toEqual([])
+})
+
 test('runs are the documents of the command line', async () => {
   await using engine = await shop()
   await using server = await startServer(engine)
