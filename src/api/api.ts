@@ -37,7 +37,11 @@ interface RequestBody<Shape extends z.ZodType> {
   readonly example: string
 }
 
-const reason = z.string('must be a text').max(500, 'must have at most 500 characters').optional()
+const reason = z
+  .string('must be a text')
+  .max(500, 'must have at most 500 characters')
+  .refine(isStorable, 'must not contain U+0000 or half of a surrogate pair')
+  .optional()
 const runShape = strict({
   full: z.boolean('must be true or false').optional(),
   approveDeletes: count(0, 1_000_000_000).optional(),
@@ -82,6 +86,8 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
     const limit = c.req.query('limit') ?? '20'
     if (!/^\d{1,5}$/.test(limit) || Number(limit) < 1 || Number(limit) > 10_000)
       throw new UsageError('INVALID_VALUE', '"limit" must be a number from 1 to 10,000', { where: 'limit', hint: '?limit=20' })
+    if (pipeline !== undefined && !isStorable(pipeline))
+      throw new UsageError('INVALID_VALUE', '"pipeline" must be the name of a pipeline', { where: 'pipeline', hint: '?pipeline=shop' })
     return c.json(await listRuns(deps.db, { limit: Number(limit), ...(pipeline === undefined ? {} : { pipelines: [pipeline] }) }))
   })
   api.get('/runs/:id', async (c) => {
@@ -140,6 +146,11 @@ function idempotencyKeyOf(c: Context): string | undefined {
     where: 'Idempotency-Key',
     hint: 'Idempotency-Key: nightly-2026-11-22',
   })
+}
+
+/** Returns false for a text that Postgres cannot store. */
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\u0000')
 }
 
 /** Returns the JSON body; an empty body counts as `{}`. @throws {UsageError} `INVALID_JSON`, `INVALID_VALUE` */

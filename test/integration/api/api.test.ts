@@ -153,6 +153,18 @@ test.for(['', ' ', 'k'.repeat(256)] as const)('the Idempotency-Key %j is rejecte
   expect(await listRuns(engine.db, { limit: 10 })).toEqual([])
 })
 
+test('a text that Postgres cannot store is rejected as an invalid value', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  for (const reason of ['a\0b', 'a\ud800'])
+    for (const path of ['runs', 'pause'])
+      expect(await server.call('POST', `/api/pipelines/shop/${path}`, { body: { reason } })).toMatchObject({
+        status: 400,
+        json: { error: { code: 'INVALID_VALUE', where: 'reason' } },
+      })
+  expect(await server.call('GET', '/api/runs?pipeline=a%00b')).toMatchObject({ status: 400, json: { error: { code: 'INVALID_VALUE' } } })
+})
+
 test('runs are the documents of the command line', async () => {
   await using engine = await shop()
   await using server = await startServer(engine)
