@@ -11,7 +11,7 @@ export function parseEvent(body: Buffer): ReceivedEvent | undefined {
   if (parsed === undefined) return undefined
   const data = isPlainRecord(parsed['data']) ? parsed['data'] : parsed
   const uuid = data['event_uuid']
-  const id = typeof uuid === 'string' && uuid !== '' ? uuid : hash('sha256', body)
+  const id = typeof uuid === 'string' && isStorableId(uuid) ? uuid : hash('sha256', body)
   return { id, type: typeOf(parsed, data), json: text }
 }
 
@@ -19,8 +19,18 @@ export function parseEvent(body: Buffer): ReceivedEvent | undefined {
  * Returns `event_type`. Without it, returns the first key of the body that is not about users, such as `replay_job_status`; else `unknown`.
  */
 function typeOf(parsed: Readonly<Record<string, unknown>>, data: Readonly<Record<string, unknown>>): string {
-  if (typeof data['event_type'] === 'string') return cutText(data['event_type'], 200)
-  return cutText(Object.keys(parsed).find((name) => name !== 'for_user_id' && name !== 'users') ?? 'unknown', 200)
+  if (typeof data['event_type'] === 'string') return storableText(data['event_type'])
+  return storableText(Object.keys(parsed).find((name) => name !== 'for_user_id' && name !== 'users') ?? 'unknown')
+}
+
+/** Returns true for a text that an index of Postgres can contain. With any other id, each delivery of the event would be refused. */
+function isStorableId(text: string): boolean {
+  return text !== '' && text.length <= 500 && text.isWellFormed() && !text.includes('\u0000')
+}
+
+/** Shortens a text, and replaces what a text of Postgres cannot contain: U+0000 and lone surrogates. */
+function storableText(text: string): string {
+  return cutText(text, 200).toWellFormed().replaceAll('\u0000', '\ufffd')
 }
 
 /** Parses a JSON object; undefined for other texts. A numeric `event_uuid` becomes the text of its digits, because ids exceed 2^53. */

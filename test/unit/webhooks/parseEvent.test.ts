@@ -25,3 +25,16 @@ test.for([
 test.for(['', 'null', '[]', '"text"', '{"a":', '1'] as const)('%j is not an event', (text) => {
   expect(parse(text)).toBeUndefined()
 })
+
+test.for([
+  '{"data":{"event_uuid":"a\\u0000","event_type":"post.create"}}',
+  '{"data":{"event_uuid":"a\\ud800","event_type":"post.create"}}',
+  `{"data":{"event_uuid":"${'a'.repeat(3000)}","event_type":"post.create"}}`,
+] as const)('an id that Postgres cannot store is replaced by the hash of the body: %s', (text) => {
+  expect(parse(text)).toEqual({ id: hash(text), type: 'post.create', json: text })
+})
+
+test('the type contains only what Postgres can store', () => {
+  expect(parse('{"data":{"event_uuid":"e-1","event_type":"a\\u0000\\ud800b"}}')?.type).toBe('a\u{fffd}\u{fffd}b')
+  expect(parse(`{"data":{"event_uuid":"e-1","event_type":"${'a'.repeat(199)}😀"}}`)?.type).toBe('a'.repeat(199))
+})
