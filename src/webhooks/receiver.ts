@@ -31,7 +31,7 @@ export interface WebhookReceiverOptions {
   readonly maxBodyBytes?: number
   /** Maximum time from the headers of the request to the end of its body. Default 5 s: the service waits 10 s. */
   readonly bodyTimeoutMs?: number
-  /** Maximum time of an insert, and of a probe of the store. Default 4 s. */
+  /** Maximum time of an insert, of a probe of the store, and of the record of a gap. Default 4 s. */
   readonly storeTimeoutMs?: number
 }
 
@@ -163,9 +163,10 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     const ended = gap.end()
     if (ended === undefined) return
     try {
-      await store.recordGap?.(ended)
+      // A record that is stored later, after another one, only repeats a replay.
+      if (store.recordGap !== undefined) await within(store.recordGap(ended), storeTimeoutMs)
     } catch (error) {
-      // The database is down again, so the gap continues.
+      // The database is down again or does not answer, so the gap continues.
       gap.reopen(ended)
       log.error(
         { error: error instanceof Error ? error.name : 'unknown', refused: ended.refused },

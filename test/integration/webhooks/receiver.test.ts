@@ -1,6 +1,7 @@
 /** The webhook receiver over real HTTP and real Postgres (docs/guarantees.md#webhook-delivery). */
 import { createServer, request as httpRequest } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { silentLogger, type LogFields } from '../../../src/log.ts'
@@ -299,6 +300,27 @@ test('an event whose second insert is stored after its 503 is reported, although
   adding[1]?.resolve(true)
   expect(await served.post(event('late'))).toBe(200)
   expect(seen).toHaveLength(1)
+})
+
+test('a gap whose record is not stored in time continues, so that it is recorded later', async () => {
+  const recorded: Gap[] = []
+  let isDown = true
+  let hangs = true
+  await using served = await serve({
+    storeTimeoutMs: 50,
+    store: {
+      add: () => (isDown ? Promise.reject(new Error('down')) : Promise.resolve(true)),
+      probe: () => Promise.resolve(),
+      recordGap: (gap) => (hangs ? new Promise(() => undefined) : Promise.resolve(void recorded.push(gap))),
+    },
+  })
+  expect(await served.post(event('a'))).toBe(503)
+  isDown = false
+  expect(await served.post(event('b'))).toBe(200)
+  await sleep(200)
+  hangs = false
+  expect(await served.post(event('c'))).toBe(200)
+  await expect.poll(() => recorded).toMatchObject([{ refused: 1 }])
 })
 
 test('an onEvent or onGap that throws changes neither the answer nor the other calls', async () => {
