@@ -96,7 +96,7 @@ interface CallParts {
   readonly waits: Waits
 }
 
-/** End of the wait that the service requested, in epoch milliseconds, by rate limit. Applies to all calls of a client. */
+/** End of the wait that the service requested, by `Clock.monotonic`, for each rate limit. Applies to all calls of a client. */
 type Waits = Map<Endpoint['limit'], number>
 
 /** Sends a request until it succeeds, or may not be sent again. @throws {ServiceError} of the last attempt */
@@ -143,9 +143,9 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: { mayB
       if (error === undefined) return toResult(endpoint, exchange, decoded, log)
       failed = error
     } else failed = toServiceError(exchange, context)
-    const nowMs = clock.now()
-    const requestedMs = failed.waitUntilMs === undefined ? 0 : Math.min(failed.waitUntilMs - nowMs, longestRequestedWaitMs)
-    if (requestedMs > 0) waits.set(endpoint.limit, Math.max(waits.get(endpoint.limit) ?? 0, nowMs + requestedMs))
+    const requestedMs = failed.waitUntilMs === undefined ? 0 : Math.min(failed.waitUntilMs - context.nowMs, longestRequestedWaitMs)
+    if (requestedMs > 0)
+      waits.set(endpoint.limit, Math.max(waits.get(endpoint.limit) ?? Number.NEGATIVE_INFINITY, clock.monotonic() + requestedMs))
     // The token is dropped even if this call is not retried, so that the next call does not send it.
     const tokenDropped = failed instanceof TokenInvalidError && bearer?.dropRefused(credentials) === true
     if (options.retry === false || options.signal?.aborted === true) throw failed
@@ -183,10 +183,10 @@ async function waitForLimit(
 ): Promise<number> {
   let waitedMs = 0
   for (;;) {
-    const untilMs = waits.get(endpoint.limit) ?? 0
-    const waitMs = untilMs - clock.now()
+    const waitMs = (waits.get(endpoint.limit) ?? Number.NEGATIVE_INFINITY) - clock.monotonic()
     if (waitMs <= 0) return waitedMs
-    if (options.retry === false || waitedMs + waitMs > leftMs || options.signal?.aborted === true) throw waitError(where, untilMs)
+    if (options.retry === false || waitedMs + waitMs > leftMs || options.signal?.aborted === true)
+      throw waitError(where, clock.now() + waitMs)
     waitedMs += waitMs
     await clock.sleep(waitMs, options.signal)
   }

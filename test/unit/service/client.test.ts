@@ -214,6 +214,22 @@ describe('waits and retries', () => {
     expect(service.asked).toHaveLength(1)
   })
 
+  test('a requested wait is not longer if the clock of this machine is set back meanwhile', async () => {
+    const service = await serve([{ status: 503, headers: { 'retry-after': '30' } }, { body: { data: { id: 'b', name: 'n' } } }])
+    const waits: number[] = []
+    let [wall, steady] = [Date.UTC(2026, 2, 1, 12), 0]
+    const sleep = async (ms: number) => {
+      waits.push(ms)
+      wall += ms
+      steady += ms
+    }
+    const client = service.client({ client: { clock: { now: () => wall, monotonic: () => steady, sleep } } })
+    await expect(client.catalogs.create({ name: 'n' })).rejects.toThrow(UnavailableError)
+    wall -= 86_400_000
+    await client.catalogs.create({ name: 'n' })
+    expect(waits).toEqual([30_000])
+  })
+
   test('a 503 with routine quota headers and requests left requests no wait', async () => {
     const reset = String(Date.UTC(2026, 2, 1, 12) / 1000 + 840)
     const routine = { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '1499', 'x-rate-limit-reset': reset }
