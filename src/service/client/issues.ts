@@ -1,6 +1,7 @@
 /** Reads the errors of a response body, in any form of the service (spec 7; docs/spec-notes.md#errors). */
 import { isPlainRecord } from '../../unknownValue.ts'
 import { redactServiceText } from '../../redactServiceText.ts'
+import { stringifyExact } from './decode.ts'
 
 /** One error of an answer. */
 export interface ServiceIssue {
@@ -47,7 +48,7 @@ function readOperationErrors(operations: unknown): ServiceIssue[] {
 }
 
 function readIssue(item: unknown): ServiceIssue {
-  if (!isPlainRecord(item)) return { code: '', message: redactServiceText(String(item)) }
+  if (!isPlainRecord(item)) return { code: '', message: text(item) }
   const parameter =
     item['parameter'] ?? item['attribute'] ?? (isPlainRecord(item['parameters']) ? Object.keys(item['parameters'])[0] : undefined)
   return {
@@ -69,7 +70,7 @@ function lastSegment(type: unknown): string {
 }
 
 function text(value: unknown): string {
-  return value === undefined || value === null ? '' : redactServiceText(typeof value === 'object' ? JSON.stringify(value) : String(value))
+  return value === undefined || value === null ? '' : redactServiceText(typeof value === 'object' ? stringifyExact(value) : String(value))
 }
 
 /** Returns false for null, undefined and an empty object. */

@@ -211,6 +211,13 @@ describe('text of an error', () => {
     expect(printed).not.toMatch(/canary|555-0143|aaaaaaaaaa/)
   })
 
+  test.for([
+    ['{"errors":[{"code":"X","message":{"id":12345678901234567890}}]}', '400 X: {"id":12345678901234567890}'],
+    ['{"errors":[[{"toString":1}]]}', '400: [{"toString":1}]'],
+  ] as const)('contains a message of any JSON: %s', ([body, message]) => {
+    expect(errorOf(400, body)).toMatchObject({ code: 'SERVICE_INVALID_PARAMETER', message })
+  })
+
   test('keeps the wait of a 429 as a time', () => {
     expect(errorOf(429, '', { headers: { 'retry-after': '7' } })?.waitUntilMs).toBe(nowMs + 7_000)
   })
