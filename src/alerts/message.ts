@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { DueDelivery } from '../db/alerts.ts'
 import { jsonColumn } from '../db/jsonColumn.ts'
+import { cutText } from '../cutText.ts'
 import { conditionEvents, type Condition, type ConditionEvent } from './conditions.ts'
 
 /** Texts of an alert: subject and text for Slack and email, body for webhooks. `link`: address of a page of the dashboard. */
@@ -75,9 +76,9 @@ export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessa
   return { subject, text, link, body: { event, state, pipeline, runId, planId, code, message, hint, counts, link, at } }
 }
 
-/** Cuts an escaped text to the maximum length, without a part of `&amp;` or the like at its end. */
+/** Cuts an escaped text to the maximum length. Its end is not half of a character, nor a part of `&amp;` or the like. */
 function shortened(text: string): string {
-  return text.length > longestSection ? text.slice(0, longestSection).replace(/&[a-z]*$/, '') : text
+  return text.length > longestSection ? cutText(text, longestSection).replace(/&[a-z]*$/, '') : text
 }
 
 /** Returns the JSON body for an incoming webhook of Slack. */

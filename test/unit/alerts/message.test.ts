@@ -20,5 +20,7 @@ test('a long text for Slack ends with a whole character', () => {
     const text = `FAILED shop${' '.repeat(start)}${'&'.repeat(2_000)}`
     const sent = JSON.stringify(slackBody({ subject: 'FAILED shop', text, link: body.link, body }))
     expect(sent.replaceAll('&amp;', '')).not.toContain('&')
+    const pairs = `FAILED shop${' '.repeat(start)}${'😀'.repeat(2_000)}`
+    expect(JSON.stringify(slackBody({ subject: 'FAILED shop', text: pairs, link: body.link, body }))).not.toContain(String.raw`\ud83d`)
   }
 })
