@@ -13,6 +13,7 @@ import { count, strict } from '../settings/values.ts'
 import { cancel } from '../sync/run/run.ts'
 import { listRuns, loadRun, runNumber } from '../sync/reports/history.ts'
 import { isOpenRun } from '../sync/reports/nextCommands.ts'
+import { storableText } from '../storableText.ts'
 import { withoutUndefined } from '../withoutUndefined.ts'
 import { waitSeconds } from './answerInTime.ts'
 import { limitBody } from './limitBody.ts'
@@ -150,7 +151,7 @@ function idempotencyKeyOf(c: Context): string | undefined {
 
 /** Returns false for a text that Postgres cannot store. */
 function isStorable(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\u0000')
+  return text === storableText(text)
 }
 
 /** Returns the JSON body; an empty body counts as `{}`. @throws {UsageError} `INVALID_JSON`, `INVALID_VALUE` */

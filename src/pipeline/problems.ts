@@ -2,6 +2,7 @@
 import path from 'node:path'
 import type { z } from 'zod'
 import { ConfigError, type Problem } from '../errors.ts'
+import { storableText } from '../storableText.ts'
 import { isPlainRecord, isRecord } from '../unknownValue.ts'
 
 /** Keys and indexes from the top of a file to a value. */
@@ -29,7 +30,7 @@ export function withLines(problems: readonly PathProblem[], file: string, lineOf
   })
 }
 
-/** Returns the error for an invalid file. Its message has the first problem. */
+/** Returns the error for an invalid file. Its message has the first problem, in a form that Postgres can store. */
 export function invalidFile(
   code: 'PIPELINE_INVALID' | 'PROJECT_INVALID',
   file: string,
@@ -39,9 +40,9 @@ export function invalidFile(
   const [first] = problems
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
   const message = `${first?.path === '' || first === undefined ? '' : `${first.path} `}${first?.message ?? 'is not valid'}${more}`
-  return new ConfigError(code, message, problems, {
+  return new ConfigError(code, storableText(message), problems, {
     where,
-    hint: first?.hint ?? `Correct ${path.basename(file)}; nothing was read or sent.`,
+    hint: storableText(first?.hint ?? `Correct ${path.basename(file)}; nothing was read or sent.`),
   })
 }
 

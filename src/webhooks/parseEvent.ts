@@ -1,6 +1,7 @@
 /** Parses the body of a delivered event (docs/guarantees.md#webhook-delivery). */
 import { hash } from 'node:crypto'
 import { cutText } from '../cutText.ts'
+import { storableText } from '../storableText.ts'
 import { isPlainRecord } from '../unknownValue.ts'
 import type { ReceivedEvent } from './eventStore.ts'
 
@@ -19,18 +20,14 @@ export function parseEvent(body: Buffer): ReceivedEvent | undefined {
  * Returns `event_type`. Without it, returns the first key of the body that is not about users, such as `replay_job_status`; else `unknown`.
  */
 function typeOf(parsed: Readonly<Record<string, unknown>>, data: Readonly<Record<string, unknown>>): string {
-  if (typeof data['event_type'] === 'string') return storableText(data['event_type'])
-  return storableText(Object.keys(parsed).find((name) => name !== 'for_user_id' && name !== 'users') ?? 'unknown')
+  if (typeof data['event_type'] === 'string') return storableText(cutText(data['event_type'], 200))
+  const name = Object.keys(parsed).find((key) => key !== 'for_user_id' && key !== 'users')
+  return storableText(cutText(name ?? 'unknown', 200))
 }
 
 /** Returns true for a text that an index of Postgres can contain. With any other id, each delivery of the event would be refused. */
 function isStorableId(text: string): boolean {
-  return text !== '' && text.length <= 500 && text.isWellFormed() && !text.includes('\u0000')
-}
-
-/** Shortens a text, and replaces what a text of Postgres cannot contain: U+0000 and lone surrogates. */
-function storableText(text: string): string {
-  return cutText(text, 200).toWellFormed().replaceAll('\u0000', '\ufffd')
+  return text !== '' && text.length <= 500 && text === storableText(text)
 }
 
 /** Parses a JSON object; undefined for other texts. A numeric `event_uuid` becomes the text of its digits, because ids exceed 2^53. */

@@ -333,6 +333,17 @@ test('an unchanged source and a refused product set fire and recover', async () 
   expect(await engine.db.query('select event from alert')).toEqual([{ event: 'stale' }])
 })
 
+test.for([
+  ['half of a character', `options: { timezone: "\${${'a'.repeat(57)}😀}" }`],
+  ['U+0000', String.raw`"a\0b": 1`],
+] as const)('an invalid file whose message would have %s fires', async ([, line]) => {
+  await using engine = await engineUnderTest()
+  await using team = await receiver()
+  engine.pipeline('shop', `${line}\n${catalogYaml('feed.xml')}`)
+  await using _ = watch(engine, { team: { type: 'webhook', url: team.url } })
+  await expect.poll(team.events).toEqual(['failed firing'])
+})
+
 test('an invalid file of a pipeline, and an invalid sluice.yaml, fire and recover', async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()
