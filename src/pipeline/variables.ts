@@ -10,21 +10,32 @@ const reference = /\$(\$?)\{([^}]*)\}/g
  * Returns a copy of `value` with every `${NAME}` and `${NAME:-default}` in its texts replaced. `$${NAME}` becomes `${NAME}`. Keys,
  * functions and values that are not text are unchanged. If there is a default, an empty variable counts as not set.
  *
- * Returns a problem for each invalid reference, and for each variable that is not set and has no default. Their texts are unchanged.
+ * Returns a problem for each invalid reference, and for each variable that is not set and has no default. Their texts are unchanged. Also
+ * returns a problem for a value that contains itself or is nested too deeply. The copy does not have that value.
  */
 export function expandVariables(
   value: unknown,
   variables: Variables,
 ): { readonly value: unknown; readonly problems: readonly PathProblem[] } {
   const problems: PathProblem[] = []
+  /** The value and those around it, whose copy is not complete yet. */
+  const around = new Set<unknown>()
   return { value: expand(value, []), problems }
 
   function expand(part: unknown, parts: ValuePath): unknown {
     if (typeof part === 'string')
       return part.replace(reference, (whole, escaped: string, inner: string) => replace(whole, escaped, inner, parts))
-    if (Array.isArray(part)) return part.map((item, index) => expand(item, [...parts, index]))
-    if (!isPlainObject(part)) return part
-    return Object.fromEntries(Object.entries(part).map(([key, item]) => [key, expand(item, [...parts, key])]))
+    if (!Array.isArray(part) && !isPlainObject(part)) return part
+    if (around.has(part) || parts.length > maxDepth) {
+      problems.push(problemAt(parts, around.has(part) ? 'contains itself' : `is nested more than ${maxDepth} levels deep`))
+      return undefined
+    }
+    around.add(part)
+    const copy = Array.isArray(part)
+      ? part.map((item, index) => expand(item, [...parts, index]))
+      : Object.fromEntries(Object.entries(part).map(([key, item]) => [key, expand(item, [...parts, key])]))
+    around.delete(part)
+    return copy
   }
 
   function replace(whole: string, escaped: string, inner: string, parts: ValuePath): string {
@@ -42,6 +53,9 @@ export function expandVariables(
     return whole
   }
 }
+
+/** Maximum depth of a value in a file. A deeper one could exceed the stack. */
+const maxDepth = 100
 
 function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false

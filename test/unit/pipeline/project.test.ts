@@ -31,6 +31,18 @@ test('a project file that expands too many aliases is invalid, and its message n
   })
 })
 
+test.for([
+  ['a.yaml', 'x: &a [*a, *a]\n', 'contains itself'],
+  ['a.yaml', 'x: &a { y: *a }\n', 'contains itself'],
+  ['a.json', `{"x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 'is nested more than 100 levels deep'],
+] as const)('a value of %s without an end is a problem of its file only', async ([file, text, message]) => {
+  write(`pipelines/${file}`, text)
+  write('pipelines/shop.yaml', shop)
+  const { pipelines: usable, errors } = await loadPipelines(pipelines())
+  expect(usable.map(({ name }) => name)).toEqual(['shop'])
+  expect(errors.map((error) => error.message)).toEqual([expect.stringContaining(message)])
+})
+
 describe('variables', () => {
   test.for([
     ['${A}', 'one', 'a variable'],
