@@ -90,12 +90,22 @@ const previousKnown = new Map<string, { readonly occurrences: readonly Date[]; r
 /** Maximum number of entries of each cache by cron expression. A full cache is emptied. */
 const maxKnown = 10_000
 
-/** Returns the last `count` occurrences up to `now`. Searches in growing steps, because there may be one per second or one per year. */
+/**
+ * Returns the last `count` occurrences up to `now`. Searches in growing steps, because there may be one per second or one per year. Then
+ * halves the last step: it may contain a month of minutes, and listing them would take many seconds.
+ */
 function searchBackwards(cron: Cron, now: Date, count: number): readonly Date[] {
-  for (let spanMs = 60_000; ; spanMs *= 4) {
-    const due = listBetween(cron, new Date(now.getTime() - spanMs), now)
-    if (due.length >= count || spanMs > 366 * 86_400_000) return due.slice(-count)
+  const at = now.getTime()
+  const hasEnough = (from: number) => listBetween(cron, new Date(from), now, count).length === count
+  let spanMs = 60_000
+  while (!hasEnough(at - spanMs) && spanMs <= 366 * dayMs) spanMs *= 4
+  let [from, tooLate] = [at - spanMs, at]
+  while (tooLate - from > 1_000 && hasEnough(from)) {
+    const middle = Math.floor((from + tooLate) / 2)
+    if (hasEnough(middle)) from = middle
+    else tooLate = middle
   }
+  return listBetween(cron, new Date(from), now).slice(-count)
 }
 
 /**
@@ -168,10 +178,10 @@ function cached<Value>(known: Map<string, Value>, key: string, make: () => Value
   return value
 }
 
-/** Returns the occurrences after `after`, up to `now` inclusive, oldest first. */
-function listBetween(cron: Cron, after: Date, now: Date): Date[] {
+/** Returns the first `limit` occurrences after `after`, up to `now` inclusive, oldest first. */
+function listBetween(cron: Cron, after: Date, now: Date, limit = Number.POSITIVE_INFINITY): Date[] {
   const due: Date[] = []
-  for (let next = cron.nextRun(after); next !== null && next <= now; next = cron.nextRun(next)) due.push(next)
+  for (let next = cron.nextRun(after); next !== null && next <= now && due.length < limit; next = cron.nextRun(next)) due.push(next)
   return due
 }
 

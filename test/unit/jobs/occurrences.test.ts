@@ -139,3 +139,13 @@ describe('previous occurrences', () => {
     ])
   })
 })
+
+test('the last occurrences of a schedule for one month are found without listing the month', () => {
+  const startedAt = performance.now()
+  expect(previousOccurrences({ cron: '* * * 2 *', timezone: 'UTC' }, new Date('2026-12-30T12:00:00Z'), 3)).toEqual([
+    new Date('2026-02-28T23:57:00Z'),
+    new Date('2026-02-28T23:58:00Z'),
+    new Date('2026-02-28T23:59:00Z'),
+  ])
+  expect(performance.now() - startedAt).toBeLessThan(2_000)
+})
