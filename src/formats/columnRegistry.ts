@@ -44,3 +44,14 @@ export class ColumnRegistry {
     return rows
   }
 }
+
+/** Cells of a record while it is read. */
+export type OpenCells = (string | string[] | undefined)[]
+
+/** Adds a text to a cell. The list of several texts is extended in place: a copy for each text takes minutes for 100,000 texts. */
+export function addText(cells: OpenCells, at: number, text: string): void {
+  const before = cells[at]
+  if (before === undefined) cells[at] = text
+  else if (typeof before === 'string') cells[at] = [before, text]
+  else before.push(text)
+}

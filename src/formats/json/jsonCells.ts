@@ -1,5 +1,5 @@
 import type { Cell, RowFault } from '../../model/record.ts'
-import type { ColumnRegistry } from '../columnRegistry.ts'
+import { addText, type ColumnRegistry, type OpenCells } from '../columnRegistry.ts'
 import type { RowFaultCode } from '../rowCounts.ts'
 
 /**
@@ -66,7 +66,7 @@ function isPersonal(key: string): boolean {
 }
 
 class JsonScanner {
-  readonly cells: (Cell | undefined)[] = []
+  readonly cells: OpenCells = []
   readonly #text: string
   readonly #columns: ColumnRegistry
   readonly #limits: { readonly jsonDepth: number; readonly columns: number }
@@ -135,8 +135,8 @@ class JsonScanner {
       this.cells[position] = scalar
       return
     }
-    const before = this.cells[position]
-    this.cells[position] = before === undefined ? [scalar] : typeof before === 'string' ? [before, scalar] : [...before, scalar]
+    if (this.cells[position] === undefined) this.cells[position] = [scalar]
+    else addText(this.cells, position, scalar)
   }
 
   #scalar(first: string): string | undefined {

@@ -1,11 +1,11 @@
-import type { Cell } from '../../model/record.ts'
+import { addText, type OpenCells } from '../columnRegistry.ts'
 
 /**
  * Cells of the current item by column. A product element is in the product namespace; a plain element is not. If both have the same name,
  * the product element is used, even if it is empty. Repeated elements become one cell of several texts. Other empty elements are left out.
  */
 export class ItemCells {
-  cells: (Cell | undefined)[] = []
+  cells: OpenCells = []
   /** By position of a column: number of the last item with a product element of this column. */
   readonly #lastProductItem: number[] = []
   #item = 0
@@ -28,9 +28,7 @@ export class ItemCells {
       this.cells[at] = text
     } else if (!fromProduct && hasProduct) {
       if (before !== text) this.overriddenCount++
-    } else if (text !== '') {
-      this.cells[at] = before === undefined ? text : typeof before === 'string' ? [before, text] : [...before, text]
-    }
+    } else if (text !== '') addText(this.cells, at, text)
     if (fromProduct) this.#lastProductItem[at] = this.#item
   }
 }

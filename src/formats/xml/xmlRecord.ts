@@ -1,6 +1,6 @@
 import type { SaxesTagNS } from 'saxes'
 import type { Cell } from '../../model/record.ts'
-import type { ColumnRegistry } from '../columnRegistry.ts'
+import { addText, type ColumnRegistry, type OpenCells } from '../columnRegistry.ts'
 import { FragmentParser } from './fragmentParser.ts'
 
 /**
@@ -18,7 +18,7 @@ export class XmlRecordReader {
   readonly #open: { readonly path: string; text: string; hasOwnText: boolean }[] = []
   #inRecord = false
   readonly #htmlColumns = new Set<string>()
-  #cells: (Cell | undefined)[] = []
+  #cells: OpenCells = []
 
   /** `namespaces`: prefixes bound around the records. `htmlEntities`: true to resolve entities of HTML; if false, they are an error. */
   constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>, htmlEntities: boolean) {
@@ -78,8 +78,6 @@ export class XmlRecordReader {
   #add(column: string, given: string): void {
     const text = given.trim()
     const at = this.#columns.position(column)
-    if (text === '') return
-    const before = this.#cells[at]
-    this.#cells[at] = before === undefined ? text : typeof before === 'string' ? [before, text] : [...before, text]
+    if (text !== '') addText(this.#cells, at, text)
   }
 }

@@ -25,6 +25,15 @@ const shop = `<?xml version="1.0" encoding="UTF-8"?>
 `
 
 describe('XML whose records have another name', () => {
+  test.for([
+    ['a record', (tags: string) => `<shop><product>${tags}</product></shop>`, named('product')],
+    ['an item of a feed', (tags: string) => `<rss><channel><item>${tags}</item></channel></rss>`, {}],
+  ] as const)('20,000 repeated elements of %s are read in milliseconds', async ([, xmlOf, settings]) => {
+    const start = performance.now()
+    const { rows } = await read(xmlOf('<tag>7</tag>'.repeat(20_000)), settings)
+    expect(cellsOf(rows[0])['tag']).toHaveLength(20_000)
+    expect(performance.now() - start).toBeLessThan(1_000)
+  })
   test('the content of a record becomes columns by path, with @ for attributes', async () => {
     const { rows, detected, end } = await read(shop, named('product'))
     expect(rows.map(cellsOf)).toEqual([
