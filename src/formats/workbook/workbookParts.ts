@@ -220,15 +220,16 @@ async function readDateStyles(archive: ZipDirectory, name: string): Promise<read
 
 /**
  * Returns true for a built-in date format: 14 to 22, 45 to 47, and for East Asian languages 27 to 36 and 50 to 58 (ECMA-376 part 1,
- * 18.8.30). Also returns true for a custom format with date letters outside quotes and brackets. Some programs give a custom format one of
- * the East Asian numbers. For these numbers the custom format takes precedence.
+ * 18.8.30). Also returns true for a custom format with date letters. Letters in quotes and brackets do not count, nor a letter after `\`,
+ * `_` or `*`: `_-* #,##0.00\ _D_M_-` is an amount. Some programs give a custom format one of the East Asian numbers. For these numbers the
+ * custom format takes precedence.
  */
 function isDateFormat(id: string, custom: ReadonlyMap<string, string>): boolean {
   const number = Number(id)
   if ((number >= 14 && number <= 22) || (number >= 45 && number <= 47)) return true
   const code = custom.get(id)
   if (code === undefined) return (number >= 27 && number <= 36) || (number >= 50 && number <= 58)
-  return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\[[^[\]]*\]|\\./g, ''))
+  return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\[[^[\]]*\]|[\\_*]./g, ''))
 }
 
 async function drain(part: AsyncGenerator<void>): Promise<void> {

@@ -38,6 +38,11 @@ describe('Excel workbooks', () => {
     expect((await read(bytes, { sheet: 'Tür & Tor' })).rows.map(cellsOf)).toEqual([{ id: '1904-01-02', title: '', since: '' }])
     await expect(read(bytes, { sheet: 'Tor' })).rejects.toMatchObject({ hint: expect.stringContaining('Tür & Tor') })
   })
+  test.each(['_-* #,##0.00\\ _D_M_-', '_-* #,##0.00\\ _S_k_-', '#,##0*d'])('an amount with the format %s is not a date', async (code) => {
+    const styles = `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="${code}"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="170"/></cellXfs></styleSheet>`
+    const bytes = workbook(`${header}<row r="2"><c r="A2" s="1"><v>12.5</v></c></row>`, { parts: { 'xl/styles.xml': styles } })
+    expect((await read(bytes)).rows[0]?.cells[0]).toBe('12.5')
+  })
   test.for([
     ['is not well-formed', '<workbook><sheets></workbook>'],
     ['has a document type', '<!DOCTYPE workbook><workbook><sheets/></workbook>'],
