@@ -59,7 +59,7 @@ export class ZipDirectory {
     const compressed = this.#archive.subarray(start, start + entry.compressedSize)
     let crc = 0
     let bytes = 0
-    for await (const chunk of entry.compressionMethod === 0 ? [compressed] : this.#inflate(compressed)) {
+    for await (const chunk of entry.compressionMethod === 0 ? piecesOf(compressed) : this.#inflate(compressed)) {
       crc = crc32(chunk, crc)
       bytes += chunk.length
       if (bytes > this.#limits.ratioFromBytes && bytes > compressed.length * this.#limits.ratio) {
@@ -81,7 +81,7 @@ export class ZipDirectory {
   }
 
   #inflate(compressed: Buffer): AsyncGenerator<Buffer> {
-    const decompressor = createInflateRaw({ chunkSize: 262_144 })
+    const decompressor = createInflateRaw({ chunkSize: pieceBytes })
     return decompressStream(new ByteQueue(once(compressed)), decompressor, { format: 'workbook', name: this.#name })
   }
 
@@ -94,6 +94,14 @@ export class ZipDirectory {
 const endOfDirectory = Buffer.from([0x50, 0x4b, 0x05, 0x06])
 /** Length in bytes of the end of the directory, without its comment. */
 const endBytes = 22
+
+/** Maximum size of the pieces of a member. */
+const pieceBytes = 262_144
+
+/** Yields the bytes in pieces, because the rows of one piece are in memory together. */
+function* piecesOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes)
+}
 
 async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes

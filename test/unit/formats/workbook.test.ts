@@ -43,6 +43,10 @@ describe('Excel workbooks', () => {
     const bytes = workbook(`${header}<row r="2"><c r="A2" s="1"><v>12.5</v></c></row>`, { parts: { 'xl/styles.xml': styles } })
     expect((await read(bytes)).rows[0]?.cells[0]).toBe('12.5')
   })
+  test('a large sheet that is stored without compression is read', async () => {
+    const rows = `${header}${'<row><c><v>7</v></c></row>'.repeat(150_000)}`
+    expect((await read(workbook(rows, { stored: true }))).rows).toHaveLength(150_000)
+  })
   test.for([
     ['is not well-formed', '<workbook><sheets></workbook>'],
     ['has a document type', '<!DOCTYPE workbook><workbook><sheets/></workbook>'],

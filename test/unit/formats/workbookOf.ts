@@ -9,6 +9,8 @@ export function workbook(
     readonly strings?: string
     readonly second?: string
     readonly crc?: number
+    /** True if no part is compressed. */
+    readonly stored?: boolean
     readonly parts?: Readonly<Record<string, string>>
   } = {},
 ): Buffer {
@@ -41,5 +43,5 @@ export function workbook(
     },
     { name: 'xl/worksheets/sheet2.xml', content: `<worksheet><sheetData>${more.second ?? ''}</sheetData></worksheet>` },
   ]
-  return zipOf(parts.map((part) => ({ ...part, content: more.parts?.[part.name] ?? part.content })))
+  return zipOf(parts.map((part) => ({ ...part, stored: more.stored === true, content: more.parts?.[part.name] ?? part.content })))
 }
