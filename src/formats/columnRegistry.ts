@@ -8,6 +8,9 @@ export interface ParsedRow extends Row {
 /** Columns of a row until `nameColumns` sets them. */
 export const unnamed: readonly string[] = []
 
+/** Maximum length of the name of a column, which may be a path. Without a limit, the paths below one long key fill the memory. */
+export const maxNameLength = 1_000
+
 /**
  * Columns of JSON and XML, where each row names its own cells. Each new name is added. Rows of one batch share one array of names, so that
  * the mapper can cache its work per array.

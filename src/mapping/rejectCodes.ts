@@ -51,7 +51,10 @@ export const recordCodes = {
     'Write emails and phone numbers as values, under one fixed name such as "email".',
   ),
   ROW_JSON_DEPTH: reject('The JSON record is nested too deeply.', 'Nest objects and arrays less deeply.'),
-  ROW_COLUMNS: reject('The JSON records name too many different keys.', 'Use the same keys in every record.'),
+  ROW_COLUMNS: reject(
+    'The JSON records name too many different keys, or one with a long path.',
+    'Use the same short keys in every record.',
+  ),
   DUPLICATE_CONFLICT: reject(
     'Several rows with different content have one key; none of them is used.',
     'Keep one row for each key; or set duplicates: last, if the last row is right.',

@@ -1,5 +1,5 @@
 import type { Cell, RowFault } from '../../model/record.ts'
-import { addText, type ColumnRegistry, type OpenCells } from '../columnRegistry.ts'
+import { addText, maxNameLength, type ColumnRegistry, type OpenCells } from '../columnRegistry.ts'
 import type { RowFaultCode } from '../rowCounts.ts'
 
 /**
@@ -15,7 +15,7 @@ import type { RowFaultCode } from '../rowCounts.ts'
  * These are faults:
  * - a repeated key, or two keys that give the same column
  * - a key that contains a NUL, or is an email or phone number
- * - too many different keys, or too many levels
+ * - too many different keys, a key with a long path, or too many levels
  * - half of a surrogate pair
  * - any other text than RFC 8259 permits
  *
@@ -126,6 +126,7 @@ class JsonScanner {
     if (first === '[') return this.#array(path, ignored)
     const scalar = this.#scalar(first)
     if (scalar === undefined || ignored) return
+    if (path.length > maxNameLength) throw new JsonFault('ROW_COLUMNS', `a key with its path is longer than ${maxNameLength} characters`)
     // Eight times the limit: see `ReadLimits.columns`.
     const position = this.#columns.position(path, this.#limits.columns * 8)
     if (position < 0) throw new JsonFault('ROW_COLUMNS', 'the records name too many different keys')

@@ -1,7 +1,7 @@
 import type { SaxesTagNS } from 'saxes'
 import type { Cell } from '../../model/record.ts'
-import { addText, type ColumnRegistry, type OpenCells } from '../columnRegistry.ts'
-import { FragmentParser } from './fragmentParser.ts'
+import { addText, maxNameLength, type ColumnRegistry, type OpenCells } from '../columnRegistry.ts'
+import { FragmentParser, XmlItemError } from './fragmentParser.ts'
 
 /**
  * Reads records of any XML into cells by column, as strictly as `FeedItemReader`. The elements are unknown, so each element below the record
@@ -34,7 +34,7 @@ export class XmlRecordReader {
     })
   }
 
-  /** Returns the cells of one record. @throws XmlItemError; the reader cannot be used after an error */
+  /** Returns the cells of one record. @throws XmlItemError, also for a long path; the reader cannot be used after an error */
   read(text: string): readonly (Cell | undefined)[] {
     this.#cells = []
     this.#htmlColumns.clear()
@@ -76,6 +76,8 @@ export class XmlRecordReader {
   }
 
   #add(column: string, given: string): void {
+    // The file is rejected, so the line of the record is enough.
+    if (column.length > maxNameLength) throw new XmlItemError(`an element with its path is longer than ${maxNameLength} characters`, 0)
     const text = given.trim()
     const at = this.#columns.position(column)
     if (text !== '') addText(this.#cells, at, text)

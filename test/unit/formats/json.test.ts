@@ -49,6 +49,10 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
     expect(cellsOf(rows[0])['tags']).toHaveLength(20_000)
     expect(performance.now() - start).toBeLessThan(1_000)
   })
+  test('a key whose path is longer than 1,000 characters rejects the row', async () => {
+    const long = await read(`{"${'k'.repeat(990)}":{"a":"1","${'b'.repeat(10)}":"2"}}\n`)
+    expect([faultsOf(long), long.end.columns.length]).toEqual([['ROW_COLUMNS'], 1])
+  })
   test('an email or phone number as a key rejects the row, because keys become names of columns', async () => {
     const good = Array.from({ length: 400 }, (_, i) => `{"id":"${i}"}\n`).join('')
     const odd = ['{"id":"1","jane@example.com":{"ok":true}}', '{"a":{"+1 202 555 0143":"x"}}', '{"images":{"hero@2x.png":"x"},"@type":"y"}']

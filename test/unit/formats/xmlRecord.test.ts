@@ -34,6 +34,11 @@ describe('XML whose records have another name', () => {
     expect(cellsOf(rows[0])['tag']).toHaveLength(20_000)
     expect(performance.now() - start).toBeLessThan(1_000)
   })
+  test('an element whose path is longer than 1,000 characters rejects the file', async () => {
+    const shopOf = (name: string) => `<shop><product><${name}><b>1</b></${name}></product></shop>`
+    expect(await refusal(shopOf('a'.repeat(998)), named('product'))).toBe('none')
+    expect(await refusal(shopOf('a'.repeat(999)), named('product'))).toBe('FILE_MALFORMED')
+  })
   test('the content of a record becomes columns by path, with @ for attributes', async () => {
     const { rows, detected, end } = await read(shop, named('product'))
     expect(rows.map(cellsOf)).toEqual([
