@@ -63,7 +63,10 @@ export function findRawAmpersand(text: string): XmlFault | undefined {
 export function swallowedItemFinder(name: string, isConfigured: boolean): (item: string) => XmlFault | undefined {
   const local = name.replaceAll(/[.\\]/g, '\\$&')
   const start = `<(?:[\\w.-]+:)?${local}[\\s>]`
-  const swallowed = new RegExp(isConfigured ? `</(?:[\\w.-]+:)?${local}\\s*>[\\s\\S]*?${start}` : `${start}|</(?:channel|rss|feed)\\s*>`)
+  const endTag = new RegExp(`</(?:[\\w.-]+:)?${local}\\s*>`)
+  const swallowed = new RegExp(isConfigured ? start : `${start}|</(?:channel|rss|feed)\\s*>`)
+  // One pattern for end and start would search for a start after each end: thousands of ends took minutes.
+  const includesNext = (section: string) => swallowed.test(isConfigured ? section.slice(firstEnd(section, endTag)) : section)
   return (item) => {
     // A mark that is not found is not searched again: thousands of `<!--` without an end took seconds.
     const ends = { ']]>': true, '-->': true }
@@ -78,7 +81,7 @@ export function swallowedItemFinder(name: string, isConfigured: boolean): (item:
         at += 2
         continue
       }
-      if (swallowed.test(item.slice(at, end + 3))) {
+      if (includesNext(item.slice(at, end + 3))) {
         const unclosed = isCdata ? findXmlFault(item) : undefined
         return unclosed ?? fault(item, at, `a ${isCdata ? 'CDATA section' : 'comment'} that is not closed includes the next item`)
       }
@@ -86,6 +89,12 @@ export function swallowedItemFinder(name: string, isConfigured: boolean): (item:
     }
     return undefined
   }
+}
+
+/** Returns the offset of the first match; the length of the text without a match. */
+function firstEnd(text: string, endTag: RegExp): number {
+  const at = text.search(endTag)
+  return at < 0 ? text.length : at
 }
 
 /** Returns the text around a fault for a message: 30 characters to both sides on the same line, without emails and phone numbers. */

@@ -88,3 +88,12 @@ describe('the line of the fault is reported with its text', () => {
     expect([failed.code, failed.where]).toEqual(['FILE_TRUNCATED', 'feed, line 8'])
   })
 })
+
+test('a text with 20,000 end tags of the record is read in milliseconds', async () => {
+  const start = performance.now()
+  const { rows } = await read(`<shop><product><a><![CDATA[${'</product>'.repeat(20_000)}]]></a></product></shop>`, {
+    xml: { item: 'product' },
+  })
+  expect(rows).toHaveLength(1)
+  expect(performance.now() - start).toBeLessThan(1_000)
+})
