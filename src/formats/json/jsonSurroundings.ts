@@ -56,8 +56,11 @@ export class JsonSurroundings {
     } else if (byte === quote) {
       this.#inString = true
       this.#string = this.#length - 1
-    } else if (byte === colon) this.#key = this.#lastString()
-    else if (byte === comma) this.#key = undefined
+    } else if (byte === colon) {
+      this.#key = this.#lastString()
+      // A further colon has no key. Without this line, each one would parse the same string again.
+      this.#string = this.#length - 1
+    } else if (byte === comma) this.#key = undefined
     else if (byte === openBrace || byte === openBracket) {
       const isRecords = byte === openBracket && this.#isPlace()
       this.#open.push({ isArray: byte === openBracket, key: this.#key })
@@ -127,6 +130,7 @@ export class JsonSurroundings {
 
   /** Returns the last string, which is a key. Returns undefined if it is malformed, so that it matches no key. */
   #lastString(): string | undefined {
+    if (this.#bytes[this.#string] !== quote) return undefined
     try {
       const text: unknown = JSON.parse(this.#bytes.toString('utf8', this.#string, this.#length - 1))
       return typeof text === 'string' ? text : undefined

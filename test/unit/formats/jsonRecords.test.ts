@@ -131,3 +131,9 @@ describe('an array of records inside an object', () => {
     expect(outcome.sourceNotes).toEqual(['the records are the array at "data.products"'])
   })
 })
+
+test('20,000 colons after a long key are rejected in milliseconds', async () => {
+  const start = performance.now()
+  expect(await refusal(`{"${'a'.repeat(50_000)}"${':'.repeat(20_000)}`, { json: { records: 'items' } })).toBe('FILE_TRUNCATED')
+  expect(performance.now() - start).toBeLessThan(1_000)
+})
