@@ -1,4 +1,6 @@
 /** Joined files with ids in several rows. The files are in memory. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import type { SourceFacts } from '../../../src/formats/rows.ts'
 import { silentLogger } from '../../../src/log.ts'
@@ -12,13 +14,17 @@ const personOf = (id: string) => rowOf(['id'], [id])
 const consentOf = (id: string, marketing: string) => rowOf(['person', 'marketing'], [id, marketing])
 
 /** Joins rows of people to `times` repetitions of the rows of consents. `complete`: false if the end of the consents is not proven. */
-async function join(people: readonly Row[], consents: readonly Row[], { times = 1, complete = true } = {}) {
+async function join(people: readonly Row[], consents: readonly Row[] | Generator<Row>, { times = 1, complete = true } = {}) {
   const main = sourceOf('people.csv')
   const file = sourceOf('consents.csv')
   const open = (definition: SourceDefinition) => {
     const isMain = definition.uri === main.uri
     async function* rows() {
-      for (let i = 0; i < (isMain ? 1 : times); i++) yield isMain ? people : consents
+      const given = isMain ? people : consents
+      for (let i = 0; i < (isMain ? 1 : times); i++) {
+        if ('length' in given) yield given
+        else for (const row of given) yield [row]
+      }
     }
     const facts: SourceFacts = {
       uri: definition.uri,
@@ -28,7 +34,7 @@ async function join(people: readonly Row[], consents: readonly Row[], { times = 
       encoding: 'utf-8',
       compression: 'none',
       finalNewline: null,
-      columns: (isMain ? people : consents)[0]?.columns ?? [],
+      columns: isMain ? ['id'] : ['person', 'marketing'],
       completeness: { complete: isMain || complete, proof: 'end of file' },
     }
     return Promise.resolve({ unchanged: false, detected: undefined, rows: rows(), facts: () => facts, close: () => Promise.resolve() })
@@ -55,4 +61,26 @@ test.for([
   const [row] = await join([personOf('P1')], consents, { complete: false })
   expect(row?.fault?.code).toBe('JOIN_ROW_MISSING')
   expect(row?.fault?.variants).toEqual(variants)
+})
+
+test('a joined row does not keep the text of its record in memory', async () => {
+  setFlagsFromString('--expose_gc')
+  const collect = runInNewContext('gc') as () => void
+  const used = () => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  let before = 0
+  let after = 0
+  function* consents() {
+    before = used()
+    for (let i = 0; i < 2_000; i++) {
+      const record = `P${String(i).padStart(15, '0')},accepted on 2026-11-22,${'x'.repeat(20_000)}`
+      yield consentOf(record.slice(0, 16), record.slice(17, 39))
+    }
+    after = used()
+  }
+  const [row] = await join([personOf('P000000000000007')], consents())
+  expect(row?.cells).toEqual(['P000000000000007', 'accepted on 2026-11-22'])
+  expect(after - before).toBeLessThan(5_000_000)
 })
