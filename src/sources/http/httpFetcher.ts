@@ -242,7 +242,7 @@ export class HttpFetcher implements Fetcher {
   }
 
   #unconditionalHeaders(): Record<string, string> {
-    return { ...this.#credentials, 'accept-encoding': 'identity', 'user-agent': 'sluice' }
+    return { 'user-agent': 'sluice', ...this.#credentials, 'accept-encoding': 'identity' }
   }
 
   #headers(from: number, validator: string | undefined): Record<string, string> {

@@ -17,6 +17,13 @@ test('the line end of a secret file is not part of the secret', async () => {
   expect(server.requests.map((request) => /authorization: (.*)\r\n/.exec(request)?.[1])).toEqual(Array(3).fill('Bearer canary'))
 })
 
+test('a credential may be the User-Agent, which some firewalls check', async () => {
+  await using server = await feed()
+  const definition = sourceOf(`${server.url}/feed.csv`, { credentials: { 'header:User-Agent': 'AGENT' } })
+  expect((await readSource(definition, { env: { AGENT: 'shop/7' } })).code).toBe('read')
+  expect(server.requests.map((request) => /user-agent: (.*)\r\n/.exec(request)?.[1])).toEqual(['shop/7'])
+})
+
 test.each([
   ['token', 'canary\r\nx-evil: 1'],
   ['token', 'canary “quoted”'],
