@@ -102,7 +102,8 @@ export function excerptAt(text: string, at: number): string {
   const start = text.lastIndexOf('\n', at - 1) + 1
   const end = text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at)
   const shown = text.slice(Math.max(start, at - 30), Math.min(end, at + 30)).trim()
-  return redactPersonalData(`${start < at - 30 ? '…' : ''}${shown}${end > at + 30 ? '…' : ''}`)
+  // 30 characters may end inside a surrogate pair. Postgres rejects half of a pair in JSON.
+  return redactPersonalData(`${start < at - 30 ? '…' : ''}${shown}${end > at + 30 ? '…' : ''}`).toWellFormed()
 }
 
 function fault(text: string, at: number, message: string): XmlFault {

@@ -1,5 +1,6 @@
 /** Errors of XML are reported at the line of the fault, not at the line where the parser failed. */
 import { describe, expect, test } from 'vitest'
+import { excerptAt } from '../../../src/formats/xml/xmlFault.ts'
 import { feed, feedHead, feedTail, read } from './support.ts'
 
 const quoting = { products: {} }
@@ -96,4 +97,9 @@ test('a text with 20,000 end tags of the record is read in milliseconds', async 
   })
   expect(rows).toHaveLength(1)
   expect(performance.now() - start).toBeLessThan(1_000)
+})
+
+test('a quoted text is not cut inside a character', () => {
+  const emojis = '😀'.repeat(20)
+  for (const before of ['', 'a']) expect(excerptAt(`${emojis}${before}& ${emojis}`, 40 + before.length).isWellFormed()).toBe(true)
 })
