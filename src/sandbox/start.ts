@@ -29,7 +29,7 @@ export interface SandboxOptions {
   readonly credentials?: Partial<SandboxCredentials>
   /** Journal that keeps the state across restarts and kills. Default: the state is only in memory. */
   readonly stateFile?: string
-  /** Size in bytes that the lines of the journal must exceed before the current state replaces them. Default: 64 MiB. */
+  /** If the journal has more bytes than this, the current state replaces its lines. Default: 64 MiB. */
   readonly compactAfterBytes?: number
   /** Clock of the machine. Default: the system's. */
   readonly clock?: Clock
@@ -37,7 +37,7 @@ export interface SandboxOptions {
   readonly seed?: number
   /** Default: logs nothing. */
   readonly logger?: Logger
-  /** The service's own names (`SLUICE_SERVICE_NAMES`), by the neutral words of the specification. Requests may use either. */
+  /** Neutral word of the specification → the service's own name (`SLUICE_SERVICE_NAMES`). Requests may use either. */
   readonly names?: Readonly<Record<string, string>>
   /** Ends this process like a kill, for the fault `crash`. Without this function, arming the fault is rejected. */
   readonly crash?: () => void
@@ -120,7 +120,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     runner.clear()
     listeners.close()
     world.stop()
-    // Closed before the connections, so that no failure of cancelled work is recorded.
+    // The journal is closed before the connections. Their end cancels work, and its failures must not be recorded.
     changes.closeJournal()
     await server.listener.close()
   }
@@ -137,8 +137,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
 /** Starts the due work of every area. Logs failures. */
 function runDueWork(world: SandboxWorld): void {
-  for (const area of world.areas)
-    Promise.resolve(area.onClock?.(world, world.stateOf(area.ref))).catch((error: unknown) =>
-      world.log.error({ area: area.ref.name, error: String(error) }, 'due work of an area failed'),
-    )
+  for (const area of world.areas) {
+    const work = async () => area.onClock?.(world, world.stateOf(area.ref))
+    work().catch((error: unknown) => world.log.error({ area: area.ref.name, error: String(error) }, 'due work of an area failed'))
+  }
 }

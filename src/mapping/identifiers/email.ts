@@ -27,7 +27,7 @@ for (const char of "!#$%&'*+/=?^_`{|}~-") characterKinds[char.charCodeAt(0)] = 2
 /** Separator in a cell with several emails or phone numbers. The caller trims the parts (docs/inputs.md, cases 104 and 191). */
 export const listSeparator = /[,;|]|:::/
 
-/** Matches the address of a role in a company, and `a@example.…`, an address of examples. */
+/** Matches the address of a role in a company, and the example address `a@example.…`. */
 const roleAddress =
   /^(?:no-?reply|do-?not-?reply|info|admin|administrator|webmaster|postmaster|hostmaster|abuse|sales|support|contact|office|mailer-daemon|root|test)@|^a@example\./
 
@@ -127,12 +127,12 @@ function normalizeOtherAddress(given: string, options: EmailOptions): Normalized
   return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
 }
 
-/** Matches each part of a text that may be an address: up to its @, with the domain ahead. Another address may begin in that domain. */
+/** Matches each part of a text that may be an address. Only looks ahead at its domain, because another address may begin in that domain. */
 const addressLike = /([^\s@<>()[\]{},;:|"“”„«»]{1,64})@(?=([\p{L}\p{M}\p{N}.-]{1,255}))/gu
 
 /**
  * Returns the addresses in a text, in both forms of their domain. The text may be a list (`listSeparator`), or have other words and marks.
- * May return further texts that only look like addresses: use it only for addresses that are not sent.
+ * May return texts that only look like addresses. That does no harm for addresses that are not sent, so use it only for these.
  */
 export function addressesIn(text: string): readonly string[] {
   const found = new Set<string>()
@@ -151,7 +151,8 @@ export function addressesIn(text: string): readonly string[] {
       for (const [, local = '', ahead = ''] of spelling.matchAll(addressLike)) {
         const domain = ahead.replace(/[.-]+$/, '')
         if (!domain.includes('.')) continue
-        // Also without a word or a mark before the address: `a@example.com/b@example.com`, `mail=a@example.com`, `'a@example.com'`.
+        // A word or a mark may precede the address, so the address without it is added too: `a@example.com/b@example.com`,
+        // `mail=a@example.com`, `'a@example.com'`.
         const afterWord = /[^/=&\\]*$/.exec(local)?.[0] ?? ''
         const plain = /[\p{L}\p{N}_][\p{L}\p{M}\p{N}._+-]*$/u.exec(local)?.[0] ?? ''
         for (const start of new Set([local, afterWord, plain])) add(`${start}@${domain}`)
@@ -161,7 +162,7 @@ export function addressesIn(text: string): readonly string[] {
 }
 
 /**
- * Adds `also`: the address with the other form of an international domain. It is ASCII (`xn--…`) for a domain in letters, and vice versa.
+ * Adds `also`: the address with the other form of an international domain. The two forms are `bücher.example` and `xn--bcher-kva.example`.
  */
 function withOtherForm(result: Normalized): Normalized {
   if ('code' in result) return result

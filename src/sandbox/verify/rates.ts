@@ -20,7 +20,7 @@ interface Window {
   used: number
 }
 
-/** Properties of a request and of switches that its rate limits depend on. */
+/** Values of a request, and values of switches, that decide its rate limits. */
 export interface RateInput {
   readonly endpoint: Endpoint
   /** As `Caller.id`; `anonymous` before authentication. */
@@ -28,11 +28,11 @@ export interface RateInput {
   readonly accountId: string | undefined
   /** True if the request has `with_total_count`, which has a limit of its own. */
   readonly hasTotalCount: boolean
-  /** True to enforce only the limits that the specification names (the switch `rate_limits`). */
+  /** True to enforce only the limits whose numbers are in the specification (the switch `rate_limits`). */
   readonly namedOnly: boolean
   /** Limit of `global_reads` (the switch of this name). */
   readonly globalReads: number
-  /** Scope of the limit `user_lists`, for uploads of users (the switch `upload_limit_per`). */
+  /** Scope of the limit `user_lists` of the uploads to user lists (the switch `upload_limit_per`). */
   readonly uploadsPer: 'user' | 'account'
 }
 
@@ -109,7 +109,7 @@ function decisive(states: readonly RateState[]): RateState {
 
 /** Returns the names of all limits that the request counts against. */
 function limitNames(input: RateInput): LimitClass[] {
-  // Lookups of posts and users have one limit for the app, and a larger one for each user.
+  // For lookups of posts and users, the caller decides: the app has one limit, and each user a larger one.
   const names: LimitClass[] = [input.endpoint.limit === 'v2_lookups' && input.userId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]
   if (input.hasTotalCount) names.push('total_count')
   if (input.endpoint.limit === 'v2_posts') names.push('v2_posts_app')

@@ -1,7 +1,7 @@
 /**
- * Freezes a first load of people, each user as an operation of its own. Writes the same records, batches and entries as
- * `insertRecordsOfRange` and `freeze` with `firstMembers`; test/integration/sync/firstLoad.test.ts compares the two. Works on bytes
- * (`stagedPeople.ts`), without an object or a string per user.
+ * Freezes a first load of people, each user as an operation of its own. Writes the same records as
+ * `insertRecordsOfRange`, and the same batches and entries as `freeze` with `firstMembers`. `test/integration/sync/firstLoad.test.ts`
+ * compares this file with these functions. Works on bytes (`stagedPeople.ts`), without an object or a string per user.
  */
 import { setImmediate } from 'node:timers/promises'
 import { compressTemplate } from '../../db/bodyTemplate.ts'
@@ -30,7 +30,7 @@ export interface LoadToFreeze extends FreezeContext {
   readonly index: ImpliedKeyIndex
 }
 
-/** Writes the records, and the users as batches. Returns the sum of the batches' totals and of `before`, which does not change. */
+/** Writes the records, and the users as batches. Returns the totals of `before` plus those of these batches. Does not change `before`. */
 export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Frozen> {
   const { tx, destination, destinationId, terms, index } = load
   const { expiresAtMs } = terms
@@ -58,13 +58,13 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
   try {
     for await (const { bytes, starts } of load.people) {
       user.source = bytes
-      // Postgres stores these records after the earlier batches, while this process writes the bodies.
+      // Postgres stores these records after the batches of the step before. Meanwhile this process writes the bodies of this step.
       records.begin(batches.stored())
       for (const start of starts) {
         const length = readUserAt(user, start)
         if (!isRecordStored(bytes, start)) records.add(bytes, start, user.identifiers, length)
         if (records.full) await records.flush()
-        // Lets the connection send records and the next statements, so that Postgres does not wait for the rest of the step.
+        // Lets the connection send its queued records and statements, so that Postgres does not wait for the rest of the users.
         if (++usersSinceTurn === usersPerTurn) {
           usersSinceTurn = 0
           await setImmediate()

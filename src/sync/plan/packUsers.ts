@@ -14,7 +14,7 @@ export interface MembershipTerms {
   readonly takesEffectiveAt: boolean
 }
 
-/** Returns the fields of an update of users whose rows have no own times, without `users`. */
+/** Returns an update without its `users`, for users whose rows have no own times. */
 export function updateOf({ plannedAtMs, expiresAtMs, takesEffectiveAt }: MembershipTerms): Omit<UserOperation, 'users'> {
   return { op: 'update', ...(takesEffectiveAt ? { effectiveAtMs: plannedAtMs } : {}), expiresAtMs }
 }
@@ -104,7 +104,7 @@ function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): Pla
   }
 }
 
-/** Returns the content that a confirmation of the user stores as synced. */
+/** Returns the content hash that is stored as synced if the service confirms the user. */
 function hashOf(group: GroupRow): Buffer {
   return group.content_version ?? group.hash
 }

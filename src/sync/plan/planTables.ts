@@ -1,5 +1,5 @@
 /**
- * Declares the temporary tables of a plan. `readAndPlan.ts` and `auditPipeline.ts` drop them; an erasure drops its own `removal`. `stage`
+ * Declares the temporary tables of a plan. `readAndPlan.ts` and `auditPipeline.ts` drop them. An erasure drops the table `removal`. `stage`
  * and `opted_out` are declared in `sync/read`, `unseen_key` in `db/digests.ts`.
  */
 import type pg from 'pg'
@@ -48,7 +48,7 @@ export const planTables = {
    * implied (docs/decisions/implied-keys.md).
    */
   sharing: key,
-  /** Rows with changed times, and the desired content of their identifiers. */
+  /** Rows with changed times. `times`: the new desired content of their identifiers. */
   retimed: { ...key, times: 'bytea' },
   /** First load: number of rows with each shared identifier, and the row under which the identifier is sent. */
   shared_group: { identifier: 'bytea', row_count: 'integer', group_key: 'bytea' },
@@ -60,9 +60,12 @@ export const planTables = {
   unresolved: key,
   /** Outstanding keys of earlier full refreshes. */
   resync: key,
-  /** Times of identifiers that several rows have, or that are sent under another row, computed over all their rows. */
+  /** Identifiers that several rows have, or that are sent under another row. The times are computed from all rows of the identifier. */
   own_end: { ...key, ...times },
-  /** Products that are out of sync, or sent again for a full refresh or a changed id (`keepRenamed`). `what`: `productChange`. */
+  /**
+   * Products that are out of sync, or sent again for a full refresh or a changed id (`keepRenamed`). `what`: `productChange`. `deferred`:
+   * the product has an unresolved operation, so it is removed from the plan.
+   */
   pending_product: { ...key, what: 'text', deferred: 'boolean' },
   /**
    * Groups with at least one pending identifier. An identifier is pending if one of these is true:
@@ -122,7 +125,7 @@ export async function fillTable(tx: Transaction, name: PlanTableName, query: str
 }
 
 /**
- * Analyzes a table with a tenth of the usual sample. Queries need the number of its rows, and the shares of few different values.
+ * Analyzes a table with a tenth of the usual sample. Queries need the number of its rows, and how often the few values of a column occur.
  * `columns`: SQL of the analyzed columns, default all.
  */
 export async function analyzeTable(tx: Transaction, name: PlanTableName | 'record', columns = ''): Promise<void> {

@@ -29,7 +29,7 @@ export interface PlanReview {
   readonly counts: Partial<RunCounts>
   readonly guards: readonly GuardResult[]
   /**
-   * Number of products of which each field changed in the read of this run, the most frequent field first. Empty if the run did not count
+   * For each field, the number of products in which it changed in the read of this run. The most frequent field is first. Empty if the run did not count
    * them (`plan/updatedFields.ts`).
    */
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]

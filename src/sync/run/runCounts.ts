@@ -51,8 +51,9 @@ async function settledBy(db: Queryable, runId: number, ownPlanId: string | null)
 }
 
 /**
- * Updates the counts of earlier runs whose batches this run settled or superseded. Batches that its plan superseded have neither an
- * attempt nor an audit line of this run. So the last 20 runs of the pipeline are updated too, if they have ambiguous operations.
+ * Updates the counts of earlier runs whose batches this run settled or superseded. A batch that its plan superseded has
+ * no attempt of this run, and its line in the audit log names no run. So the last 20 runs of the pipeline with ambiguous operations are
+ * updated too.
  */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(
@@ -80,7 +81,7 @@ export async function updateCountsOfPlan(db: Queryable, planId: string, exceptRu
 }
 
 /**
- * Ends the runs that `recoverRuns` finds, and stores their counts so far. Updates the counts of earlier runs whose batches the ended runs
+ * Ends the runs of ended workers, and stores their counts so far. Updates the counts of earlier runs whose batches the ended runs
  * settled. Returns the numbers of the ended runs. Uses one transaction, because no later run would complete a half-done recovery.
  */
 export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
