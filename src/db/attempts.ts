@@ -44,9 +44,10 @@ export const sendingRun = `coalesce(case when (select o.trigger from run o where
 
 /**
  * SQL condition that run `r` made attempt `a`. The attempts of an apply are stored with the run that made the plan. So an apply made the
- * attempts between its start and the start of the plan's next apply. A `plan` run made none.
+ * attempts between its start and the start of the plan's next apply. A `plan` run made none. The attempts of an erasure are stored with an
+ * ended run.
  */
-export const madeByRun = `((a.run_id = r.id and r.trigger <> 'plan') or (r.trigger = 'apply' and a.run_id = (select p.run_id from plan p where p.id = r.plan_id)
+export const madeByRun = `((a.run_id = r.id and r.trigger <> 'plan' and (r.finished_at is null or a.started_at <= r.finished_at)) or (r.trigger = 'apply' and a.run_id = (select p.run_id from plan p where p.id = r.plan_id)
   and a.started_at >= r.started_at and not exists (
     select from run n where n.pipeline = r.pipeline and n.id > r.id and n.plan_id = r.plan_id and n.trigger = 'apply' and n.started_at <= a.started_at)))`
 
@@ -63,6 +64,11 @@ export async function countAttempts(db: Queryable, runId: number): Promise<numbe
     runId,
   ])
   return row?.n ?? 0
+}
+
+/** Returns true if attempts are stored with the run. The attempts of an apply are stored with the run that made the plan. */
+export async function hasAttempts(db: Pick<Queryable, 'query'>, runId: number): Promise<boolean> {
+  return (await db.query('select from attempt where run_id = $1 limit 1', [runId])).length > 0
 }
 
 /** Returns SQL of the id of the run that made the last attempt of a batch of plan `p`. `batchId`: SQL of the batch's id. */

@@ -1,5 +1,5 @@
 /** Runs a pipeline again, and checks that runs and plans belong to the current destination of their pipeline. */
-import { countAttempts } from '../../db/attempts.ts'
+import { hasAttempts } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
@@ -29,8 +29,7 @@ export async function rerun(
   const pipeline = await loadPipeline(options.pipelines, name, deps.env)
   const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   const id = runNumber(runId)
-  // The attempts of an apply are stored with the run that made the plan.
-  if (sendsNothing(trigger) && (await countAttempts(deps.db, id)) === 0)
+  if (sendsNothing(trigger) && !(await hasAttempts(deps.db, id)))
     throw new UsageError('RUN_SENT_NOTHING', `run r_${id} (${trigger}) sent nothing, so there is nothing to send again.`, {
       where: `r_${id}`,
       hint: `sluice ${trigger} ${name} repeats it; sluice run ${name} sends`,
