@@ -52,7 +52,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
           // Generated inputs take seconds on a machine that does much else.
-          testTimeout: 30_000,
+          testTimeout: 60_000,
           execArgv,
         },
       },

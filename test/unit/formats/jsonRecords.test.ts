@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { catalog, goodProduct, through } from '../../support/through.ts'
 import { cellsOf, read, refusal } from './support.ts'
+import { measureProcessorTime } from '../../support/processorTime.ts'
 
 const records = [
   { id: '1', title: 'Cup {[', price: '1.00 EUR' },
@@ -132,8 +133,8 @@ describe('an array of records inside an object', () => {
   })
 })
 
-test('20,000 colons after a long key are rejected in milliseconds', async () => {
-  const start = performance.now()
+test('20,000 colons after a long key are rejected in linear time', async () => {
+  const milliseconds = measureProcessorTime()
   expect(await refusal(`{"${'a'.repeat(50_000)}"${':'.repeat(20_000)}`, { json: { records: 'items' } })).toBe('FILE_TRUNCATED')
-  expect(performance.now() - start).toBeLessThan(1_000)
+  expect(milliseconds()).toBeLessThan(3_000)
 })

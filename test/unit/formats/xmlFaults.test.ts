@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { excerptAt } from '../../../src/formats/xml/xmlFault.ts'
 import { feed, feedHead, feedTail, read } from './support.ts'
+import { measureProcessorTime } from '../../support/processorTime.ts'
 
 const quoting = { products: {} }
 /** An item of five lines: the first line of the items is 3. */
@@ -90,13 +91,13 @@ describe('the line of the fault is reported with its text', () => {
   })
 })
 
-test('a text with 20,000 end tags of the record is read in milliseconds', async () => {
-  const start = performance.now()
+test('a text with 20,000 end tags of the record is read in linear time', async () => {
+  const milliseconds = measureProcessorTime()
   const { rows } = await read(`<shop><product><a><![CDATA[${'</product>'.repeat(20_000)}]]></a></product></shop>`, {
     xml: { item: 'product' },
   })
   expect(rows).toHaveLength(1)
-  expect(performance.now() - start).toBeLessThan(1_000)
+  expect(milliseconds()).toBeLessThan(3_000)
 })
 
 test('a quoted text is not cut inside a character', () => {
