@@ -135,8 +135,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
-/** Starts the due work of every area. Logs failures. */
-function runDueWork(world: SandboxWorld): void {
+/** Starts the due work of every area. Logs an error of one area; the work of the others starts too. */
+export function runDueWork(world: SandboxWorld): void {
   for (const area of world.areas) {
     const work = async () => area.onClock?.(world, world.stateOf(area.ref))
     work().catch((error: unknown) => world.log.error({ area: area.ref.name, error: String(error) }, 'due work of an area failed'))

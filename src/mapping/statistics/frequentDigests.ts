@@ -42,7 +42,7 @@ export class FrequentDigests {
     const type = identifier[0] ?? 0
     let high: number
     let low: number
-    // Of a digest, eight bytes mixed with the type are enough. A `partner_user_id` is not a digest, so it is hashed to 64 bits.
+    // Eight bytes of a digest, combined with its type, are enough. A `partner_user_id` is not a digest, so it is hashed to 64 bits.
     if (type !== typeByte.partner_user_id && length === identifierBytes) {
       high =
         Math.imul(type, 0x9e3779b1) ^
