@@ -11,11 +11,9 @@ import { environmentOf } from './engine.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const program = join(root, 'dist/cli/main.js')
 
-/** Builds the JavaScript of the package, because stripping types takes 25 MB of each process. */
+/** Builds the bundle of the package, because stripping types takes 25 MB of each process. */
 export function buildPackage(): void {
-  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'tsconfig.build.json')], {
-    stdio: 'ignore',
-  })
+  execFileSync(process.execPath, [join(root, 'scripts/build.ts')], { stdio: 'ignore' })
 }
 
 export interface ServeOptions {

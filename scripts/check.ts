@@ -84,12 +84,12 @@ function migrationsFresh(): string | undefined {
   }
 }
 
-/** Runs the demo and lints every statement that it sends. `npm test` lints the statements of the tests in the same way. */
+/** Runs the demo from its sources, and lints every statement that they send. `npm test` lints the statements of the tests in the same way. */
 async function statementsOfDemo(): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-statements-'))
   try {
     const capture = new URL('statements/capture.js', import.meta.url).href
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', capture, 'bin/sluice.js', 'demo'], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', capture, 'src/cli/main.ts', 'demo'], {
       encoding: 'utf8',
       env: { ...onOurNode(), SLUICE_STATEMENTS: folder },
     })

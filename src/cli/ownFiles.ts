@@ -1,9 +1,10 @@
 /** Resolves imports without access to the disk: between the files of Sluice, and between the files of some packages. */
 import { registerHooks } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { isSource, ownPath } from '../ownPackage.ts'
 
 /** Folder of this program: `src` in the repository, `dist` in the package. */
-const folder = new URL('../', import.meta.url).href
-const isSource = import.meta.url.endsWith('.ts')
+const folder = `${pathToFileURL(ownPath(isSource ? 'src' : 'dist')).href}/`
 const ending = isSource ? '.ts' : '.js'
 const format = isSource ? 'module-typescript' : 'module'
 

@@ -6,14 +6,14 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ownPath } from '../ownPackage.ts'
 
-const ownFolder = fileURLToPath(new URL('../../assets', import.meta.url))
 const uplotFolder = dirname(fileURLToPath(import.meta.resolve('uplot')))
 
 const files: Readonly<Record<string, readonly [path: string, type: string]>> = {
-  'style.css': [join(ownFolder, 'style.css'), 'text/css; charset=utf-8'],
-  'client.js': [join(ownFolder, 'client.js'), 'text/javascript; charset=utf-8'],
-  'icon.svg': [join(ownFolder, 'icon.svg'), 'image/svg+xml'],
+  'style.css': [ownPath('assets', 'style.css'), 'text/css; charset=utf-8'],
+  'client.js': [ownPath('assets', 'client.js'), 'text/javascript; charset=utf-8'],
+  'icon.svg': [ownPath('assets', 'icon.svg'), 'image/svg+xml'],
   'uplot.js': [join(uplotFolder, 'uPlot.iife.min.js'), 'text/javascript; charset=utf-8'],
   'uplot.css': [join(uplotFolder, 'uPlot.min.css'), 'text/css; charset=utf-8'],
 }

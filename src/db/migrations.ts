@@ -2,12 +2,12 @@
  * Reads the migration files of drizzle-kit, which are written for the schema `sluice`, and adapts them to the schema of this
  * environment.
  */
-import { fileURLToPath } from 'node:url'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
+import { ownPath } from '../ownPackage.ts'
 import { quoteName } from '../schemaName.ts'
 
 /** Folder of the migration files. */
-export const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
+export const migrationsFolder = ownPath('migrations')
 
 /** One migration file. */
 export interface Migration {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { registerHooks } from 'node:module'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { isSource, ownPath } from '../ownPackage.ts'
 import { codeVersion, isSluice } from './codeVersion.ts'
 
 /** Result of importing a pipeline in TypeScript. */
@@ -32,11 +33,9 @@ export async function importPipeline(file: string): Promise<ImportedPipeline> {
  */
 function registerHook(): void {
   isHookRegistered = true
-  // The repository runs TypeScript, an installed package JavaScript.
-  const built = import.meta.url.endsWith('.js')
   const index = {
-    url: new URL(built ? '../index.js' : '../index.ts', import.meta.url).href,
-    format: built ? 'module' : 'module-typescript',
+    url: pathToFileURL(isSource ? ownPath('src', 'index.ts') : ownPath('dist', 'index.js')).href,
+    format: isSource ? 'module-typescript' : 'module',
     shortCircuit: true,
   }
   registerHooks({

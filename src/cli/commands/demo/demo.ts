@@ -1,9 +1,9 @@
 import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { loadConfig, needService, type Config } from '../../../config/config.ts'
 import { RunError } from '../../../errors.ts'
+import { ownPath } from '../../../ownPackage.ts'
 import { serve } from '../../../jobs/index.ts'
 import { startSandbox, type Sandbox } from '../../../sandbox/start.ts'
 import { loadRejects, loadRun } from '../../../sync/reports/history.ts'
@@ -29,7 +29,7 @@ import { startWebServer } from '../../servers/webServer.ts'
  * Folder `pipelines/` of Sluice, with the sample pipelines (`samples/`) and their sources (`data/`). The samples have their own subfolder,
  * because the user's pipelines in `pipelines/` may have the same destinations.
  */
-const shippedFolder = fileURLToPath(new URL('../../../../pipelines', import.meta.url))
+const shippedFolder = ownPath('pipelines')
 /** Order of the pipelines. The do-not-reach list is first, because its people must not be sent to the audience. */
 const order = ['demo-do-not-reach', 'demo-catalog', 'demo-audience'] as const
 
@@ -112,7 +112,7 @@ function stillRunning(
   context: Context,
   { sandboxUrl: url, folder, dashboardUrl }: { readonly sandboxUrl: string; readonly folder: string; readonly dashboardUrl: string },
 ): string {
-  const launcher = fileURLToPath(new URL('../../../../bin/sluice.js', import.meta.url))
+  const launcher = ownPath('bin', 'sluice.js')
   return (
     title(context, 'Still running, in this terminal, until Ctrl-C') +
     table([
