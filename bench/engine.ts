@@ -13,7 +13,7 @@ import { ensureDestination } from '../src/db/destinations.ts'
 import { claimRun } from '../src/db/runs/claim.ts'
 import { requestRun } from '../src/db/runs/request.ts'
 import { registerWorker } from '../src/db/workers.ts'
-import { destinationIdentity } from '../src/sync/destinationIdentity.ts'
+import { destinationKey } from '../src/sync/destinationKey.ts'
 import { desiredIdentifiers } from '../src/sync/plan/desiredIdentifiers.ts'
 import { desiredProducts } from '../src/sync/plan/desiredProducts.ts'
 import { diffStage } from '../src/sync/plan/diff.ts'
@@ -93,7 +93,7 @@ export async function withEngine<Result>(setting: Setting, work: (deps: EngineDe
 export async function readAndDiff(setting: Setting & { readonly apply?: boolean }): Promise<object> {
   const pipeline = await loadPipeline(join(setting.folder, 'pipelines'), setting.pipeline)
   return withEngine(setting, async (deps) => {
-    const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+    const { id: destinationId } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
     const runId = await requestRun(deps.db, {
       pipeline: pipeline.name,
       destinationId,

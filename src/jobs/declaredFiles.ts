@@ -5,7 +5,7 @@ import { declareSchedules, type DeclaredSchedule } from '../db/schedules.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { LoadedPipelines } from '../pipeline/load.ts'
-import { destinationIdentity } from '../sync/destinationIdentity.ts'
+import { destinationKey } from '../sync/destinationKey.ts'
 import type { JobDeps } from './deps.ts'
 import type { DueTicksDeps } from './dueTicks.ts'
 import { isTouchedByClockChange } from './occurrences.ts'
@@ -109,10 +109,10 @@ export class DeclaredFiles {
   }
 
   async #destinationIdOf(pipeline: Pipeline): Promise<number> {
-    const identity = destinationIdentity(this.#deps, pipeline)
-    const key = JSON.stringify(identity)
-    const id = this.#destinationIds.get(key) ?? (await ensureDestination(this.#deps.db, identity)).id
-    this.#destinationIds.set(key, id)
+    const key = destinationKey(this.#deps, pipeline)
+    const keyText = JSON.stringify(key)
+    const id = this.#destinationIds.get(keyText) ?? (await ensureDestination(this.#deps.db, key)).id
+    this.#destinationIds.set(keyText, id)
     return id
   }
 

@@ -8,7 +8,7 @@ import { findRequest, queuedRunOf, rememberRequest } from '../db/runs/idempotenc
 import type { RunOptions } from '../db/runs/columns.ts'
 import { requestRun, widenRun } from '../db/runs/request.ts'
 import { schemaLock } from '../db/schemaLock.ts'
-import { destinationIdentity } from '../sync/destinationIdentity.ts'
+import { destinationKey } from '../sync/destinationKey.ts'
 import type { EngineDeps } from '../sync/engine.ts'
 import { assertOwnCredentials, pausedError } from '../sync/run/requestAndClaim.ts'
 import { assertPlanOfDestination, assertRunOfDestination } from '../sync/run/rerun.ts'
@@ -47,7 +47,7 @@ export interface QueueResult {
  * @throws {UsageError} `IDEMPOTENCY_KEY_REUSED` if the earlier request with the key had another `full` or `approveDeletes`
  */
 export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipeline: Pipeline, request: QueueRequest): Promise<QueueResult> {
-  const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  const destination = await ensureDestination(deps.db, destinationKey(deps, pipeline))
   assertOwnCredentials(deps, pipeline.name, destination.credentials)
   const current = { pipeline: pipeline.name, destinationId: destination.id }
   const { rerunFailedOf } = request
@@ -113,6 +113,6 @@ export async function changePause(
   change: 'pause' | 'resume',
   by: { readonly actor: string; readonly reason?: string },
 ): Promise<boolean> {
-  const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  const { id: destinationId } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
   return (change === 'pause' ? pausePipeline : resumePipeline)(deps.db, { destinationId, pipeline: pipeline.name, ...by })
 }

@@ -6,9 +6,9 @@ import {
   mappingFromPreset,
   describeSource,
   hintsFor,
-  describeMissing,
+  describeMissingColumn,
   presetOf,
-  unknownColumns,
+  unusedColumnWarnings,
   type BoundHeader,
   type MissingColumn,
 } from './boundColumns.ts'
@@ -53,7 +53,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       map: (row) => mapProduct(row, productBinding, rules),
       keyOf: (row) => productKey(row, productBinding, rules),
       mask: (row) => row.columns.map((_, index) => redactPersonalData(cellText(row.cells[index]))),
-      warnings: [...warnings, ...unknownColumns(columns, used, productFields, binding)],
+      warnings: [...warnings, ...unusedColumnWarnings(columns, used, productFields, binding)],
       used,
       missing,
       hints: hintsFor(optional, unused),
@@ -78,7 +78,7 @@ function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: rea
     const needsNoColumn = mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined
     if (bound.indexes.length > 0 || needsNoColumn) fields.binding[field] = bound
     else if (requiredProductFields.includes(field))
-      fields.missing.push(missingWithPrefix(preset, field, columns) ?? describeMissing(field, mapping.columns, columns))
+      fields.missing.push(missingWithPrefix(preset, field, columns) ?? describeMissingColumn(field, mapping.columns, columns))
     fields.warnings.push(
       ...(configured === undefined
         ? unconfiguredWarnings(bound, columns)

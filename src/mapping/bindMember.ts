@@ -1,6 +1,6 @@
 /** Binds the header of an export to the identifiers, tests and times of a member. */
 import type { ConsentTest, Duration, Pipeline } from '../model/pipeline.ts'
-import { headerCellsOf, describeSource, hintsFor, describeMissing, unknownColumns, type BoundHeader } from './boundColumns.ts'
+import { headerCellsOf, describeSource, hintsFor, describeMissingColumn, unusedColumnWarnings, type BoundHeader } from './boundColumns.ts'
 import { bindIdentifiers } from './members/bindIdentifiers.ts'
 import { bindTests, missingConsentWarnings } from './members/bindTests.ts'
 import { identifiersOptedOut, mapMember, memberKey } from './members/mapMember.ts'
@@ -81,7 +81,7 @@ export function memberBinder(
       warnings: [
         ...warnings,
         ...unmappedWarnings,
-        ...unknownColumns(columns, used, []).filter(({ field }) => !isIgnored(field) && keptValues(field) === undefined),
+        ...unusedColumnWarnings(columns, used, []).filter(({ field }) => !isIgnored(field) && keptValues(field) === undefined),
       ],
       used,
       missing,
@@ -143,10 +143,10 @@ function bindHeader(
   const identifiers = bindIdentifiers(header, policy.identifiers)
   const key = header.bindField('key')
   const isKeyed = policy.requiresKey || key !== undefined || pipeline.map['key'] !== undefined
-  if (key === undefined && isKeyed) missing.push(describeMissing('key', pipeline.map['key']?.columns ?? ['key'], columns))
+  if (key === undefined && isKeyed) missing.push(describeMissingColumn('key', pipeline.map['key']?.columns ?? ['key'], columns))
   if (identifiers.length === 0)
     missing.push(
-      describeMissing(
+      describeMissingColumn(
         policy.identifiers[0] ?? 'email',
         policy.identifiers.flatMap((type) => pipeline.map[type]?.columns ?? []),
         columns,

@@ -44,7 +44,7 @@ export interface BoundHeader {
 export interface MappingShown {
   /** Name of the preset, recognized or configured; undefined if none is used. */
   readonly preset: string | undefined
-  /** Confidence in the preset: it knows `columns` of the header's `of` columns. Members only. */
+  /** Number of the header's columns that the preset has (`columns`), and of all columns of the header (`of`). Members only. */
   readonly known?: { readonly columns: number; readonly of: number }
   readonly fields: readonly { readonly field: string; readonly from: string }[]
 }
@@ -127,11 +127,11 @@ export function presetOf(pipeline: Pipeline, columns: readonly string[], records
 }
 
 /**
- * Describes a field without a column, with the setting that maps it to the column of the most similar name. `configured`: column names in
- * the setting of the field; may be empty. The message shows the first one.
+ * Describes a field without a column, with the setting that maps it to the column of the most similar name. `configuredNames`: column
+ * names in the setting of the field; may be empty. The message shows the first one.
  */
-export function describeMissing(field: string, configured: readonly string[], columns: readonly string[]): MissingColumn {
-  const expected = configured[0] ?? field
+export function describeMissingColumn(field: string, configuredNames: readonly string[], columns: readonly string[]): MissingColumn {
+  const expected = configuredNames[0] ?? field
   const message = `no column for ${field}: "${expected}" is not among ${quotedNames(columns)}`
   const suggestion = suggestName(expected, columns) ?? suggestName(field, columns) ?? columnForField(field, columns)
   if (suggestion !== undefined) {
@@ -213,10 +213,10 @@ export function missingColumnWarning(field: string, name: string, columns: reado
 }
 
 /**
- * Returns a warning for each unused column with a name. `fields`: fields of the destination, to suggest for a column; empty for members.
+ * Returns a warning for each column that has a name and that no field uses. `fields`: fields of the destination, to suggest for a column; empty for members.
  * `bound`: fields that are bound already. They are not suggested.
  */
-export function unknownColumns(
+export function unusedColumnWarnings(
   columns: readonly string[],
   used: ReadonlySet<number>,
   fields: readonly string[],

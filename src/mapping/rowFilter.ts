@@ -1,6 +1,6 @@
 /** Row filters of a pipeline: `only:` and `except:`. */
 import type { Pipeline } from '../model/pipeline.ts'
-import { describeMissing, withOptOuts, type BoundHeader } from './boundColumns.ts'
+import { describeMissingColumn, withOptOuts, type BoundHeader } from './boundColumns.ts'
 import { suggestName } from '../suggestName.ts'
 import { findColumn } from './fields.ts'
 import type { Cell, Row } from '../model/record.ts'
@@ -45,7 +45,7 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
         const suggestion = suggestName(column, columns)
         return {
           field,
-          message: describeMissing(field, [column], columns).message,
+          message: describeMissingColumn(field, [column], columns).message,
           hint:
             suggestion === undefined
               ? `export "${column}" again, or write its new name under ${field}:`

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ControlText } from './area.ts'
 import { ControlError, fieldsOf } from './controlError.ts'
 import { exactJson } from './answer.ts'
-import type { StateChanges } from './state/stateChanges.ts'
+import type { StateWriter } from './state/stateWriter.ts'
 import { readRule } from './faults/faultRule.ts'
 import type { ArmedFaults } from './faults/armedFaults.ts'
 import type { FaultRunner } from './faults/faultRunner.ts'
@@ -21,7 +21,7 @@ import { isPlainRecord } from '../unknownValue.ts'
 /** Parts of the sandbox that the control API reads or changes. */
 export interface ControlParts {
   readonly world: SandboxWorld
-  readonly changes: StateChanges
+  readonly stateWriter: StateWriter
   readonly ledger: Ledger
   readonly rates: Rates
   readonly faults: ArmedFaults
@@ -90,11 +90,11 @@ export class ControlApi {
    * rates and nonces. Keeps the snapshots.
    */
   reset(seed?: number): { readonly ok: true } {
-    const { changes, rates, faults, runner, observer, handler, listeners } = this.#parts
+    const { stateWriter, rates, faults, runner, observer, handler, listeners } = this.#parts
     runner.clear()
     listeners.close()
     faults.clear()
-    changes.reset(seed)
+    stateWriter.reset(seed)
     observer.clearRecords()
     rates.clear()
     handler.clearNonces()
@@ -146,7 +146,7 @@ export class ControlApi {
    * @throws {ControlError}
    */
   async #setClock(body: unknown): Promise<unknown> {
-    const { world, changes } = this.#parts
+    const { world, stateWriter } = this.#parts
     // `offset_ms` is ignored, so that an answer of `GET clock` can be sent back.
     const { now, advance_s: advanceS } = fieldsOf(body, ['now', 'advance_s'], ['offset_ms'])
     let offsetMs = world.core.clockOffsetMs
@@ -158,14 +158,14 @@ export class ControlApi {
     else throw new ControlError('give { "now": ISO } or { "advance_s": seconds }')
     if (Number.isNaN(new Date(world.machineNow() + offsetMs).getTime()))
       throw new ControlError('the time must be between the years -271821 and 275760')
-    await changes.setClock(offsetMs)
+    await stateWriter.setClock(offsetMs)
     return { now: new Date(world.now()).toISOString(), offset_ms: offsetMs }
   }
 
   #setSwitches(body: unknown): unknown {
-    const { world, changes } = this.#parts
+    const { world, stateWriter } = this.#parts
     if (!isPlainRecord(body)) throw new ControlError(`give { name: value } with names of: ${SWITCHES.map(({ name }) => name).join(', ')}`)
-    changes.setSwitches(body)
+    stateWriter.setSwitches(body)
     return world.switches.all()
   }
 
@@ -205,7 +205,7 @@ export class ControlApi {
   #restore(id: string | undefined): unknown {
     const snapshot = id === undefined ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)
     if (snapshot === undefined) return undefined
-    this.#parts.changes.restore(snapshot)
+    this.#parts.stateWriter.restore(snapshot)
     // Values that the restored state does not have may be sent again.
     this.#parts.valueOrder.clear()
     return { ok: true }

@@ -32,7 +32,7 @@ export class Refusal extends Error {
   readonly body: RefusalBody
   readonly headers: Readonly<Record<string, string>>
   /**
-   * True if correct operations of the refused request were applied (the switch `partial_apply`). `StateChanges` sets it to false if a fault
+   * True if correct operations of the refused request were applied (the switch `partial_apply`). `StateWriter` sets it to false if a fault
    * omitted all of them.
    */
   isPartlyApplied = false

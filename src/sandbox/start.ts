@@ -7,7 +7,7 @@ import { areas } from './areas.ts'
 import { namesOf } from './names.ts'
 import { ControlApi } from './controlApi.ts'
 import { sandboxControl, type SandboxControl } from './controlClient.ts'
-import { StateChanges } from './state/stateChanges.ts'
+import { StateWriter } from './state/stateWriter.ts'
 import type { SandboxWorld } from './state/world.ts'
 import { FaultRunner } from './faults/faultRunner.ts'
 import { ArmedFaults } from './faults/armedFaults.ts'
@@ -66,7 +66,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const ledger = new Ledger()
   const recordViolation = (entry: LedgerEntry | undefined, rule: string, detail: string): void =>
     ledger.recordViolation(entry, new Date(clock.now()).toISOString(), rule, detail)
-  const changes = new StateChanges({
+  const stateWriter = new StateWriter({
     areas,
     credentials,
     machineNow: clock.now,
@@ -76,7 +76,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     staleLagMs: () => faults.longestLagMs,
     reportViolation: (rule, detail) => recordViolation(ledger.current, rule, detail),
   })
-  const { world } = changes
+  const { world } = stateWriter
   const trafficRules = new TrafficRules(clock.now, recordViolation, () => Number(world.switch('retry_after_grace_ms')))
   const valueOrder = new ValueOrder(recordViolation)
   const faults = new ArmedFaults(clock.now, world.random)
@@ -91,8 +91,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const listeners = new TlsListeners((socket) => server.listener.adopt(socket), world.log)
   const rates = new Rates(clock.now)
   const observer = new Observer({ world, ledger, trafficRules, valueOrder })
-  const handler = new RequestHandler({ world, changes, ledger, rates, trafficRules })
-  const control = new ControlApi({ world, changes, ledger, rates, faults, runner, valueOrder, observer, handler, listeners })
+  const handler = new RequestHandler({ world, stateWriter, ledger, rates, trafficRules })
+  const control = new ControlApi({ world, stateWriter, ledger, rates, faults, runner, valueOrder, observer, handler, listeners })
   const server: SandboxServer = new SandboxServer({
     world,
     router: new Router(endpoints),
@@ -104,12 +104,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     control,
   })
   if (options.stateFile !== undefined) {
-    await changes.openJournal(options.stateFile, options.compactAfterBytes)
+    await stateWriter.openJournal(options.stateFile, options.compactAfterBytes)
     // Removes the violations that the replay reported again.
     ledger.clear()
   }
   const boundPort = await server.listener.listen(options.port ?? 0).catch((error: unknown) => {
-    changes.closeJournal()
+    stateWriter.closeJournal()
     throw error
   })
   world.url = `http://127.0.0.1:${boundPort}`
@@ -121,7 +121,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     listeners.close()
     world.stop()
     // The journal is closed before the connections. Their end cancels work, and its failures must not be recorded.
-    changes.closeJournal()
+    stateWriter.closeJournal()
     await server.listener.close()
   }
   return {

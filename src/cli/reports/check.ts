@@ -26,7 +26,7 @@ export interface SourceCheck {
   /** Columns of the fields; absent if no header was read. `hint`: setting for required fields without a column. */
   readonly mapping?: {
     readonly preset: string | undefined
-    /** Columns that the preset knows, of all columns of the header. */
+    /** Number of the header's columns that the preset has (`columns`), and of all columns of the header (`of`). */
     readonly known?: { readonly columns: number; readonly of: number }
     readonly fields: readonly { readonly field: string; readonly from: string }[]
     readonly hint: string | undefined
@@ -154,5 +154,7 @@ export function fieldsText(fields: NonNullable<SourceCheck['mapping']>['fields']
 /** Returns `preset hubspot (12 of 14 columns known): `, for a preset that knows 12 of the header's 14 columns; empty without a preset. */
 export function presetText({ preset, known }: Pick<NonNullable<SourceCheck['mapping']>, 'preset' | 'known'>): string {
   if (preset === undefined) return ''
-  return `preset ${preset}${known === undefined ? '' : ` (${known.columns} of ${known.of} columns known)`}: `
+  if (known === undefined) return `preset ${preset}: `
+  const { columns: knownColumns, of: allColumns } = known
+  return `preset ${preset} (${knownColumns} of ${allColumns} columns known): `
 }

@@ -53,8 +53,8 @@ export interface ClaimedBatch {
 const firstDeletes = `batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'`
 
 /**
- * SQL of the deletes that the update `b` of phase 2 waits for. `settled_at` is in the future while an attempt may still arrive at the
- * service (docs/decisions/late-arrival-horizon.md).
+ * SQL of the deletes that the update `b` of phase 2 waits for: the open ones, and those of which an attempt may still arrive at the service
+ * (`settledAt` in `release.ts`).
  */
 const openDeletes = `select from ${firstDeletes}
   and (d.status in ${openStatuses} or (d.status <> 'superseded' and d.settled_at > statement_timestamp()))`

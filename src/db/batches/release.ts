@@ -28,14 +28,16 @@ export type Release =
   /** Its entries will not be sent. */
   | { readonly to: 'superseded'; readonly reason: string; readonly horizonMs: number }
 
-/** Returns SQL of the time after which no attempt of batch `b` can arrive late. `horizonMs`: SQL of the horizon. */
+/**
+ * Returns SQL of `settled_at` for a batch `b` that ends now: the time from which none of its attempts can arrive at the service any more.
+ * This is later than now if an attempt may arrive late (docs/decisions/late-arrival-horizon.md). `horizonMs`: SQL of the horizon.
+ */
 export const settledAt = (horizonMs: string): string =>
   `greatest(statement_timestamp(), (
      select max(a.finished_at) + ${horizonMs} * interval '1 millisecond' from attempt a where a.batch_id = b.id and (a.answer ->> 'mayLandLater')::boolean))`
 
 /**
- * Sets the next state of a claimed batch, ends its lease, and returns the state as it is stored. `settled_at` is in the future if an
- * attempt may still arrive late.
+ * Sets the next state of a claimed batch, ends its lease, and returns the state as it is stored.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written
  */

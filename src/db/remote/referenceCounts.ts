@@ -83,14 +83,14 @@ export async function removeReferences(tx: Queryable, destinationId: number, rem
 
 /**
  * Adds new rows to the reference counts of stored identifiers, and ends their suppression. An identifier keeps its group while it is
- * desired or confirmed, so that it is in only one user object. `gained`: SQL of `identifier`, `n` (number of rows), `group_key` and `times`
- * (desired content).
+ * desired or confirmed, so that it is in only one user object. `gained`: SQL of `identifier`, `n` (number of rows), `group_key` and
+ * `desired_times` (desired content).
  */
 export async function addReferences(tx: Queryable, destinationId: number, gained: string): Promise<void> {
   await tx.execute(
     `update remote m set ref_count = m.ref_count + x.n, suppressed = false,
        group_key = case when m.ref_count <= 0 and m.synced_hash is null then x.group_key else m.group_key end,
-       desired_hash = case when m.ref_count <= 0 and m.synced_hash is null then x.times else m.desired_hash end
+       desired_hash = case when m.ref_count <= 0 and m.synced_hash is null then x.desired_times else m.desired_hash end
      from (${gained}) x where m.destination_id = $1 and m.key = x.identifier`,
     [destinationId],
   )
@@ -103,17 +103,20 @@ export async function insertReferences(tx: Queryable, destinationId: number, gai
   // pages.
   await tx.execute(
     `insert into remote (destination_id, key, ref_count, group_key, desired_hash)
-     select $1, x.identifier, x.n, x.group_key, x.times from (${gained}) x
+     select $1, x.identifier, x.n, x.group_key, x.desired_times from (${gained}) x
      where not exists (select from remote m where m.destination_id = $1 and m.key = x.identifier) order by x.group_key`,
     [destinationId],
   )
 }
 
-/** Replaces the desired content of all desired identifiers of groups whose times changed. `retimed`: SQL of `group_key` and `times`. */
-export async function changeTimes(tx: Queryable, destinationId: number, retimed: string): Promise<void> {
+/**
+ * Replaces the desired content of all desired identifiers of groups whose times changed. `changedTimes`: SQL of `group_key` and
+ * `desired_times`.
+ */
+export async function changeTimes(tx: Queryable, destinationId: number, changedTimes: string): Promise<void> {
   await tx.execute(
-    `update remote m set desired_hash = x.times
-     from (${retimed}) x where m.destination_id = $1 and m.group_key = x.group_key and m.ref_count > 0 and m.desired_hash is distinct from x.times`,
+    `update remote m set desired_hash = x.desired_times
+     from (${changedTimes}) x where m.destination_id = $1 and m.group_key = x.group_key and m.ref_count > 0 and m.desired_hash is distinct from x.desired_times`,
     [destinationId],
   )
 }

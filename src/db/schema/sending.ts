@@ -99,7 +99,10 @@ export const batch = sluice.table(
     /** Code of the reason for which the batch is open again, parked, split, superseded or waiting. */
     reason: text('reason'),
     createdAt: instant('created_at').notNull().default(now()),
-    /** Time at which the batch ended. In the future if an attempt may arrive at the service until then. */
+    /**
+     * Time from which no attempt of the batch can arrive at the service any more; null while the batch is open. Usually the time at which
+     * the batch ended. Up to one horizon later if an attempt may arrive late (docs/decisions/late-arrival-horizon.md).
+     */
     settledAt: instant('settled_at'),
   },
   (t) => [

@@ -1,7 +1,7 @@
 /** Binds the columns that decide who may be sent: consent, removal, age. */
 import type { ConsentTest, Pipeline } from '../../model/pipeline.ts'
 import { ageColumnsOf } from './age.ts'
-import { describeMissing, presetOf } from '../boundColumns.ts'
+import { describeMissingColumn, presetOf } from '../boundColumns.ts'
 import { suggestName } from '../../suggestName.ts'
 import { bindTest, type BoundTest } from '../consent/consentTest.ts'
 import { inPipelineKeys, toFlowYaml } from '../consent/consentText.ts'
@@ -69,7 +69,7 @@ function bindConfiguredTest({ columns, missing, used }: MemberHeader, field: 'co
     used.add(bound.index)
     return bound
   }
-  const { message } = describeMissing(field, [test.column], columns)
+  const { message } = describeMissingColumn(field, [test.column], columns)
   const setting = toFlowYaml(inPipelineKeys({ ...test, column: suggestName(test.column, columns) ?? '<column>' }))
   missing.push({ field, message, hint: field === 'consent' ? `consent: ${setting}` : `map: { remove: ${setting} }` })
   return bound

@@ -4,7 +4,7 @@ import type { AppliedPart } from '../appliedPart.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
 import { adsRefusal, coreRefusal, invalidParameter, oauth2Refusal, parameterRefusal, rateLimitRefusal, Refusal } from '../refusal.ts'
-import type { AdmittedRequest, StateChanges } from '../state/stateChanges.ts'
+import type { AdmittedRequest, StateWriter } from '../state/stateWriter.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { DroppedRequest } from '../droppedRequest.ts'
 import { authenticate, Nonces, type Caller } from '../verify/authenticate.ts'
@@ -16,7 +16,7 @@ import type { RequestContext } from './requestContext.ts'
 /** Parts of the sandbox that the handler uses. */
 export interface HandlerParts {
   readonly world: SandboxWorld
-  readonly changes: StateChanges
+  readonly stateWriter: StateWriter
   readonly ledger: Ledger
   readonly rates: Rates
   readonly trafficRules: TrafficRules
@@ -54,7 +54,7 @@ export class RequestHandler {
    * @throws {Error} for a mistake in the sandbox. The caller passes it to `answerInternalError`.
    */
   handle(context: RequestContext, part: AppliedPart): Answer | Promise<Answer> {
-    const { changes, ledger, world } = this.#parts
+    const { stateWriter, ledger, world } = this.#parts
     if (this.#isClosed) throw new DroppedRequest('the sandbox is closed')
     if (context.instance !== world.core.instance) throw new DroppedRequest('the state was reset')
     const admission = this.#admissions.get(context) ?? this.#admitOnce(context)
@@ -62,14 +62,14 @@ export class RequestHandler {
     try {
       if ('refusal' in admission) throw admission.refusal
       const { request } = admission
-      const checked = changes.readParameters(request)
+      const checked = stateWriter.readParameters(request)
       answerParts.echo = checked.echo
       if (checked.errors.length > 0) throw parameterRefusal(request.endpoint, checked.errors)
       ledger.current = context.entry
       if (request.endpoint.method !== 'GET') world.keepPastState()
       // A fault may apply some entries of a request. A request without entries is applied as a whole, or only rehearsed.
-      const isRehearsed = request.endpoint.method !== 'GET' && context.content.items === 0 && !changes.appliesWithoutEntries(part)
-      const done = isRehearsed ? changes.rehearse(request, checked) : changes.apply(request, checked, part)
+      const isRehearsed = request.endpoint.method !== 'GET' && context.content.items === 0 && !stateWriter.appliesWithoutEntries(part)
+      const done = isRehearsed ? stateWriter.rehearse(request, checked) : stateWriter.apply(request, checked, part)
       if (done instanceof Promise)
         return done.then(
           ({ reply, echo, isApplied }) => this.#completeAnswer(context, answerOf(reply, echo), answerParts, isApplied),
@@ -211,7 +211,7 @@ export class RequestHandler {
       userId: caller?.id ?? 'anonymous',
       accountId: context.route.kind === 'found' ? context.route.path['account_id'] : undefined,
       hasTotalCount: context.query.some(([name, value]) => name === 'with_total_count' && /^(?:true|t|1)$/i.test(value)),
-      namedOnly: world.switch('rate_limits') === 'off',
+      specifiedLimitsOnly: world.switch('rate_limits') === 'off',
       globalReads: Number(world.switch('global_reads')),
       uploadsPer: world.switch('upload_limit_per') === 'account' ? 'account' : 'user',
     }

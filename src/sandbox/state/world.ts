@@ -45,7 +45,7 @@ export interface Snapshot {
   readonly switches: Readonly<Record<string, string>>
 }
 
-/** World without the members that change the state but write no entry to the journal. Only `StateChanges` uses those. */
+/** World without the members that change the state but write no entry to the journal. Only `StateWriter` uses those. */
 export type SandboxWorld = Omit<
   WorldState,
   'core' | 'switches' | 'reset' | 'restore' | 'load' | 'setClockOffset' | 'replayAt' | 'applyEvent'

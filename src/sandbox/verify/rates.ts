@@ -28,8 +28,8 @@ export interface RateInput {
   readonly accountId: string | undefined
   /** True if the request has `with_total_count`, which has a limit of its own. */
   readonly hasTotalCount: boolean
-  /** True to enforce only the limits whose numbers are in the specification (the switch `rate_limits`). */
-  readonly namedOnly: boolean
+  /** True to enforce only the limits whose numbers are in the specification (the switch `rate_limits` is `off`). */
+  readonly specifiedLimitsOnly: boolean
   /** Limit of `global_reads` (the switch of this name). */
   readonly globalReads: number
   /** Scope of the limit `user_lists` of the uploads to user lists (the switch `upload_limit_per`). */
@@ -89,7 +89,7 @@ export class Rates {
       window = { endsAt: nowMs + rule.windowMs, used: 0 }
       if (isCounted) this.#windows.set(key, window)
     }
-    const isEnforced = rule.named || !input.namedOnly
+    const isEnforced = rule.isSpecified || !input.specifiedLimitsOnly
     const refused = isCounted && isEnforced && window.used >= limit
     if (isCounted && !refused) window.used++
     return {

@@ -5,14 +5,14 @@
  *
  * - `per`: scope of the count
  * - `shared`: true if all endpoints with this limit are counted together, false if each has its own count
- * - `named`: true if the specification has the number. Any other number is published elsewhere or assumed.
+ * - `isSpecified`: true if the specification has the number. Any other number is published elsewhere or assumed.
  */
 export interface RateLimit {
   readonly limit: number
   readonly windowMs: number
   readonly per: 'user' | 'app' | 'account'
   readonly shared: boolean
-  readonly named: boolean
+  readonly isSpecified: boolean
   readonly source: string
 }
 
@@ -26,7 +26,7 @@ const perUser = (limit: number, source = notes): RateLimit => ({
   windowMs: quarterHour,
   per: 'user',
   shared: false,
-  named: false,
+  isSpecified: false,
   source,
 })
 const perApp = (limit: number, source = notes): RateLimit => ({
@@ -34,7 +34,7 @@ const perApp = (limit: number, source = notes): RateLimit => ({
   windowMs: quarterHour,
   per: 'app',
   shared: false,
-  named: false,
+  isSpecified: false,
   source,
 })
 const perAccount = (limit: number): RateLimit => ({
@@ -42,15 +42,15 @@ const perAccount = (limit: number): RateLimit => ({
   windowMs: quarterHour,
   per: 'account',
   shared: false,
-  named: false,
+  isSpecified: false,
   source: notes,
 })
 
 /** All rate limits, by the name in `Endpoint.limit`. */
 export const rateLimits = {
-  ads_writes: { limit: 450, windowMs: minute, per: 'user', shared: true, named: false, source: notes },
-  user_lists: { limit: 1500, windowMs: minute, per: 'user', shared: false, named: true, source: 'spec 8 User-list rate' },
-  total_count: { limit: 200, windowMs: quarterHour, per: 'user', shared: false, named: true, source: 'spec Conventions; spec 8' },
+  ads_writes: { limit: 450, windowMs: minute, per: 'user', shared: true, isSpecified: false, source: notes },
+  user_lists: { limit: 1500, windowMs: minute, per: 'user', shared: false, isSpecified: true, source: 'spec 8 User-list rate' },
+  total_count: { limit: 200, windowMs: quarterHour, per: 'user', shared: false, isSpecified: true, source: 'spec Conventions; spec 8' },
   core_reads: perAccount(10_000),
   account_reads: perAccount(2_000),
   targeting_reads: perAccount(400),
@@ -76,7 +76,7 @@ export const rateLimits = {
   v2_lookups_user: perUser(5_000),
   v2_posts: perUser(100),
   /** Limit of the app, beside the limit `v2_posts` of each user: a request counts against both. */
-  v2_posts_app: { limit: 10_000, windowMs: day, per: 'app', shared: false, named: false, source: notes },
+  v2_posts_app: { limit: 10_000, windowMs: day, per: 'app', shared: false, isSpecified: false, source: notes },
   webhooks: perApp(450),
   webhook_replay: perApp(100),
   activity_subscriptions: perApp(500),

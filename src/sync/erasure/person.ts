@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import { identifiersOf, type ErasedKeys } from '../../db/erasures.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { destinationIdentity } from '../destinationIdentity.ts'
+import { destinationKey } from '../destinationKey.ts'
 import type { EngineDeps } from '../engine.ts'
 import { memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
 
@@ -37,7 +37,7 @@ export async function erasedKeysOf(
     ...phones.flatMap((text, index) => formsOf('phone_number', text, optionAt('--phone', index, phones.length))),
   ]
   if (pipeline === undefined) return { identifiers: unique(identifiers), records: [] }
-  const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  const { id } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
   const recordKeys = unique(keys.flatMap((text) => memberKeysOf(text, pipeline)))
   return {
     identifiers: unique([...identifiers, ...(await identifiersOf(deps.db, id, recordKeys))]),

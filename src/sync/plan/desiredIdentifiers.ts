@@ -47,7 +47,7 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
   await analyzeTable(context.tx, 'change', '(key, what)')
   await collectIdentifierDelta(context)
   const hasTimes = await haveTimes(context.tx)
-  if (hasTimes) await collectRetimed(context.tx)
+  if (hasTimes) await collectChangedTimes(context.tx)
   const gained = gainedIdentifiers(context, hasTimes)
   await applyDelta(context, gained)
   if (context.mayImplyKeys) await storeChangedKeys(context)
@@ -105,10 +105,12 @@ async function countConfirmed(context: DesiredContext, enough: number | undefine
  * `delta`. If this plan writes the new content of changed groups, the keys of updated records get that content.
  */
 async function storeChangedKeys({ tx, destinationId, changed, newContent }: DesiredContext): Promise<void> {
-  await createTable(tx, 'sharing')
+  await createTable(tx, 'sharing_record')
   for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from delta where difference > 0')) {
     if (found.length === 0) continue
-    await tx.query('insert into sharing select distinct key from unnest($1::bytea[]) as k (key)', [found.map(({ recordKey }) => recordKey)])
+    await tx.query('insert into sharing_record select distinct key from unnest($1::bytea[]) as k (key)', [
+      found.map(({ recordKey }) => recordKey),
+    ])
   }
   await insertChangedKeys(
     changed,
@@ -116,7 +118,7 @@ async function storeChangedKeys({ tx, destinationId, changed, newContent }: Desi
      select $1::int as destination_id, f.key, f.identifiers, f.load_id, true as updated from former f where ${recordMayImply('f')}
      union all
      -- other records with an identifier that a row gains
-     select ${recordColumns}, false from sharing h join record r on r.destination_id = $1 and r.key = h.key and ${recordMayImply('r')}
+     select ${recordColumns}, false from sharing_record h join record r on r.destination_id = $1 and r.key = h.key and ${recordMayImply('r')}
      where not exists (select from former f where f.key = r.key)`,
     {
       refCount: 'greatest(1 + coalesce(d.difference, 0), 0)',
@@ -124,7 +126,7 @@ async function storeChangedKeys({ tx, destinationId, changed, newContent }: Desi
       ...(newContent === undefined ? {} : { desired: `case when r.updated then ${newContent('r.key')} else ${plainTimes} end` }),
     },
   )
-  await records.endImplying(tx, destinationId, 'select key from sharing')
+  await records.endImplying(tx, destinationId, 'select key from sharing_record')
 }
 
 /**
@@ -160,14 +162,14 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
      from former f join stage s using (key) cross join lateral unnest(f.identifiers) as i (identifier)
      where i.identifier <> all (${rowIdentifiers('s')})`,
   )
-  const shared = await fillTable(tx, 'shared', 'select identifier from delta group by identifier having count(*) > 1')
-  if (shared > 0) {
-    await analyzeTable(tx, 'shared')
+  const repeated = await fillTable(tx, 'repeated_in_delta', 'select identifier from delta group by identifier having count(*) > 1')
+  if (repeated > 0) {
+    await analyzeTable(tx, 'repeated_in_delta')
     // The table is changed in place, because few identifiers are shared. Writing a second table of 2,000,000 identifiers took 0.6 s.
     await tx.query(
       // Replaces the rows of a shared identifier by one row with their sum, or by none if the sum is 0. The group is the smallest key of
       // the rows that gain the identifier.
-      `with taken as (delete from delta d using shared x where d.identifier = x.identifier returning d.*)
+      `with taken as (delete from delta d using repeated_in_delta x where d.identifier = x.identifier returning d.*)
        insert into delta
        select identifier, sum(difference)::int, decode(min(encode(group_key, 'hex') collate "C") filter (where difference = 1), 'hex')
        from taken group by identifier having sum(difference) <> 0`,
@@ -176,12 +178,12 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   await analyzeTable(tx, 'delta', '(identifier, difference)')
 }
 
-/** Fills `retimed` with the updated rows whose times changed. */
-async function collectRetimed(tx: Transaction): Promise<void> {
+/** Fills `changed_times` with the updated rows whose times changed. */
+async function collectChangedTimes(tx: Transaction): Promise<void> {
   await fillTable(
     tx,
-    'retimed',
-    `select s.key, ${desiredTimes('s')} as times from former f join stage s using (key)
+    'changed_times',
+    `select s.key, ${desiredTimes('s')} as desired_times from former f join stage s using (key)
      where (s.effective_at, s.expires_at) is distinct from (f.effective_at, f.expires_at)`,
   )
 }
@@ -200,7 +202,7 @@ async function applyDelta({ tx, destinationId }: DesiredContext, gained: string)
 function gainedIdentifiers({ newContent }: DesiredContext, hasTimes: boolean): string {
   const times = hasTimes ? desiredTimes('s') : plainTimes
   const content = newContent === undefined ? times : `case when f.key is null then ${times} else ${newContent('d.group_key')} end`
-  return `select d.identifier, d.difference as n, d.group_key, ${content} as times
+  return `select d.identifier, d.difference as n, d.group_key, ${content} as desired_times
     from delta d left join former f on f.key = d.group_key
       ${hasTimes ? 'join stage s on s.key = d.group_key' : ''} where d.difference > 0`
 }
@@ -212,7 +214,7 @@ function gainedIdentifiers({ newContent }: DesiredContext, hasTimes: boolean): s
 async function insertIdentifiers({ tx, destinationId, changed }: DesiredContext, gained: string, hasTimes: boolean): Promise<void> {
   await insertReferences(tx, destinationId, gained)
   await changed.add('select identifier from delta')
-  if (!hasTimes || (await tx.query('select from retimed limit 1')).length === 0) return
-  await changeTimes(tx, destinationId, 'select key as group_key, times from retimed')
-  await changed.add('select m.key from retimed x join remote m on m.destination_id = $1 and m.group_key = x.key and m.ref_count > 0')
+  if (!hasTimes || (await tx.query('select from changed_times limit 1')).length === 0) return
+  await changeTimes(tx, destinationId, 'select key as group_key, desired_times from changed_times')
+  await changed.add('select m.key from changed_times x join remote m on m.destination_id = $1 and m.group_key = x.key and m.ref_count > 0')
 }

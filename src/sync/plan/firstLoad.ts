@@ -93,7 +93,7 @@ export async function loadFirstIdentifiers(context: DesiredContext, options: Fir
   await dropImpliedKeys(tx, destinationId)
   // All records that share identifiers are written here, because reference counts must be right even if only some parts are stored.
   if (hasShared) {
-    await insertRecords(context, `${validRows} and s.key in (select key from sharing)`)
+    await insertRecords(context, `${validRows} and s.key in (select key from sharing_record)`)
     await insertKeys(context, hasShared)
   }
   return { creates: valid, isUntimed, hasShared, loadId }
@@ -115,7 +115,7 @@ export async function insertRecordsOfRange(
   await insertRecords(
     context,
     `select s.*, ${loadId}::bigint as load_id from stage s where s.kind = ${stagedKind.valid} and ${inRange('s.key', range)}
-     ${hasShared ? 'and not exists (select from sharing h where h.key = s.key)' : ''}`,
+     ${hasShared ? 'and not exists (select from sharing_record h where h.key = s.key)' : ''}`,
   )
 }
 
@@ -135,7 +135,7 @@ async function insertKeys({ tx, destinationId }: DesiredContext, hasShared: bool
     `select i.identifier as key, ${hasShared ? 'coalesce(g.row_count, 1)' : '1'} as ref_count, r.key as group_key,
        ${desiredTimes('r')} as desired_hash
      from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
-       ${hasShared ? 'left join shared_group g on g.identifier = i.identifier' : ''}
+       ${hasShared ? 'left join shared_identifier_group g on g.identifier = i.identifier' : ''}
      where r.destination_id = $1 and not ${recordMayImply('r')} ${hasShared ? 'and (g.identifier is null or g.group_key = r.key)' : ''}`,
   )
 }
@@ -162,12 +162,12 @@ async function areDigests(tx: Transaction): Promise<boolean> {
 /**
  * Fills four tables about identifiers that several rows have:
  *
- * - `shared`: these identifiers
- * - `shared_group`: their numbers of rows, and the row under which each is sent
+ * - `shared_identifier`: these identifiers
+ * - `shared_identifier_group`: their numbers of rows, and the row under which each is sent
  * - `omitted`: for the other rows, the identifiers that they are sent without
- * - `sharing`: all rows with a shared identifier
+ * - `sharing_record`: all rows with a shared identifier
  *
- * Returns false if no identifier is shared. Then `shared` is empty or does not exist, and the other three tables do not exist.
+ * Returns false if no identifier is shared. Then `shared_identifier` is empty or does not exist, and the other three tables do not exist.
  *
  * `mayShare`: first bytes of all identifiers that may be shared. If undefined, all identifiers are grouped, which took Postgres 5 s for two
  * million.
@@ -178,34 +178,34 @@ async function collectShared(tx: Transaction, mayShare: readonly Buffer[] | unde
   // Two steps, because computing the smallest record key of every identifier takes twice as long.
   const shared = await fillTable(
     tx,
-    'shared',
+    'shared_identifier',
     `select i.identifier from ${identifiers} where s.kind = ${stagedKind.valid}
        ${mayShare === undefined ? '' : `and substring(i.identifier for ${sharedBytes}) = any($1::bytea[])`}
      group by i.identifier having count(*) > 1`,
     mayShare === undefined ? [] : [mayShare],
   )
   if (shared === 0) return false
-  await analyzeTable(tx, 'shared')
+  await analyzeTable(tx, 'shared_identifier')
   await fillTable(
     tx,
-    'shared_group',
+    'shared_identifier_group',
     `select i.identifier, count(*)::int, decode(min(encode(s.key, 'hex') collate "C"), 'hex')
-     from ${identifiers} join shared x on x.identifier = i.identifier where s.kind = ${stagedKind.valid} group by i.identifier`,
+     from ${identifiers} join shared_identifier x on x.identifier = i.identifier where s.kind = ${stagedKind.valid} group by i.identifier`,
   )
-  await analyzeTable(tx, 'shared_group')
+  await analyzeTable(tx, 'shared_identifier_group')
   await fillTable(
     tx,
     'omitted',
     `select s.key, array_agg(i.identifier)
-     from ${identifiers} join shared_group g on g.identifier = i.identifier and g.group_key <> s.key
+     from ${identifiers} join shared_identifier_group g on g.identifier = i.identifier and g.group_key <> s.key
      where s.kind = ${stagedKind.valid} group by s.key`,
   )
   await analyzeTable(tx, 'omitted')
   await fillTable(
     tx,
-    'sharing',
-    `select distinct s.key from ${identifiers} join shared x on x.identifier = i.identifier where s.kind = ${stagedKind.valid}`,
+    'sharing_record',
+    `select distinct s.key from ${identifiers} join shared_identifier x on x.identifier = i.identifier where s.kind = ${stagedKind.valid}`,
   )
-  await analyzeTable(tx, 'sharing')
+  await analyzeTable(tx, 'sharing_record')
   return true
 }

@@ -41,17 +41,19 @@ export const planTables = {
   former: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' },
   /** Net change of the reference count of each identifier, and the row under which a new identifier is sent. */
   delta: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },
-  /** Identifiers that occur more than once: in the stage (first load), or in `delta`. */
-  shared: { identifier: 'bytea' },
+  /** First load: identifiers that several staged rows have. */
+  shared_identifier: { identifier: 'bytea' },
+  /** Identifiers with several rows in `delta`. */
+  repeated_in_delta: { identifier: 'bytea' },
   /**
    * Records whose keys need rows in `remote`, because another row has or gains one of their identifiers. Keys of other records may be
    * implied (docs/decisions/implied-keys.md).
    */
-  sharing: key,
-  /** Rows with changed times. `times`: the new desired content of their identifiers. */
-  retimed: { ...key, times: 'bytea' },
+  sharing_record: key,
+  /** Updated people whose times changed. `desired_times`: the new desired content of their identifiers. */
+  changed_times: { ...key, desired_times: 'bytea' },
   /** First load: number of rows with each shared identifier, and the row under which the identifier is sent. */
-  shared_group: { identifier: 'bytea', row_count: 'integer', group_key: 'bytea' },
+  shared_identifier_group: { identifier: 'bytea', row_count: 'integer', group_key: 'bytea' },
   /** First load: identifiers of a row that are sent under another row. */
   omitted: { ...key, identifiers: 'bytea[]' },
   /** Records to remove from the desired state, with the cause. */

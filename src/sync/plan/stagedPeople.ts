@@ -58,7 +58,7 @@ function peopleIn(range: KeyRange, { hasShared }: Pick<FirstLoad, 'hasShared'>):
   return `select string_agg(p.key || p.hash || int8send(p.line) || int4send(${length}) || p.sent, '')
     from (
       select r.key, r.hash, r.line, ${sent} as sent ${hasShared ? ', h.key is not null as is_stored' : ''}
-      from stage r ${hasShared ? 'left join omitted o on o.key = r.key left join sharing h on h.key = r.key' : ''}
+      from stage r ${hasShared ? 'left join omitted o on o.key = r.key left join sharing_record h on h.key = r.key' : ''}
       where r.kind = ${stagedKind.valid} and ${inRange('r.key', range)}) p`
 }
 

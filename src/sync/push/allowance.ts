@@ -60,7 +60,7 @@ export class Allowance {
   private constructor(
     { db, clock, settings }: AllowanceDeps,
     name: string,
-    rate: { readonly limit: number; readonly windowMs: number; readonly named: boolean },
+    rate: { readonly limit: number; readonly windowMs: number; readonly isSpecified: boolean },
   ) {
     this.name = name
     this.limit = rate.limit
@@ -68,7 +68,7 @@ export class Allowance {
     this.#db = db
     this.#clock = clock
     this.#settings = settings
-    this.#isSpecified = rate.named
+    this.#isSpecified = rate.isSpecified
     this.#knownLimit = rate.limit
   }
 

@@ -15,7 +15,7 @@ import { ensureDestination } from '../../db/destinations.ts'
 import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../../db/invalidated.ts'
 import type { Row } from '../../db/row.ts'
 import { readsOwnSources } from '../../db/runs/request.ts'
-import { destinationIdentity } from '../destinationIdentity.ts'
+import { destinationKey } from '../destinationKey.ts'
 import { findMember, findProduct, type ExplainDeps, type Found, type Searched } from './explainedRecords.ts'
 import { digestsOf, identifierDigests, livenessOf, type Story, type StoryEvent } from './story.ts'
 import type { Destination } from '../../destinations/destination.ts'
@@ -26,7 +26,7 @@ import { destinationOf, kindsWhere } from '../../destinations/index.ts'
  * the history has no events. Creates the row of the destination if it does not exist.
  */
 export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: string): Promise<Story> {
-  const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  const { id } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
   const type = destinationOf(pipeline.destination.kind)
   const explained = explainedKeys[type.keys]
   const { keys, extraEvents, names, identifiers } = await explained.find(deps, { destinationId: id, text, pipeline })
@@ -156,7 +156,7 @@ async function entryEvents(
       keys: Buffer[]
     }
   >(
-    // A batch may settle in the future (`releaseBatch`).
+    // `settled_at` is later than now while an attempt may still arrive (`settledAt` in `db/batches/release.ts`).
     `select p.created_at as at, least(coalesce(b.settled_at, p.created_at), statement_timestamp()) as ended_at, p.run_id, p.id as plan_id,
        e.batch_id, e.change, ${shownOutcome} as outcome, e.code, e.message, e.expires_at, e.hash, e.keys, (${lastSender('e.batch_id')}) as sent_by
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id

@@ -1,7 +1,7 @@
 import { listPauses, type Pause } from '../../db/pauses.ts'
 import type { Queryable } from '../../db/queryable.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { destinationIdentity } from '../destinationIdentity.ts'
+import { destinationKey } from '../destinationKey.ts'
 import type { EngineDeps } from '../engine.ts'
 
 /** Returns the service of a pipeline; undefined if the pipeline has no configured service. */
@@ -22,7 +22,7 @@ export async function pausesByPipeline(
     const service = await serviceFor(pipeline)
     const pause = pauses.find(({ destination }) => {
       // If the pipeline has no service, that of the pause is used instead, so that only the other parts are compared.
-      const own = destinationIdentity({ service: service ?? { origin: destination.service } }, pipeline)
+      const own = destinationKey({ service: service ?? { origin: destination.service } }, pipeline)
       return (['service', 'kind', 'accountId', 'targetId'] as const).every((part) => own[part] === destination[part])
     })
     if (pause !== undefined) byPipeline.set(pipeline.name, pause)

@@ -14,7 +14,7 @@ import { readBack } from '../audit/readBack.ts'
 import { invalidateDrifted } from '../audit/invalidate.ts'
 import { runUnderLease } from './runUnderLease.ts'
 import { timedStage } from './timedStage.ts'
-import { destinationIdentity } from '../destinationIdentity.ts'
+import { destinationKey } from '../destinationKey.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { makePlan, type Planned } from '../plan/plan.ts'
 import type { AuditFindings, AuditReport } from '../audit/report.ts'
@@ -100,7 +100,7 @@ interface Audit {
 
 /** Reads the catalog back, compares it with the confirmed content, and returns the findings. Writes the drift to the audit log. */
 async function audit({ deps, tx, pipeline, run, listing }: Audit): Promise<AuditFindings> {
-  const { accountId, targetId } = destinationIdentity(deps, pipeline)
+  const { accountId, targetId } = destinationKey(deps, pipeline)
   let done = 0
   let requests = 0
   const report = (waiting?: string) => deps.onProgress?.({ stage: 'audit', done, ...(waiting === undefined ? {} : { waiting }) })

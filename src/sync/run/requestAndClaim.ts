@@ -10,7 +10,7 @@ import { errorJson, RunError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { RunReport, RunTrigger } from '../../model/report.ts'
 import { storedAddress } from '../../shownAddress.ts'
-import { destinationIdentity } from '../destinationIdentity.ts'
+import { destinationKey } from '../destinationKey.ts'
 import type { EngineDeps } from '../engine.ts'
 import { loadReport } from '../reports/history.ts'
 import { recoverRunsAndCounts } from './runCounts.ts'
@@ -36,7 +36,7 @@ export type Claimed = { readonly row: RunRow } | { readonly report: RunReport }
  * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if `takeOver` is not possible because the destination is locked
  */
 export async function requestAndClaim(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<Claimed> {
-  const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  const destination = await ensureDestination(deps.db, destinationKey(deps, pipeline))
   if (request.takeOver && destination.credentials !== null && destination.credentials !== deps.service.credentials) {
     const actor = request.actor ?? deps.actor ?? 'command'
     if (!(await takeOverDestination(deps.db, destination.id, deps.service.credentials, actor))) throw lockedError(pipeline.name)
@@ -101,7 +101,7 @@ export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pip
   await recoverExpiredRuns(deps)
   return claimRun(deps.db, runId, {
     ...claimOptions(deps),
-    pipeline: { ...destinationIdentity(deps, pipeline), version: pipeline.version },
+    pipeline: { ...destinationKey(deps, pipeline), version: pipeline.version },
   })
 }
 

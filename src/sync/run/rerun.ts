@@ -7,7 +7,7 @@ import { readOptions } from '../../db/runs/columns.ts'
 import { UsageError } from '../../errors.ts'
 import { sendsNothing, type RunReport } from '../../model/report.ts'
 import { loadPipeline } from '../../pipeline/load.ts'
-import { destinationIdentity } from '../destinationIdentity.ts'
+import { destinationKey } from '../destinationKey.ts'
 import type { EngineDeps } from '../engine.ts'
 import { loadRun, runNumber } from '../reports/history.ts'
 import { runPipeline } from './run.ts'
@@ -27,7 +27,7 @@ export async function rerun(
 ): Promise<RunReport> {
   const { pipeline: name, trigger } = await loadRun(deps.db, runId)
   const pipeline = await loadPipeline(options.pipelines, name, deps.env)
-  const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  const { id: destinationId } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
   const id = runNumber(runId)
   if (sendsNothing(trigger) && !(await hasAttempts(deps.db, id)))
     throw new UsageError('RUN_SENT_NOTHING', `run r_${id} (${trigger}) sent nothing, so there is nothing to send again.`, {
@@ -48,7 +48,7 @@ export async function rerun(
 }
 
 /** Pipeline, and its current destination in this environment. */
-interface Current {
+interface CurrentDestination {
   readonly pipeline: string
   readonly destinationId: number
 }
@@ -57,7 +57,7 @@ interface Current {
  * Checks that a run was made for the current destination of its pipeline. Accepts an unknown run, and a run without a stored destination.
  * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION` if the pipeline file now has another destination, or the environment another service
  */
-export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId: number, current: Current): Promise<void> {
+export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId: number, current: CurrentDestination): Promise<void> {
   const [run] = await db.query<Row<'run', 'destination_id'>>('select destination_id from run where id = $1', [runId])
   if (run === undefined || run.destination_id === null || run.destination_id === current.destinationId) return
   throw new UsageError(
@@ -71,7 +71,7 @@ export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId:
  * Checks that a plan was made for the current destination of its pipeline. Accepts an unknown plan.
  * @throws {UsageError} `PLAN_OF_ANOTHER_DESTINATION` if the pipeline file now has another destination, or the environment another service
  */
-export async function assertPlanOfDestination(db: Pick<Database, 'query'>, planId: string, current: Current): Promise<void> {
+export async function assertPlanOfDestination(db: Pick<Database, 'query'>, planId: string, current: CurrentDestination): Promise<void> {
   const [plan] = await db.query<Row<'plan', 'destination_id'>>('select destination_id from plan where id = $1', [planId])
   if (plan === undefined || plan.destination_id === current.destinationId) return
   throw new UsageError(

@@ -7,7 +7,7 @@ import { startWorker } from '../../../src/jobs/index.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
 import { ensureDestination } from '../../../src/db/destinations.ts'
 import { requestRun } from '../../../src/db/runs/request.ts'
-import { destinationIdentity } from '../../../src/sync/destinationIdentity.ts'
+import { destinationKey } from '../../../src/sync/destinationKey.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
 import { audienceDigest, catalogDigest } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
@@ -115,7 +115,7 @@ describe('the database', () => {
       folder,
     })
     try {
-      const identity = destinationIdentity(engine.deps, await loadPipeline(folder, 'customers'))
+      const identity = destinationKey(engine.deps, await loadPipeline(folder, 'customers'))
       const { id } = await ensureDestination(engine.db, identity)
       // As if NOTIFY was sent over a dead connection: the row exists, and no worker was notified.
       const runId = await requestRun(engine.db, { pipeline: 'customers', destinationId: id, trigger: 'schedule', scheduledFor: new Date() })

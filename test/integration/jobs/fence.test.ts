@@ -10,7 +10,7 @@ import { startWorker, type JobDeps, type Worker } from '../../../src/jobs/index.
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
 import { createTransport } from '../../../src/service/client/index.ts'
 import { registerWorker } from '../../../src/db/workers.ts'
-import { destinationIdentity } from '../../../src/sync/destinationIdentity.ts'
+import { destinationKey } from '../../../src/sync/destinationKey.ts'
 import type { EngineDeps } from '../../../src/sync/engine.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
 import { applyPlan } from '../../../src/sync/run/applyPlan.ts'
@@ -60,7 +60,7 @@ const pipelines = (engine: EngineUnderTest) => join(engine.folder, 'pipelines')
 /** A scheduled run of `shop` in the queue, as a scheduler of this environment leaves it. */
 async function queued(engine: EngineUnderTest): Promise<number> {
   const pipeline = await loadPipeline(pipelines(engine), 'shop')
-  const { id: destinationId } = await ensureDestination(engine.db, destinationIdentity(engine.deps, pipeline))
+  const { id: destinationId } = await ensureDestination(engine.db, destinationKey(engine.deps, pipeline))
   const runId = await requestRun(engine.db, {
     pipeline: 'shop',
     destinationId,
@@ -178,7 +178,7 @@ describe('a worker of another environment', () => {
 /** A queued run of the same folder in the other environment. */
 async function requestOwn(engine: EngineUnderTest, deps: EngineDeps): Promise<number> {
   const pipeline = await loadPipeline(pipelines(engine), 'shop')
-  const { id: destinationId } = await ensureDestination(engine.db, destinationIdentity(deps, pipeline))
+  const { id: destinationId } = await ensureDestination(engine.db, destinationKey(deps, pipeline))
   return (await requestRun(engine.db, { pipeline: 'shop', destinationId, trigger: 'schedule', scheduledFor: new Date(0) })) ?? 0
 }
 
@@ -197,7 +197,7 @@ describe('a worker with another folder', () => {
     await work(engine.deps, otherFolder)
     // It has polled for work once it has claimed its own.
     const other = await loadPipeline(otherFolder, 'other')
-    const { id: destinationId } = await ensureDestination(engine.db, destinationIdentity(engine.deps, other))
+    const { id: destinationId } = await ensureDestination(engine.db, destinationKey(engine.deps, other))
     const own = await requestRun(engine.db, { pipeline: 'other', destinationId, trigger: 'schedule', scheduledFor: new Date() })
     await expect.poll(() => status(engine, own ?? 0), { timeout: 20_000 }).not.toBe('queued')
     expect(await status(engine, runId)).toBe('queued')

@@ -10,7 +10,7 @@ import { ensureDestination } from '../../../src/db/destinations.ts'
 import { requestRun } from '../../../src/db/runs/request.ts'
 import { serve } from '../../../src/jobs/index.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
-import { destinationIdentity } from '../../../src/sync/destinationIdentity.ts'
+import { destinationKey } from '../../../src/sync/destinationKey.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { pgbouncerMissing, pooler } from '../../support/pgbouncer.ts'
 import { rss } from '../acceptance/products.ts'
@@ -41,7 +41,7 @@ async function idleServe(engine: EngineUnderTest, { databaseUrl = engine.databas
   const pipeline = await loadPipeline(folder, 'shop')
   let transactions = 0
   db.pool.on('acquire', () => transactions++)
-  const { id: destinationId } = await ensureDestination(engine.db, destinationIdentity(deps, pipeline))
+  const { id: destinationId } = await ensureDestination(engine.db, destinationKey(deps, pipeline))
   return {
     transactions: () => transactions,
     /** Queues a run as another process does. */

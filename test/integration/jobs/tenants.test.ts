@@ -9,7 +9,7 @@ import { migrateDatabase } from '../../../src/db/migrate.ts'
 import { requestRun } from '../../../src/db/runs/request.ts'
 import { queueRun } from '../../../src/jobs/index.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
-import { destinationIdentity } from '../../../src/sync/destinationIdentity.ts'
+import { destinationKey } from '../../../src/sync/destinationKey.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { rss } from '../acceptance/products.ts'
 import { testDatabase } from '../../support/postgres.ts'
@@ -73,7 +73,7 @@ test('more due pipelines than the pool has connections all finish', { timeout: 1
   for (const [i, name] of names.entries()) {
     engine.pipeline(name, catalogYaml('feed.xml').replace('4001', String(5_000 + i)))
     const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), name)
-    const { id } = await ensureDestination(engine.db, destinationIdentity(engine.deps, pipeline))
+    const { id } = await ensureDestination(engine.db, destinationKey(engine.deps, pipeline))
     await requestRun(engine.db, {
       pipeline: name,
       destinationId: id,

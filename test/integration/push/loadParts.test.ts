@@ -14,7 +14,7 @@ import { requestRun } from '../../../src/db/runs/request.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { destinationOf } from '../../../src/destinations/index.ts'
 import { renderUserOperation } from '../../../src/destinations/renderUserOperation.ts'
-import { destinationIdentity } from '../../../src/sync/destinationIdentity.ts'
+import { destinationKey } from '../../../src/sync/destinationKey.ts'
 import type { EngineSettings } from '../../../src/sync/engine.ts'
 import { freeze } from '../../../src/sync/plan/freeze.ts'
 import type { PlannedOperation } from '../../../src/sync/plan/plannedOperation.ts'
@@ -366,7 +366,7 @@ test('a worker sends the plan of its own run with one push', async () => {
   await engine.sandbox.control.fault({ path: '/users' }, { kind: 'delay', ms: 600 }, 'always')
   const worker = await startWorkerOf(engine)
   const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'people')
-  const { id: destinationId } = await ensureDestination(engine.db, destinationIdentity(engine.deps, pipeline))
+  const { id: destinationId } = await ensureDestination(engine.db, destinationKey(engine.deps, pipeline))
   await requestRun(engine.db, {
     pipeline: 'people',
     destinationId,

@@ -7,7 +7,7 @@ import { countKnownColumns, presets, recognizePreset } from '../../../src/mappin
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
 import type { MemberRecord } from '../../../src/model/record.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
-import { describeMissing, mergeMissing } from '../../../src/mapping/boundColumns.ts'
+import { describeMissingColumn, mergeMissing } from '../../../src/mapping/boundColumns.ts'
 
 const destination = { kind: 'audience', account_id: '18ce54d4x5t', audience_id: '1nmth' }
 const map = {
@@ -862,7 +862,7 @@ test('the hint for missing columns maps each field once', () => {
 })
 
 test('a list of missing columns names each field once', () => {
-  const missing = ['optin', 'agreed'].map((column) => describeMissing('consent', [column], ['id', 'mail', 'city']))
+  const missing = ['optin', 'agreed'].map((column) => describeMissingColumn('consent', [column], ['id', 'mail', 'city']))
   expect(mergeMissing({ missing, hints: [] }, ['id', 'mail', 'city']).message).toBe(
     'no columns for consent; the source has "id", "mail", "city"',
   )

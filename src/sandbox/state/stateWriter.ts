@@ -64,7 +64,7 @@ const NO_QUERY: ReadonlyMap<string, string> = new Map()
 const appliesToAll = () => true
 
 /** Changes the state, and writes the changes to the journal. */
-export class StateChanges {
+export class StateWriter {
   readonly #world: WorldState
   readonly #handlers = new Map<string, AreaHandler>()
   #journal: Journal | undefined

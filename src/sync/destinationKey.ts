@@ -1,12 +1,12 @@
 import { destinationOf } from '../destinations/index.ts'
-import type { DestinationIdentity } from '../destinations/destination.ts'
+import type { DestinationKey } from '../db/destinations.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { EngineDeps } from './engine.ts'
 
-/** Returns the identity of a pipeline's destination: origin of the service in `deps`, type, account and id. */
-export function destinationIdentity(
+/** Returns the key of a pipeline's destination at the service of `deps`. */
+export function destinationKey(
   deps: { readonly service: Pick<EngineDeps['service'], 'origin'> },
   { destination }: Pipeline,
-): DestinationIdentity & { readonly service: string; readonly kind: string } {
+): DestinationKey {
   return { service: deps.service.origin, kind: destination.kind, ...destinationOf(destination.kind).identity(destination) }
 }
