@@ -49,7 +49,7 @@ export const errorGroups = [
       ],
       PIPELINES_MISSING: [
         'The folder of pipelines cannot be read.',
-        '`sluice init --source FILE` makes it; or name another with `--pipelines DIR`.',
+        '`sluice init --source FILE` creates it; or name another folder with `--pipelines DIR`.',
       ],
       FILE_EXISTS: ['The pipeline file of `sluice init` exists already.', 'Choose another name, or replace the file with `--force`.'],
       DESTINATION_TAKEN: [
@@ -57,7 +57,7 @@ export const errorGroups = [
         'Choose another destination, put both sources into one file (`source:` as a list), or move the other file away.',
       ],
       IDEMPOTENCY_KEY_REUSED: [
-        'A request with the same `Idempotency-Key` had another `full` or `approveDeletes` (409 over HTTP).',
+        'An earlier request had the same `Idempotency-Key`, but another `full` or `approveDeletes` (409 over HTTP).',
         'Send another key.',
       ],
       OPTIONS_CONFLICT: ['The options cannot be used together.', 'Leave one out, as shown.'],
@@ -69,7 +69,7 @@ export const errorGroups = [
       UNKNOWN_PLAN: ['There is no plan with this id.', '`sluice plan PIPELINE` makes one.', unknownName],
       UNKNOWN_BATCH: [
         'There is no batch with this number, or its run has expired.',
-        '`sluice runs` lists the runs; their pages lead to their batches.',
+        '`sluice runs` lists the runs; the dashboard page of a run leads to its batches.',
         unknownName,
       ],
       PLAN_OF_ANOTHER_SERVICE: [
@@ -81,7 +81,7 @@ export const errorGroups = [
         '`sluice plan PIPELINE` makes a plan for the present destination.',
       ],
       RUN_SENT_NOTHING: [
-        'The run to repeat is a plan that was not applied, or an audit. Such runs send nothing, and a rerun would send.',
+        'The run is an audit, or a plan that was not applied. Such a run sends nothing, but a rerun would send.',
         '`sluice plan PIPELINE` or `sluice audit PIPELINE` repeats it; `sluice run PIPELINE` sends.',
       ],
       RUN_OF_ANOTHER_DESTINATION: [
@@ -120,7 +120,7 @@ export const errorGroups = [
       ],
       WRONG_USER: [
         'The data directory (`.sluice`) was made by another user, for example before `sudo`. It does not work with files of two users.',
-        'Run the command as the user in the message. Another `SLUICE_DATA_DIR` is an empty database: Sluice would send everything again.',
+        'Run the command as the user in the message. Do not set another `SLUICE_DATA_DIR`: its database would be empty, and Sluice would send everything again.',
       ],
       NODE_MISSING: ['The pinned Node 24 is not installed.', '`npm install --include=optional`, or run Sluice with Node 24.12 or newer.'],
     },
@@ -131,7 +131,7 @@ export const errorGroups = [
     codes: {
       DATABASE_UNREACHABLE: [
         'The database server does not answer, its host name cannot be resolved, or it has no connection left. The message says which.',
-        'Correct host and port in `DATABASE_URL`, start the server, or free connections. Keep `DATABASE_URL`: an empty database would create every record again.',
+        'Correct host and port in `DATABASE_URL`, start the server, or free connections. Do not use another database: an empty one would create every record again.',
       ],
       DATABASE_LOGIN_REFUSED: [
         'The database server refused role or password, or `pg_hba.conf` does not allow the login.',
@@ -148,15 +148,15 @@ export const errorGroups = [
         "Use the database server's own address, or the pooler in session mode (docs/database.md).",
       ],
       DATABASE_UNUSABLE: [
-        'The encoding cannot store every text, the database is read-only, or the role lacks a right or a connection. The message says which.',
+        'The database is read-only, or its encoding cannot store every text. Or the role lacks a privilege or has no connection left. The message says which.',
         'Make the role the owner of a database in UTF-8.',
       ],
       DATABASE_VALUE_INVALID: [
-        'A stored value is not one that Sluice wrote. The message names table, column and row.',
-        'Upgrade Sluice if a newer version wrote it; else restore the row from a backup.',
+        'The database contains a value that this version of Sluice cannot read. The message names table, column and row.',
+        'If a newer version of Sluice wrote the value, upgrade. Otherwise restore the row from a backup.',
       ],
       DATABASE_COPIED: [
-        'The destination was synced from another database: this one was restored from a dump, or is a copy. Nothing was sent.',
+        'The destination was last synced from another database: this one is a copy, or was restored from a dump. Nothing was sent.',
         'If this database replaces the other one: `sluice db adopt`. A copy for tests needs other credentials (docs/database.md#copies).',
       ],
       DATABASE_FAILED: ['The database failed during the run.', '`sluice doctor`, then run again: it resumes where it stopped.'],
@@ -186,12 +186,12 @@ export const errorGroups = [
         'Set the credentials of that user, or move the destination to these with `sluice run PIPELINE --take-over`.',
       ],
       TICK_SKIPPED: [
-        'A run of the destination was in progress or waiting when the schedule was due, so this run did not start.',
+        'The scheduled run did not start, because another run of the destination was in progress or waiting.',
         '`overlap: queue` lets one run wait instead (docs/schedules.md).',
       ],
       RUN_UNCLAIMED: [
-        'The run waited for ten minutes: no running worker has the requested version of its pipeline.',
-        'Start a worker with that folder of pipelines, or `sluice run PIPELINE`, which runs the current version.',
+        'No running worker has the version of the pipeline that the run requests. The run waited for ten minutes and was skipped.',
+        'Start a worker with that version of the pipelines folder, or `sluice run PIPELINE`, which runs the current version.',
       ],
       RUN_CANCELLED: [
         'An operator cancelled the run with `sluice cancel RUN_ID`. What was confirmed is kept.',
@@ -249,22 +249,25 @@ export const errorGroups = [
         'If the records are meant to be deleted: `sluice run PIPELINE --approve-deletes N`.',
       ],
       GUARD_IDENTIFIERS: [
-        'People with a row in the source would lose an email, a phone or another identifier. Their number is over both limits. The usual cause is a moved column.',
+        'Rows of people are still in the source, but without an identifier that they had before, such as an email. The deletes of these identifiers are over both limits. The usual cause is a column that was moved or renamed.',
         'Compare the lines in the message with the source. If the new values are right: `sluice run PIPELINE --approve-deletes N`.',
       ],
       GUARD_MIN_ROWS: [
-        'Fewer valid rows than `min_rows`. No approval overrides this.',
+        'The source has fewer valid rows than `min_rows`. No approval overrides this.',
         'Check the source; if it is right, lower `min_rows`.',
       ],
       GUARD_ROWS_FELL: [
-        'Valid rows fell by more than half since the last accepted read. Or one of several sources lost more than half of its rows, or is empty.',
+        'The source has less than half of the valid rows of the last accepted read. Or one of several sources lost more than half of its rows, or is empty.',
         'Check the source; if it is right, approve the number of deletes.',
       ],
       GUARD_INCOMPLETE: [
         'The end of the source is not proven, so no row counts as missing.',
         'Export it again, or set `complete:` to what proves the end.',
       ],
-      GUARD_REJECTS: ['More rejects than `max_reject_percent`. Nothing was sent.', '`sluice rejects RUN_ID`, and `sluice check PIPELINE`.'],
+      GUARD_REJECTS: [
+        'The share of rejected rows is above `max_reject_percent`. Nothing was sent.',
+        '`sluice rejects RUN_ID` lists the rows. Correct the export, then `sluice check PIPELINE`.',
+      ],
     },
   },
   {
@@ -276,20 +279,20 @@ export const errorGroups = [
         'The joined file does not fit in memory: it has too many ids, or too many different rows of one id.',
         'Join both in the database or export that writes the source.',
       ],
-      SOURCE_UNAVAILABLE: ['The source does not answer, or broke off.', 'Try again; check the network.'],
+      SOURCE_UNAVAILABLE: ['The source does not answer, or its connection broke.', 'Try again; check the network.'],
       SOURCE_DENIED: ['The source refused the credentials.', 'Check the variables that `source.credentials` names.'],
       SOURCE_CREDENTIALS: ['A variable with a credential of the source is missing or unusable.', 'Set it, or its `…_FILE`.'],
       SOURCE_FORBIDDEN: ['The user of this process may not read the file.', 'Check owner and mode.'],
       SOURCE_REFUSED: [
         'Sluice does not read this address: a folder, a device, a private address, or a redirect to another host.',
-        'Name a file or a public https address, or allow it in the pipeline.',
+        'Name a file or a public https address, or allow the address in the pipeline.',
       ],
       SOURCE_CHANGED: [
-        'The source changed during the read, or after the run of the requested rows.',
+        'The source changed during the read; or, for `sluice rejects`, since the run.',
         'Run again once the source is complete.',
       ],
       SOURCE_UNVERIFIED: [
-        'The run of the requested rows did not read its whole source. So it is unknown whether the source has changed since.',
+        '`sluice rejects` cannot read the rows from the source. The run did not read it to its end, so later changes cannot be detected.',
         '`sluice rejects RUN_ID --csv FILE` writes the masked rows.',
       ],
       SOURCE_HOST_KEY: ['The SFTP server’s key is not the pinned one.', 'Compare it with the server’s owner before you change `host_key`.'],
@@ -310,7 +313,7 @@ export const errorGroups = [
       FILE_BOMB: ['The decompressed file is far larger than any feed.', 'Check where it comes from.'],
       FILE_TOO_LARGE: ['The file is larger than the limit.', 'Split the export.'],
       FILE_ENCODING: ['The text is not in the encoding that it claims or that was found.', 'Set `source.encoding`, or export as UTF-8.'],
-      FILE_MALFORMED: ['The file breaks the rules of its format.', 'Correct the place in the message.'],
+      FILE_MALFORMED: ['The file breaks the rules of its format.', 'Correct the file at the place in the message.'],
       FILE_UNCLOSED_QUOTE: ['A quote is not closed.', 'Close it near the line in the message.'],
       FILE_FAULTY_ROWS: ['Too many rows cannot be read or do not fit the header.', 'Check delimiter and quotes.'],
       FILE_SPREADSHEET_DAMAGE: [
@@ -320,11 +323,17 @@ export const errorGroups = [
       FILE_MAPPING: ['Many rows have an email where a phone number is mapped, or the reverse.', 'Correct the columns under `map:`.'],
       FILE_NO_HEADER: ['The first row looks like data, not like column names.', 'Add a header, or set `csv.columns`.'],
       FILE_COMMENT_HEADER: ['A comment row is above the header.', 'Set `csv.header_row` to the line of the header.'],
-      FILE_DUPLICATE_COLUMN: ['Several columns have the same name, and only one is read.', 'Map all of them, or rename one.'],
+      FILE_DUPLICATE_COLUMN: [
+        'Several columns have the same name, and the mapping reads only one of them.',
+        'Map all of them, or rename one.',
+      ],
       FILE_TOO_MANY_COLUMNS: ['More columns than a feed can have: probably a wrong delimiter.', 'Set `csv.delimiter`.'],
       FILE_COLUMN_MISSING: ['A column that the pipeline maps is not in the file.', 'Correct `map`, or the export.'],
-      FILE_FIELD_TOO_LARGE: ['One field is longer than 128 KiB: probably a quote is not closed.', 'Correct the place in the message.'],
-      FILE_RECORD_TOO_LARGE: ['One record is longer than 1 MiB.', 'Correct the place in the message.'],
+      FILE_FIELD_TOO_LARGE: [
+        'One field is longer than 128 KiB: probably a quote is not closed.',
+        'Correct the file at the place in the message.',
+      ],
+      FILE_RECORD_TOO_LARGE: ['One record is longer than 1 MiB.', 'Correct the file at the place in the message.'],
       FILE_TOO_DEEP: ['Elements of the XML are nested too deep.', 'Export it flatter.'],
       FILE_DOCTYPE: ['The XML has a document type or a processing instruction, which may include other files.', 'Export it without these.'],
       FILE_NOT_JSON_LINES: ['An object is spread over several lines.', 'Write one object per line, or a JSON array of objects.'],
@@ -353,7 +362,7 @@ export const errorGroups = [
       SERVICE_PERMISSION_LEVEL: ['The application’s permission level does not include this call.', 'Raise it, then `sluice auth login`.'],
       SERVICE_WRONG_CONTEXT: [
         'The call needs a user but was signed with an app-only token, or the reverse.',
-        'Leave out `--bearer`, or add it.',
+        'Omit `--bearer` for a call that needs a user; add it otherwise.',
       ],
       SERVICE_CALLBACK_NOT_APPROVED: [
         'The callback address is not approved in the application’s settings.',
@@ -363,12 +372,12 @@ export const errorGroups = [
         'The service refused to issue an app-only token (code 99).',
         'Check consumer key and secret; after many requests, wait.',
       ],
-      SERVICE_FORBIDDEN: ['The service forbids the call.', 'The message contains the reason.'],
+      SERVICE_FORBIDDEN: ['The service does not allow the call.', 'The message contains the reason.'],
       SERVICE_NOT_FOUND: ['The path or the record does not exist.', 'Check the ids.'],
       SERVICE_INVALID_PARAMETER: ['A parameter breaks a rule.', 'The hint names parameter and rule.'],
       SERVICE_REQUEST_TOO_LARGE: ['The body is too large.', 'Send less in one request.'],
       SERVICE_BATCH_REFUSED: ['The batch as a whole was refused.', 'The message names the failing entries.'],
-      SERVICE_REFUSED: ['The service refused the call for another reason.', 'The message contains the reason.'],
+      SERVICE_REFUSED: ['The service refused the call for a reason that has no code of its own.', 'The message contains the reason.'],
       SERVICE_RATE_LIMITED: ['Too many requests.', 'Wait until the time in the message.'],
       SERVICE_UNAVAILABLE: ['The service failed. The call may have been carried out.', 'Try again later.'],
       SERVICE_UNREACHABLE: [
@@ -377,10 +386,10 @@ export const errorGroups = [
       ],
       SERVICE_ANSWER_LOST: [
         'The call was sent, and the answer is missing or incomplete. It may have been carried out.',
-        'Read back before you send it again.',
+        'Check at the service whether it was carried out, before you send it again.',
       ],
       SERVICE_ANSWER_UNREADABLE: ['The answer is not of the documented shape.', 'Try again; a gateway may have answered.'],
-      SERVICE_CURSOR_REPEATS: ['A list returns the same page again.', 'Report it to the service.'],
+      SERVICE_CURSOR_REPEATS: ['A list of the service returns the same page again, so it would never end.', 'Report it to the service.'],
       CALL_INVALID: [
         'The client was called with parameters that the contract does not allow, or for a host without an address. Nothing was sent.',
         'Correct the parameter in the message, or set the address.',
@@ -432,7 +441,7 @@ export const errorGroups = [
       NO_PERMISSION: ['This user may not use the file or port.', 'Check owner and mode.'],
       OUTPUT_FAILED: [
         'The command ended, but its results could not be written to stdout (a full disk, `/dev/full`). The message says how it ended.',
-        'Free some space, or write to another file; `sluice runs` shows what was done.',
+        'Free some space, or write to another file. `sluice runs` shows what was done.',
       ],
       DISK_FULL: ['The disk is full.', 'Free some space; nothing that was confirmed is lost.'],
       FILE_MISSING: ['The file does not exist.', 'Correct the path.'],

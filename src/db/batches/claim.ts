@@ -53,7 +53,7 @@ export interface ClaimedBatch {
 const firstDeletes = `batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'`
 
 /**
- * SQL of the deletes that the update `b` of phase 2 waits for: the open ones, and those of which an attempt may still arrive at the service
+ * SQL of the deletes that the update `b` of phase 2 waits for. They are open, or one of their attempts may still arrive at the service
  * (`settledAt` in `release.ts`).
  */
 const openDeletes = `select from ${firstDeletes}

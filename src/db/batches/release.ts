@@ -29,8 +29,8 @@ export type Release =
   | { readonly to: 'superseded'; readonly reason: string; readonly horizonMs: number }
 
 /**
- * Returns SQL of `settled_at` for a batch `b` that ends now: the time from which none of its attempts can arrive at the service any more.
- * This is later than now if an attempt may arrive late (docs/decisions/late-arrival-horizon.md). `horizonMs`: SQL of the horizon.
+ * Returns SQL of `settled_at` for a batch `b` that ends now. From that time on, none of its attempts can arrive at the service. It is later
+ * than now if an attempt may arrive late (docs/decisions/late-arrival-horizon.md). `horizonMs`: SQL of the horizon.
  */
 export const settledAt = (horizonMs: string): string =>
   `greatest(statement_timestamp(), (
