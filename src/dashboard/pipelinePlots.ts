@@ -1,6 +1,6 @@
 /** Computes the plots on the page of a pipeline. */
 import type { Pipeline } from '../model/pipeline.ts'
-import { rowsComparedFrom } from '../model/report.ts'
+import { minComparedRows } from '../model/report.ts'
 import type { RunFigures } from '../sync/reports/runFigures.ts'
 import { count, duration, plural } from './html.ts'
 import type { Plot } from './plots.ts'
@@ -140,7 +140,7 @@ export function pipelinePlots(
 function minValidRows({ guards }: Pipeline, runs: readonly RunFigures[]): readonly number[] {
   let previousValid = 0
   return runs.map(({ status, counts }) => {
-    const minValid = Math.max(guards.minRows, previousValid >= rowsComparedFrom ? Math.ceil(previousValid / 2) : 0)
+    const minValid = Math.max(guards.minRows, previousValid >= minComparedRows ? Math.ceil(previousValid / 2) : 0)
     if ((counts.read ?? 0) > 0 && status !== 'withheld') previousValid = counts.valid ?? 0
     return minValid
   })

@@ -26,7 +26,7 @@ export const recordCodes = {
   ),
   ROW_QUOTE: reject(
     'A quote is inside a cell that has no quotes around it, or text follows the closing quote of a cell.',
-    'Quote the whole cell and write each quote inside it twice; or set source: { csv: { relaxed_quotes: true } }.',
+    'Quote the whole cell and write each quote inside it twice; or set source.csv.relaxed_quotes: true.',
   ),
   PRICE_ZERO: warning(
     'The price is zero.',

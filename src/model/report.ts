@@ -120,10 +120,10 @@ export function guardEffectOf({ code }: Pick<GuardResult, 'code'>): GuardEffect 
 }
 
 /**
- * Minimum number of rows of the earlier read for `GUARD_ROWS_FELL` and for the note about a fall of the rows. Smaller sources may fall by
- * more than half.
+ * Minimum number of rows of the earlier read for `GUARD_ROWS_FELL` and `ROWS_ERODED`. A source with fewer rows may lose more than half of
+ * them.
  */
-export const rowsComparedFrom = 20
+export const minComparedRows = 20
 
 /** Maximum number of lines of a `WarningSummary`. */
 export const linesKept = 5

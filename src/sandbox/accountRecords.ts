@@ -70,9 +70,9 @@ export function creationFields(call: Call<unknown>): Pick<AccountRecord, 'create
 interface Resource<S, T> {
   readonly table: (state: S) => Table<T>
   /** Name of the path parameter with the id of a record. */
-  readonly id: string
+  readonly idParameter: string
   /** Error code of the 404 for a record that is not found. */
-  readonly missing: string
+  readonly notFoundCode: string
   /** Field that each list parameter compares: `{ campaign_ids: 'id' }` selects the records whose `id` is in `campaign_ids`. */
   readonly filters: Readonly<Record<string, keyof T>>
   /** As in `ListOptions`. */
@@ -88,11 +88,11 @@ interface Resource<S, T> {
  * begins with `q`, ignoring case. To replace one of these handlers, an area lists its own handler of the same name after them.
  */
 export function recordHandlers<S, T extends AccountRecord>(name: string, resource: Resource<S, T>): Readonly<Record<string, Handler<S>>> {
-  const { table, id, missing, filters, sortable, isVisible = () => true, toWire = (_, record) => record } = resource
+  const { table, idParameter, notFoundCode, filters, sortable, isVisible = () => true, toWire = (_, record) => record } = resource
   const find = (call: Call<S>): T => {
-    const record = findRecord(call, table(call.state), id, missing)
+    const record = findRecord(call, table(call.state), idParameter, notFoundCode)
     if (isVisible(call, record)) return record
-    throw notFound(missing, id, record.id)
+    throw notFound(notFoundCode, idParameter, record.id)
   }
   return {
     [`${name}.list`]: (call) => {

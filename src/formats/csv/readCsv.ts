@@ -108,7 +108,12 @@ class CsvReader {
     this.#lastShortLine = fields === undefined || fields.length < width ? line : 0
     if (fields === undefined) {
       this.#counts.countFault(line)
-      return { line, columns: this.#columns, cells: [], fault: { code: 'ROW_QUOTE', message: 'a quote is in an unexpected place' } }
+      return {
+        line,
+        columns: this.#columns,
+        cells: [],
+        fault: { code: 'ROW_QUOTE', message: 'a quote is inside a cell without quotes, or text follows a closing quote' },
+      }
     }
     if (size > this.#context.limits.fieldBytes) this.#checkFields(fields, line)
     if (fields.length === width && (flags & recordFlags.nul) === 0 && !this.#isRepeatedHeader(fields)) {
@@ -127,7 +132,11 @@ class CsvReader {
   }
 
   #quoteWarning(index: number): RowWarning {
-    return { code: 'QUOTE_KEPT', field: this.#dialect.header[index] ?? '', message: 'a quote is inside a cell that is not quoted' }
+    return {
+      code: 'QUOTE_KEPT',
+      field: this.#dialect.header[index] ?? '',
+      message: 'a quote inside a cell without quotes was read as text',
+    }
   }
 
   /**

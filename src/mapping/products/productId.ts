@@ -32,7 +32,7 @@ export function idOf(row: ProductRow): string {
   const id = text.normalize('NFC')
   if (id.length > row.rules.options.maxIdLength)
     throw new RowRejected('ID_TOO_LONG', 'id', `has ${id.length} characters, ${row.rules.options.maxIdLength} are allowed`)
-  if (id !== text) row.warn('ID_NORMALIZED', 'id', 'was brought to one Unicode form')
+  if (id !== text) row.warn('ID_NORMALIZED', 'id', 'was changed to the Unicode form NFC')
   if (/[/,%\u0080-\uffff]/.test(id)) row.warn('ID_UNUSUAL', 'id', 'contains a slash, a comma, a percent sign or characters outside ASCII')
   return id
 }

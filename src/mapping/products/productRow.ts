@@ -157,7 +157,7 @@ export class ProductRow {
       if (decoded !== clean) this.warn('ENTITIES_DECODED', field, 'was escaped twice')
       clean = decoded
     }
-    if (looksGarbled(clean)) this.warn('TEXT_GARBLED', field, 'looks wrongly decoded')
+    if (looksGarbled(clean)) this.warn('TEXT_GARBLED', field, 'contains characters of a wrong encoding')
     const plain = stripControls(clean, field === 'description' ? '\n' : ' ')
     if (plain !== clean) this.warn('TEXT_CLEANED', field, 'contained control or invisible characters')
     return plain === text ? text : trimText(plain)

@@ -116,7 +116,7 @@ export function categoryOf(row: ProductRow, field: 'google_product_category' | '
     row.warn('CATEGORY_UNUSUAL', field, 'is neither a category number nor a path of the taxonomy')
   if (!text.includes('>')) return text
   const levels = text.replace(/(?:(?<!\s)\s+)?>\s*/g, ' > ').trim()
-  if (levels !== text) row.warn('SEPARATOR_NORMALIZED', field, 'has new separators')
+  if (levels !== text) row.warn('SEPARATOR_NORMALIZED', field, 'now has " > " between its levels')
   return levels
 }
 

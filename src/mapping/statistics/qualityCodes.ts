@@ -7,25 +7,24 @@ export const qualityCodes = {
   ALL_OUT_OF_STOCK: 'All products, 100 or more, are out of stock.',
   CURRENCIES_MIXED: 'Prices have several currencies.',
   BRAND_SAME: 'All products, 100 or more, have the same brand. It is often a placeholder.',
-  MOJIBAKE: 'Some texts look wrongly decoded (Ã©).',
+  MOJIBAKE: 'Some texts contain characters of a wrong encoding, such as Ã© for é.',
   ENCODING_DOUBTFUL: 'More than 5 % of the products contain wrongly decoded text (of fewer than 100 products: more than half).',
   IDENTIFIER_REPEATED: 'One identifier is on more than 50 rows.',
   IDENTIFIER_SHARE: 'More than 30 % of the members (of 100 or more) have the same identifier.',
   FILL_RATE_FELL: 'One type of identifier is on a far smaller share of the members than in the last run.',
   OPT_OUTS_FELL:
-    'Since the last run, the rows that opt out fell by more than half, and more people would be sent. Often the values of the consent column have another spelling now.',
+    'Less than half as many rows opt out as in the last run, and more people would be sent. The usual cause is a new spelling of the values in the consent column.',
   COLUMN_VANISHED: 'A column of the last run is no longer in the source.',
   GROUP_OF_ITSELF: 'Some products have their own id as item_group_id.',
   PERSONAL_COLUMN: 'An unmapped column contains card or bank account numbers. It is not used; remove it from the export.',
   EMAIL_ROLE_SHARE: 'More than 1 % of the rows (of 100 or more) have a role address such as info@, or an example address.',
   MOST_CHANGED: 'More than half of the products changed since the last sync.',
   IDS_CHANGED:
-    'More than half of the products of the last sync are missing. The new ids are more than half as many as all products of the last sync. Often the id column is another one.',
+    'More than half of the products of the last sync are missing. There are also many new ids: more than half as many. The usual cause is another id column.',
   PEOPLE_CHANGED:
-    'More than half of the synced people would be removed, and many new people sent. Often the file is another one, or the test of consent is reversed.',
+    'More than half of the synced people would be removed, and many new people sent. The usual causes are a wrong file and a reversed test of consent.',
   PRICE_MOVED: 'Prices changed by more than guards.max_price_change_percent (default 50).',
-  LINKS_DOUBTFUL:
-    'More than half of the links of the last sync changed to a host that no changed link had before. Or they changed to one and the same address.',
+  LINKS_DOUBTFUL: 'More than half of the links of the last sync changed to a new host, or to one common address.',
   PRICES_DOUBTFUL: 'More than 10 % of the synced prices became zero, 100 or 1,000 times as high or as low, or changed only their currency.',
   OTHER_PIPELINE:
     'The last read for this destination was of another pipeline. Each of the two deletes what the other sends. After a pipeline is renamed, this note appears once.',
@@ -38,7 +37,7 @@ export const qualityCodes = {
     'The sandbox was started again without its state, so its synced content is gone. `sluice run PIPELINE --full` sends everything again.',
   IDENTIFIER_UNMAPPED:
     'A column that is not mapped contains email addresses or phone numbers. Without it, these people, or one of their identifiers, are not sent.',
-  IMAGE_BROKEN: 'Image links of some products lead nowhere. options.image_sample sets how many are checked, after everything was sent.',
+  IMAGE_BROKEN: 'Image links of some products are broken. options.image_sample sets how many links are checked, after everything was sent.',
   PLAN_APPLIED: 'The plan was applied before, so this run sent nothing.',
   OUT_OF_STOCK_ROSE: 'More products than guards.max_out_of_stock_percent (default 10) allows went out of stock since the last sync.',
 } as const

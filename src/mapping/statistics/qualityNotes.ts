@@ -46,11 +46,11 @@ interface NoteInputs {
   /** As in `SourceFigures`. */
   readonly group: string
   /** Counts of the unchanged rows; undefined in a full read. */
-  readonly known: FeatureSetCounts | undefined
+  readonly unchanged: FeatureSetCounts | undefined
 }
 
 /** Returns the notes on a source. `doubts`: as in `SourceFigures`. */
-export function qualityNotes({ total, groups, identifiers, brand, group, known }: NoteInputs): {
+export function qualityNotes({ total, groups, identifiers, brand, group, unchanged }: NoteInputs): {
   readonly notes: readonly QualityNote[]
   readonly doubts: readonly string[]
 } {
@@ -58,7 +58,7 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
   const notes: QualityNote[] = []
   const note = (code: QualityCode, count: number, message: string, examples: readonly string[] = []) =>
     notes.push({ code, count, message, examples })
-  const doubts: string[] = known !== undefined && known.unknown > 0 ? ['FEATURE_SETS_UNKNOWN'] : []
+  const doubts: string[] = unchanged !== undefined && unchanged.unknownCount > 0 ? ['FEATURE_SETS_UNKNOWN'] : []
   if (groups.doubtful) doubts.push('GROUP_LARGE')
   if (groups.above.length > 0)
     note(
@@ -81,11 +81,11 @@ export function qualityNotes({ total, groups, identifiers, brand, group, known }
     )
   // The feature set of an unchanged row shows only whether its brand is the first one. If no row has the first brand any more, all rows may
   // have the same other brand. The same applies to the item groups below.
-  if (known !== undefined && products >= minRowsForShare && brand !== '' && otherBrand === products) doubts.push('BRAND_SAME')
+  if (unchanged !== undefined && products >= minRowsForShare && brand !== '' && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
     // `brand` begins with `"brand":"`, which has nine characters.
     note('BRAND_SAME', products, 'every product has the same brand', [cutText(brand.slice(9), 60).replace(/"$/, '')])
-  if (known !== undefined && products >= minRowsForGroup && group !== '' && otherGroup === products) doubts.push('GROUP_SAME')
+  if (unchanged !== undefined && products >= minRowsForGroup && group !== '' && otherGroup === products) doubts.push('GROUP_SAME')
   if (products >= minRowsForGroup && otherGroup === 0)
     note('GROUP_SAME', products, `all ${products} products have the same item_group_id`, [cutText(group, 60)])
   if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products have their own id as item_group_id`)

@@ -196,25 +196,25 @@ export class FeatureSets {
 export class FeatureSetCounts {
   #counts = new Uint32Array(64)
   #lines = new Float64Array(64 * linesKept)
-  #unknown = 0
+  #unknownCount = 0
 
   /** Counts a row. */
   add(set: number, line: number): void {
     const before = this.#counts[set]
     // Tested first, because it is true for nearly every row of a large source.
     if (before !== undefined && before >= linesKept) this.#counts[set] = before + 1
-    else if (set === unknownSet) this.#unknown++
+    else if (set === unknownSet) this.#unknownCount++
     else this.#addFirst(set, line)
   }
 
   /** Number of all rows, also of those with `unknownSet`. Too high if a row was counted by its parts (`FeatureSets.setOf`). */
   get rows(): number {
-    return this.#counts.reduce((sum, count) => sum + count, this.#unknown)
+    return this.#counts.reduce((sum, count) => sum + count, this.#unknownCount)
   }
 
   /** Number of rows with `unknownSet`. */
-  get unknown(): number {
-    return this.#unknown
+  get unknownCount(): number {
+    return this.#unknownCount
   }
 
   /** Returns the number of rows with this set. */

@@ -40,8 +40,8 @@ export interface SourceStatistics {
    * of the row. `bits`: further feature bits.
    */
   readonly add: (mapped: Mapped, items?: readonly number[], bits?: number) => number
-  /** Returns the statistics of all rows. `known`: counts of the unchanged rows, which were not mapped. */
-  readonly finish: (known?: FeatureSetCounts) => SourceFigures
+  /** Returns the statistics of all rows. `unchanged`: counts of the unchanged rows, which were not mapped. */
+  readonly finish: (unchanged?: FeatureSetCounts) => SourceFigures
 }
 
 const noItems: readonly number[] = []
@@ -68,21 +68,21 @@ export function createSourceStatistics(
       const line = record?.line ?? reject?.line ?? 0
       return featureSets.setOf(bits, items, (set) => counts.add(set, line))
     },
-    finish: (known) => {
-      const total = sumUp(featureSets, counts, known)
+    finish: (unchanged) => {
+      const total = sumUp(featureSets, counts, unchanged)
       const { products, members, outOfStock, misplaced, filled, items } = total
       const { brand, group } = features
       const exactCounts = (code: string) => new Map(items.filter((item) => item.code === code).map(({ field, count }) => [field, count]))
       const groups = statistics.groups.addSource(exactCounts(tracked.group), features.groups.entries())
       const identifiers = statistics.identifiers.addSource(exactCounts(tracked.identifier), features.identifiers.entries())
       return {
-        rows: rows + (known?.rows ?? 0),
+        rows: rows + (unchanged?.rows ?? 0),
         products,
         members,
         outOfStock,
         misplaced,
         filled: Object.fromEntries(filled),
-        ...qualityNotes({ total, groups, identifiers, brand, group, known }),
+        ...qualityNotes({ total, groups, identifiers, brand, group, unchanged }),
         items: items.filter(({ code }) => code !== tracked.group && code !== tracked.identifier),
         brand,
         group,

@@ -28,16 +28,16 @@ class LineSum {
 /** Sums of one source: its rows by feature, by currency, by identifier type (`filled`) and by item. */
 export type StatisticsSums = ReturnType<typeof sumUp>
 
-/** Returns the sums of one source. `mapped`: counts of the mapped rows. `known`: counts of the unchanged rows; undefined in a full read. */
-export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, known: FeatureSetCounts | undefined) {
+/** Returns the sums of one source. `unchanged`: counts of the rows that a gated read did not map; undefined in a full read. */
+export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, unchanged: FeatureSetCounts | undefined) {
   const sums = { products: 0, members: 0, outOfStock: 0, otherBrand: 0, otherGroup: 0, ownGroup: 0 }
   const [garbled, misplaced] = [new LineSum(), new LineSum()]
   const currencies = new Map<string, number>()
   const filled = new Map<string, number>()
   const items = new Map<CountedItem, LineSum>()
-  for (const set of new Set([...mapped.sets(), ...(known?.sets() ?? [])])) {
-    const count = mapped.of(set) + (known?.of(set) ?? 0)
-    const lines = [...mapped.linesOf(set), ...(known?.linesOf(set) ?? [])]
+  for (const set of new Set([...mapped.sets(), ...(unchanged?.sets() ?? [])])) {
+    const count = mapped.of(set) + (unchanged?.of(set) ?? 0)
+    const lines = [...mapped.linesOf(set), ...(unchanged?.linesOf(set) ?? [])]
     const { bits, currency, items: itemsOfSet } = featureSets.describe(set)
     const has = (bit: number) => (bits & bit) !== 0
     if (has(feature.product)) sums.products += count

@@ -10,8 +10,8 @@ import { countActive, reasonsNotServable, type Campaign, type CampaignsState, ty
 export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('campaigns', {
     table: (state: CampaignsState) => state.campaigns,
-    id: 'campaign_id',
-    missing: 'CAMPAIGN_NOT_FOUND',
+    idParameter: 'campaign_id',
+    notFoundCode: 'CAMPAIGN_NOT_FOUND',
     filters: { campaign_ids: 'id', funding_instrument_ids: 'funding_instrument_id' },
     sortable: ['created_at', 'updated_at', 'name', 'daily_budget_amount_local_micro', 'total_budget_amount_local_micro'],
     toWire: campaignWire,
@@ -22,8 +22,8 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   'campaigns.delete': (call) => ok(campaignWire(call, deleteCampaign(call))),
   ...recordHandlers('fundingInstruments', {
     table: (state: CampaignsState) => state.funding,
-    id: 'funding_instrument_id',
-    missing: 'FUNDING_INSTRUMENT_NOT_FOUND',
+    idParameter: 'funding_instrument_id',
+    notFoundCode: 'FUNDING_INSTRUMENT_NOT_FOUND',
     filters: { funding_instrument_ids: 'id' },
     sortable: ['created_at', 'updated_at', 'start_time', 'end_time', 'funded_amount_local_micro'],
   }),

@@ -35,8 +35,8 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
 
   ...recordHandlers<CampaignsState, LineItemCategory>('lineItemCuratedCategories', {
     table: (state) => state.lineItemCategories,
-    id: 'line_item_curated_category_id',
-    missing: 'NOT_FOUND',
+    idParameter: 'line_item_curated_category_id',
+    notFoundCode: 'NOT_FOUND',
     filters: {},
     isVisible,
   }),

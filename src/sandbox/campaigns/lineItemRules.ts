@@ -30,10 +30,10 @@ export function defaultPayBy(item: { readonly objective: string; readonly goal: 
 }
 
 /**
- * Returns an error for each rule that the line item `next` breaks. `campaign`: its campaign. `changes`: names of the fields that the call
- * sets to another value. Some fields, such as `pay_by`, must not change in some line items.
+ * Returns an error for each rule that the line item `next` breaks. `campaign`: its campaign. `changedFields`: names of the fields that the
+ * call sets to another value. Some fields, such as `pay_by`, must not change in some line items.
  */
-export function checkLineItem(next: LineItem, campaign: Campaign | undefined, changes: ReadonlySet<string>): AdsError[] {
+export function checkLineItem(next: LineItem, campaign: Campaign | undefined, changedFields: ReadonlySet<string>): AdsError[] {
   const errors: AdsError[] = []
   const wrong = (name: keyof LineItem, expected: string) => errors.push(invalidParameter(name, expected, next[name]))
   const objective = next.objective
@@ -56,10 +56,10 @@ export function checkLineItem(next: LineItem, campaign: Campaign | undefined, ch
       ...missingParameter('android_app_store_identifier'),
       message: 'one of "android_app_store_identifier", "ios_app_store_identifier" is required',
     })
-  checkBid(next, changes, errors)
+  checkBid(next, changedFields, errors)
   if (next.frequency_cap !== null && !CAPPED_OBJECTIVES.includes(objective))
     wrong('frequency_cap', `no value unless the objective is one of ${CAPPED_OBJECTIVES.join(', ')}`)
-  checkBudget(next, campaign, changes, errors)
+  checkBudget(next, campaign, changedFields, errors)
   if (next.start_time !== null && next.end_time !== null && Date.parse(next.end_time) <= Date.parse(next.start_time))
     errors.push({ ...invalidParameter('end_time', 'a time later than start_time', next.end_time), code: 'INVALID_TIME_WINDOW' })
   if (next.placements.length === 0 || !next.placements.every((placement) => /^[A-Z][A-Z0-9_]*$/.test(placement)))
@@ -68,7 +68,7 @@ export function checkLineItem(next: LineItem, campaign: Campaign | undefined, ch
   return errors
 }
 
-function checkBid(next: LineItem, changes: ReadonlySet<string>, errors: AdsError[]): void {
+function checkBid(next: LineItem, changedFields: ReadonlySet<string>, errors: AdsError[]): void {
   const { objective, bid_strategy: strategy } = next
   const wrong = (name: 'bid_strategy' | 'pay_by', expected: string) => errors.push(invalidParameter(name, expected, next[name]))
   if (strategy !== 'AUTO' && next.bid_amount_local_micro === null) errors.push(missingParameter('bid_amount_local_micro'))
@@ -78,17 +78,17 @@ function checkBid(next: LineItem, changes: ReadonlySet<string>, errors: AdsError
     wrong('bid_strategy', 'TARGET only with objective REACH or WEBSITE_CLICKS')
   if (next.pay_by === 'IMPRESSION' && strategy === 'TARGET' && next.goal === 'LINK_CLICKS')
     wrong('pay_by', 'another unit than IMPRESSION with bid strategy TARGET for the LINK_CLICKS goal')
-  else if (changes.has('pay_by') && objective !== 'APP_INSTALLS')
+  else if (changedFields.has('pay_by') && objective !== 'APP_INSTALLS')
     wrong('pay_by', 'the default: it changes only with objective APP_INSTALLS')
 }
 
-function checkBudget(next: LineItem, campaign: Campaign | undefined, changes: ReadonlySet<string>, errors: AdsError[]): void {
+function checkBudget(next: LineItem, campaign: Campaign | undefined, changedFields: ReadonlySet<string>, errors: AdsError[]): void {
   const daily = next.daily_budget_amount_local_micro
   const total = next.total_budget_amount_local_micro
   if (daily === null) return
   if (total !== null && daily > total)
     errors.push(invalidParameter('daily_budget_amount_local_micro', 'at most total_budget_amount_local_micro', daily))
-  if (changes.has('daily_budget_amount_local_micro') && campaign !== undefined && campaign.budget_optimization !== 'LINE_ITEM')
+  if (changedFields.has('daily_budget_amount_local_micro') && campaign !== undefined && campaign.budget_optimization !== 'LINE_ITEM')
     errors.push(
       invalidParameter('daily_budget_amount_local_micro', 'no value unless the campaign has budget_optimization LINE_ITEM', daily),
     )

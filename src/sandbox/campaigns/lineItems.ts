@@ -14,8 +14,8 @@ import { countActive, lineItemDefaults, type Campaign, type CampaignsState, type
 export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('lineItems', {
     table: (state: CampaignsState) => state.lineItems,
-    id: 'line_item_id',
-    missing: 'LINE_ITEM_NOT_FOUND',
+    idParameter: 'line_item_id',
+    notFoundCode: 'LINE_ITEM_NOT_FOUND',
     filters: { campaign_ids: 'campaign_id', line_item_ids: 'id' },
     sortable: [
       'created_at',
@@ -108,12 +108,12 @@ function withGivenFields(call: Call<CampaignsState>, item: LineItem, campaign: C
   if (given['categories'] === null) next.categories = []
   // The bid is ignored with AUTO (spec 4.6).
   if (next.bid_strategy === 'AUTO') next.bid_amount_local_micro = null
-  // A field that a client sends with its stored value is not a change. A new item has no stored `pay_by`, so its default counts.
+  // A field that a client sends with its stored value is not a change. A new item has no stored `pay_by`, so the default takes its place.
   const stored = recordOf({ ...item, pay_by: item.pay_by === '' ? defaultPayBy(next) : item.pay_by })
-  const changes = new Set(Object.keys(given).filter((name) => !isSameValue(next[name], stored[name])))
+  const changedFields = new Set(Object.keys(given).filter((name) => !isSameValue(next[name], stored[name])))
   // If the call lacks `pay_by`, the other fields determine it. APP_INSTALLS keeps the stored value: only there, a call can change it.
   if (!call.given.has('pay_by')) next.pay_by = next.objective === 'APP_INSTALLS' ? String(stored['pay_by']) : defaultPayBy(next)
-  const errors = checkLineItem(next, campaign, changes)
+  const errors = checkLineItem(next, campaign, changedFields)
   if (errors.length > 0) throw adsRefusals(errors)
   return next
 }

@@ -13,8 +13,8 @@ import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.
 export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('promotedTweets', {
     table: (state: CampaignsState) => state.promotedTweets,
-    id: 'promoted_tweet_id',
-    missing: 'PROMOTED_TWEET_NOT_FOUND',
+    idParameter: 'promoted_tweet_id',
+    notFoundCode: 'PROMOTED_TWEET_NOT_FOUND',
     filters: { line_item_ids: 'line_item_id', promoted_tweet_ids: 'id' },
     isVisible,
   }),
@@ -30,8 +30,8 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
   },
   ...recordHandlers('targetingCriteria', {
     table: (state: CampaignsState) => state.targeting,
-    id: 'targeting_criterion_id',
-    missing: 'TARGETING_CRITERION_NOT_FOUND',
+    idParameter: 'targeting_criterion_id',
+    notFoundCode: 'TARGETING_CRITERION_NOT_FOUND',
     filters: { line_item_ids: 'line_item_id', targeting_criterion_ids: 'id' },
     isVisible,
   }),

@@ -9,8 +9,8 @@ import type { CampaignsState, TrackingTag } from './state.ts'
 export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   ...recordHandlers('trackingTags', {
     table: (state: CampaignsState) => state.trackingTags,
-    id: 'tracking_tag_id',
-    missing: 'NOT_FOUND',
+    idParameter: 'tracking_tag_id',
+    notFoundCode: 'NOT_FOUND',
     filters: { line_item_ids: 'line_item_id', tracking_tag_ids: 'id' },
     isVisible,
   }),

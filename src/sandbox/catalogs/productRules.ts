@@ -13,7 +13,7 @@ const FIELDS: readonly Field[] = productFields
 /** Fields of a product in the order of spec 2.2. */
 export const PRODUCT_FIELDS: readonly string[] = FIELDS.map(({ name }) => name)
 
-const KNOWN: ReadonlySet<string> = new Set(PRODUCT_FIELDS)
+const KNOWN_FIELDS: ReadonlySet<string> = new Set(PRODUCT_FIELDS)
 /** Fields with the URL of a page of the shop. The URL must be https. */
 export const LINK_FIELDS: readonly string[] = ['link', 'mobile_link']
 /** Fields that every product needs. Omits `brand`, `gtin` and `mpn`, because a product needs only one of the three. */
@@ -58,7 +58,7 @@ export function checkProduct(input: Readonly<Record<string, unknown>>, base: Sto
   const fields: StoredProduct = { ...base }
   for (const name in input) {
     const value = input[name]
-    if (!KNOWN.has(name)) errors.push(`${name}: unknown field`)
+    if (!KNOWN_FIELDS.has(name)) errors.push(`${name}: unknown field`)
     else if (name === 'product_key' || name === 'item_group_key') continue
     else if (value === null || value === undefined || value === '') delete fields[name]
     else if (name === 'inventory') {

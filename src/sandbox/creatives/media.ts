@@ -14,8 +14,8 @@ const VIDEO_ONLY = ['description', 'poster_media_key', 'title'] as const
 export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   ...recordHandlers('accountMedia', {
     table: (state: CreativesState) => state.accountMedia,
-    id: 'account_media_id',
-    missing: 'ACCOUNT_MEDIA_NOT_FOUND',
+    idParameter: 'account_media_id',
+    notFoundCode: 'ACCOUNT_MEDIA_NOT_FOUND',
     filters: { account_media_ids: 'id', creative_types: 'creative_type' },
   }),
 

@@ -29,8 +29,8 @@ export function corruptCounts(body: JsonObject, fault: Fault): JsonObject {
   const results = countsOf(data)
   if (results === undefined) return body
   const n = sumOf(results, 'total_count')
-  const byDefault = fault['total'] === undefined && fault['shape'] === undefined ? 'n-1' : 'n'
-  const success = resolveCount(fault['success'] === undefined ? byDefault : fault['success'], n)
+  const defaultSuccess = fault['total'] === undefined && fault['shape'] === undefined ? 'n-1' : 'n'
+  const success = resolveCount(fault['success'] === undefined ? defaultSuccess : fault['success'], n)
   const total = resolveCount(fault['total'], n)
   changeSum(results, 'success_count', success)
   changeSum(results, 'total_count', total)

@@ -58,8 +58,8 @@ export function keyValues(
   productIdOf: ProductIdOf,
   isNeeded: (keys: readonly string[]) => boolean = () => true,
 ): KeyValue[] {
-  return entriesOf(endpoint, body).flatMap(({ single, text, removes, operation, expiresAt }) => {
-    const { keys } = contentOf(endpoint, path, single, productIdOf)
+  return entriesOf(endpoint, body).flatMap(({ bodyOfEntry, text, removes, operation, expiresAt }) => {
+    const { keys } = contentOf(endpoint, path, bodyOfEntry, productIdOf)
     if (!isNeeded(keys)) return []
     const value = hash('sha256', text())
     return keys.map((key) => ({ key, value, removes, operation, expiresAt }))
@@ -68,7 +68,7 @@ export function keyValues(
 
 interface Entry {
   /** Body of a request that contains only this entry. */
-  readonly single: unknown
+  readonly bodyOfEntry: unknown
   /** Returns the text to hash. */
   readonly text: () => string
   readonly removes: boolean
@@ -80,7 +80,7 @@ interface Entry {
 function entriesOf(endpoint: string, body: unknown): Entry[] {
   if (endpoint === 'products.put')
     return listOf(field(body, 'products')).map((one, operation) => ({
-      single: { products: [one] },
+      bodyOfEntry: { products: [one] },
       text: () => JSON.stringify(one),
       removes: false,
       operation,
@@ -88,7 +88,7 @@ function entriesOf(endpoint: string, body: unknown): Entry[] {
     }))
   if (endpoint === 'products.delete')
     return listOf(field(body, 'product_keys')).map((one, operation) => ({
-      single: { product_keys: [one] },
+      bodyOfEntry: { product_keys: [one] },
       text: () => JSON.stringify(one),
       removes: true,
       operation,
@@ -99,7 +99,7 @@ function entriesOf(endpoint: string, body: unknown): Entry[] {
     const type = field(one, 'operation_type')
     const expiresAt = field(params, 'expires_at')
     return listOf(field(params, 'users')).map((user) => ({
-      single: [{ params: { users: [user] } }],
+      bodyOfEntry: [{ params: { users: [user] } }],
       text: () => JSON.stringify({ type, params: { ...recordOf(params), users: [user] } }),
       removes: type === 'Delete',
       operation,

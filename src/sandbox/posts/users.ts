@@ -71,18 +71,18 @@ function answerUsers(call: UserCall, parameter: 'id' | 'ids' | 'username' | 'use
 /** Renders a user in the form of `/1.1`; undefined for an unknown id. */
 function coreUser(call: UserCall, id: string): Record<string, unknown> | undefined {
   const { world, state } = call
-  const known = v2UserOf(world, state, id)
-  if (known === undefined) return undefined
-  const metrics = recordOf(known['public_metrics'])
+  const user = v2UserOf(world, state, id)
+  if (user === undefined) return undefined
+  const metrics = recordOf(user['public_metrics'])
   return {
-    ...profileWire(known),
+    ...profileWire(user),
     followers_count: metrics['followers_count'] ?? 0,
     friends_count: metrics['following_count'] ?? 0,
     listed_count: metrics['listed_count'] ?? 0,
     statuses_count: metrics['tweet_count'] ?? 0,
-    created_at: coreTime(String(known['created_at'])),
-    profile_image_url_https: known['profile_image_url'] ?? null,
-    ...(call.params['include_email'] === true && call.user?.id === id ? { email: known['confirmed_email'] ?? null } : {}),
+    created_at: coreTime(String(user['created_at'])),
+    profile_image_url_https: user['profile_image_url'] ?? null,
+    ...(call.params['include_email'] === true && call.user?.id === id ? { email: user['confirmed_email'] ?? null } : {}),
   }
 }
 

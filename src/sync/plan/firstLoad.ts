@@ -15,7 +15,7 @@ import * as records from '../../db/records.ts'
 import { insertFirstIdentifiers } from '../../db/remote/referenceCounts.ts'
 import { plainType } from '../../destinations/renderUserOperation.ts'
 import { identifierBytes } from '../../model/record.ts'
-import { sharedBytes, type IdentifierFacts } from '../read/identifierWatch.ts'
+import { comparedBytes, type IdentifierFacts } from '../read/identifierWatch.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { desiredTimes, type DesiredContext } from './desired.ts'
 import { analyzeTable, fillTable } from './planTables.ts'
@@ -180,7 +180,7 @@ async function collectShared(tx: Transaction, mayShare: readonly Buffer[] | unde
     tx,
     'shared_identifier',
     `select i.identifier from ${identifiers} where s.kind = ${stagedKind.valid}
-       ${mayShare === undefined ? '' : `and substring(i.identifier for ${sharedBytes}) = any($1::bytea[])`}
+       ${mayShare === undefined ? '' : `and substring(i.identifier for ${comparedBytes}) = any($1::bytea[])`}
      group by i.identifier having count(*) > 1`,
     mayShare === undefined ? [] : [mayShare],
   )

@@ -43,7 +43,7 @@ export interface PendingChanges {
    * Returns the first five rows that stay and lose identifiers; none for products. Each is a text with the line, the first digits of the
    * row key's digest, and the masked identifiers.
    */
-  readonly replacedIdentifiers: () => Promise<string[]>
+  readonly rowsLosingIdentifiers: () => Promise<string[]>
   /** Removes the deletes from this plan, except the exempt ones and, with `sendCleared`, the cleared ones. */
   readonly withholdDeletes: (options: { readonly sendCleared: boolean }) => Promise<void>
   /**
@@ -95,7 +95,7 @@ export interface GuardedDeletes {
    */
   readonly cleared: number
   /** Other deletes that only remove identifiers: the row is still in the source, without some of the synced identifiers. */
-  readonly replaced: number
+  readonly identifierDeletes: number
 }
 
 /** Returns SQL of the keys that have an unresolved older operation, or of which a late request may still be applied. */

@@ -46,7 +46,7 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
   return {
     collect: () => collect(context),
     markAndCountDeletes: (suppressedBy) => markAndCountDeletes(context, suppressedBy),
-    replacedIdentifiers: () => replacedIdentifiers(context),
+    rowsLosingIdentifiers: () => rowsLosingIdentifiers(context),
     withholdDeletes: ({ sendCleared }) => withholdDeletes(context, sendCleared),
     unifyGroups: () => unifyChanged(context),
     countCreates: () => countRows(context.tx, 'select from pending_group where created and desired and not deletes'),
@@ -259,20 +259,20 @@ async function markAndCountDeletes(context: PendingContext, suppressedBy: readon
   return {
     all: await countRows(tx, deletes),
     cleared: await countRows(tx, `${deletes} and t.group_key in (select key from cleared)`),
-    replaced: await countRows(tx, `${groupsThatKeepTheirRow(destinationId)} and ${notCleared}`),
+    identifierDeletes: await countRows(tx, `${groupsThatKeepTheirRow(destinationId)} and ${notCleared}`),
   }
 }
 
-async function replacedIdentifiers({ tx, destinationId }: PendingContext): Promise<string[]> {
-  const rows = await tx.query<Row<'record', 'line' | 'key'> & { readonly replaced: Buffer[] }>(
-    `select r.line, r.key, array_agg(m.key order by m.key) as replaced
+async function rowsLosingIdentifiers({ tx, destinationId }: PendingContext): Promise<string[]> {
+  const rows = await tx.query<Row<'record', 'line' | 'key'> & { readonly identifiers: Buffer[] }>(
+    `select r.line, r.key, array_agg(m.key order by m.key) as identifiers
      from (${groupsThatKeepTheirRow(destinationId)}) t
        join record r on r.destination_id = ${destinationId} and r.key = t.group_key
        join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count = 0 and m.synced_hash is not null
      group by r.line, r.key order by r.line, r.key limit 5`,
   )
   return rows.map(
-    ({ line, key, replaced }) => `line ${line}, key ${key.toString('hex', 0, 6)}…: ${replaced.map(describeIdentifier).join(', ')}`,
+    ({ line, key, identifiers }) => `line ${line}, key ${key.toString('hex', 0, 6)}…: ${identifiers.map(describeIdentifier).join(', ')}`,
   )
 }
 

@@ -24,7 +24,7 @@ export function pendingProducts(context: PendingContext): PendingChanges {
   return {
     collect: () => collect(context),
     markAndCountDeletes: () => markAndCountDeletes(context),
-    replacedIdentifiers: () => Promise.resolve([]),
+    rowsLosingIdentifiers: () => Promise.resolve([]),
     withholdDeletes: async ({ sendCleared }) => {
       const cleared = sendCleared ? 'and not exists (select from cleared c where c.key = t.key)' : ''
       await tx.query(`delete from pending_product t where t.what in (${productChange.delete}, ${productChange.lookup}) ${cleared}`)
@@ -158,7 +158,7 @@ async function markAndCountDeletes(context: PendingContext): Promise<GuardedDele
   return {
     all: await countRows(context.tx, deletes),
     cleared: await countRows(context.tx, `${deletes} and key in (select key from cleared)`),
-    replaced: 0,
+    identifierDeletes: 0,
   }
 }
 

@@ -88,5 +88,5 @@ export class RunWithheld extends Error {
   }
 }
 
-/** Minimum number of known or confirmed records for a check of a percentage of them (docs/decisions/wrong-data.md). */
-export const percentagesFrom = 100
+/** Minimum number of stored or confirmed records for a check of a percentage of them (docs/decisions/wrong-data.md). */
+export const minForPercentages = 100

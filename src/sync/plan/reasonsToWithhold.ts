@@ -4,7 +4,7 @@
  */
 import { count } from '../../format.ts'
 import type { Guards } from '../../model/pipeline.ts'
-import { rowsComparedFrom, type GuardResult } from '../../model/report.ts'
+import { minComparedRows, type GuardResult } from '../../model/report.ts'
 import type { FallenSource } from '../read/fallenRows.ts'
 
 /** Figures and settings that the guards compare. */
@@ -32,11 +32,11 @@ export interface GuardFacts {
   /** Number of `deletes` that an earlier plan was allowed to send and that are not confirmed yet. */
   readonly cleared: number
   /** Number of `deletes` that are not cleared and only remove identifiers of rows that are still in the source. */
-  readonly replaced: number
+  readonly identifierDeletes: number
   readonly noun: 'people' | 'products'
   /**
-   * Number of confirmed users or products; 0 if the count limit is not exceeded. Counted only up to `enoughConfirmed`, so it is exact if
-   * the percent limit is exceeded.
+   * Number of confirmed users or products; 0 if the count limit is not exceeded. The count stops at `enoughConfirmed`: with more records,
+   * the percent limit cannot be exceeded.
    */
   readonly confirmed: number
   /** Reason for which the end of the source is not proven; undefined if the read is complete. */
@@ -136,7 +136,7 @@ function unreliableRead(facts: GuardFacts): GuardResult[] {
 
 /** Returns the guard results for too many deletes, and for far fewer rows than before; empty if the deletes are approved. */
 function excessiveDeletes(facts: GuardFacts): GuardResult[] {
-  const { pipeline, guards, noun, confirmed, replaced, examples } = facts
+  const { pipeline, guards, noun, confirmed, identifierDeletes, examples } = facts
   const newDeletes = facts.deletes - facts.cleared
   const areApproved = facts.approveDeletes !== undefined && newDeletes <= facts.approveDeletes
   if (areApproved || newDeletes === 0) return []
@@ -149,15 +149,15 @@ function excessiveDeletes(facts: GuardFacts): GuardResult[] {
   const share = (deletes: number) => `${count(deletes)} of ${count(confirmed)} synced ${noun}`
   const limits = (deletes: number) =>
     `(${percentOf(deletes).toFixed(1)} %), over both limits (${count(maxDeleteCount)} ${noun} and ${maxDeletePercent} %)`
-  const recordDeletes = newDeletes - replaced
+  const recordDeletes = newDeletes - identifierDeletes
   if (overBoth(recordDeletes)) withhold('GUARD_DELETES', `${share(recordDeletes)} would be ${effectOn(facts)} ${limits(recordDeletes)}`)
-  if (overBoth(replaced)) {
-    const lost = `${share(replaced)} would lose identifiers that their rows no longer have ${limits(replaced)}`
+  if (overBoth(identifierDeletes)) {
+    const lost = `${share(identifierDeletes)} would lose identifiers that their rows no longer have ${limits(identifierDeletes)}`
     withhold('GUARD_IDENTIFIERS', `${lost}; the rows are still in the source`)
   }
   if (facts.ignoresMissing) return results
   const { valid, previousValid } = facts
-  const isCompared = previousValid !== undefined && previousValid >= rowsComparedFrom
+  const isCompared = previousValid !== undefined && previousValid >= minComparedRows
   if (isCompared && valid + facts.suppressed < previousValid / 2)
     withhold('GUARD_ROWS_FELL', `valid rows fell from ${count(previousValid)} to ${count(valid)}, by more than half`)
   for (const { uri, before, now } of facts.fallen) withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${count(before)} to ${count(now)}`)

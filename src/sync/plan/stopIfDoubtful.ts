@@ -12,7 +12,7 @@ import { stagedKind } from '../read/stageTable.ts'
 import type { DesiredContext } from './desired.ts'
 import type { Diff } from './diff.ts'
 import { recordChange } from './planTables.ts'
-import { notesThatStop, percentagesFrom, RunWithheld } from './qualityGuard.ts'
+import { notesThatStop, minForPercentages, RunWithheld } from './qualityGuard.ts'
 
 /** Run whose plan is made. */
 export interface CheckedRun {
@@ -55,10 +55,10 @@ interface ChangedProducts {
    * Stored products that are not marked as missing. Includes products that the service has not confirmed, and products whose row is
    * rejected now.
    */
-  readonly known: number
-  /** Products of `known`, and those marked as missing that this read has again. Their stock, price and link are compared. */
+  readonly stored: number
+  /** Products of `stored`, and those marked as missing that are in this read again. Their stock, price and link are compared. */
   readonly compared: number
-  /** Products of `known` whose content changed. */
+  /** Products of `stored` whose content changed. */
   readonly updated: number
   /** Products that go out of stock. */
   readonly soldOut: number
@@ -91,11 +91,11 @@ interface ChangeRule {
   readonly field: string
   /** Returns the number of products with the change. */
   readonly count: (facts: ChangeFacts) => number
-  /** Products of which `abovePercent` is the percentage. */
-  readonly base: 'known' | 'compared'
+  /** Products to which the percentage `abovePercent` refers. */
+  readonly base: 'stored' | 'compared'
   /**
-   * Returns the percentage of `base` above which the note is made; with fewer than `percentagesFrom` products, no note is made. Undefined:
-   * one product is enough for the note.
+   * Returns the percentage of `base` above which the note is made. If `base` has fewer than `minForPercentages` products, no note is made.
+   * Undefined: one product is enough for the note.
    */
   readonly abovePercent: ((facts: ChangeFacts) => number) | undefined
   readonly message: (facts: ChangeFacts) => string
@@ -111,23 +111,23 @@ const overHalf = () => 50
 const rules: readonly ChangeRule[] = [
   {
     // The cause may be another id column, or a shop system that gave its products other numbers. The delete guard is not enough: if only
-    // the deletes are withheld, the catalog has these products twice. The missing ids count only if the new ids exceed half of the known
+    // the deletes are withheld, the catalog has these products twice. The missing ids count only if the new ids exceed half of the stored
     // products.
     code: 'IDS_CHANGED',
     field: 'id',
-    count: ({ missing, creates, known }) => (creates * 2 > known ? missing : 0),
-    base: 'known',
+    count: ({ missing, creates, stored }) => (creates * 2 > stored ? missing : 0),
+    base: 'stored',
     abovePercent: overHalf,
-    message: ({ missing, known, creates }) => `${missing} of ${known} products of the last sync are missing, and ${creates} ids are new`,
+    message: ({ missing, stored, creates }) => `${missing} of ${stored} products of the last sync are missing, and ${creates} ids are new`,
   },
   {
     // The cause may be another export of the shop, or a changed rule of Sluice (docs/inputs.md, case 182).
     code: 'MOST_CHANGED',
     field: '',
     count: ({ updated }) => updated,
-    base: 'known',
+    base: 'stored',
     abovePercent: overHalf,
-    message: ({ updated, known }) => `${updated} of ${known} products changed since the last sync`,
+    message: ({ updated, stored }) => `${updated} of ${stored} products changed since the last sync`,
   },
   {
     // The export may have lost the decimal point, the currency or the prices (docs/decisions/wrong-data.md).
@@ -196,7 +196,7 @@ async function findChangeNotes(
 function applies({ abovePercent, base }: ChangeRule, facts: ChangeFacts, count: number): boolean {
   if (abovePercent === undefined) return count > 0
   const products = facts[base]
-  return products >= percentagesFrom && count * 100 > products * abovePercent(facts)
+  return products >= minForPercentages && count * 100 > products * abovePercent(facts)
 }
 
 /** Compares the new content of changed products with their stored content, which is not updated yet. Returns one row of counts. */
@@ -232,7 +232,7 @@ async function countChanges(tx: Transaction, destinationId: number, maxPriceChan
        where old_price > 0 and (new_price = 0
          or new_price in (old_price * 100, old_price * 1000) or old_price in (new_price * 100, new_price * 1000)
          or (new_price = old_price and new_currency <> old_currency)))
-     select k.known, (k.known + (select count(*) from changed where came_back))::int as compared,
+     select k.stored, (k.stored + (select count(*) from changed where came_back))::int as compared,
        (select count(*) from changed where updated)::int as updated, (select count(*) from changed where sold_out)::int as "soldOut",
        (select count(*) from moved_price)::int as "movedPrices",
        array(select left(id, 40) || ': ' || old_price || ' to ' || new_price from moved_price limit 5) as "movedPriceExamples",
@@ -242,7 +242,7 @@ async function countChanges(tx: Transaction, destinationId: number, maxPriceChan
        array(select left(id, 40) || ': ' || left(old_host, 60) || ' to ' || left(new_host, 60) from moved_link limit 5)
          as "movedLinkExamples",
        coalesce((select max(n) from (select count(*) as n from changed_link group by new_link) l), 0)::int as "sameLink"
-     from (select count(*)::int as known from record where destination_id = $1 and status in ('live', 'stale')) k`,
+     from (select count(*)::int as stored from record where destination_id = $1 and status in ('live', 'stale')) k`,
     [destinationId, maxPriceChangePercent],
   )
   if (row === undefined) throw new Error('a query of aggregates must have one row')

@@ -6,7 +6,7 @@ import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Diff } from './diff.ts'
 import type { GuardFacts } from './reasonsToWithhold.ts'
 import type { PlanWork } from './planWork.ts'
-import { notesThatStop, percentagesFrom, RunWithheld } from './qualityGuard.ts'
+import { notesThatStop, minForPercentages, RunWithheld } from './qualityGuard.ts'
 
 /** Minimum number of new people for the check. */
 const minNewPeople = 20
@@ -38,12 +38,12 @@ export async function stopIfPeopleReplaced(
   // After an incomplete read the plan has no deletes of missing people, so their number comes from the diff.
   const removed = Math.max(peopleToDelete, facts.incomplete === undefined ? 0 : diff.missing + diff.optedOut)
   // Saves the queries: with so few removals, the check of `confirmed` below always returns.
-  if (removed * 2 <= percentagesFrom) return
+  if (removed * 2 <= minForPercentages) return
   const created = await pending.countCreates()
   if (created < minNewPeople) return
   // Stops counting at `removed * 2`, which shows that no more than half of the people would be removed.
   const confirmed = await desired.countConfirmed(removed * 2)
-  if (confirmed < percentagesFrom || removed * 2 <= confirmed) return
+  if (confirmed < minForPercentages || removed * 2 <= confirmed) return
   const manyOptOut = diff.optedOut * 2 > confirmed
   const manyAreNew = created * 2 > confirmed
   if (!manyOptOut && !(isWithheld && manyAreNew)) return

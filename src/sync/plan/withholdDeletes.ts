@@ -49,7 +49,7 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   // The removals of do-not-reach lists are explicit in the source, so no guard applies.
   if (!type.guardsDeletes) return { results: [], withheld: 0, ...removed }
 
-  const { all, cleared, replaced } = await pending.markAndCountDeletes(input.suppressedBy)
+  const { all, cleared, identifierDeletes } = await pending.markAndCountDeletes(input.suppressedBy)
   // Missing records without a pending delete. If half a feed is missing, setting its products out of stock is as harmful as deleting them.
   // After an incomplete read, missing rows have no effect and are only counted, for the report.
   const configuredPolicy = type.missing(work.pipeline.destination)
@@ -57,19 +57,28 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   const missing = countsMissing ? diff.missing : 0
   const deletes = all + missing
   const outOfStock = configuredPolicy === 'out-of-stock' ? missing : 0
-  const largerCount = Math.max(deletes - cleared - replaced, replaced)
+  const largerCount = Math.max(deletes - cleared - identifierDeletes, identifierDeletes)
   // The synced records are counted only for the percent limit, which applies only above the count limit.
   const confirmed =
     largerCount > facts.guards.maxDeleteCount
       ? await desired.countConfirmed(enoughConfirmed(largerCount, facts.guards.maxDeletePercent))
       : 0
-  const found = reasonsToWithhold({ ...facts, deletes, outOfStock, cleared, replaced, confirmed, suppressed: diff.suppressed, examples })
-  await stopIfPeopleReplaced(work, diff, facts, { peopleToDelete: all - cleared - replaced, isWithheld: found.length > 0 })
+  const found = reasonsToWithhold({
+    ...facts,
+    deletes,
+    outOfStock,
+    cleared,
+    identifierDeletes,
+    confirmed,
+    suppressed: diff.suppressed,
+    examples,
+  })
+  await stopIfPeopleReplaced(work, diff, facts, { peopleToDelete: all - cleared - identifierDeletes, isWithheld: found.length > 0 })
   const [firstResult] = found
   if (firstResult === undefined) return { results: [], withheld: 0, ...removed }
   // Called before the rollback, which undoes the pending changes.
-  const replacedIdentifiers = found.some(({ code }) => code === 'GUARD_IDENTIFIERS') ? await pending.replacedIdentifiers() : []
-  const results = found.map((guard) => (guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: replacedIdentifiers } : guard))
+  const rowsLosingIdentifiers = found.some(({ code }) => code === 'GUARD_IDENTIFIERS') ? await pending.rowsLosingIdentifiers() : []
+  const results = found.map((guard) => (guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: rowsLosingIdentifiers } : guard))
   await tx.query('rollback to savepoint removals')
   // All results have the same number: after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` all deletes, otherwise those that are not cleared.
   const { withheld } = firstResult
@@ -130,7 +139,7 @@ function factsOf({ pipeline, type, run, input, ignoresMissing }: PlanWork): Guar
     deletes: 0,
     outOfStock: 0,
     cleared: 0,
-    replaced: 0,
+    identifierDeletes: 0,
     confirmed: 0,
     suppressed: 0,
     examples: [],

@@ -58,7 +58,7 @@ export async function openProgress(
 
 /**
  * Returns the number of operations of a scope, and how many of them are open. With `resendOf`, both numbers count only the open ones. An
- * operation that moved from a batch that ended to a new one is counted twice.
+ * operation that moved to a new batch is counted in both batches.
  */
 async function countOperations(db: Queryable, scope: BatchScope): Promise<{ readonly total: number; readonly open: number }> {
   const isOpen = `b.status in ('pending', 'ambiguous', 'in_flight')`

@@ -38,7 +38,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
   )
   await awaitErasures(tx)
   // The service, if a person was erased after the plan was made.
-  const [erased] = await tx.query<Row<'destination', 'service'>>(
+  const [serviceWithErasure] = await tx.query<Row<'destination', 'service'>>(
     `select t.service from destination t join plan p on p.id = $2
      where t.id = $1 and exists (
        select from erasure later where later.service = t.service and later.id > coalesce((p.review ->> 'erasures')::bigint, 0))`,
@@ -46,7 +46,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
   )
   const listsVersion = lists.reduce((sum, list) => sum + Number(list.desired_version), 0)
   const listsChanged = lists.some((list) => list.suppression_version === null || Number(list.suppression_version) !== listsVersion)
-  if (erased === undefined && !listsChanged) return false
+  if (serviceWithErasure === undefined && !listsChanged) return false
   // The suppressed entries. An entry is suppressed by its keys, or by another identifier of its record. For example, the list has a phone
   // number in one form, and this entry has it in the other form (docs/decisions/both-forms.md).
   // If a key of the entry is not in its record, all records of the audience are searched for the key. This is rare, except for operations
@@ -67,22 +67,22 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
        from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (key) join key_elsewhere x on x.key = i.key
        where exists (select from key_elsewhere) and r.destination_id = $3),
      -- Each entry with all its keys, and with the identifiers of its records.
-     named as materialized (
+     entry_identifier as materialized (
        select e.ord, k.key from entries_with_identifiers e cross join lateral unnest(e.keys || e.identifiers) as k (key)
        union select o.ord, k.key from other_record o cross join lateral unnest(o.identifiers) as k (key))
      select e.ord, e.keys, e.users, e.byte_offset, e.byte_length from entries_with_identifiers e
      where e.ord in (
          -- A key of the entry is on a list.
-         select n.ord from named n
+         select n.ord from entry_identifier n
            join remote listed on listed.destination_id = any($2::int[]) and listed.key = n.key and ${isSuppressed('listed', '$2::int[]')}
          -- A key of the entry is erased.
-         union all select n.ord from named n where n.key in (${erasedIdentifiers('$4')})
+         union all select n.ord from entry_identifier n where n.key in (${erasedIdentifiers('$4')})
          -- Another record with a key of the entry is erased.
          union all select o.ord from other_record o where o.key in (${erasedRecords('$4', '$3')}))
        -- The record of the entry is erased.
        or e.record_key in (${erasedRecords('$4', '$3')})
      order by e.ord`,
-    [batch.id, lists.map((list) => list.id), batch.destinationId, erased?.service ?? null],
+    [batch.id, lists.map((list) => list.id), batch.destinationId, serviceWithErasure?.service ?? null],
   )
   if (suppressed.length === 0) return false
   await removeEntries(tx, destination, batch, suppressed, by)

@@ -7,7 +7,7 @@ import { readsBackfillSource, readsOwnSources } from '../../db/runs/request.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { rowsComparedFrom, type RowCounts, type WarningSummary } from '../../model/report.ts'
+import { minComparedRows, type RowCounts, type WarningSummary } from '../../model/report.ts'
 import { formerSources } from './formerSources.ts'
 
 /** Source that had rows and has none now, or that had at least 20 rows and has less than half of them now. */
@@ -45,7 +45,7 @@ export async function erodedNotes(
      order by 1 desc limit 1`,
     [run.destinationId],
   )
-  if (largest === undefined || largest.valid < rowsComparedFrom) return []
+  if (largest === undefined || largest.valid < minComparedRows) return []
   const comparedValid = valid + Math.max(0, suppressed - largest.suppressed)
   const fellInOneStep = comparedValid < goodValid / 2
   if (fellInOneStep || comparedValid >= largest.valid / 2) return []
@@ -68,7 +68,7 @@ export function fallenSources(now: readonly SourceFacts[], before: readonly Sour
   return now.flatMap(({ uri, rows = 0 }, index): FallenSource[] => {
     const formerRows = former[index]?.rows ?? 0
     const isEmptied = formerRows > 0 && rows === 0
-    const isHalved = formerRows >= rowsComparedFrom && rows < formerRows / 2
+    const isHalved = formerRows >= minComparedRows && rows < formerRows / 2
     return isEmptied || isHalved ? [{ uri, before: formerRows, now: rows }] : []
   })
 }

@@ -6,7 +6,7 @@ import { BloomFilter } from './bloomFilter.ts'
 
 /** Facts about the staged identifiers. They stay true if rows are removed from the stage later. */
 export interface IdentifierFacts {
-  /** First bytes (`sharedBytes`) of the identifiers that may be on several rows. Undefined: any identifier may be. */
+  /** First bytes (`comparedBytes`) of the identifiers that may be on several rows. Undefined: any identifier may be. */
   readonly mayShare: readonly Buffer[] | undefined
   /** False if no row has times of its own (`effective_at`, `expires_at`). */
   readonly mayHaveTimes: boolean
@@ -14,15 +14,15 @@ export interface IdentifierFacts {
   readonly areDigests: boolean
 }
 
-/** Number of bytes that are compared here: the type of the identifier and 7 bytes of its digest. */
-export const sharedBytes = 8
+/** Number of bytes of an identifier that are compared: the type of the identifier and 7 bytes of its digest. */
+export const comparedBytes = 8
 /**
  * Maximum number of identifiers in the log (20 MB). Above it, a filter replaces the log. The filter also finds some identifiers that are on
  * only one row.
  */
-const mostLogged = 2_500_000
+const maxLoggedIdentifiers = 2_500_000
 /** Maximum number of identifiers in `mayShare`. Above it, `mayShare` is undefined. */
-const mostShared = 100_000
+const maxSharedIdentifiers = 100_000
 
 /** Collects `IdentifierFacts` while rows are staged. */
 export class IdentifierWatch {
@@ -34,7 +34,7 @@ export class IdentifierWatch {
   #mayHaveTimes = false
   #areDigests = true
 
-  constructor(maxLogged = mostLogged) {
+  constructor(maxLogged = maxLoggedIdentifiers) {
     this.#maxLogged = maxLogged
   }
 
@@ -75,11 +75,11 @@ export class IdentifierWatch {
 
   #addShared(low: number, high: number): void {
     if (this.#shared === undefined) return
-    if (this.#shared.length === mostShared) {
+    if (this.#shared.length === maxSharedIdentifiers) {
       this.#giveUp()
       return
     }
-    const bytes = Buffer.alloc(sharedBytes)
+    const bytes = Buffer.alloc(comparedBytes)
     bytes.writeInt32LE(low, 0)
     bytes.writeInt32LE(high, 4)
     this.#shared.push(bytes)

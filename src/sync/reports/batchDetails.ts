@@ -43,6 +43,7 @@ export interface BatchDetails extends BatchLine {
   /** SHA-256 of the body in hex. */
   readonly bodySha256: string
   readonly createdAt: Date
+  /** Time from which none of its attempts can arrive at the service any more (column `settled_at`); null while the batch is open. */
   readonly settledAt: Date | null
   readonly nextAttemptAt: Date | null
   /** Earliest end of the memberships in the batch (`expires_at` of the table `batch`); null if there is none. */

@@ -120,8 +120,8 @@ async function audit({ deps, tx, pipeline, run, listing }: Audit): Promise<Audit
 }
 
 /**
- * Waits until `readLagMs` have passed since the last settled request. Before that, a read may be stale (docs/faults.md, C1). A request may
- * settle up to one horizon from now (`settledAt`). If a longer wait is stored, the clock of the database was ahead.
+ * Waits until `readLagMs` have passed since the last request could arrive (`settledAt`). Before that, a read may be stale (docs/faults.md,
+ * C1). `settled_at` is at most one horizon from now. If it is later, the clock of the database was ahead.
  */
 async function waitForReadLag(deps: EngineDeps, destinationId: number, report: (waiting: string) => void): Promise<void> {
   const { readLagMs, horizonMs } = deps.settings

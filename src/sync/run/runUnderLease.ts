@@ -50,12 +50,12 @@ export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: 
   try {
     ending = await work({ ...deps, signal, onProgress: progressStorer(deps, run) })
   } catch (error) {
-    const known = knownError(error, signal, deps.db)
-    if (!known) {
+    const stored = errorToStore(error, signal, deps.db)
+    if (!stored) {
       await storeInternalError(deps, run, error)
       throw error
     }
-    ending = { status: deps.signal?.aborted ? 'cancelled' : 'failed', guards: [], error: known }
+    ending = { status: deps.signal?.aborted ? 'cancelled' : 'failed', guards: [], error: stored }
   } finally {
     clearInterval(heartbeat)
     clearInterval(watch)
@@ -91,7 +91,7 @@ async function retryWhileDisconnected(deps: EngineDeps, write: () => Promise<voi
 
 /**
  * Deletes the data of erased people. In the first run of a day, also deletes expired data. Runs do this, because there may be no workers.
- * Only logs an error of one task, and does the other. Does nothing after the signal.
+ * If one of the two tasks fails, logs the error and does the other. Does nothing after the signal.
  */
 async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
   if (deps.signal?.aborted) return
@@ -129,7 +129,7 @@ async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
 }
 
 /** Returns the error to store; undefined for an internal error. An abort error after the signal becomes `RUN_INTERRUPTED`. */
-function knownError(error: unknown, signal: AbortSignal, db: Database): SluiceError | undefined {
+function errorToStore(error: unknown, signal: AbortSignal, db: Database): SluiceError | undefined {
   if (error instanceof SluiceError) return error
   if (signal.aborted && error instanceof Error && (error.name === 'AbortError' || error === signal.reason)) return interrupted()
   return isDatabaseError(error) ? (permissionFault(error, db) ?? statementFault(error)) : undefined

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { IdentifierWatch, sharedBytes } from '../../../src/sync/read/identifierWatch.ts'
+import { IdentifierWatch, comparedBytes } from '../../../src/sync/read/identifierWatch.ts'
 
 const identifier = (n: number, type = 1) => Buffer.concat([Buffer.from([type]), hash('sha256', `p${n}@example.com`, 'buffer')])
-const first = (n: number) => identifier(n).subarray(0, sharedBytes)
+const first = (n: number) => identifier(n).subarray(0, comparedBytes)
 
 test('identifiers on several rows are reported, for any number of them', () => {
   const watch = new IdentifierWatch()

@@ -16,7 +16,7 @@ const calm: GuardFacts = {
   deletes: 0,
   outOfStock: 0,
   cleared: 0,
-  replaced: 0,
+  identifierDeletes: 0,
   noun: 'products',
   confirmed: 1_000,
   incomplete: undefined,
@@ -107,10 +107,10 @@ describe('deletes', () => {
     ['101 more than were approved before, approved now', { deletes: 1_001, cleared: 900, approveDeletes: 101 }, ''],
     ['an earlier approval does not cover min_rows', { deletes: 3, cleared: 3, valid: 0 }, 'GUARD_MIN_ROWS'],
     ['an earlier approval does not prove the end', { deletes: 3, cleared: 3, incomplete: 'cut' }, 'GUARD_INCOMPLETE'],
-    ['101 identifiers of rows that stay', { deletes: 101, replaced: 101, noun: 'people' }, 'GUARD_IDENTIFIERS'],
-    ['60 people who leave and 60 who lose identifiers: each below', { deletes: 120, replaced: 60, noun: 'people' }, ''],
-    ['101 of each', { deletes: 202, replaced: 101, noun: 'people' }, 'GUARD_DELETES GUARD_IDENTIFIERS'],
-    ['101 of each, approved together', { deletes: 202, replaced: 101, approveDeletes: 202 }, ''],
+    ['101 identifiers of rows that stay', { deletes: 101, identifierDeletes: 101, noun: 'people' }, 'GUARD_IDENTIFIERS'],
+    ['60 people who leave and 60 who lose identifiers: each below', { deletes: 120, identifierDeletes: 60, noun: 'people' }, ''],
+    ['101 of each', { deletes: 202, identifierDeletes: 101, noun: 'people' }, 'GUARD_DELETES GUARD_IDENTIFIERS'],
+    ['101 of each, approved together', { deletes: 202, identifierDeletes: 101, approveDeletes: 202 }, ''],
     ['a source that deletes no missing rows needs no rows', { valid: 0, ignoresMissing: true, previousValid: 100 }, ''],
   ])('%s', ([, facts, expected]) => {
     expect(codes(facts)).toBe(expected)
