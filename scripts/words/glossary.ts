@@ -89,7 +89,7 @@ export const allowed: readonly Allowed[] = [
   { word: 'as wanted', under: 'test/integration/sources/postgres.test.ts', reason: 'a column of a query' },
   { word: 'guarantees.md', under: 'docs', reason: 'links between pages of docs/' },
   { word: 'withdrawn', under: 'docs/inputs.md', reason: 'currencies that a country gave up' },
-  { word: 'withdrawn', under: 'src/sync/reports/story.ts', reason: 'an event of explain --json' },
+  { word: 'withdrawn', under: 'src/sync/reports/recordHistory.ts', reason: 'an event of explain --json' },
   { word: 'withdrawn', under: 'src/mapping/consent/words.ts', reason: 'a word of consent columns' },
   { word: 'withdrawn', under: 'test/unit/mapping/consentColumns.test.ts', reason: 'a name of a consent column' },
   { word: 'mended', under: 'src/mapping/rejectCodes.ts', reason: 'the stable code AMPERSAND_MENDED' },

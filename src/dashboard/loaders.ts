@@ -177,5 +177,5 @@ export async function loadRecordsPage(deps: ServerDeps, search?: { readonly pipe
   const chosen = search.pipeline
   if (search.key === '') return recordsPage({ pipelines, chosen, problem: 'Type a product id, a customer key, an email or a phone.' })
   const pipeline = await deps.loadPipeline(chosen)
-  return recordsPage({ pipelines, chosen, story: await explainKey(await depsFor(deps, pipeline), pipeline, search.key) })
+  return recordsPage({ pipelines, chosen, history: await explainKey(await depsFor(deps, pipeline), pipeline, search.key) })
 }

@@ -73,7 +73,7 @@ export const audience: Destination<AudienceDefinition> & { readonly settings: ty
   removesBy: 'key',
   reachesPeople: true,
   suppresses: false,
-  heedsSuppression: ({ suppress }) => suppress !== 'none',
+  appliesSuppression: ({ suppress }) => suppress !== 'none',
   membership: ({ expiresIn, renewBefore, usersPerOperation }) => ({
     expiresIn,
     renewBefore,

@@ -57,7 +57,7 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
   removesBy: 'key',
   reachesPeople: false,
   suppresses: false,
-  heedsSuppression: () => false,
+  appliesSuppression: () => false,
   membership: () => undefined,
   keepsEntries: '12 months',
   listing: productListing,

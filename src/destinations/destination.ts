@@ -60,10 +60,10 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
    * update may have been applied. In that case the member counts as synced with unknown content, so that its delete is still sent.
    */
   readonly reachesPeople: boolean
-  /** True for do-not-reach lists. Their members are not sent to destinations of the account for which `heedsSuppression` returns true. */
+  /** True for do-not-reach lists. Their members are not sent to destinations of the account for which `appliesSuppression` returns true. */
   readonly suppresses: boolean
   /** Returns true if members of the account's do-not-reach lists must not be sent to this destination. */
-  heedsSuppression(definition: Definition): boolean
+  appliesSuppression(definition: Definition): boolean
   /** Returns the settings of the memberships; undefined if the content of the destination does not expire. */
   membership(definition: Definition): Membership | undefined
   /** Time for which settled entries are stored, as an SQL interval (docs/retention.md). */

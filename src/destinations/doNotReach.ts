@@ -75,7 +75,7 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
   removesBy: 'identifier',
   reachesPeople: false,
   suppresses: true,
-  heedsSuppression: () => false,
+  appliesSuppression: () => false,
   membership: ({ expiresIn, renewBefore }) => ({
     expiresIn,
     renewBefore,

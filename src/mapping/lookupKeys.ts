@@ -23,7 +23,7 @@ export function packedForms(type: IdentifierType, text: string, country?: string
 /** Returns the texts that `packedForms` packs; empty for a digest. */
 function normalizedForms(type: IdentifierType, text: string, country: string | undefined): readonly string[] {
   const result = normalizeIdentifier(type, text, country, everyForm)
-  return 'code' in result ? [] : [result.text, ...(result.also === undefined ? [] : [result.also])]
+  return 'code' in result ? [] : [result.text, ...(result.otherForm === undefined ? [] : [result.otherForm])]
 }
 
 /**

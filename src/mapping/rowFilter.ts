@@ -20,9 +20,9 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
     const formOf = mayBeNo ? (text: string) => comparableText(foldedText(text)) : comparableText
     return { keep, column, index: findColumn(columns, column), values: new Set(values.map(formOf)), formOf }
   })
-  // Filters of columns in `unknown` do not apply.
-  const passes = (cells: Row['cells'], unknown: readonly number[] = []) =>
-    filters.every(({ keep, index, values, formOf }) => unknown.includes(index) || cellIsOneOf(cells[index], values, formOf) === keep)
+  // Filters of the columns in `ignored` do not apply.
+  const passes = (cells: Row['cells'], ignored: readonly number[] = []) =>
+    filters.every(({ keep, index, values, formOf }) => ignored.includes(index) || cellIsOneOf(cells[index], values, formOf) === keep)
   const excludes = ({ cells, fault }: Row) => {
     const { unjoined = [], variants } = fault ?? {}
     // The joined file may have no row, or an unreadable one. A missing cell is not a reason to delete the record.

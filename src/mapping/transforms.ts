@@ -21,8 +21,8 @@ export interface TransformEntry {
   /** Names of its other arguments. Only `check` checks their types. */
   readonly otherArguments?: readonly string[]
   /**
-   * Returns the fault of the arguments, such as `needs from as text`; undefined if there is none. Not called if an argument is unknown, or
-   * if one of `textArguments` is not a text.
+   * Returns the fault of the arguments, such as `needs "from" as text`; undefined if there is none. Not called if an argument is unknown,
+   * or if one of `textArguments` is not a text.
    */
   readonly check?: (args: Readonly<Record<string, unknown>>) => string | undefined
 }
@@ -60,7 +60,7 @@ export function faultOfTransform({ transform, message, place }: TransformError):
 
 /** Returns a check that an argument is given as text. */
 const needsText = (name: string) => (args: Readonly<Record<string, unknown>>) =>
-  typeof args[name] === 'string' ? undefined : `needs ${name} as text`
+  typeof args[name] === 'string' ? undefined : `needs "${name}" as text`
 /** Returns a text argument; `fallback` if it is not given. */
 const textOf = (args: Readonly<Record<string, unknown>>, name: string, fallback = ''): string => {
   const value = args[name]
@@ -87,7 +87,7 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
   replace: {
     meaning: 'Replaces every occurrence of a text (no pattern) by another.',
     example: '{ column: Size, transform: { replace: { from: " cm", to: "" } } }   "12 cm" → "12"',
-    check: (args) => needsText('from')(args) ?? (args['from'] === '' ? 'needs from with at least one character' : undefined),
+    check: (args) => needsText('from')(args) ?? (args['from'] === '' ? 'needs "from" with at least one character' : undefined),
     apply: (texts, args) => texts.map((text) => text.replaceAll(textOf(args, 'from'), () => textOf(args, 'to'))),
     textArguments: ['from', 'to'],
   },
@@ -97,7 +97,7 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
     check: (args) => {
       const { at, part } = args
       if (typeof at !== 'string') return needsText('at')(args)
-      if (at === '') return 'needs at with at least one character'
+      if (at === '') return 'needs "at" with at least one character'
       const isPart = part === undefined || (Number.isInteger(part) && Number(part) > 0)
       return isPart ? undefined : 'needs part as a number from 1'
     },
@@ -126,7 +126,7 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
   map: {
     meaning: 'Replaces whole values, compared trimmed and ignoring case; others stay, or become `otherwise`.',
     example: '{ column: Stock, transform: { map: { values: { yes: in stock, no: out of stock } } } }   "Yes" → "in stock"',
-    check: (args) => (isTextMapping(args['values']) ? undefined : 'needs values, a mapping from text to text'),
+    check: (args) => (isTextMapping(args['values']) ? undefined : 'needs "values" as a mapping from text to text'),
     apply: (texts, args) => {
       const values = valuesByText(args['values'])
       return texts.map((text) => values.get(trimText(text).toLowerCase()) ?? textOf(args, 'otherwise', text))
@@ -154,8 +154,8 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
       '{ column: Joined, transform: { date: { form: "DD.MM.YYYY", offset: "+01:00" } } }   "31.12.2025" → "2025-12-31T00:00:00+01:00"',
     check: (args) => {
       const missing = ['YYYY', 'MM', 'DD'].find((part) => !textOf(args, 'form').includes(part))
-      if (missing !== undefined) return needsText('form')(args) ?? `needs form with ${missing}`
-      return /^(?:Z|[+-]\d{2}:\d{2})$/.test(textOf(args, 'offset', 'Z')) ? undefined : 'needs offset as Z or +01:00'
+      if (missing !== undefined) return needsText('form')(args) ?? `needs "form" with ${missing}`
+      return /^(?:Z|[+-]\d{2}:\d{2})$/.test(textOf(args, 'offset', 'Z')) ? undefined : 'needs "offset" as Z or +01:00'
     },
     apply: (texts, args) =>
       texts.map((text) => (trimText(text) === '' ? text : writeDate(trimText(text), textOf(args, 'form'), textOf(args, 'offset', 'Z')))),
@@ -167,9 +167,9 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
     example: '{ column: Preis, transform: { price: { decimal: ",", group: ".", currency: EUR } } }   "1.299,00 €" → "1299.00 EUR"',
     check: (args) => {
       const [decimal, group, currency] = [textOf(args, 'decimal', '.'), textOf(args, 'group'), args['currency']]
-      if (!/^\D$/.test(decimal)) return 'needs decimal as one character that is not a digit'
-      if (decimal === group) return 'needs decimal and group to differ'
-      if (currency !== undefined && !/^[A-Z]{3}$/.test(textOf(args, 'currency'))) return 'needs currency as three capital letters'
+      if (!/^\D$/.test(decimal)) return 'needs "decimal" as one character that is not a digit'
+      if (decimal === group) return 'needs "decimal" and "group" to differ'
+      if (currency !== undefined && !/^[A-Z]{3}$/.test(textOf(args, 'currency'))) return 'needs "currency" as three capital letters'
       return undefined
     },
     apply: (texts, args) => texts.map((text) => (trimText(text) === '' ? text : writePrice(trimText(text), args))),
@@ -207,7 +207,7 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
 } satisfies Readonly<Record<string, TransformEntry>>)
 
 /**
- * Returns the fault of the arguments of a transform, such as `needs from as text`; undefined if there is none. An unknown argument is a
+ * Returns the fault of the arguments of a transform, such as `needs "from" as text`; undefined if there is none. An unknown argument is a
  * fault too.
  */
 export function argumentFault(
@@ -222,7 +222,7 @@ export function argumentFault(
       const near = suggestName(name, names)
       return `has no argument "${name}"${near === undefined ? ` (its arguments are ${names.join(', ')})` : ` (did you mean "${near}"?)`}`
     }
-    if (textArguments.includes(name) && typeof value !== 'string') return `needs ${name} as text`
+    if (textArguments.includes(name) && typeof value !== 'string') return `needs "${name}" as text`
   }
   return check?.(args)
 }

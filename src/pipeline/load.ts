@@ -97,7 +97,7 @@ export async function loadPipelines(directory: string, variables: Variables = {}
  */
 function withSuppressing(pipeline: Pipeline, suppressing: readonly Pipeline[]): Pipeline {
   const type = destinationOf(pipeline.destination.kind)
-  if (suppressing.length === 0 || !type.heedsSuppression(pipeline.destination)) return pipeline
+  if (suppressing.length === 0 || !type.appliesSuppression(pipeline.destination)) return pipeline
   const { accountId } = type.identity(pipeline.destination)
   const suppressedBy = suppressing.flatMap(({ name, credentials, destination }) => {
     const list = destinationOf(destination.kind).identity(destination)

@@ -68,7 +68,7 @@ const staticList: Destination<StaticListDefinition> = {
   removesBy: 'key',
   reachesPeople: true,
   suppresses: false,
-  heedsSuppression: ({ suppress }) => suppress,
+  appliesSuppression: ({ suppress }) => suppress,
   membership: ({ expiresIn, renewBefore, usersPerOperation }) => ({
     expiresIn,
     renewBefore,

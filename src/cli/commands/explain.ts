@@ -1,5 +1,5 @@
 import { explainKey } from '../../sync/reports/explain.ts'
-import type { IdentifierDigest, Story, StoryEvent } from '../../sync/reports/story.ts'
+import type { IdentifierDigest, RecordHistory, RecordEvent } from '../../sync/reports/recordHistory.ts'
 import { argument, writeJson, type CommandRun } from '../context.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { identityOf } from '../services.ts'
@@ -13,12 +13,12 @@ export const run: CommandRun = async (context, invocation) => {
   const service = await identityOf(context, pipeline)
   return withStore(context, async (store) => {
     const deps = { db: store.db, service }
-    const story = await waiting(context, 'reading the history', () => explainKey(deps, pipeline, argument(invocation, 1)))
-    if (context.json) writeJson(context, [statusEvent(story, context.clock.now()), ...story.events])
+    const history = await waiting(context, 'reading the history', () => explainKey(deps, pipeline, argument(invocation, 1)))
+    if (context.json) writeJson(context, [statusEvent(history, context.clock.now()), ...history.events])
     else {
       const { bold } = context.stdout.style
       context.stdout.write(
-        `${fold(bold(safe(story.headline)), context.stdout.columns)}\n${keyLines(story, context.stdout.columns)}${story.events.map((event) => eventLines(event, context.stdout.columns)).join('')}`,
+        `${fold(bold(safe(history.headline)), context.stdout.columns)}\n${keyLines(history, context.stdout.columns)}${history.events.map((event) => eventLines(event, context.stdout.columns)).join('')}`,
       )
     }
     return 0
@@ -26,11 +26,11 @@ export const run: CommandRun = async (context, invocation) => {
 }
 
 /** Returns the first event of `--json`. It has the same facts as the lines above the history in the text. */
-function statusEvent({ headline, live, keys, identifiers }: Story, now: number) {
+function statusEvent({ headline, live, keys, identifiers }: RecordHistory, now: number) {
   return { at: new Date(now).toISOString(), what: 'status', message: headline, live, key: keys[0] ?? null, keys, identifiers }
 }
 
-function keyLines({ keys, identifiers }: Story, columns: number | undefined): string {
+function keyLines({ keys, identifiers }: RecordHistory, columns: number | undefined): string {
   return keys.map((key) => `${fold(`  key    ${safe(key)}`, columns)}\n`).join('') + digestLines(identifiers, columns)
 }
 
@@ -42,7 +42,7 @@ function digestLines(identifiers: readonly IdentifierDigest[], columns: number |
 }
 
 /** Formats an event: time, message and facts, then value, content hash, digests and hint, each on its own line. */
-function eventLines(event: StoryEvent, columns: number | undefined): string {
+function eventLines(event: RecordEvent, columns: number | undefined): string {
   const cutLine = (line: string) => `${cut(line, columns)}\n`
   const foldLine = (line: string) => `${fold(line, columns)}\n`
   const facts = [

@@ -1,6 +1,6 @@
 /** Page `/records`: the history of one record. The search is a POST, so that no key is in an address or a log. */
 import type { Pipeline } from '../../model/pipeline.ts'
-import type { Story, StoryEvent } from '../../sync/reports/story.ts'
+import type { RecordHistory, RecordEvent } from '../../sync/reports/recordHistory.ts'
 import { clockTime, command, hintOf, html, none, notice, raw, type Html, type Tone } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { destinationOf } from '../../destinations/index.ts'
@@ -11,13 +11,13 @@ export interface RecordsData {
   /** Name of the pipeline that the form shows as selected. */
   readonly chosen?: string
   /** History of the record; absent before a search. */
-  readonly story?: Story
+  readonly history?: RecordHistory
   /** Reason why the search was rejected. */
   readonly problem?: string
 }
 
 /** Builds the page. */
-export function recordsPage({ pipelines, chosen, story, problem }: RecordsData): Page {
+export function recordsPage({ pipelines, chosen, history, problem }: RecordsData): Page {
   return {
     title: 'Records',
     current: 'records',
@@ -47,7 +47,8 @@ export function recordsPage({ pipelines, chosen, story, problem }: RecordsData):
               ><button class="primary">Look it up</button>
             </form>`
       }
-      ${problem === undefined ? none : notice('fail', html`<p>${problem}</p>`)} ${story === undefined ? empty(pipelines) : storyView(story)}`,
+      ${problem === undefined ? none : notice('fail', html`<p>${problem}</p>`)}
+      ${history === undefined ? empty(pipelines) : historyView(history)}`,
   }
 }
 
@@ -64,7 +65,7 @@ function empty(pipelines: readonly Pipeline[]): Html {
   </div>`
 }
 
-function storyView({ headline, live, isConfirmed, events }: Story): Html {
+function historyView({ headline, live, isConfirmed, events }: RecordHistory): Html {
   const tone: Tone = events.length === 0 ? 'idle' : isConfirmed ? 'ok' : live ? 'warn' : 'fail'
   return html`<section aria-labelledby="answer">
     ${notice(tone, html`<h2 id="answer" class="headline">${headline}</h2>`)}
@@ -78,8 +79,8 @@ function storyView({ headline, live, isConfirmed, events }: Story): Html {
   </section>`
 }
 
-function event(storyEvent: StoryEvent): Html {
-  const { at, what, message, runId, planId, batch, httpStatus, code, value, digest, expiresAt, hint } = storyEvent
+function event(recordEvent: RecordEvent): Html {
+  const { at, what, message, runId, planId, batch, httpStatus, code, value, digest, expiresAt, hint } = recordEvent
   return html`<li>
     ${clockTime(at)}
     <div>

@@ -140,7 +140,7 @@ export function addressesIn(text: string): readonly string[] {
     const result = normalizeEmail(trimText(address), { wrapped: true, idnToAscii: false, bothForms: true })
     if ('code' in result) return false
     found.add(result.text)
-    if (result.also !== undefined) found.add(result.also)
+    if (result.otherForm !== undefined) found.add(result.otherForm)
     return true
   }
   for (const part of text.split(listSeparator)) {
@@ -162,14 +162,15 @@ export function addressesIn(text: string): readonly string[] {
 }
 
 /**
- * Adds `also`: the address with the other form of an international domain. The two forms are `bücher.example` and `xn--bcher-kva.example`.
+ * Adds `otherForm`: the address with the other form of an international domain. The two forms are `bücher.example` and
+ * `xn--bcher-kva.example`.
  */
 function withOtherForm(result: Normalized): Normalized {
   if ('code' in result) return result
   const at = result.text.lastIndexOf('@') + 1
   const domain = result.text.slice(at)
   const other = /[^\u0000-\u007f]/.test(domain) ? domainToASCII(domain) : domainToUnicode(domain).toLowerCase().normalize('NFC')
-  return other === '' || other === domain ? result : { ...result, also: `${result.text.slice(0, at)}${other}` }
+  return other === '' || other === domain ? result : { ...result, otherForm: `${result.text.slice(0, at)}${other}` }
 }
 
 /** Returns true for text with both Latin letters and letters of a script that has lookalikes of Latin letters. */

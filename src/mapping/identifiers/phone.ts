@@ -16,9 +16,9 @@ export function normalizePhone(text: string, country: string | undefined): Norma
   return quick !== undefined ? { text: quick } : normalizeByLibrary(text, country)
 }
 
-/** Adds `also`: the form without `+`. A service may hash this form (docs/inputs.md, case 121). */
+/** Adds `otherForm`: the form without `+`. A service may hash this form (docs/inputs.md, case 121). */
 export function withPlainForm(result: Normalized): Normalized {
-  return 'code' in result ? result : { ...result, also: result.text.slice(1) }
+  return 'code' in result ? result : { ...result, otherForm: result.text.slice(1) }
 }
 
 /** Fewest digits of a number in any country, and most groups of digits in a usual spelling. */

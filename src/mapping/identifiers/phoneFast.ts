@@ -7,8 +7,8 @@ import type { CountryCode } from 'libphonenumber-js/max'
 import { phoneMetadata } from './phoneLibrary.ts'
 
 /** Numbering plan of a country: an array in metadata of version 4, as the library's class `NumberingPlan` reads it. */
-type Plan = readonly unknown[]
-/** Indexes in a `Plan`. */
+type NumberingPlan = readonly unknown[]
+/** Indexes in a `NumberingPlan`. */
 const planIndex = {
   callingCode: 0,
   /** International direct dialing: the prefix for calls abroad. */
@@ -37,7 +37,7 @@ interface CountryRules {
 }
 
 // The library types a plan as `any[]`. The casts also permit any text as a key.
-const plans = () => phoneMetadata().countries as unknown as Readonly<Record<string, Plan>>
+const plans = () => phoneMetadata().countries as unknown as Readonly<Record<string, NumberingPlan>>
 const countriesByCode = () => phoneMetadata().country_calling_codes as unknown as Readonly<Record<string, readonly string[]>>
 const countryRules = new Map<string, CountryRules | undefined>()
 const codeRules = new Map<string, CodeRules | undefined>()
@@ -182,7 +182,7 @@ function compileCode(code: string): CodeRules | undefined {
 }
 
 /** Returns the pattern of the prefix that the library may strip; undefined if there is none. `transforms`: a rule changes the number. */
-function prefixOf(plan: Plan): { readonly pattern: string; readonly transforms: boolean } | undefined {
+function prefixOf(plan: NumberingPlan): { readonly pattern: string; readonly transforms: boolean } | undefined {
   const forParsing = plan[planIndex.prefixForParsing]
   const pattern = typeof forParsing === 'string' && forParsing !== '' ? forParsing : plan[planIndex.nationalPrefix]
   if (typeof pattern !== 'string' || pattern === '') return undefined
@@ -190,7 +190,7 @@ function prefixOf(plan: Plan): { readonly pattern: string; readonly transforms: 
 }
 
 /** Joins the patterns of all number types, each with its own lengths, if it has any. Without types, returns the general pattern. */
-function typePattern(plan: Plan): string {
+function typePattern(plan: NumberingPlan): string {
   const types = plan[planIndex.types]
   if (!Array.isArray(types)) return String(plan[planIndex.pattern])
   const patterns: string[] = []

@@ -156,8 +156,8 @@ function timeFaults(
 }
 
 /**
- * Returns the key of a rejected row; undefined if the row has none. The record of the key is kept as it was. So a row that opts out has none
- * either, if it is rejected for its match in the joined file.
+ * Returns the key of a rejected row, so that the record with this key is kept as it was. Undefined if the row has no key or opts out. A row
+ * that is rejected for its match in the joined file can still opt out. Its record must not be kept.
  *
  * @throws {TransformError} if a transform of the key fails
  */

@@ -162,9 +162,9 @@ export class RowIdentifiers {
     if (result.note !== undefined) this.warn(result.note, field, maskIdentifier(type, text))
     this.#noteKey(type, result.text)
     this.#add(type === 'partner_user_id' ? packPlain(result.text) : hashIdentifier(type, result.text))
-    if (result.also === undefined) return
+    if (result.otherForm === undefined) return
     this.count += 1
-    this.#add(hashIdentifier(type, result.also))
+    this.#add(hashIdentifier(type, result.otherForm))
   }
 
   /** Adds every identifier that can be read in a cell that is not valid. The cell may be a list, or have other words. */
@@ -211,11 +211,11 @@ export class RowIdentifiers {
       return false
     }
     if (junkDigests.has(hex)) {
-      this.#addFault({ code: 'HASH_OF_PLACEHOLDER', field, message: 'is the digest of nothing or of a placeholder' })
+      this.#addFault({ code: 'HASH_OF_PLACEHOLDER', field, message: 'is the digest of an empty text or of a placeholder' })
       return false
     }
     if (!hashed) this.warn('ALREADY_HASHED', field, 'was hashed already')
-    else if (hex !== text) this.warn('HASH_NORMALIZED', field, 'was written in another form')
+    else if (hex !== text) this.warn('HASH_NORMALIZED', field, 'was rewritten as 64 lower-case hex digits')
     this.#noteKey(type, hex)
     this.#add(packDigest(type, hex))
     return true

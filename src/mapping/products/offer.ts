@@ -21,7 +21,7 @@ export function priceOf(row: ProductRow): Price {
   }
   if (result.price.minor === 0n && row.rules.zeroRejected) throw new RowRejected('PRICE_ZERO_REFUSED', 'price', 'is zero')
   if (result.price.minor === 0n && !row.rules.allowed.has('zero_price')) row.warn('PRICE_ZERO', 'price', 'is zero')
-  if (result.warning !== undefined) row.warn(result.warning, 'price', `"${showValue(text)}" was written as "${result.price.text}"`)
+  if (result.warning !== undefined) row.warn(result.warning, 'price', `"${showValue(text)}" is sent as "${result.price.text}"`)
   return result.price
 }
 
@@ -107,7 +107,7 @@ function salePriceOf(row: ProductRow, price: Price): string | undefined {
     row.warn('SALE_PRICE_DROPPED', 'sale_price', `"${showValue(text)}" ${fault}`)
     return undefined
   }
-  if (result.warning !== undefined) row.warn(result.warning, 'sale_price', `"${showValue(text)}" was written as "${result.price.text}"`)
+  if (result.warning !== undefined) row.warn(result.warning, 'sale_price', `"${showValue(text)}" is sent as "${result.price.text}"`)
   return result.price.text
 }
 
@@ -135,7 +135,7 @@ function salePeriodOf(row: ProductRow): string | { readonly invalid: string } | 
   if (start === undefined || end === undefined) return { invalid: `"${showValue(text)}" ${timeFault(from, to)}` }
   if (end.ms <= start.ms) return { invalid: `"${showValue(text)}" does not end after it starts` }
   const period = `${start.text}/${end.text}`
-  if (period !== text) row.warn('SALE_DATE_NORMALIZED', 'sale_price_effective_date', `"${showValue(text)}" was written as "${period}"`)
+  if (period !== text) row.warn('SALE_DATE_NORMALIZED', 'sale_price_effective_date', `"${showValue(text)}" is sent as "${period}"`)
   return period
 }
 

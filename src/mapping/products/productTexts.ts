@@ -128,7 +128,7 @@ function knownWord(row: ProductRow, field: keyof typeof acceptedWords, text: str
   if (acceptedWords[field].has(text)) return text
   const normalized = text.toLowerCase().replace(/[_\s]+/g, ' ')
   const found = acceptedWords[field].has(normalized) ? normalized : configuredWord(row.rules.values.get(field), text, normalized)
-  if (found !== undefined) row.warn('WORD_NORMALIZED', field, `"${showValue(text)}" was written as "${found}"`)
+  if (found !== undefined) row.warn('WORD_NORMALIZED', field, `"${showValue(text)}" is sent as "${found}"`)
   return found
 }
 

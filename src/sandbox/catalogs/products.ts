@@ -46,17 +46,17 @@ function putProducts(call: CatalogCall): Reply {
   const results: ProductResult[] = []
   products.forEach((product, index) => {
     const id = typeof product['id'] === 'string' ? product['id'] : null
-    const known = id === null ? undefined : catalog.products.get(comparableId(call, id))
-    const base = call.world.switch('product_put') === 'merge' ? known?.fields : undefined
+    const stored = id === null ? undefined : catalog.products.get(comparableId(call, id))
+    const base = call.world.switch('product_put') === 'merge' ? stored?.fields : undefined
     reportViolations(call, product, base)
     if (id !== null && repeated.has(comparableId(call, id))) {
       if (repeatedResult === 'absent') return
       if (repeatedResult === 'no_change')
-        results.push({ warnings: [], errors: [], product_key: known?.key ?? null, id, status: 'NO_CHANGE' })
-      else results.push(failed(call, id, known, ['id: occurs several times in this request; all its instances are ignored']))
+        results.push({ warnings: [], errors: [], product_key: stored?.key ?? null, id, status: 'NO_CHANGE' })
+      else results.push(failed(call, id, stored, ['id: occurs several times in this request; all its instances are ignored']))
       return
     }
-    results.push(putOne(call, catalog, { product, id, known, base, index }))
+    results.push(putOne(call, catalog, { product, id, stored, base, index }))
   })
   return {
     kind: 'ads',
@@ -69,7 +69,7 @@ interface SentProduct {
   /** Null if the product has no text as id. */
   readonly id: string | null
   /** Stored product with this id. */
-  readonly known: Product | undefined
+  readonly stored: Product | undefined
   /** Stored fields to keep if the product does not have them (the switch `product_put: merge`); else undefined. */
   readonly base: StoredProduct | undefined
   /** Position in the request. */
@@ -77,25 +77,25 @@ interface SentProduct {
 }
 
 /** Checks a product, and creates or updates it. Returns its result. */
-function putOne(call: CatalogCall, catalog: Catalog, { product, id, known, base, index }: SentProduct): ProductResult {
+function putOne(call: CatalogCall, catalog: Catalog, { product, id, stored, base, index }: SentProduct): ProductResult {
   const { world } = call
   const { fields, errors } = checkProduct(product, base, world.switch('length_unit'))
   const warnings = gtinWarnings(fields)
-  if (known !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== known.key)
-    return failed(call, id, known, ['product_key: is required for a known product'])
-  if (errors.length > 0 || id === null) return failed(call, id, known, errors)
+  if (stored !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== stored.key)
+    return failed(call, id, stored, ['product_key: is required for a known product'])
+  if (errors.length > 0 || id === null) return failed(call, id, stored, errors)
   const success = (status: ProductResult['status'], key: string): ProductResult => ({ warnings, errors: [], product_key: key, id, status })
-  if (known !== undefined && sameFields(known.fields, fields)) return success('NO_CHANGE', known.key)
+  if (stored !== undefined && sameFields(stored.fields, fields)) return success('NO_CHANGE', stored.key)
   const isApplied = call.applies(index, id)
-  if (known !== undefined && !isApplied) return success('UPDATE_SUCCESS', known.key)
+  if (stored !== undefined && !isApplied) return success('UPDATE_SUCCESS', stored.key)
   const compared = comparableId(call, id)
   const formerKey = world.switch('readd_key') === 'same' ? catalog.formerKeys.get(compared) : undefined
   if (!isApplied) return success('CREATE_SUCCESS', formerKey ?? unstoredKey(catalog, compared))
   const groupKey = findOrCreateGroupKey(call, catalog, fields['item_group_id'])
-  if (known !== undefined) {
-    known.fields = fields
-    known.groupKey = groupKey
-    return success('UPDATE_SUCCESS', known.key)
+  if (stored !== undefined) {
+    stored.fields = fields
+    stored.groupKey = groupKey
+    return success('UPDATE_SUCCESS', stored.key)
   }
   const key = formerKey ?? world.newId()
   catalog.products.set(compared, { key, fields, groupKey, order: catalog.nextOrder++ })
@@ -215,18 +215,18 @@ function firstOfGroups(products: readonly Product[]): Product[] {
   const first = new Map<string, Product>()
   for (const product of products) {
     if (product.groupKey === null) continue
-    const known = first.get(product.groupKey)
-    if (known === undefined || product.order < known.order) first.set(product.groupKey, product)
+    const stored = first.get(product.groupKey)
+    if (stored === undefined || product.order < stored.order) first.set(product.groupKey, product)
   }
   return products.filter((product) => product.groupKey === null || first.get(product.groupKey) === product)
 }
 
-/** Returns the `ERROR` result of a product. `known`: stored product with this id. */
-function failed(call: CatalogCall, id: string | null, known: Product | undefined, errors: readonly string[]): ProductResult {
+/** Returns the `ERROR` result of a product. `stored`: stored product with this id. */
+function failed(call: CatalogCall, id: string | null, stored: Product | undefined, errors: readonly string[]): ProductResult {
   return {
     warnings: [],
     errors,
-    product_key: call.world.switch('error_product_key') === 'present' ? (known?.key ?? null) : null,
+    product_key: call.world.switch('error_product_key') === 'present' ? (stored?.key ?? null) : null,
     id,
     status: 'ERROR',
   }

@@ -94,7 +94,7 @@ export class Observer {
 /** Maps product keys to ids. Needed because a PUT names products by id, and a DELETE by key. */
 class ProductIds {
   readonly #world: SandboxWorld
-  readonly #known = new Map<string, string>()
+  readonly #idByKey = new Map<string, string>()
 
   constructor(world: SandboxWorld) {
     this.#world = world
@@ -104,11 +104,11 @@ class ProductIds {
   readonly of = (catalogId: string, productKey: string): string | undefined => {
     const name = `${catalogId} ${productKey}`
     const id = this.#world.stateOf(areaRefs.catalogs).catalogs.get(catalogId)?.idByKey.get(productKey)
-    if (id !== undefined) this.#known.set(name, id)
-    return id ?? this.#known.get(name)
+    if (id !== undefined) this.#idByKey.set(name, id)
+    return id ?? this.#idByKey.get(name)
   }
 
   clear(): void {
-    this.#known.clear()
+    this.#idByKey.clear()
   }
 }

@@ -153,15 +153,15 @@ interface Content {
   readonly card_uri: string | null
 }
 
-/** Reads and checks the content of a post. `known`: stored content, which replaces missing parameters. @throws {Refusal} */
-function contentOf(call: Call<PostsState>, known: Content = { text: '', media_keys: [], card_uri: null }): Content {
-  const text = call.given.has('text') ? (textParam(call, 'text') ?? '') : known.text
-  const mediaKeys = call.given.has('media_keys') ? (listParam(call, 'media_keys') ?? []) : known.media_keys
-  const cardUri = call.given.has('card_uri') ? textParam(call, 'card_uri') : known.card_uri
+/** Reads and checks the content of a post. `stored`: stored content, which replaces missing parameters. @throws {Refusal} */
+function contentOf(call: Call<PostsState>, stored: Content = { text: '', media_keys: [], card_uri: null }): Content {
+  const text = call.given.has('text') ? (textParam(call, 'text') ?? '') : stored.text
+  const mediaKeys = call.given.has('media_keys') ? (listParam(call, 'media_keys') ?? []) : stored.media_keys
+  const cardUri = call.given.has('card_uri') ? textParam(call, 'card_uri') : stored.card_uri
   if (text.trim() === '' && mediaKeys.length === 0)
     throw adsRefusal('TWEET_CANNOT_BE_BLANK', 'text is required when there are no media_keys', { parameter: 'text' })
   checkMedia(mediaKeys)
-  if (cardUri !== null && cardUri !== known.card_uri && !cardExists(call, cardUri)) throw notFound('CARD_NOT_FOUND', 'card_uri', cardUri)
+  if (cardUri !== null && cardUri !== stored.card_uri && !cardExists(call, cardUri)) throw notFound('CARD_NOT_FOUND', 'card_uri', cardUri)
   return { text, media_keys: mediaKeys, card_uri: cardUri }
 }
 

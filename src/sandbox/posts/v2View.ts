@@ -79,7 +79,7 @@ function checkedPrefix(call: Call<PostsState>): Selection['prefix'] {
 const MEDIA_TYPE = { IMAGE: 'photo', VIDEO: 'video', GIF: 'animated_gif' } as const
 
 /** Fields with private metrics, which only the author of a post gets. */
-const PRIVATE = ['non_public_metrics', 'organic_metrics', 'promoted_metrics']
+const PRIVATE_METRICS = ['non_public_metrics', 'organic_metrics', 'promoted_metrics']
 
 /** Returns the id and text of a post, and the selected fields that have a value. Adds the edit history if `selection.editHistory`. */
 export function postWire(world: World, state: PostsState, post: Post, selection: Selection): Wire {
@@ -90,7 +90,7 @@ export function postWire(world: World, state: PostsState, post: Post, selection:
 
 /** Returns `names`. If the caller is not the author of the post, omits those of private metrics. */
 function shownTo({ userId }: Selection, post: Post, names: ReadonlySet<string>): string[] {
-  return [...names].filter((name) => userId === post.author_id || !PRIVATE.includes(name))
+  return [...names].filter((name) => userId === post.author_id || !PRIVATE_METRICS.includes(name))
 }
 
 /** Returns `includes`: the objects of the requested expansions, each once, in order of first use. Undefined without such objects. */
@@ -146,7 +146,7 @@ function pollAt(poll: Readonly<Record<string, unknown>>, now: number): Readonly<
 /** Returns an error for each requested private field of a post. If the caller is the author, returns none. */
 export function forbiddenFields(post: Post, selection: Selection): PartialError[] {
   if (selection.userId === post.author_id) return []
-  return PRIVATE.filter((name) => selection.post.has(name)).map((name) => ({
+  return PRIVATE_METRICS.filter((name) => selection.post.has(name)).map((name) => ({
     resource_id: post.id,
     resource_type: 'tweet',
     parameter: `${selection.prefix}.fields`,

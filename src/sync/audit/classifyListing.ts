@@ -39,7 +39,7 @@ type StoredProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_ha
   /** True if a request for the product was unresolved when the audit began. */
   readonly unresolved: boolean
   /** Confirmed content as JSON; null if the product is not desired, nothing is confirmed, or the content is no longer stored. */
-  readonly ours: string | null
+  readonly confirmed: string | null
   /** Desired content as JSON; null unless the product is desired, was confirmed, and is out of sync. */
   readonly desired: string | null
 }
@@ -95,7 +95,7 @@ export class ListingClassifier {
     const keys = products.map(({ id }) => Buffer.from(id))
     const rows = await this.#tx.query<StoredProduct>(
       `select k.ord, m.ref_count, m.remote_key, m.synced_hash, exists (select from audit_unresolved u where u.key = k.key) as unresolved,
-         case when m.ref_count > 0 and m.synced_hash is not null then ${confirmedContent} end as ours,
+         case when m.ref_count > 0 and m.synced_hash is not null then ${confirmedContent} end as confirmed,
          case when m.ref_count > 0 and m.synced_hash <> r.hash then r.body end as desired
        from unnest($2::bytea[]) with ordinality as k (key, ord)
          left join remote m on m.destination_id = $1 and m.key = k.key
@@ -174,17 +174,17 @@ export class ListingClassifier {
     product: ListedProduct,
     stored: StoredProduct,
   ): { readonly outcome: ListingOutcome; readonly differences: readonly ShownDifference[] } {
-    const { ref_count, synced_hash, remote_key, ours, desired } = stored
+    const { ref_count, synced_hash, remote_key, confirmed, desired } = stored
     if (stored.unresolved) return { outcome: 'unresolved', differences: [] }
     const isDesired = ref_count !== null && ref_count > 0
     if (!isDesired && synced_hash === null) return { outcome: 'unmanaged', differences: [] }
     if (!isDesired || synced_hash === null) return { outcome: 'unconfirmed', differences: [] }
-    if (ours === null) {
+    if (confirmed === null) {
       // The confirmed content is no longer stored. Only its hash can be compared.
       const same = contentHash(canonicalProduct(product.fields)).equals(synced_hash)
       return { outcome: same ? 'same' : 'unresolved', differences: [] }
     }
-    const differences: ShownDifference[] = compareProducts(contentOf(ours), product.fields)
+    const differences: ShownDifference[] = compareProducts(contentOf(confirmed), product.fields)
     if (remote_key !== null && product.productKey !== null && remote_key !== product.productKey)
       differences.unshift({ field: 'product_key', ours: remote_key, theirs: product.productKey })
     if (differences.length === 0) return { outcome: 'same', differences }

@@ -32,7 +32,7 @@ const noDiff: Diff = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0
 export async function applyChanges(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, input } = work
   await refreshStatistics(tx, destinationId, input.previousValid ?? 0)
-  if (heedsErasures(work) && input.reading !== 'unchanged') await suppressErasedRows(work)
+  if (appliesErasures(work) && input.reading !== 'unchanged') await suppressErasedRows(work)
   return work.untouched ? applyFirstLoad(work) : applyDiff(work)
 }
 
@@ -73,10 +73,9 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   // Without a diff `change` is empty, but later statements may add records.
   if (isUnchanged) await createTable(tx, 'change')
   const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, work.onIdle)
-  // Each call marks or adds records in `change`. The first returns their number, the others return it by the change that the diff had
-  // found.
+  // Each call marks or adds records in `change`, and returns their number. All but the first count them by the change that the diff found.
   const optedOutByIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
-  const erased = heedsErasures(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
+  const erased = appliesErasures(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
   const onLists = await suppressByLists(context, input.suppressedBy)
   const optedOutByRows = work.type.reachesPeople && !isUnchanged ? await optOutByOtherRows(context) : noDiff
   crashPoint('plan.diffed')
@@ -96,7 +95,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   await collectUnresolved(tx, destinationId)
 
   const correction = await desired.correctMissing(missingPolicy)
-  // A record that was marked after the diff counts as `optedOut` or `suppressed`, and no longer as what it was in `found`.
+  // A record that was marked after the diff is subtracted from its count in `found`. It counts only as `optedOut` or `suppressed`.
   const diff: Diff = {
     ...found,
     updates: found.updates - erased.updates,
@@ -111,7 +110,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   return { diff, missingPolicy, updateFields, first: undefined }
 }
 
-function heedsErasures({ type, latestErasureId }: PlanWork): boolean {
+function appliesErasures({ type, latestErasureId }: PlanWork): boolean {
   return type.reachesPeople && latestErasureId > 0
 }
 

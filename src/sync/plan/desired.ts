@@ -113,7 +113,7 @@ export async function suppressByLists(context: DesiredContext, lists: readonly n
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {
   const { tx, destinationId } = context
   const keys = await desiredErasedKeys(context, service)
-  // Without keys, the condition on $3 is always true. It is there because Postgres requires a use of each parameter.
+  // Postgres requires a use of each parameter. So without keys, $3 is used in a condition that is always true.
   const orHasKey =
     keys.length === 0
       ? 'and $3::bytea[] is not null'

@@ -9,8 +9,8 @@ import type { PlannedOperation } from './plannedOperation.ts'
 import { nothingFrozen, PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
 
 /**
- * Writes operations as batches. Returns the sum of their totals and of `before`, which does not change. `loadId`: number of the run, if it
- * is a first load with implied keys. Then the operations must be in the order of their record keys.
+ * Writes operations as batches. Returns the totals of `before` plus those of these batches. Does not change `before`. `loadId`: number of
+ * the run, if it is a first load with implied keys. Then the operations must be in the order of their record keys.
  */
 export async function freeze(
   operations: AsyncIterable<readonly PlannedOperation[]>,

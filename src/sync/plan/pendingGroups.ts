@@ -36,7 +36,7 @@ export interface MembershipContext extends PendingContext {
   readonly endsExactly: boolean
   readonly terms: MembershipTerms
   /** True if the destination has an earlier plan, other than one that waits for `apply`. */
-  readonly hadPlan: boolean
+  readonly hasStartedPlan: boolean
   /** As in `PlanWork`. */
   readonly writesContent: boolean
 }
@@ -158,7 +158,7 @@ async function removeDeferredGroups(context: MembershipContext): Promise<Deferre
  * Then one answer confirms all its identifiers. A renewal keeps its content.
  */
 async function completeContent(context: MembershipContext, hasConfirmed: boolean): Promise<void> {
-  const { tx, destinationId, hadPlan } = context
+  const { tx, destinationId, hasStartedPlan } = context
   const newContent = newContentOf(context, 't.group_key')
   if (hasConfirmed) {
     // So far `created` is based on the pending identifiers only. A group is new only if none of its identifiers is confirmed.
@@ -171,7 +171,7 @@ async function completeContent(context: MembershipContext, hasConfirmed: boolean
   }
   // A user may have gained an identifier after an interrupted update. Then the user's identifiers have different desired contents, and one
   // answer could confirm only some of them. Therefore all of them get one new content. Without an earlier plan there is no such update.
-  if (!hadPlan) return
+  if (!hasStartedPlan) return
   await tx.query(
     `update pending_group t set content_version = ${newContent} from (
        -- groups without new content whose identifiers have different desired contents

@@ -87,9 +87,9 @@ const missingProducts = (destinationId: number) =>
   `select r.key from record r where r.destination_id = ${destinationId} and r.status = 'missing'`
 
 /**
- * Removes the changes of missing products that the service has under another desired id. Such a missing and a desired product have one
- * product_key, so a delete of the former id would remove the desired product. The cause is a new id that collides with the former one, such
- * as `SKU-1` with `sku-1` (`Destination.collisionOf`). For such an id the service may have updated its product instead of creating one.
+ * Protects products whose new id collides with their former id, such as `sku-1` with `SKU-1` (`Destination.collisionOf`). For such an id
+ * the service may have updated its product instead of creating one. Then both ids have the same product_key, and a delete of the former id
+ * would remove the product. So this function removes the changes of the former id from the plan:
  *
  * - If the new id was confirmed last, the former id is dropped.
  * - Otherwise the new id is put again, and a later plan drops the former id.

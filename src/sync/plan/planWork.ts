@@ -33,7 +33,7 @@ import type { Destination, Membership } from '../../destinations/destination.ts'
  * `readAndPlan.ts`). Such runs are `rerun --failed` and the repair of an audit.
  */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
-  /** Run whose unconfirmed operations the plan is limited to; undefined: no limit. */
+  /** Run that `rerun --failed` repeats: the plan has only its unconfirmed operations. Undefined: all operations. */
   readonly onlyFailedOf?: number
   /** Changes the synced state at the start of the transaction (repair of an audit). */
   readonly prepare?: (tx: Transaction) => Promise<unknown>
@@ -75,7 +75,7 @@ export interface PlanWork {
   readonly latestErasureId: number
   /** True for `rerun --failed` and the repair of an audit, which use no source. False for an unchanged source. */
   readonly sourceless: boolean
-  /** Called when Postgres gets a long statement, but not if the source is unchanged. */
+  /** Called when Postgres starts a long statement, during which this process has nothing to do. Not called if the source is unchanged. */
   readonly onIdle: (() => void) | undefined
 }
 
@@ -111,8 +111,9 @@ export async function openWork(
   await supersedeUnsent(tx, destinationId)
   await supersedeApplying(tx, destinationId)
   const resyncPlans = await collectResync(tx, destinationId)
-  const hadPlan = (await tx.query(`select from plan where destination_id = $1 and status <> 'ready' limit 1`, [destinationId])).length === 1
-  const writesContent = run.trigger !== 'plan' && hadPlan
+  const hasStartedPlan =
+    (await tx.query(`select from plan where destination_id = $1 and status <> 'ready' limit 1`, [destinationId])).length === 1
+  const writesContent = run.trigger !== 'plan' && hasStartedPlan
   const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
   const context: DesiredContext = {
     tx,
@@ -134,7 +135,7 @@ export async function openWork(
   const stepsOfType =
     membership === undefined
       ? { desired: desiredProducts(context), pending: pendingProducts(pending), terms: undefined }
-      : stepsOfMembers(context, { ...pending, hadPlan, writesContent }, membership, plannedAtMs)
+      : stepsOfMembers(context, { ...pending, hasStartedPlan, writesContent }, membership, plannedAtMs)
   return {
     deps,
     tx,

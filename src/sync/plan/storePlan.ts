@@ -114,7 +114,7 @@ function reviewOf(work: PlanWork, changes: Changes, desiredVersion: number): obj
     erasures: work.latestErasureId,
     writesContent: work.writesContent,
     // The setting `destination.suppress` of an audience.
-    suppress: work.type.heedsSuppression(work.pipeline.destination) ? 'do-not-reach' : 'none',
+    suppress: work.type.appliesSuppression(work.pipeline.destination) ? 'do-not-reach' : 'none',
     resync: unconfirmedRefreshes(work),
   }
 }

@@ -85,7 +85,8 @@ async function renewLease({ deps, run }: Work): Promise<void> {
 
 /**
  * Searches the listing for the results of creates without a clear answer, and confirms those sets. Returns the changes of the names whose
- * create is still unresolved. Forgets creates that were not applied, but only for `ruleNames`, because `removeSet` reports the others.
+ * create is still unresolved. Deletes the rows of creates that were not applied, but only for `ruleNames`, because `removeSet` reports the
+ * others.
  */
 async function resolveCreates(work: Work, ruleNames: ReadonlySet<string>): Promise<ReadonlyMap<string, ProductSetChange>> {
   const { deps, run, listed, actor } = work
@@ -204,7 +205,7 @@ async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet):
   if (setId === null) {
     // The create got no clear answer, so the id of the set is not known. While bytes of the create may still arrive (`late`), the set
     // stays unresolved. Without a listing, a later run may still find it by comparison with the listing before the create (`knownIds`). If
-    // this run compared without success, or if there was no listing before the create, the set is forgotten.
+    // this run compared without success, or if there was no listing before the create, its row is deleted.
     const mayBeFoundLater = listed === undefined && set.knownIds !== null
     if (set.late || mayBeFoundLater) return unresolvedOutcome('its create got no clear answer')
     await forgetProductSet(deps.db, actor, set, 'not_created')

@@ -6,7 +6,7 @@ import type { Row } from '../../db/row.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf, shownAction } from './compare.ts'
-import { desiredContent, isProblem, type Desired } from './setContent.ts'
+import { desiredContent, isProblem, type DesiredSet } from './setContent.ts'
 
 /**
  * Stores and returns the planned changes of the product sets. If the pipeline has no rules for sets and has created no set, stores nothing
@@ -49,7 +49,7 @@ async function changeOf(
   return { name, action: shownAction(stored, name, needed), outcome: 'planned', ...(isProblem(desired) ? desired : {}) }
 }
 
-function neededAction(newest: StoredSet | undefined, desired: Desired): ProductSetChange['action'] {
+function neededAction(newest: StoredSet | undefined, desired: DesiredSet): ProductSetChange['action'] {
   if (newest === undefined) return 'create'
   return isProblem(desired) ? 'update' : actionOf(desired, newest.content)
 }

@@ -11,10 +11,10 @@ export interface SetProblem {
 }
 
 /** Desired content of a set, or the reason why the set cannot have it. */
-export type Desired = StoredContent | SetProblem
+export type DesiredSet = StoredContent | SetProblem
 
 /** Returns true if the set cannot have its desired content. */
-export function isProblem(desired: Desired): desired is SetProblem {
+export function isProblem(desired: DesiredSet): desired is SetProblem {
   return 'code' in desired
 }
 
@@ -22,7 +22,7 @@ export function isProblem(desired: Desired): desired is SetProblem {
 const loadedProducts = maxSetProducts + 1
 
 /** Returns the content for a run, with the confirmed products of the brand and their keys; or the problem. */
-export async function confirmedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
+export async function confirmedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<DesiredSet> {
   if (rule.brand === undefined) return filteredContent(rule)
   const products = await confirmedOfBrand(db, destinationId, rule.brand, loadedProducts)
   return manualContent(
@@ -34,7 +34,7 @@ export async function confirmedContent(db: Queryable, destinationId: number, rul
 }
 
 /** Returns the content for a plan, with the desired products of the brand, without their keys; or the problem. */
-export async function desiredContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
+export async function desiredContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<DesiredSet> {
   if (rule.brand === undefined) return filteredContent(rule)
   return manualContent(rule, await productsOfBrand(db, destinationId, rule.brand, loadedProducts), [], 'the source has no product')
 }
@@ -47,7 +47,7 @@ function filteredContent(rule: ProductSetRule): StoredContent {
  * Returns the content of a set that lists its products. `productKeys`: keys of the products; empty for a plan. `noProduct`: start of the
  * message if there are no products.
  */
-function manualContent(rule: ProductSetRule, productIds: readonly string[], productKeys: readonly string[], noProduct: string): Desired {
+function manualContent(rule: ProductSetRule, productIds: readonly string[], productKeys: readonly string[], noProduct: string): DesiredSet {
   if (productIds.length > maxSetProducts)
     return {
       code: 'PRODUCT_SET_TOO_LARGE',

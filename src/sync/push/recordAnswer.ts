@@ -19,7 +19,7 @@ const refusalsBeforePause = 64
  * Minimum wait in milliseconds before the same bytes are sent again, except after a 401. The random backoff may be 0, and the service may
  * treat equal bytes within 5 ms as a client error.
  */
-const leastWaitMs = 10
+const minWaitMs = 10
 /** Time for which the catalog counts as existing after it was listed. */
 const catalogSeenForMs = 60_000
 
@@ -94,14 +94,14 @@ async function correctDelete(
 ): Promise<RequestOutcome> {
   const { destination } = context
   if (outcome.kind === 'entries' && destination.refusedDeleteIsGone && batch.maybeApplied)
-    return { kind: 'entries', entries: outcome.entries.map((entry) => (entry.outcome === 'refused' ? goneAlready : entry)) }
+    return { kind: 'entries', entries: outcome.entries.map((entry) => (entry.outcome === 'refused' ? alreadyDeleted : entry)) }
   if (outcome.kind !== 'pause' || exchange.kind !== 'answer' || exchange.status !== 404) return outcome
   const catalog = await checkCatalog(context)
   if (catalog === 'missing') return outcome
   if (catalog !== 'exists') return { kind: 'retry', code: catalog }
   // The catalog exists, so the 404 is about a key. It confirms a delete of one key if an earlier attempt may have been applied. A larger
   // batch is split until the key is alone.
-  if (batch.maybeApplied && batch.entryCount === 1) return { kind: 'entries', entries: [goneAlready] }
+  if (batch.maybeApplied && batch.entryCount === 1) return { kind: 'entries', entries: [alreadyDeleted] }
   return { kind: 'refused', code: outcome.code, message: outcome.message, failing: [] }
 }
 
@@ -109,7 +109,7 @@ async function correctDelete(
  * Outcome of a delete whose key no longer exists after an earlier attempt with a lost answer: that attempt was applied. The service
  * never reuses a key (spec 3.3), so no other product can have this key. If the delete counted as refused, it would be retried forever.
  */
-const goneAlready: EntryOutcome = {
+const alreadyDeleted: EntryOutcome = {
   outcome: 'confirmed',
   warnings: ['the key no longer exists: an earlier attempt of this delete, whose answer was lost, was applied'],
 }
@@ -188,7 +188,7 @@ const oneUser: SentEntry = { id: null, users: 1 }
 function retryWaitMs(context: PushContext, { batch, exchange }: EndedAttempt, outcome: RequestOutcome): number {
   const { settings, clock } = context.deps
   if (outcome.kind === 'retry' && outcome.status === 401) return 0
-  const backoff = Math.max(leastWaitMs, backoffMs(batch.attempts + 1, settings))
+  const backoff = Math.max(minWaitMs, backoffMs(batch.attempts + 1, settings))
   const requested = exchange.kind === 'answer' ? (requestedWaitMs(exchange, clock.now()) ?? 0) : 0
   return Math.max(backoff, Math.min(requested, settings.retryAfterCapMs))
 }

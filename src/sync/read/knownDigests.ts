@@ -2,14 +2,14 @@ import type { UnseenDigests } from '../../db/digests.ts'
 import { digestBytes, digestWords } from './recordDigest.ts'
 
 /** Number of digests that are compared with a record after the last match of each sequence. */
-const ahead = 8
+const comparedAhead = 8
 /** Number of digests that are compared with a record at the start of each chunk, because a sequence may start there. */
-const aheadAtStart = 4
+const comparedAtStart = 4
 /** Maximum number of sequences whose place is remembered. A first load has at most 32 (`stagePartitions`), each later read adds one. */
-const mostSequences = 32
+const maxSequences = 32
 
 /** Number of misses in a row above which a file counts as reordered. */
-const mostMissesInARow = 64
+const maxMissesInARow = 64
 /** A file also counts as reordered once more than one miss occurs per this number of known records. */
 const recordsPerMiss = 32
 
@@ -84,7 +84,7 @@ export class KnownDigests {
       // All zero is never found, because no digest is all zero.
       this.#words.fill(0, (first + position) * digestWords, (first + position + 1) * digestWords)
     }
-    const to = Math.min(first + aheadAtStart, this.#count)
+    const to = Math.min(first + comparedAtStart, this.#count)
     // `i` is below the length. If two digests have the same first word, only one is found by `#starts`; the other counts as new.
     for (let i = first; i < to; i++) this.#starts.set(this.#words[i * digestWords] as number, i)
   }
@@ -100,7 +100,7 @@ export class KnownDigests {
       if (start !== -1) return this.#matchedNewSequence(start)
       this.#misses++
       this.#missesInARow++
-      if (this.#missesInARow <= mostMissesInARow && this.#misses * recordsPerMiss <= this.#count) return -1
+      if (this.#missesInARow <= maxMissesInARow && this.#misses * recordsPerMiss <= this.#count) return -1
     }
     const found = this.#lookUp(digest)
     return found === -1 ? -1 : this.#matchedNewSequence(found)
@@ -146,7 +146,7 @@ export class KnownDigests {
     if (this.#slots !== undefined) return -1
     for (let k = 0; k < next.length; k++) {
       const from = next[k] as number // below the length
-      const to = Math.min(from + ahead, this.#count)
+      const to = Math.min(from + comparedAhead, this.#count)
       for (let i = from + 1; i < to; i++) if (this.#equals(i, digest)) return this.#matched(k, i)
     }
     return -1
@@ -168,7 +168,7 @@ export class KnownDigests {
 
   /** Adds a sequence with a match at `i`, and returns `i`. If there are too many sequences, forgets the oldest one. */
   #matchedNewSequence(i: number): number {
-    return this.#matched(this.#sequenceCount++ % mostSequences, i)
+    return this.#matched(this.#sequenceCount++ % maxSequences, i)
   }
 
   #isSeen(i: number): boolean {

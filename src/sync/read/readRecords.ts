@@ -59,10 +59,10 @@ export async function readRecords(context: ReadContext, opened: ReadonlyMap<numb
 }
 
 /** Maximum number of known records in memory (at most 29 bytes each). With more, a full read is made, because its memory is constant. */
-const mostKnown = 5_000_000
+const maxKnownRecords = 5_000_000
 
 /** Maximum number of columns of a JSON or XML source for a gated read, far below `ReadLimits.columns`. */
-const mostColumns = 256
+const maxGatedColumns = 256
 
 /**
  * Returns true if unchanged records may be skipped. `previous`: facts of the sources from the last read. `repeats`: number of its repeated
@@ -73,7 +73,7 @@ const mostColumns = 256
  * - `guards.hold` is set. It needs all rows.
  * - `duplicates: last` is set, and the last read had repeated rows. The earlier rows of a key have no record, so they would count as new.
  *   Then each gated read would end as a full read.
- * - A source other than CSV or TSV has more than `mostColumns` columns.
+ * - A source other than CSV or TSV has more than `maxGatedColumns` columns.
  * - A preset may decide who is sent, and a source is not CSV or TSV. The columns of JSON and XML include those of skipped rows. So a gated
  *   read would not notice that the other rows lack the consent column of the preset.
  *
@@ -85,7 +85,7 @@ function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeat
   if (pipeline.sources.some(({ uri, join }) => uri === '-' || join !== undefined)) return false
   return previous.every(({ format, columns }) => {
     const hasHeader = format === 'csv' || format === 'tsv'
-    return hasHeader || (columns.length <= mostColumns && !presetMayDecideWhoIsSent(pipeline))
+    return hasHeader || (columns.length <= maxGatedColumns && !presetMayDecideWhoIsSent(pipeline))
   })
 }
 
@@ -133,7 +133,7 @@ interface KnownRecords {
 async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadContext): Promise<KnownRecords | undefined> {
   if (last === undefined || !isGateable(pipeline, last.sources, last.rows.duplicates)) return undefined
   const loaded = await loadDigests(tx, run.destinationId)
-  if (loaded === undefined || loaded.count !== last.rows.valid || loaded.stored > mostKnown) return undefined
+  if (loaded === undefined || loaded.count !== last.rows.valid || loaded.stored > maxKnownRecords) return undefined
   const quality = decodeQuality(loaded.quality, run.destinationId)
   const needsFullRead = quality.due
   if (needsFullRead) return undefined

@@ -3,7 +3,7 @@ import { PairLog, wordAt } from './pairLog.ts'
 import { digestBytes, RecordDigester } from './recordDigest.ts'
 
 /** Maximum number of keys in memory (20 MB). With more keys, `finish` returns true without a search. */
-const mostKeys = 2_500_000
+const maxKeys = 2_500_000
 
 /**
  * Detects whether a key may be on two rows. This saves a query to Postgres, which takes half a second to group a million keys. The class
@@ -24,7 +24,7 @@ export class RepeatDetector {
   /** Adds the key of a row. */
   add(key: Uint8Array): void {
     if (this.#isFull) return
-    if (this.#keys.size === mostKeys) {
+    if (this.#keys.size === maxKeys) {
       this.#isFull = true
       return this.#keys.free()
     }

@@ -262,7 +262,7 @@ async function suppressionOf(
 ): Promise<{ readonly listIds: readonly number[]; readonly version: number; readonly notes: readonly WarningSummary[] }> {
   const { destination } = pipeline
   const type = destinationOf(destination.kind)
-  if (!type.heedsSuppression(destination)) return { listIds: [], version: 0, notes: [] }
+  if (!type.appliesSuppression(destination)) return { listIds: [], version: 0, notes: [] }
   const rows = await deps.db.query<Row<'destination', 'id' | 'desired_version' | 'target_id'> & { is_read: boolean }>(
     `select d.id, d.desired_version, d.target_id,
        exists (select from snapshot s where s.destination_id = d.id and s.status in ('closed', 'incomplete')) as is_read

@@ -31,7 +31,7 @@ interface EarlierReads {
   /** Facts of the last read in whose plans no guard fired, with which the opt-outs are compared. */
   readonly lastGood?: SourceFacts | undefined
   /** Counts of unchanged rows, which were not mapped, by feature set (mapping/statistics/rowStatistics.ts). */
-  readonly known?: FeatureSetCounts | undefined
+  readonly unchanged?: FeatureSetCounts | undefined
 }
 
 /** Mapper that also checks its rows. Sources are mapped one after the other. */
@@ -73,7 +73,7 @@ export function watchMapper(
 }
 
 /** Minimum number of rows or members for checks of shares (docs/inputs.md). */
-const checkedFrom = 100
+const minForShares = 100
 /** Share of rows damaged by a spreadsheet above which the file is rejected. */
 const maxDamagedShare = 0.005
 /** Share of rows with an email in a phone column, or the reverse, above which the file is rejected. */
@@ -115,10 +115,10 @@ function createSourceQuality(
       const items = numbers.length === 0 ? undefined : numbers.map(itemOf).filter((item) => item >= 0)
       return quality.add(mapped, items, hasMisplaced ? feature.misplaced : 0)
     },
-    finish: (facts, { previous, lastGood, known } = {}) => {
-      const found = quality.finish(known)
+    finish: (facts, { previous, lastGood, unchanged } = {}) => {
+      const found = quality.finish(unchanged)
       const { rows, members, filled, items } = found
-      if (rows >= checkedFrom) {
+      if (rows >= minForShares) {
         rejectDamaged(facts, rows, damaged)
         rejectMisplaced(facts, rows, { count: misplaced.count + found.misplaced.count, lines: [misplaced.first, ...found.misplaced.lines] })
       }
@@ -134,7 +134,7 @@ function createSourceQuality(
           noteOf(code, '', examples.length === 0 ? message : `${message}: ${examples.join(', ')}`, count),
         ),
         ...items.flatMap(({ code, field, message }) => (code === personalCode ? [noteOf(code, field, message)] : [])),
-        ...(rows >= checkedFrom ? roleShareNotes(items, rows) : []),
+        ...(rows >= minForShares ? roleShareNotes(items, rows) : []),
         ...vanishedColumns(facts, previous).map((column) =>
           noteOf('COLUMN_VANISHED', column, `the column "${column}" is missing, the last read had it`),
         ),
@@ -188,12 +188,12 @@ function roleShareNotes(items: readonly WarningSummary[], rows: number): Warning
 }
 
 /** Minimum number of rows that opted out in the earlier read, to compare their number. */
-const optOutsFrom = 20
+const minComparedOptOuts = 20
 
 /**
  * Returns the note on fallen opt-outs if both conditions are met, else none:
  *
- * - The opt-outs fell by more than half, from at least `optOutsFrom`.
+ * - The opt-outs fell by more than half, from at least `minComparedOptOuts`.
  * - The members who do not opt out rose by at least half of this fall. If they did not, most rows that opted out are missing now.
  *
  * `before`: figures of the last read in whose plans no guard fired. Rows that opt out are mapped in every read, because they have no stored
@@ -202,7 +202,7 @@ const optOutsFrom = 20
 function optOutNotes(before: QualityFigures | undefined, now: QualityFigures): WarningSummary[] {
   const was = before?.optedOut ?? 0
   const is = now.optedOut ?? 0
-  if (before === undefined || was < optOutsFrom || is * 2 >= was) return []
+  if (before === undefined || was < minComparedOptOuts || is * 2 >= was) return []
   const added = now.members - is - (before.members - was)
   if (added * 2 < was - is) return []
   return [noteOf('OPT_OUTS_FELL', 'consent', `${is} rows opt out, last time ${was}, and ${added} more people would be sent`, added)]
@@ -216,10 +216,10 @@ function vanishedColumns(facts: SourceFacts, previous: SourceFacts | undefined):
 
 /**
  * Returns the identifier types whose fill rate fell by more than `maxFillFall` percentage points, with the percentages before and now.
- * Empty if one of the reads had fewer than `checkedFrom` members.
+ * Empty if one of the reads had fewer than `minForShares` members.
  */
 function fallenFillRates(before: QualityFigures | undefined, now: QualityFigures): [type: string, before: number, now: number][] {
-  if (before === undefined || before.members < checkedFrom || now.members < checkedFrom) return []
+  if (before === undefined || before.members < minForShares || now.members < minForShares) return []
   return Object.entries(before.filled).flatMap(([type, count]): [string, number, number][] => {
     const was = Math.round((count / before.members) * 100)
     const is = Math.round(((now.filled[type] ?? 0) / now.members) * 100)

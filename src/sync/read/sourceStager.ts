@@ -98,9 +98,9 @@ export class SourceStager {
     this.#unseen = new UnseenColumns([...new Set(this.#deciding.flatMap(({ columns }) => columns))])
     this.#before = { read: staging.read, skipped: gate.skipped }
     this.#writer = new writerClass(tx, { source: index, tally })
-    const known = gate.canSkip ? source.previous : undefined
-    gate.columns = known?.columns ?? []
-    mapper.begin(known)
+    const previous = gate.canSkip ? source.previous : undefined
+    gate.columns = previous?.columns ?? []
+    mapper.begin(previous)
   }
 
   /** Maps and stages a row. `next`: the row after it, if it is known. */
@@ -176,8 +176,8 @@ export class SourceStager {
     const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message' | 'hint'>>(note: Note): Note =>
       isAccepted(note.code) ? note : withConsentHint(note, report)
     for (const warning of columnWarnings) warnings.add(hinted(warning))
-    const known = gate.canSkip ? gate.takeCounts() : undefined
-    const result = mapper.finish(finalFacts, { previous, lastGood, known })
+    const unchanged = gate.canSkip ? gate.takeCounts() : undefined
+    const result = mapper.finish(finalFacts, { previous, lastGood, unchanged })
     for (const summary of result.counted) warnings.addSummary(hinted(summary))
     notes.push(...result.warnings)
     doubts.push(...result.doubts)

@@ -17,7 +17,7 @@ import type { Row } from '../../db/row.ts'
 import { readsOwnSources } from '../../db/runs/request.ts'
 import { destinationKey } from '../destinationKey.ts'
 import { findMember, findProduct, type ExplainDeps, type Found, type Searched } from './explainedRecords.ts'
-import { digestsOf, identifierDigests, livenessOf, type Story, type StoryEvent } from './story.ts'
+import { digestsOf, identifierDigests, livenessOf, type RecordHistory, type RecordEvent } from './recordHistory.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 
@@ -25,14 +25,14 @@ import { destinationOf, kindsWhere } from '../../destinations/index.ts'
  * Returns the history of the records that `text` names: a product id, a row key, or an identifier as it was typed. For an unknown text,
  * the history has no events. Creates the row of the destination if it does not exist.
  */
-export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: string): Promise<Story> {
+export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: string): Promise<RecordHistory> {
   const { id } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
   const type = destinationOf(pipeline.destination.kind)
   const explained = explainedKeys[type.keys]
   const { keys, extraEvents, names, identifiers } = await explained.find(deps, { destinationId: id, text, pipeline })
   const filterNote = filterNoteOf(pipeline)
   const events = [
-    ...(type.heedsSuppression(pipeline.destination) ? await suppressionEvents(deps.db, id, identifiers) : []),
+    ...(type.appliesSuppression(pipeline.destination) ? await suppressionEvents(deps.db, id, identifiers) : []),
     ...extraEvents,
     ...(await readEvents(deps.db, id, keys, filterNote)),
     ...(await rejectEvents(deps.db, id, keys)),
@@ -64,11 +64,11 @@ interface ExplainedKeys {
   /** Name of a key in messages. */
   readonly nameOf: (state: Row<'remote', 'key' | 'remote_key'>) => string
   /** Digests of the keys for an event; empty for products. */
-  readonly digestsOf: (keys: readonly Buffer[]) => Pick<StoryEvent, 'digest' | 'identifiers'>
+  readonly digestsOf: (keys: readonly Buffer[]) => Pick<RecordEvent, 'digest' | 'identifiers'>
 }
 
 /** Returns one event if a do-not-reach list of the account has one of the identifiers; otherwise none. */
-async function suppressionEvents(db: Database, destinationId: number, identifiers: readonly Buffer[]): Promise<StoryEvent[]> {
+async function suppressionEvents(db: Database, destinationId: number, identifiers: readonly Buffer[]): Promise<RecordEvent[]> {
   const lists = await db.query<Row<'destination', 'id'>>(
     `select l.id from destination t
      join destination l on l.kind = any($2) and l.service = t.service and l.account_id = t.account_id where t.id = $1`,
@@ -88,7 +88,7 @@ async function suppressionEvents(db: Database, destinationId: number, identifier
 }
 
 /** Returns one event per stored record: the line that it was read from, and its content. */
-async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[], filterNote: string): Promise<StoryEvent[]> {
+async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[], filterNote: string): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
     // The event gets the start of the read, because the end of the read is stored after the plan. So `read` comes before `planned`. If the
     // snapshot of the read has expired, the event gets the time of the oldest stored run.
@@ -115,7 +115,7 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
 }
 
 /** Returns one event for each of the last 50 rejects of the records. */
-async function rejectEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
+async function rejectEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'reject', 'run_id' | 'line' | 'code' | 'field' | 'message' | 'hint'> & { at: Date }>(
     // A run may be requested before an earlier run reads, but it starts after that run.
     `select r.started_at as at, j.run_id, j.line, j.code, j.field, j.message, j.hint
@@ -139,7 +139,7 @@ async function entryEvents(
   destinationId: number,
   keys: readonly Buffer[],
   explained: ExplainedKeys & { readonly filterNote: string },
-): Promise<StoryEvent[]> {
+): Promise<RecordEvent[]> {
   const rows = await db.query<
     Row<'plan', 'run_id'> & {
       at: Date
@@ -163,7 +163,7 @@ async function entryEvents(
      where b.id in (${batchesOfRecords('$1', '$2::bytea[]')}) and e.record_key = any($2) order by e.batch_id desc limit 100`,
     [destinationId, keys],
   )
-  const planned = rows.map((row): StoryEvent => ({
+  const planned = rows.map((row): RecordEvent => ({
     at: row.at.toISOString(),
     what: 'planned',
     runId: `r_${row.run_id}`,
@@ -181,7 +181,7 @@ async function entryEvents(
   const deleted = rows.filter(({ change, outcome }) => explained.deletesRecord && change === 'delete' && outcome === 'confirmed')
   return [
     ...planned,
-    ...deleted.map((row): StoryEvent => ({
+    ...deleted.map((row): RecordEvent => ({
       at: row.ended_at.toISOString(),
       what: 'deleted',
       runId: `r_${row.sent_by ?? row.run_id}`,
@@ -196,7 +196,7 @@ async function entryEvents(
  * is the batch that was split first. Batches between the two are found by their bodies, as long as these are stored. An attempt in flight
  * has no event `answered`.
  */
-async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
+async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
     `with recursive own as materialized ( -- batches that have the records
        select id, plan_id, parent_id, body from batch where id in (${batchesOfRecords('$1', '$2::bytea[]')})),
@@ -214,7 +214,7 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
     [destinationId, keys],
   )
   return rows.flatMap((row) => {
-    const sent: StoryEvent = {
+    const sent: RecordEvent = {
       at: row.started_at.toISOString(),
       what: 'sent',
       runId: `r_${row.run_id}`,
@@ -222,7 +222,7 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
       message: `sent in batch ${row.batch_id}`,
     }
     if (row.finished_at === null) return [sent]
-    const answered: StoryEvent = {
+    const answered: RecordEvent = {
       at: row.finished_at.toISOString(),
       what: 'answered',
       runId: `r_${row.run_id}`,
@@ -236,7 +236,7 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
 }
 
 /** Returns the events `confirmed`, `invalidated`, `refused` and `desired` from the stored state of each key. */
-async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], explained: ExplainedKeys): Promise<StoryEvent[]> {
+async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], explained: ExplainedKeys): Promise<RecordEvent[]> {
   const rows = await db.query<
     Row<'remote', 'key' | 'ref_count' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
       in_sync: boolean
@@ -266,7 +266,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
   return rows.flatMap((row) => {
     const name = explained.nameOf(row)
     const digests = explained.digestsOf([row.key])
-    const events: StoryEvent[] = []
+    const events: RecordEvent[] = []
     const invalidated = readInvalidated(row.synced_hash)
     // An `unsure` key counts as synced, because a request for it may have been applied. Without an answer it is not confirmed.
     const isConfirmed = row.synced && (invalidated?.kind !== 'unsure' || row.answered)
@@ -313,7 +313,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
  * - Records are stored, but not the digests of the read: one event for each live record, because its row may be missing.
  * - No record is stored: one event if a key waits to be deleted.
  */
-async function withheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
+async function withheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
   const [plan] = await db.query<Row<'plan', 'created_at' | 'run_id'> & { code: string; out_of_stock: boolean }>(
     `select p.created_at, p.run_id, p.guards -> 0 ->> 'code' as code, p.guards -> 0 -> 'outOfStock' is not null as out_of_stock
      from plan p join (
@@ -329,7 +329,7 @@ async function withheldEvents(db: Database, destinationId: number, keys: readonl
     [destinationId, keys],
   )
   const run = `r_${plan.run_id}`
-  const event = (message: string): StoryEvent => ({
+  const event = (message: string): RecordEvent => ({
     at: plan.created_at.toISOString(),
     what: 'withheld',
     runId: run,
@@ -346,7 +346,7 @@ async function withheldEvents(db: Database, destinationId: number, keys: readonl
   }
   const what = plan.out_of_stock ? 'update to out of stock' : 'delete'
   const several = plan.out_of_stock ? 'updates to out of stock' : 'deletes'
-  const events: StoryEvent[] = []
+  const events: RecordEvent[] = []
   for (const { key } of rows.filter(({ status }) => status === 'live')) {
     const isRead = await wasRead(db, destinationId, key)
     if (isRead === undefined) events.push(event(`${run} withheld the ${several} of missing rows (${plan.code}), perhaps of this one`))

@@ -8,7 +8,7 @@ import { batchesOfKeys, entriesOf, entryOutcome } from '../../db/entries/read.ts
 import { findImpliedKeys } from '../../db/impliedKeySearch.ts'
 import type { Row } from '../../db/row.ts'
 import type { ServiceIdentity } from '../engine.ts'
-import type { StoryEvent } from './story.ts'
+import type { RecordEvent } from './recordHistory.ts'
 
 /** Database, and the service whose destinations are explained. */
 export interface ExplainDeps {
@@ -29,7 +29,7 @@ export interface Found {
   /** Possible keys of the records. Some of them may not be stored. */
   readonly keys: readonly Buffer[]
   /** Events that belong to no stored record: erasures, and the confirmed delete of an identifier that no row has now. */
-  readonly extraEvents: readonly StoryEvent[]
+  readonly extraEvents: readonly RecordEvent[]
   /** Names of the records for the report: the product id, or the keys of the stored people in hex. */
   readonly names: readonly string[]
   /** Identifiers that match the text. */
@@ -125,7 +125,7 @@ async function erasureEvents(
   service: string,
   destinationId: number,
   { rowKeys, identifiers }: SearchedKeys,
-): Promise<StoryEvent[]> {
+): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'erasure', 'id'> & { at: Date }>(
     // An erased identifier has the destination 0, an erased row key that of its audience.
     `select e.id, e.erased_at as at from erasure e where e.id in (

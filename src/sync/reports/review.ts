@@ -29,8 +29,8 @@ export interface PlanReview {
   readonly counts: Partial<RunCounts>
   readonly guards: readonly GuardResult[]
   /**
-   * For each field, the number of products in which it changed in the read of this run. The most frequent field is first. Empty if the run did not count
-   * them (`plan/updatedFields.ts`).
+   * For each field, the number of products in which it changed in the read of this run. The most frequent field is first. Empty if the run
+   * did not count them (`plan/updatedFields.ts`).
    */
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
   /** Number of planned requests. If a request is split when it is sent, this number stays. */

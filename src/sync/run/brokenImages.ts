@@ -21,7 +21,7 @@ type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Pr
 // Loaded on demand, because it imports undici, which most runs do not need.
 const checkImages: ImageChecker = async (links, options) => (await import('../../http/imageCheck.ts')).checkImages(links, options)
 
-/** Checks at most `imageSample` image links, and adds the warning. Does nothing after the signal. Only logs an error of the check. */
+/** Checks at most `imageSample` image links, and adds the warning. Does nothing after the signal. If the check fails, only logs it. */
 export async function noteBrokenImages(
   deps: EngineDeps,
   run: RunRow,

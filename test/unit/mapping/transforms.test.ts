@@ -57,21 +57,21 @@ test.for(cases)('%s %j turns %j into %j', ([name, args, texts, expected]) => {
 })
 
 test.for([
-  ['replace', { from: 'yes', to: 1 }, 'needs to as text'],
-  ['replace', { from: '' }, 'needs from with at least one character'],
+  ['replace', { from: 'yes', to: 1 }, 'needs "to" as text'],
+  ['replace', { from: '' }, 'needs "from" with at least one character'],
   ['split', { at: ';', part: '1' }, 'needs part as a number from 1'],
   ['split', { at: ';', parts: 1 }, 'has no argument "parts" (did you mean "part"?)'],
-  ['join', { with: 1 }, 'needs with as text'],
-  ['map', { values: { yes: 'in stock' }, otherwise: 0 }, 'needs otherwise as text'],
-  ['map', { values: { yes: 1 } }, 'needs values, a mapping from text to text'],
-  ['date', { form: 'DD.MM.YYYY', offset: 1 }, 'needs offset as text'],
+  ['join', { with: 1 }, 'needs "with" as text'],
+  ['map', { values: { yes: 'in stock' }, otherwise: 0 }, 'needs "otherwise" as text'],
+  ['map', { values: { yes: 1 } }, 'needs "values" as a mapping from text to text'],
+  ['date', { form: 'DD.MM.YYYY', offset: 1 }, 'needs "offset" as text'],
   ['price', { decimals: ',' }, 'has no argument "decimals" (did you mean "decimal"?)'],
   ['price', { value: 'EUR' }, 'has no argument "value" (its arguments are decimal, group, currency)'],
-  ['price', { decimal: '' }, 'needs decimal as one character that is not a digit'],
-  ['price', { decimal: '0' }, 'needs decimal as one character that is not a digit'],
-  ['price', { group: '.' }, 'needs decimal and group to differ'],
-  ['price', { decimal: ',', group: ',' }, 'needs decimal and group to differ'],
-  ['price', { currency: 5 }, 'needs currency as text'],
+  ['price', { decimal: '' }, 'needs "decimal" as one character that is not a digit'],
+  ['price', { decimal: '0' }, 'needs "decimal" as one character that is not a digit'],
+  ['price', { group: '.' }, 'needs "decimal" and "group" to differ'],
+  ['price', { decimal: ',', group: ',' }, 'needs "decimal" and "group" to differ'],
+  ['price', { currency: 5 }, 'needs "currency" as text'],
   ['trim', { value: 'x' }, 'has no arguments'],
   ['trim', { constructor: 'x' }, 'has no arguments'],
 ] as const)('%s %j is rejected: %s', ([name, args, fault]) => expect(faultOf(name, args)).toBe(fault))
@@ -89,7 +89,7 @@ test('a wrong argument is reported with its place and an example', () => {
   expect(problems).toMatchObject([
     {
       path: 'map.price.transform[0]',
-      message: expect.stringMatching(/^price needs decimal as one character that is not a digit, for example \{ column: Preis/),
+      message: expect.stringMatching(/^price needs "decimal" as one character that is not a digit, for example \{ column: Preis/),
     },
   ])
 })
@@ -121,9 +121,9 @@ test.for([
 })
 
 test.for([
-  ['DD.MM.', 'needs form with YYYY'],
-  ['MM/YYYY', 'needs form with DD'],
-  ['YYYY-DD-mm', 'needs form with MM'],
+  ['DD.MM.', 'needs "form" with YYYY'],
+  ['MM/YYYY', 'needs "form" with DD'],
+  ['YYYY-DD-mm', 'needs "form" with MM'],
   ['YYYY-MM-DD', undefined],
 ])('the form %s of a date: %s', ([form, fault]) => {
   expect(faultOf('date', { form })).toBe(fault)

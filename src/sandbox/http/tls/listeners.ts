@@ -25,7 +25,7 @@ const HOSTS = [{ dns: 'localhost' }, { ip: '127.0.0.1' }]
 
 /** TLS listeners of a sandbox. */
 export class TlsListeners {
-  readonly #connected: (socket: TLSSocket) => void
+  readonly #onConnection: (socket: TLSSocket) => void
   /** Ports of the listeners, by server. */
   readonly #servers = new Map<Server, number>()
   readonly #sockets = new Set<Socket>()
@@ -33,9 +33,9 @@ export class TlsListeners {
   readonly #log: Logger
   #reopening: AbortController | undefined
 
-  /** `connected` is called with each connection after its handshake. */
-  constructor(connected: (socket: TLSSocket) => void, log: Logger) {
-    this.#connected = connected
+  /** `onConnection` is called with each connection after its handshake. */
+  constructor(onConnection: (socket: TLSSocket) => void, log: Logger) {
+    this.#onConnection = onConnection
     this.#log = log
   }
 
@@ -108,7 +108,7 @@ export class TlsListeners {
       // OpenSSL allows TLS 1.1 only with security level 0.
       ...(kind === 'old_version' ? { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } : {}),
     })
-    server.on('secureConnection', this.#connected)
+    server.on('secureConnection', this.#onConnection)
     server.on('tlsClientError', (_error, socket: TLSSocket) => socket.destroy())
     return server
   }

@@ -2,7 +2,7 @@
 import { identifierBytes, identifierTypes, type IdentifierType } from '../../model/record.ts'
 
 /** Event in the history of a record. */
-export interface StoryEvent {
+export interface RecordEvent {
   /** Time in ISO 8601. */
   readonly at: string
   /** Name of the event. `desired`: a key waits to be sent or deleted. `withheld`: a guard withheld the delete. */
@@ -50,7 +50,7 @@ export interface IdentifierDigest {
 }
 
 /** History of a record. */
-export interface Story {
+export interface RecordHistory {
   /** First line: `Live: …` or `Not live: …`, with the reason. */
   readonly headline: string
   /** True if the service has the record. */
@@ -62,7 +62,7 @@ export interface Story {
   /** Identifiers that match the given text, with their full digests. Empty for products. */
   readonly identifiers: readonly IdentifierDigest[]
   /** Events, oldest first. */
-  readonly events: readonly StoryEvent[]
+  readonly events: readonly RecordEvent[]
 }
 
 /** Returns the types and full digests of packed identifiers. A `partner_user_id` gets no digest, because it is not hashed. */
@@ -77,7 +77,7 @@ export function identifierDigests(packed: readonly Buffer[]): readonly Identifie
 }
 
 /** Returns the fields of an event about these identifiers; an empty object if there are none. */
-export function digestsOf(packed: readonly Buffer[]): Pick<StoryEvent, 'digest' | 'identifiers'> {
+export function digestsOf(packed: readonly Buffer[]): Pick<RecordEvent, 'digest' | 'identifiers'> {
   const identifiers = identifierDigests(packed)
   const [first, ...others] = identifiers
   if (first === undefined) return {}
@@ -85,7 +85,7 @@ export function digestsOf(packed: readonly Buffer[]): Pick<StoryEvent, 'digest' 
 }
 
 /** State of a record at the service. */
-export type Liveness = Pick<Story, 'headline' | 'live' | 'isConfirmed'>
+export type Liveness = Pick<RecordHistory, 'headline' | 'live' | 'isConfirmed'>
 
 const live = (reason: string): Liveness => ({ headline: `Live: ${reason}`, live: true, isConfirmed: false })
 const notLive = (reason: string): Liveness => ({ headline: `Not live: ${reason}`, live: false, isConfirmed: false })
@@ -94,9 +94,9 @@ const notLive = (reason: string): Liveness => ({ headline: `Not live: ${reason}`
  * Derives from the events of a record whether the record is live, and why. `events`: oldest first. `deletesRecord`: true if a confirmed
  * delete removes the whole record.
  */
-export function livenessOf(events: readonly StoryEvent[], { deletesRecord }: { readonly deletesRecord: boolean }): Liveness {
+export function livenessOf(events: readonly RecordEvent[], { deletesRecord }: { readonly deletesRecord: boolean }): Liveness {
   if (events.length === 0) return notLive('unknown key. No row that may be sent has it, and nothing was sent for it')
-  const last = (what: StoryEvent['what']) => events.findLast((event) => event.what === what)
+  const last = (what: RecordEvent['what']) => events.findLast((event) => event.what === what)
   const rejected = last('rejected')
   const read = last('read')
   const refused = last('refused')

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { livenessOf, type StoryEvent } from '../../../src/sync/reports/story.ts'
+import { livenessOf, type RecordEvent } from '../../../src/sync/reports/recordHistory.ts'
 
 const at = (minute: number) => `2026-11-26T10:0${minute}:00.000Z`
-const confirmed: StoryEvent = { at: at(1), what: 'confirmed', message: 'SKU-1 confirmed by the service' }
-const refused: StoryEvent = { at: at(3), what: 'refused', code: 'INVALID', message: 'SKU-1 refused by the service: price' }
-const invalidated = (live: boolean): StoryEvent => ({
+const confirmed: RecordEvent = { at: at(1), what: 'confirmed', message: 'SKU-1 confirmed by the service' }
+const refused: RecordEvent = { at: at(3), what: 'refused', code: 'INVALID', message: 'SKU-1 refused by the service: price' }
+const invalidated = (live: boolean): RecordEvent => ({
   at: at(2),
   what: 'invalidated',
   runId: 'r_2',
