@@ -33,7 +33,7 @@ export function looksGarbled(text: string): boolean {
   // Script of the current run of characters of one script, its length, and the script of the run before.
   let script = other
   let length = 0
-  let before = other
+  let previousScript = other
   // Length of the current run of `isUpperHalf` characters, and the first different characters of that run.
   let upperRun = 0
   const distinct: number[] = []
@@ -50,11 +50,11 @@ export function looksGarbled(text: string): boolean {
     if (nextScript === script) {
       length++
       // Latin directly before two Greek letters. Before only one, it could be a unit such as `kΩ`.
-      if (script === greek && before === latin && length === 2) return true
+      if (script === greek && previousScript === latin && length === 2) return true
       continue
     }
-    if (breaksWord({ before, script, length, nextScript })) return true
-    before = script
+    if (breaksWord({ previousScript, script, length, nextScript })) return true
+    previousScript = script
     script = nextScript
     length = 1
   }
@@ -90,21 +90,21 @@ function scriptOf(code: number): number {
 
 /**
  * Returns true if the next character, of script `nextScript`, cannot belong to the same word. `script` and `length` describe the run of
- * characters before it; `before` is the script of the run before that. These characters cannot:
+ * characters before it; `previousScript` is the script of the run before that. These characters cannot:
  * - Cyrillic directly after two or more Latin letters;
  * - Latin letters on both sides of another alphabet;
  * - Chinese characters or Korean syllables beside another alphabet than Latin. Kana count as no script here.
  */
 function breaksWord({
-  before,
+  previousScript,
   script,
   length,
   nextScript,
-}: Readonly<Record<'before' | 'script' | 'length' | 'nextScript', number>>): boolean {
+}: Readonly<Record<'previousScript' | 'script' | 'length' | 'nextScript', number>>): boolean {
   if (script === latin) return nextScript === cyrillic && length >= 2
   if (script === eastAsian) return isOtherAlphabet(nextScript)
   if (!isOtherAlphabet(script)) return false
-  return nextScript === eastAsian || (nextScript === latin && before === latin)
+  return nextScript === eastAsian || (nextScript === latin && previousScript === latin)
 }
 
 /** Returns true for the script of an alphabet other than Latin. */

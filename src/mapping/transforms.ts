@@ -250,8 +250,8 @@ const convertedValues = new WeakMap<object, ReadonlyMap<string, string>>()
 /** Returns the entries of `values` with trimmed keys in lower case. Converts each object only once. */
 function valuesByText(values: unknown): ReadonlyMap<string, string> {
   if (typeof values !== 'object' || values === null) return new Map()
-  const known = convertedValues.get(values)
-  if (known !== undefined) return known
+  const cached = convertedValues.get(values)
+  if (cached !== undefined) return cached
   const converted = new Map(Object.entries(values).map(([key, text]) => [trimText(key).toLowerCase(), String(text)]))
   convertedValues.set(values, converted)
   return converted

@@ -12,8 +12,8 @@ const writtenTimes = new Map<number, string>()
  * since 1970; undefined for any other text.
  */
 export function parseTimestamp(text: string): number | undefined {
-  const known = parsedTexts.get(text)
-  if (known !== undefined) return known
+  const cached = parsedTexts.get(text)
+  if (cached !== undefined) return cached
   const parsed = parse(text)
   if (parsed === undefined) return undefined
   if (parsedTexts.size >= CACHE_SIZE) parsedTexts.clear()
@@ -28,21 +28,21 @@ function parse(text: string): number | undefined {
   const at = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second))
   const date = new Date(at)
   // Date.UTC changes 31 April to 1 May, and the year 50 to 1950. Such dates are not accepted.
-  const real =
+  const isValid =
     date.getUTCFullYear() === Number(year) &&
     date.getUTCMonth() === Number(month) - 1 &&
     date.getUTCDate() === Number(day) &&
     Number(hour) < 24 &&
     Number(minute) < 60 &&
     Number(second) < 60
-  if (!real) return undefined
+  if (!isValid) return undefined
   return at - offsetMs(zone)
 }
 
 /** Formats milliseconds since 1970 as ISO 8601 with `Z`, rounded down to whole seconds. */
 export function isoSeconds(ms: number): string {
-  const known = writtenTimes.get(ms)
-  if (known !== undefined) return known
+  const cached = writtenTimes.get(ms)
+  if (cached !== undefined) return cached
   const written = new Date(Math.floor(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z')
   if (writtenTimes.size >= CACHE_SIZE) writtenTimes.clear()
   writtenTimes.set(ms, written)

@@ -122,9 +122,9 @@ function fastNational(digits: string, country: string): string | undefined {
 }
 
 function countryRulesOf(country: string): CountryRules | undefined {
-  const known = countryRules.get(country)
+  const cached = countryRules.get(country)
   // Other texts are not cached: a column that is not about countries may have as many texts as rows.
-  if (known !== undefined || !hasNumberingPlan(country)) return known
+  if (cached !== undefined || !hasNumberingPlan(country)) return cached
   const rules = compileCountry(country)
   countryRules.set(country, rules)
   return rules
@@ -144,8 +144,8 @@ function compileCountry(country: string): CountryRules | undefined {
 }
 
 function codeRulesOf(code: string): CodeRules | undefined {
-  const known = codeRules.get(code)
-  if (known !== undefined || codeRules.has(code)) return known
+  const cached = codeRules.get(code)
+  if (cached !== undefined || codeRules.has(code)) return cached
   const rules = compileCode(code)
   codeRules.set(code, rules)
   return rules

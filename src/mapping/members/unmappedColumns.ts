@@ -192,8 +192,8 @@ export class UnmappedColumns {
 
   /** Returns the state of a column. Creates the state for the first header with the column. */
   #stateOf(column: string, columns: readonly string[]): ColumnState {
-    const known = this.#states.get(column)
-    if (known !== undefined) return known
+    const existing = this.#states.get(column)
+    if (existing !== undefined) return existing
     const keptValues = this.#settings.keptValues?.(column)
     const classified = this.#settings.searchesConsent && keptValues === undefined ? classifyColumnName(column) : undefined
     const consentName = classified !== undefined && isDetailOf(column, columns) ? undefined : classified

@@ -27,8 +27,8 @@ export function priceOf(row: ProductRow): Price {
 
 /** Parses a price, or returns the stored result for the same text. */
 function parsedOnce({ rules }: ProductRow, text: string): PriceResult {
-  const known = rules.prices.get(text)
-  if (known !== undefined) return known
+  const cached = rules.prices.get(text)
+  if (cached !== undefined) return cached
   const result = parsePrice(text, rules.price)
   rules.prices.set(text, result)
   return result

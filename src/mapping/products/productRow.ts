@@ -122,8 +122,8 @@ export class ProductRow {
     const cell = compute === undefined && transforms.length === 0 ? bound.read(this.source) : undefined
     if (typeof cell !== 'string') return quoted(read(this))
     const memo = this.rules.knownJson[field]
-    const known = memo.get(cell)
-    if (known !== undefined) return known
+    const cached = memo.get(cell)
+    if (cached !== undefined) return cached
     const before = this.warnings.length
     const json = quoted(read(this))
     if (json !== undefined && this.warnings.length === before) memo.set(cell, json)

@@ -95,8 +95,8 @@ export class FeatureSets {
   addItem(code: string, field: string, message: string): number {
     let fields = this.#itemNumbers.get(code)
     if (fields === undefined) this.#itemNumbers.set(code, (fields = new Map()))
-    const known = fields.get(field)
-    if (known !== undefined) return known
+    const existing = fields.get(field)
+    if (existing !== undefined) return existing
     if (this.#items.length === maxItems) return -1
     fields.set(field, this.#items.length)
     // The message may contain a value of the row that was cut within a surrogate pair.
@@ -174,8 +174,8 @@ export class FeatureSets {
 
   /** Returns the number of the set with these bits and without items. Adds the set if it is new. */
   #bareSet(bits: number): number {
-    const known = this.#bare.get(bits)
-    if (known !== undefined) return known
+    const existing = this.#bare.get(bits)
+    if (existing !== undefined) return existing
     // These sets are not limited, because only a few combinations of bits and currencies occur.
     this.#bare.set(bits, this.#sets.length)
     return this.#sets.push([null, bits]) - 1

@@ -40,13 +40,13 @@ function createPermission(call: AudienceCall): Reply {
   // Earlier versions of the sandbox needed no feature by default. A replay must not refuse such a call.
   if (!isSameBusiness && !call.isReplay) checkMayShareOutside(call)
   const level = String(call.params['permission_level'])
-  const known = [...call.state.permissions.values()].find(
+  const existing = [...call.state.permissions.values()].find(
     (one) => one.tailored_audience_id === audience.id && one.granted_account_id === grantedAccountId && !one.deleted,
   )
-  if (known !== undefined) {
-    known.permission_level = level
-    known.updated_at = isoSeconds(call.now)
-    return ok(permissionWire(call, known))
+  if (existing !== undefined) {
+    existing.permission_level = level
+    existing.updated_at = isoSeconds(call.now)
+    return ok(permissionWire(call, existing))
   }
   const permission: Permission = {
     id: call.world.newShortId(),

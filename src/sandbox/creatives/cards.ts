@@ -29,10 +29,10 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
     return listReply(call, cards)
   },
   'cards.all': (call) => {
-    const known = new Map(
+    const cardsByUri = new Map(
       cardTables(call.state).flatMap((table) => [...recordsOf(call, table).values()].map((card) => [card.card_uri, card] as const)),
     )
-    const found = (listParam(call, 'card_uris') ?? []).flatMap((uri) => known.get(uri) ?? [])
+    const found = (listParam(call, 'card_uris') ?? []).flatMap((uri) => cardsByUri.get(uri) ?? [])
     return okPage(found.filter((card) => !card.deleted || call.params['with_deleted'] === true))
   },
   'cards.allById': (call) => {

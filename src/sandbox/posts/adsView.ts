@@ -83,8 +83,8 @@ export function waitingWire(waiting: WaitingPost): Record<string, unknown> {
 }
 
 function authorWire(world: World, state: PostsState, id: string, trim: boolean): Record<string, unknown> {
-  const known = v2UserOf(world, state, id)
-  return trim || known === undefined ? { id: BigInt(id), id_str: id } : profileWire(known)
+  const user = v2UserOf(world, state, id)
+  return trim || user === undefined ? { id: BigInt(id), id_str: id } : profileWire(user)
 }
 
 /** Renders a v2 user in the form of the ads API and of `/1.1`. */

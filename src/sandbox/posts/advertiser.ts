@@ -140,8 +140,8 @@ function publish(world: World, state: PostsState, post: Post): void {
  */
 function advertiserOf(call: Call<PostsState>): string {
   const id = String(call.params['as_user_id'])
-  const known = call.world.users.has(id) || call.state.users.has(id)
-  if (!known) throw adsRefusal('USER_NOT_FOUND', `User ${id} was not found`, { parameter: 'as_user_id', value: id })
+  const exists = call.world.users.has(id) || call.state.users.has(id)
+  if (!exists) throw adsRefusal('USER_NOT_FOUND', `User ${id} was not found`, { parameter: 'as_user_id', value: id })
   if (!accountOf(call).userIds.includes(id))
     throw adsRefusal('ACTION_NOT_ALLOWED', `User ${id} has not granted access to this account`, { parameter: 'as_user_id', value: id })
   return id

@@ -5,9 +5,9 @@ import type { PostsState } from './state.ts'
 
 /** Returns the v2 user with the id: a user of the first state, or one that the control API added. Undefined for an unknown id. */
 export function v2UserOf(world: World, state: PostsState, id: string): Readonly<Record<string, unknown>> | undefined {
-  const known = state.users.get(id)
+  const user = state.users.get(id)
   const added = world.users.get(id)
-  if (known !== undefined || added === undefined) return known
+  if (user !== undefined || added === undefined) return user
   return {
     id,
     name: added.name,

@@ -220,10 +220,10 @@ export function editsRemaining({ edit_history: { length: versions } }: Post): nu
 
 /** Returns a user with the selected fields; undefined for an unknown id. Only the user itself gets `confirmed_email`. */
 export function userWire(world: World, state: PostsState, id: string, selection: Selection): Wire | undefined {
-  const known = v2UserOf(world, state, id)
-  if (known === undefined) return undefined
+  const user = v2UserOf(world, state, id)
+  if (user === undefined) return undefined
   const shown = [...selection.user].filter((name) => name !== 'confirmed_email' || selection.userId === id)
-  return pick(known, ['id', 'name', 'username', ...shown])
+  return pick(user, ['id', 'name', 'username', ...shown])
 }
 
 /** Returns the named fields that the object has. */

@@ -60,15 +60,15 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
   const erased = await loadErased(tx, erasureId)
   const erasedRecords = erased.records.filter((record) => record.destinationId === destinationId).map(({ key }) => key)
   await storeImplied(tx, destinationId, erasedRecords, erased.identifiers)
-  const known = await tx.query<Row<'remote', 'key' | 'group_key' | 'ref_count'>>(
+  const keyStates = await tx.query<Row<'remote', 'key' | 'group_key' | 'ref_count'>>(
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
     [destinationId, erased.identifiers],
   )
   // If no identifier is referenced, no record has one of them, so records are searched only by their keys.
-  const isReferenced = known.some(({ ref_count }) => ref_count > 0)
+  const isReferenced = keyStates.some(({ ref_count }) => ref_count > 0)
   const records = await recordsOf(tx, destinationId, erasedRecords, isReferenced ? erased.identifiers : [])
   // Keys of the person's records, and of other records under which the person's identifiers are sent.
-  const groups = unique([...erasedRecords, ...records, ...known.flatMap(({ group_key }) => (group_key === null ? [] : [group_key]))])
+  const groups = unique([...erasedRecords, ...records, ...keyStates.flatMap(({ group_key }) => (group_key === null ? [] : [group_key]))])
   // Rows that have the identifiers now stay suppressed, even if they get other identifiers later.
   await addErased(tx, deps.service.origin, erasureId, {
     identifiers: [],
@@ -77,7 +77,7 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
   await removeRecords(tx, destinationId, records)
   const openEntries = await removeFromBatches(tx, deps, audience, erased.identifiers, groups)
   await planRemoteDeletes(tx, deps, erasureId, { ...audience, identifiers: erased.identifiers, groups, openEntries })
-  return records.length > 0 || known.length > 0 || openEntries.length > 0
+  return records.length > 0 || keyStates.length > 0 || openEntries.length > 0
 }
 
 /**
@@ -211,15 +211,15 @@ async function planRemoteDeletes(
     [destinationId, identifiers, groups],
   )
   const maybeAppliedEntries = openEntries.filter((entry) => entry.maybeApplied)
-  const known = await tx.query<GroupedKey & Row<'remote', 'ref_count'>>(
+  const keyStates = await tx.query<GroupedKey & Row<'remote', 'ref_count'>>(
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
     [destinationId, unique(maybeAppliedEntries.flatMap(({ keys }) => keys))],
   )
   // Other records have these keys too, so the keys are not deleted but sent again.
-  const shared = known.filter(({ ref_count }) => ref_count > 0).map(({ key }) => key)
+  const shared = keyStates.filter(({ ref_count }) => ref_count > 0).map(({ key }) => key)
   const [oldest] = maybeAppliedEntries
   if (oldest !== undefined) await doubtKeys(tx, destinationId, shared, oldest.runId)
-  const users = usersToDelete(maybeAppliedEntries, [...known, ...synced], shared)
+  const users = usersToDelete(maybeAppliedEntries, [...keyStates, ...synced], shared)
   if (users.length === 0) return
   const update = oldest?.batch ?? (await updateForDeletes(tx, destinationId, synced[0]))
   if (update === undefined) return

@@ -54,7 +54,7 @@ export async function diffStage(tx: Transaction, destinationId: number, reading:
 }
 
 /** SQL of the change that a staged row `s` makes to the stored record `r`. Either may be absent. */
-const what = `case
+const changeOfRow = `case
     when s.key is null then ${recordChange.missing}
     when s.kind = ${stagedKind.rejected} then ${recordChange.stale}
     when s.kind = ${stagedKind.optedOut} then ${recordChange.opted_out}
@@ -69,7 +69,7 @@ const isChange = `case when s.kind = ${stagedKind.valid} then r.key is null or r
 
 /** Returns SQL of the diff of a whole read. */
 function wholeDiff(destinationId: number): string {
-  return `select coalesce(s.key, r.key) as key, ${what} as what, null::bytea[] as identifiers, null::timestamptz as effective_at,
+  return `select coalesce(s.key, r.key) as key, ${changeOfRow} as what, null::bytea[] as identifiers, null::timestamptz as effective_at,
       null::timestamptz as expires_at, null::bigint as load_id, r.place
     from stage s
     full join (select key, hash, status, ctid as place from record where destination_id = ${destinationId}) r on r.key = s.key
@@ -85,7 +85,7 @@ function gatedDiff(destinationId: number): string {
   // In the order of the keys, neighbors are on the same pages: the statement takes half of the time for 10,000 of 1,000,000 records. The
   // plan inserts keys and sends operations in the same order.
   return `-- staged rows that change a record or make a new one
-    select s.key, ${what} as what, ${rowIdentifiers('r')}, r.effective_at, r.expires_at, r.load_id, r.ctid
+    select s.key, ${changeOfRow} as what, ${rowIdentifiers('r')}, r.effective_at, r.expires_at, r.load_id, r.ctid
     from (select key, kind, hash from stage order by key offset 0) s
       left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${isChange}
     union all

@@ -55,12 +55,12 @@ export const sentIdentifiers = `case when o.key is null then ${rowIdentifiers('r
 
 /** Returns true if the destination has no record, no key and no open batch. */
 export async function isUntouched(tx: Transaction, destinationId: number): Promise<boolean> {
-  const known = await tx.query(
+  const found = await tx.query(
     `select from record where destination_id = $1 union all select from remote where destination_id = $1
      union all select from batch where destination_id = $1 and status in ${openStatuses} limit 1`,
     [destinationId],
   )
-  return known.length === 0
+  return found.length === 0
 }
 
 /** Facts about the read of a first load. */
@@ -153,10 +153,10 @@ async function areDigests(tx: Transaction): Promise<boolean> {
   const last = 'identifiers[cardinality(identifiers)]'
   const isNotDigest = `(length(${last}) <> ${identifierBytes} or get_byte(${last}, 0) = ${plainType})`
   // `joined_identifiers` has only digests.
-  const others = await tx.query(
+  const nonDigests = await tx.query(
     `select from stage where kind = ${stagedKind.valid} and joined_identifiers is null and ${isNotDigest} limit 1`,
   )
-  return others.length === 0
+  return nonDigests.length === 0
 }
 
 /**

@@ -28,11 +28,11 @@ const valuesPerPortion = 5
 /** Returns true if `freezeChanges` can freeze the changes: no row has own times, and every identifier of the destination is a digest. */
 export async function areDigestsWithoutTimes(tx: Transaction, destinationId: number): Promise<boolean> {
   if (await haveOwnTimes(tx, destinationId)) return false
-  const others = await tx.query('select from remote where destination_id = $1 and key >= $2 limit 1', [
+  const nonDigests = await tx.query('select from remote where destination_id = $1 and key >= $2 limit 1', [
     destinationId,
     Buffer.from([plainType]),
   ])
-  return others.length === 0
+  return nonDigests.length === 0
 }
 
 /** Writes the deletes, then the updates. The update of a user of whom the plan deletes an identifier is in phase 2. */

@@ -112,11 +112,11 @@ export class PlanBatches<Entries extends object> {
     this.#collected = []
     this.#operations = 0
     this.#bytes = 0
-    const before = this.#writing
-    this.#writing = Promise.all([before, after]).then(() => this.#store(collected))
+    const earlierWrites = this.#writing
+    this.#writing = Promise.all([earlierWrites, after]).then(() => this.#store(collected))
     // Prevents an unhandled rejection: the next `await` throws the error.
     this.#writing.catch(() => undefined)
-    await before
+    await earlierWrites
     this.#context.onProgress(this.#done)
   }
 

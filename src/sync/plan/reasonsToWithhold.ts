@@ -145,13 +145,13 @@ function excessiveDeletes(facts: GuardFacts): GuardResult[] {
   const withhold = (code: string, message: string) => results.push({ code, message, hint, withheld: newDeletes, examples })
   const { maxDeleteCount, maxDeletePercent } = guards
   const percentOf = (deletes: number) => (confirmed === 0 ? 100 : (deletes / confirmed) * 100)
-  const overBoth = (deletes: number) => deletes > maxDeleteCount && percentOf(deletes) > maxDeletePercent
+  const exceedsBoth = (deletes: number) => deletes > maxDeleteCount && percentOf(deletes) > maxDeletePercent
   const share = (deletes: number) => `${count(deletes)} of ${count(confirmed)} synced ${noun}`
   const limits = (deletes: number) =>
     `(${percentOf(deletes).toFixed(1)} %), over both limits (${count(maxDeleteCount)} ${noun} and ${maxDeletePercent} %)`
   const recordDeletes = newDeletes - identifierDeletes
-  if (overBoth(recordDeletes)) withhold('GUARD_DELETES', `${share(recordDeletes)} would be ${effectOn(facts)} ${limits(recordDeletes)}`)
-  if (overBoth(identifierDeletes)) {
+  if (exceedsBoth(recordDeletes)) withhold('GUARD_DELETES', `${share(recordDeletes)} would be ${effectOn(facts)} ${limits(recordDeletes)}`)
+  if (exceedsBoth(identifierDeletes)) {
     const lost = `${share(identifierDeletes)} would lose identifiers that their rows no longer have ${limits(identifierDeletes)}`
     withhold('GUARD_IDENTIFIERS', `${lost}; the rows are still in the source`)
   }

@@ -106,7 +106,7 @@ const defaultPriceChangePercent = 50
 /** Default of `guards.max_out_of_stock_percent`. */
 const defaultOutOfStockPercent = 10
 
-const overHalf = () => 50
+const half = () => 50
 
 const rules: readonly ChangeRule[] = [
   {
@@ -117,7 +117,7 @@ const rules: readonly ChangeRule[] = [
     field: 'id',
     count: ({ missing, creates, stored }) => (creates * 2 > stored ? missing : 0),
     base: 'stored',
-    abovePercent: overHalf,
+    abovePercent: half,
     message: ({ missing, stored, creates }) => `${missing} of ${stored} products of the last sync are missing, and ${creates} ids are new`,
   },
   {
@@ -126,7 +126,7 @@ const rules: readonly ChangeRule[] = [
     field: '',
     count: ({ updated }) => updated,
     base: 'stored',
-    abovePercent: overHalf,
+    abovePercent: half,
     message: ({ updated, stored }) => `${updated} of ${stored} products changed since the last sync`,
   },
   {
@@ -145,7 +145,7 @@ const rules: readonly ChangeRule[] = [
     field: 'link',
     count: ({ movedLinks, sameLink }) => Math.max(movedLinks, sameLink),
     base: 'compared',
-    abovePercent: overHalf,
+    abovePercent: half,
     message: ({ movedLinks, sameLink, compared, movedLinkExamples }) =>
       movedLinks * 2 > compared
         ? `${movedLinks} of ${compared} links moved to another host: ${movedLinkExamples.join(', ')}`

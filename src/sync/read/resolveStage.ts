@@ -192,8 +192,8 @@ async function suppressListedMembers(tx: Connection, listIds: readonly number[])
 
 /** Marks as suppressed the valid staged rows of erased people, and returns their number. */
 export async function suppressErased(tx: Connection, { destinationId, service }: NonNullable<ResolveOptions['erasures']>): Promise<number> {
-  const known = await tx.query('select from erased_key where service = $1 limit 1', [service])
-  if (known.length === 0) return 0
+  const anyErased = await tx.query('select from erased_key where service = $1 limit 1', [service])
+  if (anyErased.length === 0) return 0
   return tx.execute(
     `update stage set kind = ${stagedKind.suppressed}
      where kind = ${stagedKind.valid} and key in (

@@ -40,8 +40,8 @@ export async function createStage(tx: Connection): Promise<void> {
  * analysis would take five times as long.
  */
 export async function analyzeStage(tx: Connection): Promise<void> {
-  const never = await tx.query(`select from pg_class where oid = 'stage'::regclass and reltuples < 0`)
-  if (never.length > 0) await tx.query('analyze stage (key, kind)')
+  const neverAnalyzed = await tx.query(`select from pg_class where oid = 'stage'::regclass and reltuples < 0`)
+  if (neverAnalyzed.length > 0) await tx.query('analyze stage (key, kind)')
 }
 
 /**
@@ -198,8 +198,15 @@ class MemberWriter extends StageWriter {
     if (record.withoutConsent !== undefined) this.tally.partlyOptedOut++
     this.tally.identifiers?.add(record.identifiers, record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined)
     // The identifiers that a row opts out affect other rows, so every read must map such a row. Therefore it gets no digest.
-    const kept = record.withoutConsent === undefined ? digest : undefined
-    this.writeCommonColumns(record.key, this.#hash, record.desired ? stagedKind.valid : stagedKind.optedOut, record.line, kept, featureSet)
+    const storedDigest = record.withoutConsent === undefined ? digest : undefined
+    this.writeCommonColumns(
+      record.key,
+      this.#hash,
+      record.desired ? stagedKind.valid : stagedKind.optedOut,
+      record.line,
+      storedDigest,
+      featureSet,
+    )
     const { copy } = this
     this.#addIdentifiers(record.identifiers)
     if (record.withoutConsent === undefined) copy.null()

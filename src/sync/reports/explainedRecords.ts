@@ -78,8 +78,8 @@ async function memberRecordKeys(db: Database, destinationId: number, { rowKeys, 
   const implied = await findImpliedKeys(db, destinationId, identifiers)
   const keys = [...rowKeys, ...rows.map(({ key }) => key), ...implied.map(({ recordKey }) => recordKey)]
   if (rows.length + implied.length > 0) return { keys, extraEvents: [] }
-  const known = await db.query(`select from record where destination_id = $1 and key = any($2) limit 1`, [destinationId, rowKeys])
-  return known.length > 0 ? { keys, extraEvents: [] } : formerRecordKeys(db, destinationId, { rowKeys, identifiers })
+  const storedRecords = await db.query(`select from record where destination_id = $1 and key = any($2) limit 1`, [destinationId, rowKeys])
+  return storedRecords.length > 0 ? { keys, extraEvents: [] } : formerRecordKeys(db, destinationId, { rowKeys, identifiers })
 }
 
 /**

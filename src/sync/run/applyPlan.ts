@@ -211,6 +211,6 @@ const pauseCodes = ['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'] as const
 
 function pauseError({ code, text }: PauseReason, pipeline: string): RunError {
   const how = { where: pipeline, hint: 'sluice doctor' }
-  const known = pauseCodes.find((pauseCode) => pauseCode === code)
-  return known === undefined ? new RunError('DESTINATION_PAUSED', `${code}: ${text}`, how) : new RunError(known, text, how)
+  const errorCode = pauseCodes.find((pauseCode) => pauseCode === code)
+  return errorCode === undefined ? new RunError('DESTINATION_PAUSED', `${code}: ${text}`, how) : new RunError(errorCode, text, how)
 }

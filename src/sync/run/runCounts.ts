@@ -34,11 +34,11 @@ export async function countsAtEnd(db: Queryable, runId: number): Promise<object>
  * this run settled, at least in part. Undefined if the run sent no batch of another plan.
  */
 async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled | undefined> {
-  const others = await db.query(
+  const otherAttempts = await db.query(
     `select from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2 limit 1`,
     [runId, ownPlanId],
   )
-  if (others.length === 0) return undefined
+  if (otherAttempts.length === 0) return undefined
   const [row] = await db.query<{ confirmed: number; refused: number }>(
     `select coalesce(sum(e.users) filter (where ${entryOutcome} = 'confirmed'), 0)::int as confirmed,
        coalesce(sum(e.users) filter (where e.outcome = 'refused'), 0)::int as refused

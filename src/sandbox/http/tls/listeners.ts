@@ -48,8 +48,8 @@ export class TlsListeners {
    */
   async open(input: unknown): Promise<TlsListener> {
     const { kind = 'good', times } = fieldsOf(input, ['kind', 'times'])
-    const known = TLS_KINDS.find((one) => one === kind)
-    if (known === undefined) throw new ControlError(`kind must be one of: ${TLS_KINDS.join(', ')}`)
+    const tlsKind = TLS_KINDS.find((one) => one === kind)
+    if (tlsKind === undefined) throw new ControlError(`kind must be one of: ${TLS_KINDS.join(', ')}`)
     if (times !== undefined && (typeof times !== 'number' || !Number.isInteger(times) || times < 1))
       throw new ControlError('times must be a whole number from 1')
     // A client that trusts several sandboxes finds an authority by its name, so the name is unique.
@@ -59,20 +59,20 @@ export class TlsListeners {
       ...validFor(-1, 3650),
     }))
     const good = this.#tlsServer('good', authority)
-    const bad = known === 'stall' || known === 'drop' ? undefined : this.#tlsServer(known, authority)
+    const faulty = tlsKind === 'stall' || tlsKind === 'drop' ? undefined : this.#tlsServer(tlsKind, authority)
     let left = times ?? Number.POSITIVE_INFINITY
     const server = createTcpServer((socket) => {
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket)).on('error', () => socket.destroy())
-      const chosen = left-- > 0 ? bad : good
+      const chosen = left-- > 0 ? faulty : good
       if (chosen !== undefined) chosen.emit('connection', socket)
       // `drop` closes the connection at the first bytes of the client. `stall` reads the bytes and never answers.
-      else if (known === 'drop') socket.once('data', () => socket.destroy())
+      else if (tlsKind === 'drop') socket.once('data', () => socket.destroy())
       else socket.resume()
     })
     const port = await listenOnLoopback(server, 0)
     this.#servers.set(server, port)
-    return { url: `https://127.0.0.1:${port}`, kind: known, ca: authority.certificate }
+    return { url: `https://127.0.0.1:${port}`, kind: tlsKind, ca: authority.certificate }
   }
 
   /** Closes the port of every listener for `ms`, and keeps open connections. Ignores a second call during that time. */
