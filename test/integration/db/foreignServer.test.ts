@@ -8,6 +8,7 @@ import { openQueues } from '../../../src/jobs/queues.ts'
 import { silentLogger } from '../../../src/log.ts'
 import { openDatabase } from '../../../src/db/database.ts'
 import { startEmbedded } from '../../../src/db/embedded/server.ts'
+import { migrateDatabase, migrationStatus } from '../../../src/db/migrate.ts'
 import { openStore } from '../../../src/db/open.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
@@ -93,6 +94,24 @@ test('K5: timeouts of the role end no statement, and commits wait for the disk',
   expect(await of(...timeouts, 'synchronous_commit = off')).toBe('on')
   expect(await of('synchronous_commit = remote_apply')).toBe('remote_apply')
 })
+
+test.for([`statement_timeout = '50ms'`, `lock_timeout = '50ms'`, `default_transaction_isolation = 'serializable'`])(
+  'K8: a start waits for another migration, whatever the role has set (%s)',
+  async (setting) => {
+    await using owner = await testDatabase()
+    await owner.db.execute('drop schema sluice cascade')
+    await using foreign = await roleWith(owner, 'superuser', [setting])
+    const starts = await owner.db.transaction(async (tx) => {
+      await tx.query(`select pg_advisory_xact_lock(5104371, hashtext('sluice'))`)
+      const started = [1, 2].map(() => migrateDatabase(foreign.url).catch((error: unknown) => error))
+      await tx.query('select pg_sleep(0.3)')
+      return { ended: Promise.all(started) }
+    })
+    const ended = await starts.ended
+    const status = await migrationStatus(owner.url)
+    expect(ended).toEqual([status, status])
+  },
+)
 
 test('a database that is not in UTF-8 is rejected before anything is read', async () => {
   await using owner = await testDatabase()
