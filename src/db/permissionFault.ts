@@ -36,10 +36,7 @@ export function permissionFault(error: unknown, place: { readonly schema: string
         `role ${role} may not change the tables of schema ${schema}: ${message}`,
         `sluice db migrate --sql   (for their owner to run)`,
       )
-    return fault(
-      `role ${role} has too few rights: ${message}`,
-      `grant select, insert, update, delete on all tables in schema ${schema} to ${role}; grant usage, select on all sequences in schema ${schema} to ${role}`,
-    )
+    return fault(`role ${role} has too few rights: ${message}`, rowRights(schema, role))
   }
   if (code === '53300')
     return fault(
@@ -49,6 +46,11 @@ export function permissionFault(error: unknown, place: { readonly schema: string
   if (code === '25006')
     return fault(`the database is read-only: ${message}`, 'point DATABASE_URL at the primary, and at a role that may write')
   return undefined
+}
+
+/** Returns the statements that grant the rights on rows and sequences. `schema`: quoted name. `role`: quoted name, or a description. */
+export function rowRights(schema: string, role: string): string {
+  return `grant select, insert, update, delete on all tables in schema ${schema} to ${role}; grant usage, select on all sequences in schema ${schema} to ${role}`
 }
 
 function namesOf(url: string): { readonly role: string; readonly database: string } {

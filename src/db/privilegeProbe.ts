@@ -22,14 +22,21 @@ export async function probeTemporary(db: Database): Promise<void> {
   }
 }
 
-/** Returns the tables of the schema that the role may not read and write completely, each as `name (missing rights)`. */
+/**
+ * Returns the tables of the schema that the role may not read and write completely, each as `name (missing rights)`. Also returns the
+ * sequence of the ids of batches, which plans reserve, if the role may not use it.
+ */
 export async function probeTables(db: Database): Promise<readonly string[]> {
   const rows = await db.query<{ name: string; missing: string }>(
     `select c.relname as name, string_agg(r, ', ') as missing
      from pg_class c cross join unnest(array['select', 'insert', 'update', 'delete']) as r
      where c.relnamespace = to_regnamespace($1) and c.relkind in ('r', 'p') and not has_table_privilege(c.oid, r)
-     group by c.relname order by c.relname`,
-    [quoteName(db.schema)],
+     group by c.relname
+     union all
+     select c.relname, 'usage' from pg_class c
+     where c.oid = pg_get_serial_sequence($2, 'id')::regclass and not has_sequence_privilege(c.oid, 'usage, update')
+     order by name`,
+    [quoteName(db.schema), `${quoteName(db.schema)}.batch`],
   )
   return rows.map(({ name, missing }) => `${name} (${missing})`)
 }

@@ -18,7 +18,8 @@ import { join } from 'node:path'
 /** Every right that a run needs, for a test to take one away. */
 async function allRights(database: Pick<TestDatabase, 'db'>, role: TestRole): Promise<void> {
   await database.db.pool.query(
-    `grant usage, create on schema sluice to ${role.name}; grant select, insert, update, delete on all tables in schema sluice to ${role.name}`,
+    `grant usage, create on schema sluice to ${role.name}; grant select, insert, update, delete on all tables in schema sluice to ${role.name};
+     grant usage on all sequences in schema sluice to ${role.name}`,
   )
 }
 
@@ -60,6 +61,21 @@ describe('the doctor', () => {
     await database.db.execute(`revoke delete on sluice.remote from ${role.name}`)
     expect(failures(await examined(role.url))).toMatchObject([
       { check: 'privileges', state: 'failed', message: 'privileges are missing on remote (delete)' },
+    ])
+  })
+
+  test('names the sequence that a run cannot use', async () => {
+    await using database = await testDatabase()
+    await using role = await roleWith(database.url, '')
+    await allRights(database, role)
+    await database.db.execute(`revoke usage on all sequences in schema sluice from ${role.name}`)
+    expect(failures(await examined(role.url))).toMatchObject([
+      {
+        check: 'privileges',
+        state: 'failed',
+        message: 'privileges are missing on batch_id_seq (usage)',
+        hint: expect.stringContaining('grant usage, select on all sequences in schema "sluice"') as unknown,
+      },
     ])
   })
 

@@ -1,4 +1,4 @@
-import { permissionFault } from '../../../db/permissionFault.ts'
+import { permissionFault, rowRights } from '../../../db/permissionFault.ts'
 import { probePooler } from '../../../db/poolerProbe.ts'
 import {
   connectionsOfRun,
@@ -46,8 +46,8 @@ export async function examineRights(store: Store, report: ReportFinding): Promis
     if (missing.length > 0)
       return {
         state: 'failed',
-        message: `privileges are missing on ${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ` and ${missing.length - 5} more tables` : ''}`,
-        hint: `grant select, insert, update, delete on all tables in schema ${quoteName(db.schema)} to the role of DATABASE_URL`,
+        message: `privileges are missing on ${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ` and ${missing.length - 5} more` : ''}`,
+        hint: rowRights(quoteName(db.schema), 'the role of DATABASE_URL'),
       }
     return { state: 'ok', message: 'temporary tables and every table can be written' }
   })
