@@ -166,7 +166,8 @@ async function createManagedSet(work: Work, content: StoredContent, action: 'cre
   const answer = await sendSetRequest(deps, createSet(target, content))
   crashPoint('sets.created')
   const setId = answer.kind === 'done' ? readSetId(answer.body) : undefined
-  if (setId !== undefined) {
+  // The id of an earlier set cannot be of the created set. That set may be unmanaged.
+  if (setId !== undefined && !owned.has(setId) && knownIds?.includes(setId) !== true) {
     await confirmProductSet(deps.db, actor, { id, setId, content, what: 'created' })
     await startRemovals(work, name, id)
     return { name, action, outcome: 'confirmed' }
@@ -177,7 +178,7 @@ async function createManagedSet(work: Work, content: StoredContent, action: 'cre
     return { name, action, ...failureOf(answer) }
   }
   await storeLateUntil(deps.db, id, deps.settings.horizonMs + deps.settings.readLagMs)
-  return { name, action, ...unresolvedCreate(knownIds, answer.kind === 'unclear' ? answer.reason : 'no id') }
+  return { name, action, ...unresolvedCreate(knownIds, answer.kind === 'unclear' ? answer.reason : 'no new id') }
 }
 
 /** Returns the outcome of a create without a clear answer. `knownIds`: as in `StoredSet`. */

@@ -353,3 +353,22 @@ function killedAt(engine: EngineUnderTest, label: string): Promise<string | numb
     child.on('exit', (code, signal) => resolve(signal ?? code))
   })
 }
+
+test.for(['managed', 'unmanaged'])('a create whose answer has the id of an earlier %s set is unresolved', async (owner) => {
+  await using engine = await engineUnderTest()
+  engine.write('feed.csv', feed(rows))
+  engine.pipeline('shop', yaml(summer))
+  const unmanaged = await made(engine, 'Theirs')
+  await engine.run('shop')
+  const [managed] = (await listed(engine)).filter(({ name }) => name === 'Summer')
+  engine.pipeline('shop', yaml(summer, acme))
+  const id = owner === 'managed' ? managed?.id : unmanaged
+  await engine.sandbox.control.fault({ method: 'POST', path: sets }, { kind: 'status', status: 200, body: { data: { id } } })
+  expect((await engine.run('shop')).productSets).toMatchObject([
+    { name: 'Summer', outcome: 'confirmed' },
+    { name: 'Acme', action: 'create', outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED' },
+  ])
+  engine.pipeline('shop', yaml())
+  await engine.run('shop')
+  expect(await listed(engine)).toMatchObject([{ id: unmanaged }])
+})
