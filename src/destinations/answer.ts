@@ -5,11 +5,11 @@
 import { redactServiceText } from '../redactServiceText.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
 import type { RequestOutcome } from './destination.ts'
-import { isObject, parseAnswer, type Json, type JsonObject, isList } from './json.ts'
+import { isList, isObject, parseAnswer, readId, type Json, type JsonObject } from './json.ts'
 
 /** Error in a response of the service. */
 export interface ServiceError {
-  /** Code of the service as text (docs/spec-notes.md#errors); `ERROR` if the error has none. */
+  /** Code of the service as text (docs/spec-notes.md#errors); `ERROR` if the error has none, or no text or integer. */
   readonly code: string
   /** Message after `redactServiceText`: without personal data and control characters, at most 300 characters. Empty if there is none. */
   readonly message: string
@@ -155,7 +155,7 @@ function readError(item: Json): ServiceError | undefined {
   const { code, message } = item
   if (code === undefined && typeof message !== 'string') return undefined
   return {
-    code: code === undefined || code === null ? 'ERROR' : redactServiceText(String(code)),
+    code: redactServiceText(typeof code === 'string' ? code : (readId(code) ?? '')) || 'ERROR',
     message: typeof message === 'string' ? redactServiceText(message) : '',
   }
 }

@@ -84,6 +84,8 @@ describe('exchanges without a usable response, for every destination', () => {
     ['400 with one object', answer(400, { errors: { code: 'INVALID', message: 'm' } }), 'refused INVALID []'],
     ['401 with one object', answer(401, { errors: { code: 89, message: 'm' } }), 'retry 89'],
     ['200 with one object', answer(200, { errors: { code: 'INVALID', message: 'm' } }), 'refused INVALID []'],
+    ['400 with a code that is an object', answer(400, '{"errors":[{"code":{"toString":1},"message":"m"}]}'), 'refused ERROR []'],
+    ['400 with an empty code', answer(400, errors('')), 'refused ERROR []'],
     ['400 with an empty object', answer(400, { errors: {} }), 'ambiguous http-400-unreadable miscounted []'],
     ['400 with an empty list of errors', answer(400, { errors: [] }), 'ambiguous http-400-unreadable miscounted []'],
     ['400 with HTML', answer(400, html), 'ambiguous http-400-unreadable miscounted []'],
