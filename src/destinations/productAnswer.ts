@@ -74,7 +74,8 @@ function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): 
     if (result === undefined) return { outcome: 'ambiguous', code: missingCodes.delete }
     if (others.length > 0) return { outcome: 'ambiguous', code: 'key-doubled' }
     const { failed_product_key: failed, product_key: deleted, message } = result
-    if (failed === undefined || failed === null) return { outcome: 'confirmed' }
+    // An unset key may be an empty text (docs/spec-notes.md#catalogs).
+    if (failed === undefined || failed === null || failed === '') return { outcome: 'confirmed' }
     if (readId(failed) !== id || readId(deleted) !== undefined) return { outcome: 'ambiguous', code: 'key-contradicted' }
     return {
       outcome: 'refused',

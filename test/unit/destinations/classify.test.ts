@@ -325,6 +325,7 @@ describe('responses about deletes of products', () => {
       'ambiguous:key-contradicted ambiguous:key-missing',
     ],
     ['an unset key as an empty text', body({ product_key: '', failed_product_key: '100' }), 'refused:DELETE_FAILED ambiguous:key-missing'],
+    ['an unset failed key as an empty text', body({ product_key: '100', failed_product_key: '' }), 'confirmed ambiguous:key-missing'],
     ['nothing', body(), 'ambiguous key-missing miscounted []'],
   ] as const)('%s', ([, json, expected]) => {
     expect(brief(catalog.classify(answer(200, json), keys, 'delete'))).toBe(expected)
