@@ -38,7 +38,8 @@ export async function notify(db: Queryable, topic: Topic): Promise<void> {
 export class Notifications {
   readonly #listeners = new Set<NotificationListener>()
   readonly #pool: pg.Pool
-  #connections = 0
+  /** Open connections. The pool also removes connections that break while they are set up, and that it never reported as open. */
+  readonly #connections = new Set<pg.ClientBase>()
   #failures = 0
   #reopening: NodeJS.Timeout | undefined
 
@@ -47,19 +48,18 @@ export class Notifications {
     pool.on('connect', (client) => {
       client.on('notification', ({ payload }) => this.#deliver(payload))
       this.#failures = 0
-      this.#connections++
-      if (this.#connections === 1) this.#deliver(undefined)
+      this.#connections.add(client)
+      if (this.#connections.size === 1) this.#deliver(undefined)
     })
-    pool.on('remove', () => {
-      this.#connections--
-      if (this.#connections === 0) this.#reopen()
+    pool.on('remove', (client) => {
+      if (this.#connections.delete(client) && this.#connections.size === 0) this.#reopen()
     })
   }
 
   /** Registers `listener`. Returns a function that removes it. */
   listen(listener: NotificationListener): () => void {
     this.#listeners.add(listener)
-    if (this.#connections === 0) this.#reopen()
+    if (this.#connections.size === 0) this.#reopen()
     return () => {
       this.#listeners.delete(listener)
     }
@@ -75,7 +75,7 @@ export class Notifications {
     const waitMs = reopenAfterMs[Math.min(this.#failures, reopenAfterMs.length - 1)]
     this.#reopening = setTimeout(() => {
       this.#reopening = undefined
-      if (this.#connections > 0 || this.#pool.ending) return
+      if (this.#connections.size > 0 || this.#pool.ending) return
       this.#pool.query('select').catch(() => {
         this.#failures++
         this.#reopen()
