@@ -88,11 +88,20 @@ export async function storeKeysOf(tx: Queryable, destinationId: number, records:
 }
 
 /**
+ * Maximum number of batches whose keys one statement stores. They have at most 500,000 users. Their changed keys are one array, and Postgres
+ * has no array of more than 1 GB: 27 million keys.
+ */
+const batchesAtOnce = 200
+
+/**
  * Stores all implied keys of batches. If a batch is not settled, its keys are added to the changed keys, and its answer confirms each of
  * them. Safe to repeat.
  */
 export async function storeKeysOfBatches(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
-  if (batchIds.length === 0) return
+  for (let from = 0; from < batchIds.length; from += batchesAtOnce) await storePortion(tx, batchIds.slice(from, from + batchesAtOnce))
+}
+
+async function storePortion(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
   const locked = await tx.query<Row<'batch', 'id'>>(
     `select id from batch b where id = any($1::bigint[]) and ${mayImply('b')} order by id for update`,
     [batchIds],
@@ -140,7 +149,7 @@ export async function storeEndingKeys(tx: Queryable, destinationId: number, due:
 
 /** Stores all implied keys of the batches `b` that meet the SQL condition `where`. `values`: its parameters. */
 export async function storeKeysWhere(tx: Queryable, where: string, values: readonly unknown[]): Promise<void> {
-  const rows = await tx.query<Row<'batch', 'id'>>(`select id from batch b where ${where} and ${mayImply('b')}`, values)
+  const rows = await tx.query<Row<'batch', 'id'>>(`select id from batch b where ${where} and ${mayImply('b')} order by id`, values)
   await storeKeysOfBatches(
     tx,
     rows.map(({ id }) => id),

@@ -13,6 +13,7 @@ import { findImpliedKeys, searchImpliedKeys, type ImpliedKey } from '../../../sr
 import { migrationsFolder } from '../../../src/db/migrations.ts'
 import { storeOpenKeys } from '../../../src/db/remote/implied.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
+import { batchLimits } from '../../../src/service/contract/limits.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { erasedKeysOf } from '../../../src/sync/erasure/person.ts'
 import { forget } from '../../../src/sync/erasure/forget.ts'
@@ -171,6 +172,22 @@ test('an answer to a batch whose keys were stored meanwhile confirms them one by
   Object.assign(engine.deps, { transport: { ...transport, exchange } })
   expect((await engine.apply(planId)).counts).toMatchObject({ confirmed: 10 })
   expect(await keys(engine)).toEqual({ stored: 20, confirmed: 20, outOfSync: 0 })
+})
+
+test('the keys of many open batches are stored in portions, because an array has a limit', async () => {
+  const limits: { entries: number } = batchLimits.userOperations
+  const { entries } = limits
+  limits.entries = 5
+  try {
+    await using engine = await open(range(0, 1_100))
+    await engine.plan('people')
+    await engine.db.transaction((tx) => storeOpenKeys(tx, 1, new ChangedKeys(tx, 1, true)))
+    expect(await keys(engine)).toEqual({ stored: 2_200, confirmed: 0, outOfSync: 2_200 })
+    const sizes = await engine.db.query<{ n: number }>('select cardinality(keys) as n from changed_key order by n')
+    expect(sizes).toEqual([{ n: 200 }, { n: 2_000 }])
+  } finally {
+    limits.entries = entries
+  }
 })
 
 test('a plan that is never applied leaves nothing confirmed', async () => {
