@@ -59,6 +59,7 @@ async function collect(context: PendingContext): Promise<Deferred> {
        exists (select from unresolved u where u.key = m.key) as deferred
      from remote m where m.destination_id = ${destinationId} and (${await isPending(context)}) ${onlyFailed(context)}`,
   )
+  await dropRepeatedDeletes(context)
   await keepRenamed(context)
   await deferRenamed(context)
   const deferred = await removeDeferred(
@@ -85,6 +86,24 @@ const lastRefusedChange = `select e.change from entry e
 /** Returns SQL of the missing products: desired ones (`missing: out-of-stock` or `keep`), and those whose delete is not confirmed yet. */
 const missingProducts = (destinationId: number) =>
   `select r.key from record r where r.destination_id = ${destinationId} and r.status = 'missing'`
+
+/**
+ * Leaves one delete of several with one product_key: an unresolved one, else that of the id that was confirmed last. The service has one
+ * product under these ids (`Destination.collisionOf`), so it would refuse a second delete. Then the product would be put again.
+ */
+async function dropRepeatedDeletes({ tx, destinationId }: PendingContext): Promise<void> {
+  const repeated = await tx.query<Row<'remote', 'key'>>(
+    `select key from (
+       select t.key, t.deferred, row_number() over (partition by m.remote_key order by t.deferred desc, m.synced_at desc nulls last, t.key) as place
+       from pending_product t join remote m on m.destination_id = ${destinationId} and m.key = t.key
+       where m.remote_key is not null and t.what <> ${productChange.upsert}) d
+     where place > 1 and not deferred`,
+  )
+  if (repeated.length === 0) return
+  const keys = repeated.map(({ key }) => key)
+  await deleteFormerIds(tx, destinationId, keys)
+  await tx.query('delete from pending_product where key = any($1)', [keys])
+}
 
 /**
  * Protects products whose new id collides with their former id, such as `sku-1` with `SKU-1` (`Destination.collisionOf`). For such an id

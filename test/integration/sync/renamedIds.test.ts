@@ -67,6 +67,24 @@ test('a product of two rows whose ids differ only in case is put again after the
   expect([0, 1, 2, 3, 4].map((i) => titles.get(`sku-${i}`))).toEqual([0, 1, 2, 3, 4].map((i) => `Title ${i}`))
 })
 
+test.for([
+  ['exact', 4],
+  ['case_blind', 2],
+] as const)('two removed products whose ids differ only in case are each deleted once (%s)', async ([comparison, deletes]) => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  await control.switches({ id_comparison: comparison })
+  engine.pipeline('shop', catalogYaml('feed.csv'))
+  write(engine, (i) => (i < 2 ? `SKU-${i}` : i < 4 ? `sku-${i - 2}` : `X-${i}`))
+  await engine.run('shop')
+  write(engine, (i) => `X-${Math.max(i, 4)}`)
+  engine.pipeline('shop', `${catalogYaml('feed.csv')}duplicates: last\n`)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes, confirmed: deletes } })
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
+  expect((await control.catalog('4001')).products).toBe(count - 4)
+  expect(await engine.db.query(`select key from remote where ref_count = 0`)).toEqual([])
+})
+
 test.for(['exact', 'case_blind'])(
   'a product whose id changed only in case is not set out of stock under its former id (%s)',
   async (comparison) => {
