@@ -1,8 +1,20 @@
 /** Creates the files of the server by initdb, and starts, finds and stops its process. */
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { findBinaries } from './binaries.ts'
@@ -16,20 +28,22 @@ const database = 'sluice'
 const user = 'sluice'
 
 /**
- * Creates the files of the server, with a new password, and replaces files of an incomplete start. Creates them in another folder, and
- * renames it at the end. So if this process is killed meanwhile, the next start creates them again.
+ * Creates the files of the server, with a new password, and replaces files of an incomplete start. Creates them in a folder of its own, and
+ * renames it at the end. So if this process is killed meanwhile, the next start creates them again. The folder has a new name each time,
+ * because the initdb of a killed process may continue to write to its folder.
  *
  * @throws {RunError} `POSTGRES_UNAVAILABLE`, `DISK_FULL`; then removes the new folder
  */
 export function initializeServer(places: Places): void {
   const { initdb } = findBinaries(places.account, places.binaries)
-  const folder = `${places.data}.new`
-  for (const path of [folder, places.data]) rmSync(path, { recursive: true, force: true })
+  const folder = `${places.data}.new-${randomBytes(4).toString('hex')}`
+  removeUnfinished(places)
+  rmSync(places.data, { recursive: true, force: true })
   mkdirSync(folder, { mode: 0o700 })
   const password = randomBytes(24).toString('hex')
   writeFileSync(places.password, password, { mode: 0o600 })
   // initdb reads the password from a second file, which the server's account can read. This file is removed when initdb has ended.
-  const pwFile = `${places.data}.password`
+  const pwFile = `${folder}.password`
   writeFileSync(pwFile, password, { mode: 0o600 })
   if (places.account) {
     for (const path of [folder, pwFile]) chownSync(path, places.account.uid, places.account.gid)
@@ -45,6 +59,21 @@ export function initializeServer(places: Places): void {
     throw serverFailure('the embedded Postgres could not be set up', stderr, places.home)
   }
   renameSync(folder, places.data)
+  // By now, an initdb that wrote to its folder meanwhile has ended.
+  removeUnfinished(places)
+}
+
+/** Removes the files of incomplete starts. */
+function removeUnfinished(places: Places): void {
+  const parent = dirname(places.data)
+  for (const name of readdirSync(parent)) {
+    if (!name.startsWith(`${basename(places.data)}.new`)) continue
+    try {
+      rmSync(join(parent, name), { recursive: true, force: true })
+    } catch {
+      // The initdb of a killed process still writes to the folder.
+    }
+  }
 }
 
 /** Maximum time in milliseconds to wait until the processes of a killed server have ended. */

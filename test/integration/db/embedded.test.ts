@@ -165,18 +165,22 @@ describe('the server of one data directory', () => {
   })
 })
 
-test('a server whose first start was killed while its files were made is set up by the next start', async () => {
-  const places = preparePlaces(folder)
-  const module = join(import.meta.dirname, '../../../src/db/embedded/server.ts')
-  const code = `import { startEmbedded } from ${JSON.stringify(module)}; await startEmbedded(${JSON.stringify(folder)})`
-  const starting = spawn(process.execPath, ['--input-type=module', '-e', code], { detached: true, stdio: 'ignore' })
-  const begun = () => ['', '.new'].some((end) => existsSync(join(`${places.data}${end}`, 'PG_VERSION')))
-  await expect.poll(begun, { timeout: 20_000, interval: 2 }).toBe(true)
-  process.kill(-starting.pid!, 'SIGKILL')
-  await once(starting, 'exit')
-  const server = await startEmbedded(folder)
-  expect(await embeddedUrl(folder)).toBe(server.url)
-})
+test.for(['with its initdb', 'alone'])(
+  'a server whose first start was killed (%s) while its files were made is set up by the next start',
+  async (how) => {
+    const places = preparePlaces(folder)
+    const module = join(import.meta.dirname, '../../../src/db/embedded/server.ts')
+    const code = `import { startEmbedded } from ${JSON.stringify(module)}; await startEmbedded(${JSON.stringify(folder)})`
+    const starting = spawn(process.execPath, ['--input-type=module', '-e', code], { detached: true, stdio: 'ignore' })
+    const parent = dirname(places.data)
+    const begun = () => readdirSync(parent).some((name) => existsSync(join(parent, name, 'PG_VERSION')))
+    await expect.poll(begun, { timeout: 20_000, interval: 2 }).toBe(true)
+    process.kill(how === 'alone' ? starting.pid! : -starting.pid!, 'SIGKILL')
+    await once(starting, 'exit')
+    const server = await startEmbedded(folder)
+    expect(await embeddedUrl(folder)).toBe(server.url)
+  },
+)
 
 test('a lock is renewed while its command runs, so that it does not expire', async () => {
   const path = join(folder, 'postgres.lock')
