@@ -68,6 +68,8 @@ const settings = [
   `set idle_in_transaction_session_timeout = '2min'`,
   'set statement_timeout = 0',
   'set lock_timeout = 0',
+  // A run keeps its temporary tables while it waits for the source or for the service.
+  'set idle_session_timeout = 0',
   // New in Postgres 17.
   `select set_config('transaction_timeout', '0', false) where current_setting('server_version_num')::int >= 170000`,
   // A stricter setting, such as `remote_apply`, stays.

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { openQueues } from '../../../src/jobs/queues.ts'
 import { silentLogger } from '../../../src/log.ts'
@@ -75,13 +76,21 @@ test('settings of the role do not change times and transactions', async () => {
   }
 })
 
-test('K5: timeouts of the role end no statement, and commits wait for the disk', async () => {
+test('K5: timeouts of the role end no statement and no connection, and commits wait for the disk', async () => {
   await using owner = await testDatabase()
   const of = async (...settings: string[]) => {
     await using role = await roleWith(owner, 'superuser', settings)
     const db = openDatabase(role.url)
     try {
       await db.transaction((tx) => tx.query('select pg_sleep(0.05)'))
+      const client = await db.connect()
+      try {
+        await client.query('create temp table kept (n int)')
+        await sleep(100)
+        await client.query('select from kept')
+      } finally {
+        client.release(true)
+      }
       const [row] = await db.query<{ commit: string }>(`select current_setting('synchronous_commit') as commit`)
       return row?.commit
     } finally {
@@ -89,7 +98,7 @@ test('K5: timeouts of the role end no statement, and commits wait for the disk',
     }
   }
   const [server] = await owner.db.query<{ version: number }>(`select current_setting('server_version_num')::int as version`)
-  const timeouts = [`statement_timeout = '20ms'`, `lock_timeout = '20ms'`]
+  const timeouts = [`statement_timeout = '20ms'`, `lock_timeout = '20ms'`, `idle_session_timeout = '20ms'`]
   if ((server?.version ?? 0) >= 170_000) timeouts.push(`transaction_timeout = '20ms'`)
   expect(await of(...timeouts, 'synchronous_commit = off')).toBe('on')
   expect(await of('synchronous_commit = remote_apply')).toBe('remote_apply')
