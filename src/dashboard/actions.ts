@@ -67,7 +67,8 @@ async function approve(deps: ServerDeps, c: Context<ServerEnv>, planId: string):
   const withheld = withheldDeletes(plan)
   // `1,234`, `1.234` and `1 234` are accepted too, and a full stop at the end.
   const typed = (await fieldOf(c, 'number'))
-    .replace(/\.?\s*$/, '')
+    .trim()
+    .replace(/\.$/, '')
     .trim()
     .replaceAll(/ ?[,. ] ?(?=\d{3}\b)/g, '')
   const showAgain = (status: 409 | 422, problem: string) =>

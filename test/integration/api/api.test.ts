@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { measureProcessorTime } from '../../support/processorTime.ts'
 import { roleWith } from '../../support/role.ts'
 import { withSandbox } from '../../support/sandbox.ts'
 import { startServer, startWorkerOf } from '../../support/server.ts'
@@ -434,6 +435,24 @@ test('behind a proxy with a public address, its pages may change something, with
     expect((await server.call('POST', '/pipelines/shop/run', { headers: { host } })).headers.location).toMatch('sign-in')
   }
   expect(await engine.db.query(`select distinct actor from audit where what = 'run.requested'`)).toEqual([{ actor: 'anna' }])
+})
+
+test('an approval with a long number is rejected in linear time', async () => {
+  await using engine = await shop(60)
+  await using server = await startServer(engine)
+  await engine.run('shop')
+  engine.write('feed.xml', rss(products(40).map((row) => item(row))))
+  const { planId } = await engine.run('shop')
+  const digest = await engine.db.query<{ digest: string }>('select digest from plan where id = $1', [planId])
+  const approve = (number: string) =>
+    server.call('POST', `/plans/${planId}/approve`, {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `digest=${digest[0]?.digest}&number=${number}`,
+    })
+  const processorMs = measureProcessorTime()
+  expect((await approve(`1${'+'.repeat(65_000)}1`)).status).toBe(422)
+  expect(processorMs()).toBeLessThan(3_000)
+  expect((await approve('+20+.+')).status).toBe(303)
 })
 
 test('health answers while the process lives; readiness names the checks that fail', async () => {
