@@ -11,7 +11,9 @@ import { changePause, queueRun, type QueueRequest } from '../jobs/index.ts'
 import { cancel } from '../sync/run/run.ts'
 import { loadRun, runNumber } from '../sync/reports/history.ts'
 import { loadReview } from '../sync/reports/review.ts'
+import { storableText } from '../storableText.ts'
 import type { ServerDeps } from './deps.ts'
+import { readForm } from './forms.ts'
 import { loadPlanPage } from './loaders.ts'
 import { isApprovable, isReplaced, withheldDeletes } from './pages/plan.ts'
 import { render } from './render.ts'
@@ -88,12 +90,11 @@ async function byUser(c: Context<ServerEnv>): Promise<{ readonly actor: string; 
       where: 'SLUICE_USER_HEADER',
       hint: 'set SLUICE_USER_HEADER to the header in which your proxy sends the user',
     })
-  const reason = cutText((await fieldOf(c, 'reason')).trim(), 500)
+  const reason = storableText(cutText((await fieldOf(c, 'reason')).trim(), 500))
   return { actor, ...(reason === '' ? {} : { reason }) }
 }
 
 /** Returns a text field of the form; empty if it is missing. */
 async function fieldOf(c: Context, name: string): Promise<string> {
-  const value = (await c.req.parseBody())[name]
-  return typeof value === 'string' ? value : ''
+  return (await readForm(c))[name] ?? ''
 }

@@ -12,6 +12,7 @@ import { rejectLines } from '../sync/reports/rejectsCsv.ts'
 import { createActions } from './actions.ts'
 import { asset } from './assets.ts'
 import type { ServerDeps } from './deps.ts'
+import { readForm } from './forms.ts'
 import {
   loadBatchPage,
   loadNowPage,
@@ -74,6 +75,8 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
   const pages = new Hono<ServerEnv>()
   pages.use(pageAccess(deps.access))
   pages.use(limitBody(65_536, tooLarge))
+  // No name or id contains U+0000, and Postgres rejects it.
+  pages.use((c, next) => (c.req.path.includes('\0') ? Promise.resolve(c.notFound()) : next()))
   pageRoutes(pages, deps)
   pages.route('/', createActions(deps))
   app.route('/', pages)
@@ -130,8 +133,8 @@ function pageRoutes(pages: Hono<ServerEnv>, deps: ServerDeps): void {
   pages.get('/batches/:id', (c) => render(deps, c, (now) => loadBatchPage(deps, c.req.param('id'), now)))
   pages.get('/records', (c) => render(deps, c, () => loadRecordsPage(deps)))
   pages.post('/records', async (c) => {
-    const { pipeline, key } = await c.req.parseBody()
-    return render(deps, c, () => loadRecordsPage(deps, { pipeline: String(pipeline ?? ''), key: String(key ?? '').trim() }))
+    const { pipeline = '', key = '' } = await readForm(c)
+    return render(deps, c, () => loadRecordsPage(deps, { pipeline, key: key.trim() }))
   })
   pages.get('/system', (c) => render(deps, c, (now) => loadSystemPage(deps, now)))
 }
@@ -140,9 +143,9 @@ function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {
   const page = (next: string, options: { readonly isWrong: boolean }) => layout(signInPage(next, options), anonymousFrame(deps))
   app.get('/sign-in', (c) => c.html(page(safeNext(c.req.query('next')), { isWrong: false })))
   app.post('/sign-in', limitBody(16_384, tooLarge), async (c) => {
-    const body = await c.req.parseBody()
-    const next = safeNext(body['next'])
-    if (signIn(deps.access, c, String(body['token'] ?? ''))) return c.redirect(next, 303)
+    const { token = '', ...form } = await readForm(c)
+    const next = safeNext(form['next'])
+    if (signIn(deps.access, c, token)) return c.redirect(next, 303)
     return c.html(page(next, { isWrong: true }), 401)
   })
 }

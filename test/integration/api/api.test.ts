@@ -455,6 +455,25 @@ test('an approval with a long number is rejected in linear time', async () => {
   expect((await approve('+20+.+')).status).toBe(303)
 })
 
+test('a form or an address that cannot be read is not a fault of the database', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  for (const path of ['/plans/%00', '/pipelines/a%00', '/batches/%00', '/runs/%00/rejects.csv'])
+    expect((await server.call('GET', path)).status, path).toBe(404)
+  for (const path of ['/records', '/pipelines/shop/run', '/sign-in'])
+    expect(await server.call('POST', path, { headers: { 'content-type': 'multipart/form-data' }, body: 'x' }), path).toMatchObject({
+      status: 409,
+      text: expect.stringContaining('the form cannot be read. Nothing was done.'),
+    })
+  expect(await listRuns(engine.db, { limit: 1 })).toEqual([])
+  const paused = await server.call('POST', '/pipelines/shop/pause', {
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'reason=a%00b',
+  })
+  expect(paused.status).toBe(303)
+  expect((await server.call('GET', '/pipelines/shop')).text).toContain('a␀b')
+})
+
 test('health answers while the process lives; readiness names the checks that fail', async () => {
   await using engine = await shop()
   await using server = await startServer(engine)
