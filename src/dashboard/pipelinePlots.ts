@@ -1,7 +1,7 @@
 /** Computes the plots on the page of a pipeline. */
 import type { Pipeline } from '../model/pipeline.ts'
 import { minComparedRows } from '../model/report.ts'
-import type { RunFigures } from '../sync/reports/runFigures.ts'
+import { maxExamined, type RunFigures } from '../sync/reports/runFigures.ts'
 import { count, duration, plural } from './html.ts'
 import type { Plot } from './plots.ts'
 import { destinationOf } from '../destinations/index.ts'
@@ -88,7 +88,7 @@ export function pipelinePlots(
     {
       id: 'plot-requests',
       title: 'Requests',
-      summary: `${count(sum(({ requests }) => requests))} requests; ${limited === 0 ? 'none was over the rate limit' : `${count(limited)} were over the rate limit (429)`}.`,
+      summary: `${count(sum(({ requests }) => requests))} requests; ${runs.some(({ requests }) => requests > maxExamined) ? `of up to ${count(maxExamined)} in each run, ` : ''}${limited === 0 ? 'none was over the rate limit' : `${count(limited)} were over the rate limit (429)`}.`,
       kind: 'stack',
       labelHeading,
       labels,

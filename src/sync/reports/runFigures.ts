@@ -5,10 +5,10 @@ import type { Present, Row } from '../../db/row.ts'
 import { decodeCounts, decodeStages } from '../../db/runs/columns.ts'
 import type { RunCounts } from '../../model/report.ts'
 
-/**
- * Figures of one run. The figures of requests cover at most 2,000 requests. An apply has no requests here, because its attempts are stored
- * with the run that made the plan.
- */
+/** Maximum number of requests of a run from which its rate limit answers and durations are computed. */
+export const maxExamined = 2_000
+
+/** Figures of one run. `rateLimited`, `p50` and `p95` are of at most `maxExamined` requests. */
 export interface RunFigures {
   readonly runId: string
   /** End of the run. */
@@ -32,23 +32,27 @@ export async function loadRunFigures(db: Queryable, pipeline: string, limit: num
       Present<Row<'run', 'finished_at'>> & { n: number; limited: number; p50: number | null; p95: number | null }
   >(
     `select r.*, a.* from (
-       select id, finished_at, status, counts, stages from run
+       select id, trigger, plan_id, started_at, finished_at, status, counts, stages from run
        where pipeline = $1 and trigger <> 'plan' and status in ('succeeded', 'partial', 'withheld', 'failed', 'cancelled')
        order by id desc limit $2) r
      cross join lateral (
        select count(*)::int as n, count(*) filter (where http_status = 429)::int as limited,
          ${durationPercentile(0.5)} as p50, ${durationPercentile(0.95)} as p95
-       from (select http_status, duration_ms, reason from attempt where run_id = r.id limit 2000) s) a
+       -- the attempts that the run made, as \`madeByRun\`
+       from (select http_status, duration_ms, reason from attempt a
+         where a.run_id = case when r.trigger = 'apply' then (select p.run_id from plan p where p.id = r.plan_id) else r.id end
+           and (r.trigger <> 'apply' or a.started_at >= r.started_at) and a.started_at <= r.finished_at limit ${maxExamined}) s) a
      order by r.id`,
     [pipeline, limit],
   )
-  return rows.map((row) => ({
+  const withCounts = rows.map((row) => ({ ...row, counts: decodeCounts(row.counts, row.id) }))
+  return withCounts.map(({ counts, ...row }) => ({
     runId: `r_${row.id}`,
     at: row.finished_at,
     status: row.status,
-    counts: decodeCounts(row.counts, row.id),
+    counts,
     stages: decodeStages(row.stages, row.id),
-    requests: row.n,
+    requests: row.n < maxExamined ? row.n : Math.max(row.n, counts.requests ?? 0),
     rateLimited: row.limited,
     p50: row.p50,
     p95: row.p95,

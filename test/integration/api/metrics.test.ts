@@ -182,3 +182,24 @@ test('an attempt of which no byte was sent in time is no request', async () => {
   expect(text).toMatch(/^sluice_requests_total\{.*status="200"\} 1$/m)
   expect(text).not.toMatch(/^sluice_requests_total\{.*status="none"\}/m)
 })
+
+test('the plots of a pipeline have the requests of an apply, and all requests of a large run', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(30).map((row) => item(row))))
+  const { runId } = await engine.apply((await engine.plan('shop')).planId)
+  const run = await loadRun(engine.db, runId)
+  expect(run.counts.requests).toBe(2)
+  const pageText = async () => (await server.call('GET', '/pipelines/shop')).text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
+  const applied = await pageText()
+  expect(applied).toContain('2 requests; none was over the rate limit.')
+  expect(applied).toContain('In the last run half of the requests were answered within')
+  await engine.db.execute(
+    `insert into attempt (batch_id, run_id, epoch, worker_id, body_sha256, http_status, started_at, finished_at, duration_ms)
+       select batch_id, run_id, epoch, worker_id, body_sha256, http_status, started_at, finished_at, duration_ms
+       from attempt cross join generate_series(1, 1500)`,
+  )
+  await engine.db.execute(`update run set counts = counts || '{"requests": 3002}' where trigger = 'apply'`)
+  expect(await pageText()).toContain('3,002 requests; of up to 2,000 in each run, none was over the rate limit.')
+})
