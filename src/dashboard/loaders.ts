@@ -9,7 +9,7 @@ import { queueState } from '../db/runs/queued.ts'
 import { webhookState } from '../db/webhookEvents.ts'
 import { listWorkers } from '../db/workers.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import { loadEndingsByDay, loadRunFigures } from '../sync/reports/runFigures.ts'
+import { loadEndingsByDay, loadLastSources, loadRunFigures } from '../sync/reports/runFigures.ts'
 import { listBatches, loadBatch } from '../sync/reports/batchDetails.ts'
 import { explainKey } from '../sync/reports/explain.ts'
 import { loadRun, runNumber } from '../sync/reports/history.ts'
@@ -91,7 +91,6 @@ export async function loadPipelinePage(
       where: name.slice(0, 100),
       hint: 'sluice check',
     })
-  const last = overview.last === undefined ? undefined : await loadRunDetails(deps.db, overview.last.runId)
   const endings =
     pipeline === undefined ||
     destinationOf(pipeline.destination.kind).membership(pipeline.destination) === undefined ||
@@ -108,7 +107,7 @@ export async function loadPipelinePage(
     pageSize: runsShown,
     before,
     plots: pipeline === undefined ? [] : pipelinePlots(pipeline, figures, endings),
-    sources: last?.sources ?? [],
+    sources: await loadLastSources(deps.db, name),
     actions,
     minutes: pipeline === undefined ? undefined : refreshMinutes(pipeline, overview.last?.counts.valid),
     mayAct: options.mayAct,

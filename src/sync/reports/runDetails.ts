@@ -1,10 +1,8 @@
-/** Loads what the page of a run shows beside the run report: progress, sources, requests, and rejects by code. */
+/** Loads what the page of a run shows beside the run report: progress, requests, and rejects by code. */
 import { durationPercentile, madeByRun } from '../../db/attempts.ts'
 import type { Database, Queryable } from '../../db/database.ts'
-import type { Outer, Row, Value } from '../../db/row.ts'
+import type { Row } from '../../db/row.ts'
 import { decodeProgress, readOptions, type StoredProgress } from '../../db/runs/columns.ts'
-import { decodeSources } from '../../db/snapshots.ts'
-import type { SourceFacts } from '../../formats/rows.ts'
 import { runNumber, runsWithRejects } from './history.ts'
 
 /** Details of a run. */
@@ -16,8 +14,6 @@ export interface RunDetails {
   readonly full: boolean
   /** Maximum number of deletes that the user approved; null without approval. */
   readonly approvedDeletes: number | null
-  /** Facts about the sources; empty if the run has no snapshot. */
-  readonly sources: readonly SourceFacts[]
   readonly requests: RequestSummary
 }
 
@@ -58,12 +54,8 @@ export interface RequestLine {
  */
 export async function loadRunDetails(db: Queryable, runId: string): Promise<RunDetails> {
   const id = runNumber(runId)
-  const [row] = await db.query<
-    Row<'run', 'progress' | 'cancel_requested_at' | 'options'> &
-      Outer<Row<'snapshot', 'sources'>> & { snapshot: Value<'snapshot', 'id'> | null }
-  >(
-    `select r.progress, r.cancel_requested_at, r.options, s.id as snapshot, s.sources
-     from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
+  const [row] = await db.query<Row<'run', 'progress' | 'cancel_requested_at' | 'options'>>(
+    'select progress, cancel_requested_at, options from run where id = $1',
     [id],
   )
   const options = readOptions(row?.options)
@@ -88,7 +80,6 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
     cancelRequested: row?.cancel_requested_at != null,
     full: options.full ?? false,
     approvedDeletes: options.approveDeletes ?? null,
-    sources: row?.snapshot == null ? [] : decodeSources(row.sources, row.snapshot),
     requests: {
       all: summary?.n ?? 0,
       rateLimited: summary?.limited ?? 0,

@@ -1,8 +1,11 @@
-/** Figures of a pipeline's last runs, for plots and their tables. */
+/** Figures of a pipeline's last runs, for plots and their tables, and its last sources. */
 import { durationPercentile } from '../../db/attempts.ts'
 import type { Queryable } from '../../db/database.ts'
 import type { Present, Row } from '../../db/row.ts'
 import { decodeCounts, decodeStages } from '../../db/runs/columns.ts'
+import { readsOwnSources } from '../../db/runs/request.ts'
+import { decodeSources } from '../../db/snapshots.ts'
+import type { SourceFacts } from '../../formats/rows.ts'
 import type { RunCounts } from '../../model/report.ts'
 
 /** Maximum number of requests of a run from which its rate limit answers and durations are computed. */
@@ -57,6 +60,16 @@ export async function loadRunFigures(db: Queryable, pipeline: string, limit: num
     p50: row.p50,
     p95: row.p95,
   }))
+}
+
+/** Returns the facts about the pipeline's own sources from the last run that has any; empty if none were read. */
+export async function loadLastSources(db: Queryable, pipeline: string): Promise<readonly SourceFacts[]> {
+  const [row] = await db.query<Row<'snapshot', 'id' | 'sources'>>(
+    `select s.id, s.sources from run r join snapshot s on s.id = r.snapshot_id join run reading on reading.id = s.run_id
+     where r.pipeline = $1 and ${readsOwnSources('reading')} and s.sources <> '[]' order by r.id desc limit 1`,
+    [pipeline],
+  )
+  return row === undefined ? [] : decodeSources(row.sources, row.id)
 }
 
 /**

@@ -562,6 +562,20 @@ test('the rejects of several sources have the columns of their own source', asyn
   ])
 })
 
+test('the page of a pipeline keeps its last source after a plan, a failed run and a backfill', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  const page = async () => (await server.call('GET', '/pipelines/shop')).text
+  expect(await page()).toContain('Not read yet.')
+  await engine.plan('shop')
+  expect(await page()).toContain(`${engine.folder}/feed.xml`)
+  renameSync(join(engine.folder, 'feed.xml'), join(engine.folder, 'more.xml'))
+  expect((await engine.run('shop')).status).toBe('failed')
+  expect(await page()).toContain(`${engine.folder}/feed.xml`)
+  await engine.backfill('shop', 'more.xml')
+  expect(await page()).toContain(`${engine.folder}/feed.xml`)
+})
+
 test('a request with the ETag of a page gets no body, compressed or not', async () => {
   await using engine = await shop()
   await engine.run('shop')
