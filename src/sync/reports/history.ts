@@ -155,14 +155,29 @@ export function newestRuns(db: Database, limit: number): Promise<readonly RunCho
  */
 export async function* loadRejects(db: Database, runId: string): AsyncGenerator<StoredReject> {
   const run = await readingRun(db, runId)
-  let after = { source: -1, line: -1, row: '(0,0)' }
+  for (let source = await nextSource(db, run, -1); source !== null; source = await nextSource(db, run, source))
+    yield* rejectsOfSource(db, run, source)
+}
+
+/** Returns the number of the first source after `source` with a reject of the run; null if there is none. */
+async function nextSource(db: Database, run: number, source: number): Promise<number | null> {
+  const [row] = await db.query<{ next: number | null }>('select min(source) as next from reject where run_id = $1 and source > $2', [
+    run,
+    source,
+  ])
+  return row?.next ?? null
+}
+
+/** Yields the rejects of one source by line. Reads one source at a time, so that each page is one range of the index. */
+async function* rejectsOfSource(db: Database, run: number, source: number): AsyncGenerator<StoredReject> {
+  let after = { line: -1, row: '(0,0)' }
   for (;;) {
     const rows = await db.query<
       Row<'reject', 'line' | 'source' | 'code' | 'field' | 'message' | 'hint' | 'cells' | 'more'> & { key: string | null; row: string }
     >(
       `select line, source, code, field, message, hint, cells, more, encode(record_key, 'hex') as key, ctid::text as row from reject
-       where run_id = $1 and (source, line, ctid) > ($2::int2, $3::int8, $4::tid) order by source, line, ctid limit 5000`,
-      [run, after.source, after.line, after.row],
+       where run_id = $1 and source = $2 and (line, ctid) > ($3::int8, $4::tid) order by line, ctid limit 5000`,
+      [run, source, after.line, after.row],
     )
     for (const { row: _, line, cells, more, ...reject } of rows) {
       const place = `of run ${run}, line ${line}`
@@ -170,7 +185,7 @@ export async function* loadRejects(db: Database, runId: string): AsyncGenerator<
     }
     const last = rows.at(-1)
     if (!last) return
-    after = { source: last.source, line: Number(last.line), row: last.row }
+    after = { line: Number(last.line), row: last.row }
   }
 }
 

@@ -1,6 +1,7 @@
 /** Statistics of Postgres: without those of a new destination, a plan compares all rows with all, minutes for 20,000 records. */
 import { expect, test } from 'vitest'
 import type { Database } from '../../../src/db/database.ts'
+import { loadRejects } from '../../../src/sync/reports/history.ts'
 import { engineUnderTest } from '../../support/engine.ts'
 
 const list = (id: string) => `source: { url: "{folder}/${id}.csv" }
@@ -106,17 +107,35 @@ guards: { max_delete_count: 100 }
   await engine.db.execute('analyze remote')
   engine.write('people.csv', people(1_990))
   const { planId } = await engine.plan('people')
-  const before = await rowsRead(engine.db)
+  const before = await rowsRead(engine.db, 'remote')
   expect((await engine.apply(planId)).counts).toMatchObject({ deletes: 10, confirmed: 10 })
-  expect((await rowsRead(engine.db)) - before).toBeLessThan(200)
+  expect((await rowsRead(engine.db, 'remote')) - before).toBeLessThan(200)
 })
 
-/** Number of rows of `remote` that all statements have read so far. */
-async function rowsRead(db: Database): Promise<number> {
+test('all rejects of a run are read once each, in the order of source and line', async () => {
+  await using engine = await engineUnderTest({ newDatabase: true })
+  engine.pipeline('list', list('2dnr'))
+  engine.write('2dnr.csv', people(1))
+  const { runId } = await engine.run('list')
+  const many = 40_000
+  await engine.db.execute(
+    `insert into reject (run_id, source, line, code, field, message, hint)
+       select 1, 2 * (i % 2), i / 4, 'EMAIL_INVALID', 'email', '', '' from generate_series(1, ${many}) i`,
+  )
+  await engine.db.execute('analyze reject')
+  const before = await rowsRead(engine.db, 'reject')
+  const rejects = await Array.fromAsync(loadRejects(engine.db, runId))
+  expect((await rowsRead(engine.db, 'reject')) - before).toBeLessThan(2 * many)
+  expect(rejects).toHaveLength(many)
+  expect(rejects).toEqual(rejects.toSorted((a, b) => a.source - b.source || a.line - b.line))
+})
+
+/** Number of rows of `table` that all statements have read so far. */
+async function rowsRead(db: Database, table: 'remote' | 'reject'): Promise<number> {
   // Every connection reports its figures after some idle time, or on request. This requests them from all that read.
   await Promise.all(Array.from({ length: 20 }, () => db.query('select pg_stat_force_next_flush(), pg_sleep(0.05)')))
   const [row] = await db.query<{ read: number }>(
-    `select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_user_tables where relid = 'remote'::regclass`,
+    `select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_user_tables where relid = '${table}'::regclass`,
   )
   return row?.read ?? 0
 }
