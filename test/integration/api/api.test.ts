@@ -1,6 +1,8 @@
 /** The HTTP API on a real server: triggers that join a run, the documents of the command line, access. */
 import { createHash } from 'node:crypto'
+import { on, once } from 'node:events'
 import { renameSync, rmSync } from 'node:fs'
+import { get } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -574,6 +576,23 @@ test('the page of a pipeline keeps its last source after a plan, a failed run an
   expect(await page()).toContain(`${engine.folder}/feed.xml`)
   await engine.backfill('shop', 'more.xml')
   expect(await page()).toContain(`${engine.folder}/feed.xml`)
+})
+
+test('the CSV of many rejects is sent in few chunks', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  await engine.run('shop')
+  await engine.db.execute(
+    `insert into reject (run_id, line, code, field, message, hint)
+       select 1, i, 'PRICE_INVALID', 'price', 'ä', 'hint' from generate_series(1, 5000) i`,
+  )
+  const [answer] = await once(get(`${server.url}/runs/r_1/rejects.csv`), 'response')
+  const chunks: Buffer[] = []
+  for await (const chunk of on(answer, 'data', { close: ['end'] })) chunks.push(...chunk)
+  expect(chunks.length).toBeLessThan(100)
+  const lines = Buffer.concat(chunks).toString().trimEnd().split(/\r?\n/)
+  expect(lines).toHaveLength(5_001)
+  expect(lines.at(-1)).toMatch(/,5000,PRICE_INVALID,price,ä,hint$/)
 })
 
 test('a request with the ETag of a page gets no body, compressed or not', async () => {
