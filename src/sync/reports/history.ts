@@ -76,7 +76,7 @@ export const shownTrigger = `case when r.options ? 'audit' then 'audit' else r.t
  * SQL of runs `r`, each with the snapshot `s` of its rejects. A run that read no row, such as `rerun --failed`, has the snapshot of an
  * earlier run too, but no rejects.
  */
-export const runsWithRejects = `run r left join snapshot s on s.id = r.snapshot_id and (r.counts ->> 'rejected')::int > 0`
+const runsWithRejects = `run r left join snapshot s on s.id = r.snapshot_id and (r.counts ->> 'rejected')::int > 0`
 
 const select = `
   select r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id,
@@ -189,8 +189,12 @@ async function* rejectsOfSource(db: Database, run: number, source: number): Asyn
   }
 }
 
-/** Returns the number of the run that read the snapshot of this run. Without a snapshot, returns the run's own number. */
-async function readingRun(db: Database, runId: string): Promise<number> {
+/**
+ * Returns the number of the run that read the snapshot of this run. Without a snapshot, returns the run's own number.
+ *
+ * @throws {UsageError} `UNKNOWN_RUN`
+ */
+export async function readingRun(db: Database, runId: string): Promise<number> {
   const [row] = await db.query<Row<'run', 'id'>>(`select coalesce(s.run_id, r.id) as id from ${runsWithRejects} where r.id = $1`, [
     runNumber(runId),
   ])

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Database } from '../../../src/db/database.ts'
 import { loadRejects } from '../../../src/sync/reports/history.ts'
+import { groupedRejects } from '../../../src/sync/reports/runDetails.ts'
 import { engineUnderTest } from '../../support/engine.ts'
 
 const list = (id: string) => `source: { url: "{folder}/${id}.csv" }
@@ -112,7 +113,7 @@ guards: { max_delete_count: 100 }
   expect((await rowsRead(engine.db, 'remote')) - before).toBeLessThan(200)
 })
 
-test('all rejects of a run are read once each, in the order of source and line', async () => {
+test('all rejects of a run are read once each, in the order of source and line, and samples of them as often', async () => {
   await using engine = await engineUnderTest({ newDatabase: true })
   engine.pipeline('list', list('2dnr'))
   engine.write('2dnr.csv', people(1))
@@ -120,7 +121,7 @@ test('all rejects of a run are read once each, in the order of source and line',
   const many = 40_000
   await engine.db.execute(
     `insert into reject (run_id, source, line, code, field, message, hint)
-       select 1, 2 * (i % 2), i / 4, 'EMAIL_INVALID', 'email', '', '' from generate_series(1, ${many}) i`,
+       select 1, 2 * (i / 40 % 2), i / 4, 'CODE_' || i % 40, 'email', '', '' from generate_series(1, ${many}) i`,
   )
   await engine.db.execute('analyze reject')
   const before = await rowsRead(engine.db, 'reject')
@@ -128,6 +129,11 @@ test('all rejects of a run are read once each, in the order of source and line',
   expect((await rowsRead(engine.db, 'reject')) - before).toBeLessThan(2 * many)
   expect(rejects).toHaveLength(many)
   expect(rejects).toEqual(rejects.toSorted((a, b) => a.source - b.source || a.line - b.line))
+  const grouped = await rowsRead(engine.db, 'reject')
+  const groups = await groupedRejects(engine.db, runId, 3)
+  expect((await rowsRead(engine.db, 'reject')) - grouped).toBeLessThan(2 * many)
+  expect(groups).toHaveLength(40)
+  expect(groups[0]).toMatchObject({ code: 'CODE_0', count: 1_000, samples: [{ line: 20 }, { line: 40 }, { line: 60 }] })
 })
 
 /** Number of rows of `table` that all statements have read so far. */
