@@ -13,6 +13,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import { createMiddleware } from 'hono/factory'
+import { cutText } from '../cutText.ts'
 import { UsageError } from '../errors.ts'
 import { isLoopback } from '../loopback.ts'
 
@@ -227,8 +228,17 @@ function proxyUser(settings: AccessSettings, c: Context): string | undefined {
 
 /** Returns the user in the header of the proxy; undefined if the header is not configured, missing or empty. */
 function userIn({ userHeader }: AccessSettings, c: Context): string | undefined {
-  const user = userHeader === undefined ? undefined : c.req.header(userHeader)?.trim().slice(0, 200)
+  const user = userHeader === undefined ? '' : cutText(utf8Of(c.req.header(userHeader) ?? '').trim(), 200)
   return user === '' ? undefined : user
+}
+
+/** Returns the text of a header whose bytes are UTF-8. Node decodes headers as Latin-1; other bytes than UTF-8 stay decoded in this way. */
+function utf8Of(header: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(header, 'latin1'))
+  } catch {
+    return header
+  }
 }
 
 /** Returns the signature of a session cookie that is valid until `until`, in milliseconds since 1970. */

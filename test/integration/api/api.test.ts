@@ -439,6 +439,15 @@ test('behind a proxy with a public address, its pages may change something, with
   expect(await engine.db.query(`select distinct actor from audit where what = 'run.requested'`)).toEqual([{ actor: 'anna' }])
 })
 
+test('the name of a user may be UTF-8 or Latin-1', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine, { access: { userHeader: 'x-user' } })
+  for (const encoding of ['utf8', 'latin1'] as const) {
+    const user = Buffer.from('jürgen@example.com', encoding).toString('latin1')
+    expect((await server.call('GET', '/', { headers: { 'x-user': user } })).text).toContain('acting as jürgen@example.com')
+  }
+})
+
 test('an approval with a long number is rejected in linear time', async () => {
   await using engine = await shop(60)
   await using server = await startServer(engine)
