@@ -93,7 +93,7 @@ export interface GaugeValues {
   /** Seconds since the oldest queued run was requested; 0 if none is queued. */
   readonly queueOldestS: number
   readonly ending: readonly EndingMembers[]
-  /** Workers and servers with a heartbeat within the last minute. */
+  /** Workers and servers with a heartbeat within the last minute, by role. */
   readonly workers: readonly { readonly role: string; readonly count: number }[]
 }
 
@@ -117,7 +117,9 @@ export async function loadGauges(db: Queryable, lapseDays: readonly number[]): P
     queueState(db),
     countEndingMembers(db, lapseDays),
     db.query<Row<'worker', 'role'> & { count: number }>(
-      `select role, count(*)::int as count from worker where role <> 'command' and seen_at > statement_timestamp() - interval '1 minute' group by role`,
+      // A role without a worker that is up has the count 0, as long as one of its workers is stored.
+      `select role, count(*) filter (where seen_at > statement_timestamp() - interval '1 minute')::int as count from worker
+       where role <> 'command' group by role`,
     ),
     db.query<{ now: Date }>('select statement_timestamp() as now'),
   ])

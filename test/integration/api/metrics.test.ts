@@ -203,3 +203,12 @@ test('the plots of a pipeline have the requests of an apply, and all requests of
   await engine.db.execute(`update run set counts = counts || '{"requests": 3002}' where trigger = 'apply'`)
   expect(await pageText()).toContain('3,002 requests; of up to 2,000 in each run, none was over the rate limit.')
 })
+
+test('a role whose last worker has ended has 0 workers', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  const workers = async () => (await server.call('GET', '/metrics')).text.match(/^sluice_workers\{.*$/gm)
+  expect(await workers()).toEqual(['sluice_workers{role="test"} 1'])
+  await engine.db.execute(`update worker set seen_at = seen_at - interval '2 minutes'`)
+  expect(await workers()).toEqual(['sluice_workers{role="test"} 0'])
+})
