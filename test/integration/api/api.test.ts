@@ -587,6 +587,17 @@ test('the page of a pipeline keeps its last source after a plan, a failed run an
   expect(await page()).toContain(`${engine.folder}/feed.xml`)
 })
 
+test('a worker that is up is shown after a hundred later ones that ended', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  await engine.db.execute(
+    `insert into worker (id, role, host, host_scope, pid, pid_started, concurrency, started_at, seen_at)
+       select 'w' || i, 'worker', 'ended', host_scope, pid, pid_started, 1, clock_timestamp() + i * interval '1 second', clock_timestamp() - interval '1 hour'
+       from worker cross join generate_series(1, 100) i`,
+  )
+  expect((await server.call('GET', '/system')).text).toMatch(/<td>test<\/td>/)
+})
+
 test('the CSV of many rejects is sent in few chunks', async () => {
   await using engine = await shop()
   await using server = await startServer(engine)
