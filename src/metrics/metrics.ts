@@ -3,7 +3,7 @@
  * Postgres at the scrape, so every process reports the values of all processes. No key, run id or personal data is a label.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Database } from '../db/database.ts'
+import type { Database, Queryable } from '../db/database.ts'
 import { runStatuses, sendsNothing, type RunCounts } from '../model/report.ts'
 import { rateWaits } from '../sync/push/rateWaits.ts'
 import { endedRequestsAfter, lastRequestId, loadGauges, runsAfter, runsOf, type MetricRun } from '../db/metricRows.ts'
@@ -24,8 +24,14 @@ const runsPerRead = 5_000
 /** Maximum number of requests that one scrape counts. The next scrape counts the others. */
 const maxRequestsPerScrape = 20_000
 
-/** Creates the metrics. Does not wait for the database. `version`: version of this program. */
-export function createMetrics(deps: { readonly db: Database; readonly version: string }): Metrics {
+/**
+ * Maximum time of one collection in milliseconds. If a connection hangs, its statement never ends, and later scrapes would wait forever.
+ * Runs and requests that were counted before the end stay counted.
+ */
+const defaultCollectMs = 60_000
+
+/** Creates the metrics. Does not wait for the database. `version`: version of this program. `collectMs`: default `defaultCollectMs`. */
+export function createMetrics(deps: { readonly db: Database; readonly version: string; readonly collectMs?: number }): Metrics {
   const registry = new Registry()
   const registers = [registry]
   const counter = (name: string, help: string, labelNames: readonly string[]) =>
@@ -76,7 +82,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   /** Ended runs with ambiguous or pending operations, with the counts that were added to the metrics. */
   let undecided = new Map<number, MetricRun>()
   // Read at the start, so that requests before the first scrape count too. If the database is down, counting starts at a later scrape.
-  const lastRequestAtStart = lastRequestId(deps.db).catch(() => undefined)
+  let lastRequestAtStart: Promise<number | undefined> | undefined = lastRequestId(deps.db).catch(() => undefined)
   let seenRequests: SeenIds | undefined
   /** Last scrape. Scrapes wait for each other, because two simultaneous scrapes would count the same runs twice. */
   let collecting: Promise<void> = Promise.resolve()
@@ -93,9 +99,9 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     if (counts.ambiguous + counts.pending > 0) undecided.set(run.id, run)
   }
 
-  const countNewRuns = async () => {
+  const countNewRuns = async (db: Queryable) => {
     for (;;) {
-      const loaded = await runsAfter(deps.db, seenRuns.readAfter, runsPerRead)
+      const loaded = await runsAfter(db, seenRuns.readAfter, runsPerRead)
       for (const run of loaded) {
         if (!seenRuns.add(run.id)) continue
         if (isOpen(run)) open.add(run.id)
@@ -103,16 +109,16 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       }
       if (loaded.length < runsPerRead) break
     }
-    const openNow = await runsOf(deps.db, [...open])
+    const openNow = await runsOf(db, [...open])
     open = new Set(openNow.filter(isOpen).map(({ id }) => id))
     for (const run of openNow) if (!isOpen(run)) countEnded(run)
   }
 
   /** Counts operations that a later run settled. They count for the run that planned them, as in `sluice show`. */
-  const countDecided = async () => {
+  const countDecided = async (db: Queryable) => {
     // Leaves out runs that retention has deleted.
     const stillUndecided = new Map<number, MetricRun>()
-    for (const run of await runsOf(deps.db, [...undecided.keys()])) {
+    for (const run of await runsOf(db, [...undecided.keys()])) {
       const before = undecided.get(run.id)
       const counted = new Map(
         (before === undefined ? [] : operationsOf(before)).map(({ kind, result, count }) => [`${kind} ${result}`, count]),
@@ -126,9 +132,9 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     undecided = stillUndecided
   }
 
-  const countRequests = async () => {
-    seenRequests ??= new SeenIds((await lastRequestAtStart) ?? (await lastRequestId(deps.db)))
-    const sent = await endedRequestsAfter(deps.db, seenRequests.readAfter, maxRequestsPerScrape)
+  const countRequests = async (db: Queryable) => {
+    seenRequests ??= new SeenIds((await lastRequestAtStart) ?? (await lastRequestId(db)))
+    const sent = await endedRequestsAfter(db, seenRequests.readAfter, maxRequestsPerScrape)
     for (const { id, endpoint, status, seconds } of sent) {
       if (!seenRequests.add(id)) continue
       requests.inc({ endpoint, status })
@@ -136,8 +142,8 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     }
   }
 
-  const setGauges = async () => {
-    const now = await loadGauges(deps.db, lapseDays)
+  const setGauges = async (db: Queryable) => {
+    const now = await loadGauges(db, lapseDays)
     const { lastSuccess, withheld: deletesWithheld, unresolved, unresolvedAge, budget, ending, workers } = gauges
     for (const labelled of [lastSuccess, deletesWithheld, unresolved, unresolvedAge, rateWait, budget, ending, workers]) labelled.reset()
     for (const { pipeline, succeededAt, withheld } of now.pipelines) {
@@ -159,10 +165,34 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   }
 
   const collect = async () => {
-    await countNewRuns()
-    await countDecided()
-    await countRequests()
-    await setGauges()
+    const late = Promise.withResolvers<never>()
+    let isOver = false
+    const timer = setTimeout(() => {
+      lastRequestAtStart = undefined
+      late.reject(new Error('the database did not answer in time'))
+    }, deps.collectMs ?? defaultCollectMs).unref()
+    const result = async <Result>(statement: Promise<Result>) => {
+      const value = await statement
+      // A late answer must change nothing, because the next collection counts the same runs.
+      if (isOver) throw new Error('the collection has ended')
+      return value
+    }
+    const db: Queryable = {
+      query: (text, values) => result(deps.db.query(text, values)),
+      execute: (text, values) => result(deps.db.execute(text, values)),
+    }
+    const work = async () => {
+      await countNewRuns(db)
+      await countDecided(db)
+      await countRequests(db)
+      await setGauges(db)
+    }
+    try {
+      await Promise.race([work(), late.promise])
+    } finally {
+      isOver = true
+      clearTimeout(timer)
+    }
   }
   return {
     contentType: registry.contentType,

@@ -212,3 +212,28 @@ test('a role whose last worker has ended has 0 workers', async () => {
   await engine.db.execute(`update worker set seen_at = seen_at - interval '2 minutes'`)
   expect(await workers()).toEqual(['sluice_workers{role="test"} 0'])
 })
+
+test('a statement that never ends delays later scrapes for a time only, and its late answer counts nothing twice', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss([item(products(1)[0]!)]))
+  const hanging: PromiseWithResolvers<void>[] = []
+  let hangs = true
+  const query: typeof engine.db.query = async (text, values) => {
+    if (hangs) {
+      const end = Promise.withResolvers<void>()
+      hanging.push(end)
+      await end.promise
+    }
+    return engine.db.query(text, values)
+  }
+  const db = Object.create(engine.db, { query: { value: query } }) as typeof engine.db
+  const metrics = createMetrics({ db, version: '1', collectMs: 500 })
+  await engine.run('shop')
+  await expect(metrics.text()).rejects.toThrow('did not answer in time')
+  hangs = false
+  const counted = async () => (await metrics.text()).match(/^sluice_runs_total\{pipeline="shop",status="succeeded"\} (\d+)$/m)?.[1]
+  expect(await counted()).toBe('1')
+  for (const { resolve } of hanging) resolve()
+  expect(await counted()).toBe('1')
+})
