@@ -256,6 +256,15 @@ test('a JSON body where parameters are due is refused, not ignored', async () =>
   expect(answer.body.request).toEqual({ params: { account_id: '18ce54d4x5t' } })
 })
 
+test.for([
+  ['multipart/form-data; boundary=b', '--b\r\ncontent-disposition: form-data; name="name"\r\n\r\nB\r\n--b--\r\n'],
+  ['text/plain', 'name=B'],
+  ['application/xml', '<name>B</name>'],
+] as const)('parameters in a body of type %s are refused, not ignored', async ([type, body]) => {
+  const answer = await sandbox.call('PUT', '/12/accounts/18ce54d4x5t', { json: body, headers: { 'content-type': type } })
+  expect([answer.status, answer.body.errors?.[0].code, answer.body.errors?.[0].parameter]).toEqual([400, 'INVALID_PARAMETER', 'body'])
+})
+
 test('the ids of the path are echoed by a refusal of the body as a whole, too many operations for one', async () => {
   const answer = await sandbox.call('POST', '/12/batch/accounts/18ce54d4x5t/campaigns', { json: Array.from({ length: 41 }, () => ({})) })
   expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'REQUEST_TOO_COMPLEX'])

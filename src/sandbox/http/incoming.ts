@@ -53,11 +53,15 @@ export function formOf(context: RequestContext): readonly Pair[] {
 
 const NO_PAIRS: readonly Pair[] = []
 
-/** Returns true if the content type is JSON and the body has content. The bodies `{}` and `null` have none. Does not parse the body. */
-export function isJsonBody(context: RequestContext): boolean {
+/**
+ * Returns true if the body has content and is not a form, such as JSON or multipart. The bodies `{}` and `null` have no content. Does not
+ * parse the body.
+ */
+export function hasOtherBodyThanForm(context: RequestContext): boolean {
+  const type = context.request.headers['content-type'] ?? ''
   return (
     context.body.length > 0 &&
-    (context.request.headers['content-type'] ?? '').toLowerCase().includes('json') &&
+    !type.toLowerCase().includes('application/x-www-form-urlencoded') &&
     !/^\s*(?:\{\s*\}|null)?\s*$/.test(context.body.toString())
   )
 }

@@ -10,7 +10,7 @@ import { DroppedRequest } from '../droppedRequest.ts'
 import { authenticate, Nonces, type Caller } from '../verify/authenticate.ts'
 import type { RateInput, Rates, RateState } from '../verify/rates.ts'
 import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } from '../answer.ts'
-import { checkContentType, checkSize, formOf, isJsonBody, servedEndpoint } from './incoming.ts'
+import { checkContentType, checkSize, formOf, hasOtherBodyThanForm, servedEndpoint } from './incoming.ts'
 import type { RequestContext } from './requestContext.ts'
 
 /** Parts of the sandbox that the handler uses. */
@@ -161,9 +161,9 @@ export class RequestHandler {
     checkContentType(context, endpoint)
     checkSize(context, endpoint, world.switch('over_limit'))
     if (context.jsonError) throw parameterRefusal(endpoint, [{ ...invalidParameter('body', 'JSON', ''), details: 'invalid JSON' }])
-    if (endpoint.body !== 'json' && isJsonBody(context))
+    if (endpoint.body !== 'json' && hasOtherBodyThanForm(context))
       throw parameterRefusal(endpoint, [
-        { ...invalidParameter('body', 'no JSON body; parameters go into the query or a form', ''), details: 'unexpected body' },
+        { ...invalidParameter('body', 'no body except a form; parameters go into the query or a form', ''), details: 'unexpected body' },
       ])
     const pairs = form.length === 0 ? context.query : [...context.query, ...form]
     return {
