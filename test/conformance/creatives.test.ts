@@ -168,6 +168,7 @@ describe('cards', () => {
     [{ name: 'a', components: [image, { ...details, colour: 'red' }] }, 'INVALID_PARAMETER', 'components[1].colour'],
     [{ name: 'a', colour: 'red', components: [image, details] }, 'INVALID_PARAMETER', 'colour'],
     [{ name: 'a', slides: [[image, details]] }, 'INVALID_PARAMETER', 'slides'],
+    [{ name: 'a', slides: [] }, 'INVALID_PARAMETER', 'slides'],
     [
       {
         name: 'a',

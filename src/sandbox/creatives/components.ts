@@ -31,9 +31,7 @@ interface GoalPart {
  * @throws {Refusal} with the errors and their places
  */
 export function readCardContent(input: { readonly components?: unknown; readonly slides?: unknown }, strict: boolean): CardContent {
-  return hasNoSlides(input.slides)
-    ? readComponents(withoutMetadata(input.components, strict))
-    : readSlides(withoutMetadata(input.slides, strict))
+  return hasNoSlides(input) ? readComponents(withoutMetadata(input.components, strict)) : readSlides(withoutMetadata(input.slides, strict))
 }
 
 /** Returns the media keys of a card with their places, such as `components[0].media_key`. */
@@ -55,8 +53,8 @@ function placesIn(components: readonly Component[], list: string): { readonly ke
 }
 
 /** Returns true if the card has no slides. Clients may send an empty list of slides with the components of a card. */
-function hasNoSlides(slides: unknown): boolean {
-  return slides === undefined || slides === null || (Array.isArray(slides) && slides.length === 0)
+function hasNoSlides({ components, slides }: { readonly components?: unknown; readonly slides?: unknown }): boolean {
+  return slides === undefined || slides === null || (Array.isArray(slides) && slides.length === 0 && Array.isArray(components))
 }
 
 /**
