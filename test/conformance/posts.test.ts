@@ -273,6 +273,10 @@ describe('creation', () => {
     })
   })
 
+  test('a post that is not shared with followers needs no community', async () => {
+    expect((await make({ text: 'For all', share_with_followers: false })).status).toBe(201)
+  })
+
   test.for([
     [{}, 'text'],
     [{ text: ' ' }, 'text'],

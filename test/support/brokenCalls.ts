@@ -72,7 +72,8 @@ function brokenRule(rule: Rule, parameters: readonly Parameter[]): readonly Brok
       return [[`none of ${all}`, 'MISSING_PARAMETER', first, absent(rule.names)]]
     case 'required-if': {
       const { when } = rule
-      const condition = { [when.name]: when.is?.[0] ?? valueOf(parameters.find((one) => one.name === when.name)) }
+      const parameter = parameters.find((one) => one.name === when.name)
+      const condition = { [when.name]: parameter?.type === 'boolean' ? valueOf(parameter) : (when.is?.[0] ?? valueOf(parameter)) }
       return rule.names.map((name) => [
         `without ${name} where ${when.name} asks for it`,
         'MISSING_PARAMETER',

@@ -58,7 +58,7 @@ export const postEndpoints = [
     ],
     rules: [
       { kind: 'one-of', names: ['text', 'media', 'card_uri', 'quote_tweet_id'], source: 'spec 4.7' },
-      { kind: 'required-if', names: ['community_id'], when: { name: 'share_with_followers' }, source: 'spec 4.7' },
+      { kind: 'required-if', names: ['community_id'], when: { name: 'share_with_followers', is: ['true'] }, source: 'spec 4.7' },
       {
         kind: 'other',
         text: 'an edit replaces a post of the same user, who has a premium subscription, within an hour of the post',
