@@ -339,6 +339,24 @@ describe('activity', () => {
       })
     }))
 
+  test('an event for a subscription with a keyword has the keyword in its filter', () =>
+    story(async ({ sandbox, endpoint, bearer, id }) => {
+      for (const [tag, keyword] of [
+        ['mugs', { keyword: 'mug' }],
+        ['all', {}],
+      ] as const) {
+        const json = { event_type: 'post.create', filter: { user_id: '1001', ...keyword }, tag, webhook_id: id }
+        expect((await sandbox.call('POST', '/2/activity/subscriptions', { json, bearer })).status).toBe(200)
+      }
+      await sandbox.call('POST', '/2/tweets', { json: { text: 'A new mug' } })
+      await expect.poll(() => endpoint.events.length).toBe(2)
+      const data = endpoint.events.map(({ body }) => JSON.parse(body).data as { tag: string; filter: unknown })
+      expect(Object.fromEntries(data.map(({ tag, filter }) => [tag, filter]))).toEqual({
+        mugs: { user_id: '1001', keyword: 'mug' },
+        all: { user_id: '1001' },
+      })
+    }))
+
   test.for([{ user_id: 1001 }, { filter: { user_id: 1001 } }])('the user of the event %j may be a number', (event) =>
     story(async ({ sandbox, endpoint, bearer, id }) => {
       const json = { event_type: 'post.create', filter: { user_id: '1001' }, webhook_id: id }

@@ -58,17 +58,17 @@ export function emitPost(world: World, type: 'post.create' | 'post.delete', post
 }
 
 /**
- * Adds the copies of an event (`tagsFor`) to the log for replays. Queues the copies for valid webhooks, which `deliverDue` sends. Writes
+ * Adds the copies of an event (`copiesFor`) to the log for replays. Queues the copies for valid webhooks, which `deliverDue` sends. Writes
  * the event to the open streams. Returns the id of the event.
  */
 export function emitEvent(world: World, event: ActivityEvent, options: EmitOptions = {}): string {
   const state = world.stateOf(areaRefs.webhooks)
   const uuid = event.event_uuid ?? randomUUID()
-  const envelope = (tag: string | null | undefined) =>
+  const envelope = ({ tag, keyword }: Copy) =>
     JSON.stringify({
       data: {
         event_uuid: uuid,
-        filter: shownFilter(world, event),
+        filter: { ...shownFilter(world, event), ...(keyword === undefined ? {} : { keyword }) },
         event_type: event.event_type,
         ...(tag == null ? {} : { tag }),
         payload: event.payload,
@@ -78,8 +78,8 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
   const subscriptions = [...state.subscriptions.values()]
   const entries: LoggedEvent[] = []
   for (const webhook of state.webhooks.values()) {
-    for (const tag of tagsFor(webhook.id, subscriptions, event, options))
-      entries.push({ at: world.now(), webhookId: webhook.id, uuid, body: envelope(tag) })
+    for (const copy of copiesFor(webhook.id, subscriptions, event, options))
+      entries.push({ at: world.now(), webhookId: webhook.id, uuid, body: envelope(copy) })
   }
   if (entries.length > 0)
     world.record(areaRefs.webhooks, {
@@ -88,27 +88,28 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
       signature: options.signature ?? 'good',
       ...(options.bytesPerS === undefined ? {} : { bytesPerS: options.bytesPerS }),
     })
-  sendToStreams(world, tagsFor(null, subscriptions, event, options).map(envelope))
+  sendToStreams(world, copiesFor(null, subscriptions, event, options).map(envelope))
   return uuid
 }
 
+/** Fields of a delivered event that depend on the subscription. */
+interface Copy {
+  readonly tag?: string | null | undefined
+  readonly keyword?: string | undefined
+}
+
 /**
- * Returns the tags of the copies of the event that a receiver gets; undefined for a copy without a tag. `receiver`: id of a webhook, or
- * null for the streams.
+ * Returns the copies of the event that a receiver gets. `receiver`: id of a webhook, or null for the streams.
  * - A receiver with subscriptions gets a copy for each matching subscription.
  * - A receiver without subscriptions gets one copy; with `subscribedOnly` none.
  * - With `webhookId`, other receivers get none.
  */
-function tagsFor(
-  receiver: string | null,
-  subscriptions: readonly Subscription[],
-  event: ActivityEvent,
-  options: EmitOptions,
-): (string | undefined)[] {
+function copiesFor(receiver: string | null, subscriptions: readonly Subscription[], event: ActivityEvent, options: EmitOptions): Copy[] {
   if (options.webhookId !== undefined && receiver !== options.webhookId) return []
   const own = subscriptions.filter((one) => one.webhook_id === receiver)
-  if (own.length > 0) return own.filter((one) => matches(one, event)).map((one) => one.tag ?? event.tag)
-  return options.subscribedOnly === true ? [] : [event.tag]
+  if (own.length > 0)
+    return own.filter((one) => matches(one, event)).map(({ tag, filter }) => ({ tag: tag ?? event.tag, keyword: filter.keyword }))
+  return options.subscribedOnly === true ? [] : [{ tag: event.tag }]
 }
 
 /** Callback after each attempt. Not called for a delivery that is dropped or cancelled. */
