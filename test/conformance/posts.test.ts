@@ -1,6 +1,15 @@
 /** Posts as an outside caller sees them: v2 look-up and creation, and posts for advertisers (spec 2.4, 2.6, 4.4, 4.7, 9; docs/spec-notes.md#endpoints). */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { mediaFields, placeFields, pollFields, postExpansions, postFields, userFields } from '../../src/service/contract/postResources.ts'
+import {
+  mediaFields,
+  placeFields,
+  pollFields,
+  postExpansions,
+  postFields,
+  postResources,
+  userFields,
+} from '../../src/service/contract/postResources.ts'
+import type { Field } from '../../src/service/contract/resource.ts'
 import { accountCalls, expectRefusal } from '../support/account.ts'
 import { bearerOf, type CallResult, type Loose } from '../support/sandbox.ts'
 import { sharedSandbox } from '../support/sharedSandbox.ts'
@@ -19,6 +28,25 @@ const REPLY = '1166476031668015108'
 const QUIET = '1166476031668015109'
 const look = (query: Record<string, string>) => sandbox.call('GET', '/2/tweets', { query, bearer })
 const make = (json: unknown) => sandbox.call('POST', '/2/tweets', { json })
+
+function hasType(value: unknown, type: Field['type'] | undefined): boolean {
+  switch (type) {
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'integer':
+      return Number.isInteger(value)
+    case 'integers':
+      return Array.isArray(value) && value.every(Number.isInteger)
+    case 'strings':
+      return Array.isArray(value) && value.every((one) => typeof one === 'string')
+    case 'objects':
+      return Array.isArray(value) && value.every((one) => typeof one === 'object')
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value)
+    default:
+      return (type === 'string' || type === 'timestamp') && typeof value === 'string'
+  }
+}
 
 function expectBadParameter(answer: CallResult, parameter: string): void {
   expect([answer.status, answer.body.title, answer.body.detail], answer.text).toEqual([
@@ -90,6 +118,31 @@ describe('look-up', () => {
       (await look({ ids: '1166476031668015105', expansions: 'attachments.poll_ids', 'poll.fields': 'voting_status' })).body.includes
         .polls[0],
     ).toMatchObject({ voting_status: 'closed' })
+  })
+
+  test('every field has the type of the contract', async () => {
+    const { body } = await look({
+      ids: `${FILM},${REPLY},${MENTION},1166476031668015104,1166476031668015105`,
+      expansions: postExpansions.join(','),
+      'tweet.fields': postFields.filter((name) => !/^(?:non_public|organic|promoted)_/.test(name)).join(','),
+      'user.fields': userFields.join(','),
+      'media.fields': mediaFields.filter((name) => !/^(?:non_public|organic|promoted)_/.test(name)).join(','),
+      'place.fields': placeFields.join(','),
+      'poll.fields': pollFields.join(','),
+    })
+    for (const [records, { fields }] of [
+      [[...body.data, ...body.includes.tweets], postResources.post],
+      [body.includes.users, postResources.postUser],
+      [body.includes.media, postResources.postMedia],
+      [body.includes.places, postResources.postPlace],
+      [body.includes.polls, postResources.postPoll],
+    ] as const) {
+      const known = new Map(fields.map((one: Field) => [one.name, one.type]))
+      for (const record of records as Loose[])
+        for (const [name, value] of Object.entries(record))
+          // The form of a subscription is not specified.
+          if (name !== 'subscription') expect([name, hasType(value, known.get(name))]).toEqual([name, true])
+    }
   })
 
   test('every user, media, place and poll field is a field that may be asked for', async () => {

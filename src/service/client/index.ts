@@ -23,7 +23,7 @@ export type {
   UserOperation,
   WebsiteDestination,
 } from './bodies.ts'
-export type { CallOptions, ParamsOf, RecordOf, V2Answer } from './typed.ts'
+export type { CallOptions, ParamsOf, RecordOf, V2Answer, V2Includes } from './typed.ts'
 export { List, type Page } from './list.ts'
 export type { ServiceIssue } from './issues.ts'
 export { isRetryable, toServiceError } from './toServiceError.ts'

@@ -125,36 +125,76 @@ interface Fields {
 type Null<F> = F extends { readonly nullable: true } ? null : never
 type FieldsOf<R extends ResourceName> = (typeof resources)[R]['fields'][number]
 
+/** Record as the contract describes it. */
+type ContractRecord<R extends ResourceName> = {
+  readonly [F in FieldsOf<R> as F extends Named & { readonly optional: true } ? never : F extends Named ? F['name'] : never]:
+    | FieldValue<F>
+    | Null<F>
+} & {
+  readonly [F in FieldsOf<R> as F extends Named & { readonly optional: true } ? F['name'] : never]?: FieldValue<F> | Null<F> | undefined
+}
+
 /**
  * Record of the service. An enumeration also allows other values, because a read may return values that the specification does not list.
  */
-export type RecordOf<R extends ResourceName> = R extends keyof Nested
-  ? Nested[R]
-  : {
-      readonly [F in FieldsOf<R> as F extends Named ? F['name'] : never]:
-        | FieldValue<F>
-        | Null<F>
-        | (F extends { readonly optional: true } ? undefined : never)
-    }
+export type RecordOf<R extends ResourceName> = R extends keyof Details
+  ? Omit<ContractRecord<R>, keyof Details[R]> & Details[R]
+  : ContractRecord<R>
 
-/** Records that contain other records. */
-interface Nested {
+type Unlisted = Readonly<Record<string, unknown>>
+
+/** Types of fields that contain objects, more precise than those of the contract. */
+interface Details {
   readonly productsResponse: { readonly products_response: readonly RecordOf<'productResult'>[] }
   readonly deleteProducts: { readonly delete_products: readonly RecordOf<'deletedProduct'>[] }
-  readonly targetedCampaign: {
-    readonly campaign_id: string
-    readonly campaign_name: string
-    readonly line_items: readonly RecordOf<'targetedLineItem'>[]
+  readonly productSet: { readonly filters: readonly RecordOf<'productFilter'>[] }
+  readonly targetedCampaign: { readonly line_items: readonly RecordOf<'targetedLineItem'>[] }
+  readonly accountHistoryEntry: { readonly change_by: { readonly user_id: string; readonly platform: string } & Unlisted }
+  readonly post: {
+    readonly attachments?: { readonly media_keys?: readonly string[] } & Unlisted
+    readonly public_metrics?: {
+      readonly retweet_count: number
+      readonly reply_count: number
+      readonly like_count: number
+      readonly quote_count: number
+    } & Unlisted
+    readonly entities?: {
+      readonly urls?: readonly Unlisted[]
+      readonly mentions?: readonly Unlisted[]
+      readonly hashtags?: readonly Unlisted[]
+      readonly annotations?: readonly Unlisted[]
+    } & Unlisted
+    readonly referenced_tweets?: readonly { readonly type: string; readonly id: string }[]
   }
+  readonly postUser: {
+    readonly public_metrics?: {
+      readonly followers_count: number
+      readonly following_count: number
+      readonly tweet_count: number
+      readonly listed_count: number
+    } & Unlisted
+    readonly affiliation?: { readonly user_id?: readonly string[] } & Unlisted
+  }
+  readonly postMedia: { readonly public_metrics?: { readonly view_count?: number } & Unlisted }
 }
 
 type ResourceOf<E> = E extends { readonly answer: { readonly resource: infer R extends ResourceName } } ? RecordOf<R> : unknown
 type DataOf<E> = E extends { readonly answer: { readonly many: true } } ? readonly ResourceOf<E>[] : ResourceOf<E>
 
+/** Objects of the requested expansions (spec 2.6). `posts`: newer name of `tweets`. */
+export interface V2Includes {
+  readonly users?: readonly RecordOf<'postUser'>[]
+  readonly tweets?: readonly RecordOf<'post'>[]
+  readonly posts?: readonly RecordOf<'post'>[]
+  readonly media?: readonly RecordOf<'postMedia'>[]
+  readonly places?: readonly RecordOf<'postPlace'>[]
+  readonly polls?: readonly RecordOf<'postPoll'>[]
+}
+
 /** Answer of v2. */
 export interface V2Answer<Data> {
   readonly data?: Data
-  readonly includes?: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>
+  readonly includes?: V2Includes
   /** Errors of single ids. Without `data`, none of the ids was found (docs/spec-notes.md#posts). */
   readonly errors?: readonly Readonly<Record<string, unknown>>[]
   readonly meta?: Readonly<Record<string, unknown>>

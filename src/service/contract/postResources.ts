@@ -1,5 +1,5 @@
 /** Resources, fields and expansions of v2 (spec 2.6, docs/spec-notes.md#posts). */
-import { field, type Resource } from './resource.ts'
+import { field, type FieldType, type Resource } from './resource.ts'
 
 /** Fields of a post. The first two, `id` and `text`, are always returned. */
 export const postFields = [
@@ -105,42 +105,134 @@ export const postExpansions = [
   'geo.place_id',
 ] as const
 
-/** Creates optional fields of any type: a record of v2 has them only if the caller requests them. */
-const requestable = (names: readonly string[]) => names.map((name) => field(name, 'any', { optional: true }))
+/** Fields of a post besides `id` and `text`, with their types. */
+const postFieldTypes = {
+  author_id: 'string',
+  created_at: 'timestamp',
+  attachments: 'object',
+  public_metrics: 'object',
+  conversation_id: 'string',
+  entities: 'object',
+  lang: 'string',
+  source: 'string',
+  possibly_sensitive: 'boolean',
+  referenced_tweets: 'objects',
+  in_reply_to_user_id: 'string',
+  context_annotations: 'objects',
+  community_id: 'string',
+  paid_partnership: 'boolean',
+  article: 'any',
+  card_uri: 'string',
+  display_text_range: 'integers',
+  edit_controls: 'object',
+  edit_history_tweet_ids: 'strings',
+  geo: 'object',
+  media_metadata: 'any',
+  note_tweet: 'object',
+  reply_settings: 'string',
+  scopes: 'object',
+  suggested_source_links: 'any',
+  withheld: 'object',
+  non_public_metrics: 'object',
+  organic_metrics: 'object',
+  promoted_metrics: 'object',
+} as const satisfies Readonly<Record<Exclude<(typeof postFields)[number], 'id' | 'text'>, FieldType>>
+
+/** Fields of a user besides `id`, `name` and `username`, with their types. */
+const userFieldTypes = {
+  created_at: 'timestamp',
+  description: 'string',
+  location: 'string',
+  profile_image_url: 'string',
+  protected: 'boolean',
+  verified: 'boolean',
+  pinned_tweet_id: 'string',
+  public_metrics: 'object',
+  entities: 'object',
+  url: 'string',
+  connection_status: 'strings',
+  affiliation: 'object',
+  confirmed_email: 'string',
+  is_identity_verified: 'boolean',
+  most_recent_tweet_id: 'string',
+  parody: 'boolean',
+  profile_banner_url: 'string',
+  receives_your_dm: 'boolean',
+  subscribes_to_you: 'boolean',
+  subscription: 'any',
+  subscription_type: 'string',
+  verified_followers_count: 'integer',
+  verified_type: 'string',
+  withheld: 'object',
+} as const satisfies Readonly<Record<Exclude<(typeof userFields)[number], 'id' | 'name' | 'username'>, FieldType>>
+
+/** Fields of a media object besides `media_key` and `type`, with their types. */
+const mediaFieldTypes = {
+  alt_text: 'string',
+  duration_ms: 'integer',
+  height: 'integer',
+  preview_image_url: 'string',
+  url: 'string',
+  variants: 'objects',
+  width: 'integer',
+  public_metrics: 'object',
+  non_public_metrics: 'object',
+  organic_metrics: 'object',
+  promoted_metrics: 'object',
+} as const satisfies Readonly<Record<Exclude<(typeof mediaFields)[number], 'media_key' | 'type'>, FieldType>>
+
+/** Fields of a place besides `id` and `full_name`, with their types. */
+const placeFieldTypes = {
+  contained_within: 'strings',
+  country: 'string',
+  country_code: 'string',
+  geo: 'object',
+  name: 'string',
+  place_type: 'string',
+} as const satisfies Readonly<Record<Exclude<(typeof placeFields)[number], 'id' | 'full_name'>, FieldType>>
+
+/** Fields of a poll besides `id` and `options`, with their types. */
+const pollFieldTypes = {
+  duration_minutes: 'integer',
+  end_datetime: 'timestamp',
+  voting_status: 'string',
+} as const satisfies Readonly<Record<Exclude<(typeof pollFields)[number], 'id' | 'options'>, FieldType>>
+
+type Requestable<Types> = {
+  readonly [Name in keyof Types & string]: { readonly name: Name; readonly type: Types[Name]; readonly optional: true }
+}[keyof Types & string]
+
+/** Creates optional fields: a record of v2 has them only if the caller requests them. */
+const requestable = <const Types extends Readonly<Record<string, FieldType>>>(types: Types) =>
+  // Object.entries loses the types of single names.
+  Object.entries(types).map(([name, type]) => field(name, type, { optional: true })) as unknown as readonly Requestable<Types>[]
 
 /** Records of v2, by name. */
 export const postResources = {
   post: {
-    fields: [field('id', 'string'), field('text', 'string'), ...requestable(postFields.slice(2))],
+    fields: [
+      field('id', 'string'),
+      field('text', 'string'),
+      ...requestable(postFieldTypes),
+      field(newestEditHistory, 'strings', { optional: true, source: 'docs/spec-notes.md#posts: switch v2_names' }),
+    ],
     source: 'spec 2.6; docs/spec-notes.md#posts',
   },
   createdPost: { fields: [field('id', 'string'), field('text', 'string')], source: 'docs/spec-notes.md#posts' },
   postUser: {
-    fields: [field('id', 'string'), field('name', 'string'), field('username', 'string'), ...requestable(userFields.slice(3))],
+    fields: [field('id', 'string'), field('name', 'string'), field('username', 'string'), ...requestable(userFieldTypes)],
     source: 'spec 2.6; docs/spec-notes.md#posts',
   },
   postMedia: {
-    fields: [
-      field('media_key', 'string'),
-      field('type', 'string'),
-      ...requestable(mediaFields.filter((name) => name !== 'media_key' && name !== 'type')),
-    ],
+    fields: [field('media_key', 'string'), field('type', 'string'), ...requestable(mediaFieldTypes)],
     source: 'spec 2.6; docs/spec-notes.md#posts',
   },
   postPlace: {
-    fields: [
-      field('id', 'string'),
-      field('full_name', 'string'),
-      ...requestable(placeFields.filter((name) => name !== 'id' && name !== 'full_name')),
-    ],
+    fields: [field('id', 'string'), field('full_name', 'string'), ...requestable(placeFieldTypes)],
     source: 'docs/spec-notes.md#posts',
   },
   postPoll: {
-    fields: [
-      field('id', 'string'),
-      field('options', 'objects'),
-      ...requestable(pollFields.filter((name) => name !== 'id' && name !== 'options')),
-    ],
+    fields: [field('id', 'string'), field('options', 'objects'), ...requestable(pollFieldTypes)],
     source: 'docs/spec-notes.md#posts',
   },
 } as const satisfies Readonly<Record<string, Resource>>

@@ -40,6 +40,22 @@ async function right(client: Client): Promise<void> {
   await client.campaigns.batch({ account_id: 'a', body: [{ operation_type: 'Delete', params: { campaign_id: 'c' } }] })
 }
 
+/** Never called: the compiler reads that each requested field of v2 has its type. */
+async function read(client: Client): Promise<void> {
+  const { data, includes } = await client.posts.lookup({ ids: ['1'] })
+  const author: string | null | undefined = data?.[0]?.author_id
+  const isPaid: boolean | null | undefined = data?.[0]?.paid_partnership
+  const likes: number | undefined = data?.[0]?.public_metrics?.like_count
+  const media: readonly string[] | undefined = data?.[0]?.attachments?.media_keys
+  const companies: readonly string[] | undefined = includes?.users?.[0]?.affiliation?.user_id
+  const views: number | undefined = includes?.media?.[0]?.public_metrics?.view_count
+  // @ts-expect-error a field that posts do not have
+  const colour = data?.[0]?.colour
+  const set = await client.productSets.get({ ...catalog, product_set_id: '4101' })
+  const operator: string | undefined = set.filters[0]?.operator
+  void [author, isPaid, likes, media, companies, views, colour, operator]
+}
+
 async function wrong(client: Client): Promise<void> {
   // @ts-expect-error 1: a required field is missing
   await client.products.put({ ...catalog, products: [untitled] })
@@ -93,7 +109,7 @@ async function wrong(client: Client): Promise<void> {
 }
 
 test('typical mistakes in bodies fail the type check', () => {
-  expect([right, wrong].map(({ length }) => length)).toEqual([1, 1])
+  expect([right, read, wrong].map(({ length }) => length)).toEqual([1, 1, 1])
 })
 
 test('fields and enumerations of the written types are those of the contract', () => {
