@@ -1,4 +1,5 @@
 /** Types of calls and answers, derived from the contract. */
+import type { accountFeatures, listedFeatures } from '../contract/campaignResources.ts'
 import type { contract, EndpointName } from '../contract/index.ts'
 import type { resources, ResourceName } from '../contract/resources.ts'
 import type {
@@ -135,11 +136,14 @@ type ContractRecord<R extends ResourceName> = {
 }
 
 /**
- * Record of the service. An enumeration also allows other values, because a read may return values that the specification does not list.
+ * Record of the service; for a feature its key. An enumeration also allows other values, because a read may return values that the
+ * specification does not list.
  */
-export type RecordOf<R extends ResourceName> = R extends keyof Details
-  ? Omit<ContractRecord<R>, keyof Details[R]> & Details[R]
-  : ContractRecord<R>
+export type RecordOf<R extends ResourceName> = R extends 'feature'
+  ? (typeof accountFeatures | typeof listedFeatures)[number] | (string & {})
+  : R extends keyof Details
+    ? Omit<ContractRecord<R>, keyof Details[R]> & Details[R]
+    : ContractRecord<R>
 
 type Unlisted = Readonly<Record<string, unknown>>
 

@@ -53,7 +53,8 @@ async function read(client: Client): Promise<void> {
   const colour = data?.[0]?.colour
   const set = await client.productSets.get({ ...catalog, product_set_id: '4101' })
   const operator: string | undefined = set.filters[0]?.operator
-  void [author, isPaid, likes, media, companies, views, colour, operator]
+  const features: readonly string[] = await client.features.list({ account_id: 'a' })
+  void [features, author, isPaid, likes, media, companies, views, colour, operator]
 }
 
 async function wrong(client: Client): Promise<void> {
