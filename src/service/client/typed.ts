@@ -153,6 +153,12 @@ interface Details {
   readonly deleteProducts: { readonly delete_products: readonly RecordOf<'deletedProduct'>[] }
   readonly productSet: { readonly filters: readonly RecordOf<'productFilter'>[] }
   readonly targetedCampaign: { readonly line_items: readonly RecordOf<'targetedLineItem'>[] }
+  /** A message is a text or an object (docs/spec-notes.md#catalogs). */
+  readonly productResult: { readonly warnings: readonly (string | Unlisted)[]; readonly errors: readonly (string | Unlisted)[] }
+  readonly audienceEstimate: { readonly audience_size: { readonly min: number; readonly max: number } & Unlisted }
+  readonly card: { readonly slides?: readonly (readonly Unlisted[])[] }
+  readonly advertiserPost: { readonly user: { readonly id: number | bigint; readonly id_str: string } & Unlisted }
+  readonly lineItemPlacement: { readonly placements: readonly (readonly string[])[] }
   readonly accountHistoryEntry: { readonly change_by: { readonly user_id: string; readonly platform: string } & Unlisted }
   readonly post: {
     readonly attachments?: { readonly media_keys?: readonly string[] } & Unlisted

@@ -54,6 +54,12 @@ async function read(client: Client): Promise<void> {
   const set = await client.productSets.get({ ...catalog, product_set_id: '4101' })
   const operator: string | undefined = set.filters[0]?.operator
   const features: readonly string[] = await client.features.list({ account_id: 'a' })
+  const put = await client.products.put({ ...catalog, products: [product] })
+  const errors: readonly unknown[] | undefined = put.products_response[0]?.errors
+  const size = (await client.audiences.estimate({ account_id: 'a', targeting_criteria: [] })).audience_size.max.toFixed()
+  const placements = (await client.lineItemPlacements.list())[0]?.placements[0]?.join()
+  const made = await client.advertiserPosts.create({ account_id: 'a', as_user_id: '1', text: 'Spring' })
+  void [errors, size, placements, made.user.id_str.length]
   void [features, author, isPaid, likes, media, companies, views, colour, operator]
 }
 
