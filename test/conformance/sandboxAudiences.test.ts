@@ -399,6 +399,24 @@ describe('audiences, permissions, insights', () => {
     await sandbox.call('DELETE', `${account}/custom_audiences/1nmth/permissions/${id}`)
     expect((await sandbox.call('GET', path)).status).toBe(404)
   })
+  test('an account changes a shared audience only with READ_WRITE, and never deletes it', async () => {
+    const path = '/12/accounts/18ce55media/custom_audiences/1nmth'
+    const share = (level: string) =>
+      sandbox.call('POST', `${account}/custom_audiences/1nmth/permissions`, {
+        query: { granted_account_id: '18ce55media', permission_level: level },
+      })
+    const write = async () => [
+      (await sandbox.call('PUT', path, { query: { description: 'Buyers' } })).status,
+      (await sandbox.call('POST', `${path}/users`, { json: [update([{ email: [email(1)] }])] })).status,
+      (await sandbox.call('DELETE', path)).status,
+    ]
+    await share('READ_ONLY')
+    expect(await write()).toEqual([404, 404, 404])
+    await share('READ_WRITE')
+    expect(await write()).toEqual([200, 200, 404])
+    expect((await sandbox.control.audience('1nmth')).members).toBe(1)
+    expect((await sandbox.call('GET', `${account}/custom_audiences/1nmth`)).body.data.description).toBe('Buyers')
+  })
   test('accounts without a business name are of different businesses', async () => {
     const [from, to] = [
       (await sandbox.call('POST', '/12/accounts')).body.data[0].id as string,

@@ -1,7 +1,7 @@
 /** Handles the endpoints of custom audiences (spec 2.3, 4.3; docs/spec-notes.md#custom-audiences). */
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
 import { markDeleted } from '../accountRecords.ts'
-import type { Call, Handler, Reply, World } from '../area.ts'
+import { accountOf, type Call, type Handler, type Reply, type World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { isServing } from '../campaigns/state.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
@@ -23,14 +23,14 @@ export const audienceHandlers: Readonly<Record<string, Handler<AudienceState>>> 
   'audiences.delete': (call) => ok(audienceWire(call, markDeleted(call, ownAudience(call, 'custom_audience_id')))),
   'audiences.targeted': listTargeting,
   'audiences.users': (call) => {
-    const audience = ownAudience(call, 'custom_audience_id')
+    const audience = writableAudience(call)
     return uploadUsers(call, {
       audience,
       kind: 'audience',
       suppressed: ownLists(call)
         .filter((list) => !list.deleted && list.memberships.size > 0)
         .map((list) => list.memberships),
-      echo: { custom_audience_id: audience.id, account_id: audience.accountId },
+      echo: { custom_audience_id: audience.id, account_id: accountOf(call).id },
     })
   },
 }
@@ -58,7 +58,7 @@ function sharedLevels(call: AudienceCall): ReadonlyMap<string, string> {
 
 function createAudience(call: AudienceCall): Reply {
   const name = String(call.params['name'])
-  refuseTakenName(call, name, undefined)
+  refuseTakenName(call, name, accountOf(call).id, undefined)
   const audience = newAudience(call, name)
   audience.description = textParam(call, 'description')
   call.state.audiences.set(audience.id, audience)
@@ -66,9 +66,9 @@ function createAudience(call: AudienceCall): Reply {
 }
 
 function updateAudience(call: AudienceCall): Reply {
-  const audience = ownAudience(call, 'custom_audience_id')
+  const audience = writableAudience(call)
   if (typeof call.params['name'] === 'string') {
-    refuseTakenName(call, call.params['name'], audience)
+    refuseTakenName(call, call.params['name'], audience.accountId, audience)
     audience.name = call.params['name']
   }
   if (call.given.has('description')) audience.description = textParam(call, 'description')
@@ -153,10 +153,21 @@ function readableAudience(call: AudienceCall): Audience {
   return found
 }
 
-/** Refuses a name that another audience of the account has. Deleted audiences do not count. `except`: the audience to rename. */
-function refuseTakenName(call: AudienceCall, name: string, except: Audience | undefined): void {
+/**
+ * Returns the audience in the path parameter, which belongs to the account or is shared with it as `READ_WRITE`.
+ *
+ * @throws {Refusal} 404 if the audience is not accessible, deleted, or shared as `READ_ONLY`
+ */
+function writableAudience(call: AudienceCall): Audience {
+  const shared = call.state.audiences.get(String(call.params['custom_audience_id']))
+  if (shared !== undefined && !shared.deleted && sharedLevels(call).get(shared.id) === 'READ_WRITE') return shared
+  return ownAudience(call, 'custom_audience_id')
+}
+
+/** Refuses a name that another audience of the owner has. Deleted audiences do not count. `except`: the audience to rename. */
+function refuseTakenName(call: AudienceCall, name: string, ownerId: string, except: Audience | undefined): void {
   const taken = [...call.state.audiences.values()].some(
-    (one) => one !== except && !one.deleted && one.accountId === call.account?.id && one.name === name,
+    (one) => one !== except && !one.deleted && one.accountId === ownerId && one.name === name,
   )
   if (taken)
     throw adsRefusal('INVALID_PARAMETER', `An audience named "${name}" exists already`, {
