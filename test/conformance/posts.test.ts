@@ -241,6 +241,15 @@ describe('creation', () => {
     })
   })
 
+  test('media of the library keep their type in a post, and count as used', async () => {
+    const key = '13_1146655105555005441'
+    const made = await make({ text: 'A film', media: { media_ids: ['1146655105555005441'] } })
+    const { data, includes } = (await look({ ids: made.body.data.id, 'tweet.fields': 'attachments', expansions: 'attachments.media_keys' }))
+      .body
+    expect([data[0].attachments, includes.media]).toEqual([{ media_keys: [key] }, [{ media_key: key, type: 'video' }]])
+    expect((await account.get(`media_library/${key}`)).body.data.tweeted).toBe(true)
+  })
+
   test('an own post can be edited for an hour, and keeps its history', async () => {
     const first = (await make({ text: 'Frist' })).body.data.id as string
     await sandbox.control.advance(3590)

@@ -1,5 +1,7 @@
 /** Handles the posts of v2: lookup, search, creation, edit and deletion (spec 4.7, 9; docs/spec-notes.md#posts). */
 import type { Call, Handler, Reply } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
+import type { MediaObject } from '../creatives/state.ts'
 import { isStrict, listParam, textParam } from '../params.ts'
 import { v2ParameterRefusal, v2Problem } from '../refusal.ts'
 import { codePoints, textOf } from '../text.ts'
@@ -70,6 +72,7 @@ async function createPost(call: Call<PostsState>): Promise<Reply> {
   if (!call.isReplay && isDuplicate(world, state, post))
     throw v2Problem(403, 'Forbidden', 'You are not allowed to create a post with duplicate content.', 'about:blank')
   state.posts.set(post.id, post)
+  for (const media of libraryMedia(call)) if (post.media_keys.includes(media.media_key)) media.tweeted = true
   if (poll !== undefined) state.polls.set(post.id, { id: post.id, ...poll })
   for (const id of post.edit_history) {
     const version = state.posts.get(id)
@@ -85,7 +88,7 @@ function makePost(call: Call<PostsState>): { readonly post: Post; readonly poll:
   const author = call.user?.id ?? ''
   const { params, state } = call
   const text = textParam(call, 'text') ?? ''
-  const mediaKeys = mediaKeysOf(params['media'], acceptedSdkFields(call, ['tagged_user_ids']))
+  const mediaKeys = mediaKeysOf(call, acceptedSdkFields(call, ['tagged_user_ids']))
   const cardUri = textParam(call, 'card_uri')
   const quotedId = textParam(call, 'quote_tweet_id')
   // Earlier versions of the sandbox accepted blank text beside `"card_uri": null`. A replay of the journal must not refuse such a call.
@@ -196,14 +199,28 @@ function previousVersion(call: Call<PostsState>, author: string): Post | undefin
   return post
 }
 
-/** Returns the media keys (`3_ID`) for the 1 to 4 `media_ids`; none without `media`. `alsoAllowed`: other fields. @throws {Refusal} */
-function mediaKeysOf(media: unknown, alsoAllowed: readonly string[]): readonly string[] {
+/**
+ * Returns the media keys for the 1 to 4 `media_ids`: the keys in the libraries of the caller's accounts, else `3_ID`. Returns none without
+ * `media`. `alsoAllowed`: other fields.
+ *
+ * @throws {Refusal}
+ */
+function mediaKeysOf(call: Call<PostsState>, alsoAllowed: readonly string[]): readonly string[] {
+  const { media } = call.params
   if (media === undefined || media === null) return []
   const ids = recordOf(media)['media_ids']
   refuseOtherFields('media', media, ['media_ids', ...alsoAllowed])
   if (!Array.isArray(ids) || ids.length === 0 || ids.length > 4 || !ids.every((id) => typeof id === 'string' && /^\d{1,19}$/.test(id)))
     throw v2ParameterRefusal('media.media_ids', textOf(ids), 'expected 1 to 4 media ids')
-  return ids.map((id: string) => `3_${id}`)
+  const known = libraryMedia(call)
+  return ids.map((id: string) => known.find(({ media_key: key }) => key.endsWith(`_${id}`))?.media_key ?? `3_${id}`)
+}
+
+/** Returns the media in the libraries of the accounts to which the caller has access. */
+function libraryMedia({ world, user }: Call<PostsState>): MediaObject[] {
+  return [...world.stateOf(areaRefs.creatives).media].flatMap(([accountId, library]) =>
+    world.accounts.get(accountId)?.userIds.includes(user?.id ?? '') === true ? [...library.values()].filter(({ deleted }) => !deleted) : [],
+  )
 }
 
 /** Returns `names`, undocumented fields that common clients send. Returns none with the switch `unknown_parameters: strict`. */
