@@ -467,6 +467,25 @@ describe('activity', () => {
     await second.body!.cancel()
   })
 
+  test('closing the connections ends the streams, and others may open', async () => {
+    await using sandbox = await withSandbox()
+    const bearer = await bearerOf(sandbox)
+    const open = () => fetch(`${sandbox.url}/2/activity/stream`, { headers: { authorization: `Bearer ${bearer}` } })
+    const streams = [await open(), await open()]
+    expect((await open()).status).toBe(429)
+    const closed = await sandbox.call('DELETE', '/2/connections/all', { bearer })
+    expect([closed.status, closed.body.data]).toMatchObject([
+      200,
+      { successful_kills: 2, failed_kills: 0, results: [{ success: true }, {}] },
+    ])
+    await Promise.all(streams.map((stream) => stream.text()))
+    const next = await open()
+    expect(next.status).toBe(200)
+    expect((await sandbox.call('DELETE', '/2/connections/all', { bearer })).body.data.successful_kills).toBe(1)
+    await next.text()
+    expect((await sandbox.call('DELETE', '/2/connections/all')).status).toBe(403)
+  })
+
   test('after a restore the stream carries events, its limit holds, and no delivery is sent twice', () =>
     story(async ({ sandbox, endpoint, bearer }) => {
       const { id } = (await sandbox.control.request('POST', 'snapshot')).body

@@ -1,10 +1,10 @@
-/** Handles activity subscriptions and the activity stream (spec 6.2; docs/spec-notes.md#webhooks). */
+/** Handles activity subscriptions, the activity stream, and its connections (spec 6.2, 7; docs/spec-notes.md#webhooks). */
 import { activityEventTypes, deprecatedEventTypes } from '../../service/contract/webhookResources.ts'
 import type { Handler } from '../area.ts'
 import { v2ParameterRefusal } from '../refusal.ts'
 import { findWebhook } from './handlers.ts'
 import type { Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
-import { checkStreamLimit, openStream } from './stream.ts'
+import { checkStreamLimit, closeStreams, openStream } from './stream.ts'
 import { textOf } from '../text.ts'
 import { recordOf } from '../../unknownValue.ts'
 
@@ -39,6 +39,11 @@ export const activityHandlers: Readonly<Record<string, Handler<WebhooksState>>> 
   'activity.stream': (call) => {
     checkStreamLimit(call.world)
     return { kind: 'stream', open: (response) => openStream(call.world, response) }
+  },
+  'connections.closeAll': async (call) => {
+    const closed = await call.effect(() => Promise.resolve(closeStreams(call.world)), [])
+    const results = closed.map((uuid) => ({ uuid, success: true }))
+    return { kind: 'json', body: { data: { successful_kills: closed.length, failed_kills: 0, results } } }
   },
 }
 

@@ -1,4 +1,5 @@
 /** Serves `GET /2/activity/stream`: one JSON event per line, on a connection that stays open (spec 6.2). */
+import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { jsonRefusal, PROBLEMS } from '../refusal.ts'
 import type { World } from '../area.ts'
@@ -33,6 +34,16 @@ export function openStream(world: World, response: ServerResponse): void {
     clearInterval(keepAlive)
     streams.delete(response)
   })
+}
+
+/** Closes the open streams. Returns an id for each. */
+export function closeStreams(world: World): string[] {
+  const streams = streamsOf(world)
+  const ids = Array.from(streams, () => randomUUID())
+  for (const stream of streams) stream.end()
+  // A closed stream leaves the set only later, when its connection ends. A new stream may open immediately.
+  streams.clear()
+  return ids
 }
 
 /** Writes each line to every open stream. */

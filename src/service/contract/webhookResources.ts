@@ -62,6 +62,10 @@ export const webhookResources = {
   webhookDeletion: { fields: [field('deleted', 'boolean')], source: 'docs/spec-notes.md#registrations' },
   replayJob: { fields: [field('job_id', 'string'), field('created_at', 'timestamp')], source: 'docs/spec-notes.md#replays' },
   activitySubscription: { fields: [field('subscription', 'object')], source: 'docs/spec-notes.md#activity-events' },
+  closedConnections: {
+    fields: [field('successful_kills', 'integer'), field('failed_kills', 'integer'), field('results', 'objects')],
+    source: 'docs/spec-notes.md#activity-events',
+  },
   activityEvent: {
     fields: [
       field('event_uuid', 'string'),

@@ -1,4 +1,4 @@
-/** Endpoints of webhooks, replays, and activity subscriptions with their stream (spec 4.7, 6; docs/spec-notes.md#webhooks). */
+/** Endpoints of webhooks, replays, and activity subscriptions with their stream (spec 4.7, 6, 7; docs/spec-notes.md#webhooks). */
 import type { Endpoint } from './endpoint.ts'
 import { body, path } from './parameter.ts'
 
@@ -107,5 +107,18 @@ export const webhookEndpoints = [
     repeatable: true,
     stream: true,
     source: 'spec 6.2',
+  },
+  {
+    name: 'connections.closeAll',
+    method: 'DELETE',
+    host: 'core',
+    path: '/2/connections/all',
+    auth: 'bearer',
+    body: 'none',
+    parameters: [],
+    answer: { resource: 'closedConnections', many: false },
+    limit: 'activity_stream',
+    repeatable: true,
+    source: 'spec 7; docs/spec-notes.md#activity-events',
   },
 ] as const satisfies readonly Endpoint[]
