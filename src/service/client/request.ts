@@ -50,6 +50,9 @@ export function buildRequest(endpoint: Endpoint, params: Params, version: string
     if (parameter.in === 'body') fields[name] = value
     else {
       const text = toText(endpoint, name, value)
+      // The service would read one entry with a comma as two, such as the keyword `fish, chips`.
+      if (parameter.type === 'csv' && Array.isArray(value) && value.some((item) => typeof item === 'string' && item.includes(',')))
+        throw callError(endpoint, name, 'has an entry with a comma, which the service cannot take')
       if (parameter.in === 'path') {
         // An empty segment, `.` and `..` would lead to another path.
         if (/^\.{0,2}$/.test(text)) throwMissing(endpoint, name)

@@ -415,6 +415,14 @@ describe('sends', () => {
     expect(service.asked[1]?.headers.authorization).toMatch(/oauth_token="rt".*oauth_verifier="123"/)
   })
 
+  test('an entry of a list with a comma, which would become two entries, throws before a request', async () => {
+    const service = await serve([])
+    const search = (keyword: string) =>
+      service.client().keywords.search({ granularity: 'DAY', keywords: [keyword], start_time: '2026-01-01' })
+    await expect(search('fish, chips')).rejects.toThrow('keywords has an entry with a comma')
+    expect(service.asked).toHaveLength(0)
+  })
+
   test.for([
     ['an unknown parameter', { nope: 1 }, 'has no parameter nope'],
     ['a missing one', {}, 'is required'],
