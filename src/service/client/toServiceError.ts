@@ -189,6 +189,11 @@ function classifyAccess({ answer, context, issues, message, details, has }: Fail
         message,
         details('This call is signed for a user: send it without the app-only token (leave --bearer out).'),
       )
+    if (context.endpoint.auth === 'request-token')
+      return new BadSignatureError(
+        message,
+        details('Start the sign-in again: the verifier or PIN is wrong, or the request token was used before or is too old.'),
+      )
     return new BadSignatureError(message, details(`Check ${credentialVariables}, and this machine's clock; sluice doctor tests each.`))
   }
   if (status === 403) {

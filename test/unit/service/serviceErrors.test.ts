@@ -26,6 +26,13 @@ function errorOf(
 
 const ads = (code: string | number, more: object = {}) => ({ errors: [{ code, message: 'said so', ...more }], request: { params: {} } })
 
+test('a refused verifier has a hint about the sign-in, not about the credentials', () => {
+  const body = { errors: [{ code: 32, message: 'Could not authenticate you.' }] }
+  expect(errorOf(401, body, { name: 'oauth.accessToken' })?.hint).toBe(
+    'Start the sign-in again: the verifier or PIN is wrong, or the request token was used before or is too old.',
+  )
+})
+
 describe('the answer of the service becomes one class', () => {
   test.for([
     [401, ads('UNAUTHORIZED_ACCESS'), 'SERVICE_BAD_SIGNATURE'],
