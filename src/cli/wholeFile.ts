@@ -5,6 +5,7 @@ import {
   closeSync,
   fsyncSync,
   openSync,
+  readSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -58,7 +59,7 @@ export function writeFully(descriptor: number, content: string | Uint8Array): vo
 
 /**
  * Opens a temporary file beside `path`, which `finish` renames to `path`. A device, a pipe and an exclusive file are written directly.
- * A replaced file keeps its owner and, unless `private`, its mode.
+ * A replaced file keeps its owner and, unless `private`, its mode. If it cannot be replaced, `finish` overwrites its content.
  *
  * @throws the error of the system, which names `path`
  */
@@ -94,16 +95,47 @@ export function openWholeFile(path: string, options: WholeFileOptions = {}): Who
     finish: () =>
       discardOnError(() => {
         if (direct) return close()
-        if (existing !== undefined) {
-          if (existing.uid !== process.getuid?.()) chownSync(writtenPath, existing.uid, existing.gid)
-          chmodSync(writtenPath, modeOf(existing, options))
-        }
         // Some file systems report a full disk or quota only here.
         fsyncSync(descriptor)
         close()
-        renameSync(writtenPath, target)
+        if (existing === undefined) renameSync(writtenPath, target)
+        else replaceFile(target, writtenPath, existing, options)
       }),
     discard,
+  }
+}
+
+/** Renames `writtenPath` to `target`, with owner and mode of the existing file. If that is not possible, overwrites its content. */
+function replaceFile(target: string, writtenPath: string, existing: Stats, options: WholeFileOptions): void {
+  try {
+    if (existing.uid !== process.getuid?.()) chownSync(writtenPath, existing.uid, existing.gid)
+    chmodSync(writtenPath, modeOf(existing, options))
+    renameSync(writtenPath, target)
+  } catch (error) {
+    // EPERM: only root may give a file to another user. EBUSY: the file is mounted on its own, as into a container.
+    const code = errorCode(error)
+    if (code !== 'EPERM' && code !== 'EBUSY') throw error
+    // Fails for a file of another user, who could read the content.
+    if (options.private === true) chmodSync(target, 0o600)
+    overwrite(target, writtenPath)
+    rmSync(writtenPath)
+  }
+}
+
+/** Replaces the content of a file by that of another one. Not by `copyFileSync`, which also sets the mode and so fails for other owners. */
+function overwrite(target: string, source: string): void {
+  const from = openSync(source, 'r')
+  try {
+    const to = openSync(target, 'w')
+    try {
+      const buffer = Buffer.allocUnsafe(65_536)
+      for (let length = readSync(from, buffer); length > 0; length = readSync(from, buffer)) writeFully(to, buffer.subarray(0, length))
+      fsyncSync(to)
+    } finally {
+      closeSync(to)
+    }
+  } finally {
+    closeSync(from)
   }
 }
 
