@@ -51,7 +51,10 @@ export const errorGroups = [
         'The folder of pipelines cannot be read.',
         '`sluice init --source FILE` creates it; or name another folder with `--pipelines DIR`.',
       ],
-      FILE_EXISTS: ['The pipeline file of `sluice init` exists already.', 'Choose another name, or replace the file with `--force`.'],
+      FILE_EXISTS: [
+        'A file of this name exists already, such as the pipeline file of `sluice init`.',
+        'Choose another name, or move the file away. `init` replaces a pipeline file with `--force`.',
+      ],
       DESTINATION_TAKEN: [
         'Another pipeline already writes to the destination; each would delete what the other sends.',
         'Choose another destination, put both sources into one file (`source:` as a list), or move the other file away.',
@@ -444,7 +447,10 @@ export const errorGroups = [
         'Free some space, or write to another file. `sluice runs` shows what was done.',
       ],
       DISK_FULL: ['The disk is full.', 'Free some space; nothing that was confirmed is lost.'],
-      FILE_MISSING: ['The file does not exist.', 'Correct the path.'],
+      FILE_MISSING: [
+        'The path names no file: it does not exist, is too long, or leads through a file or a loop of links.',
+        'Correct the path.',
+      ],
       NOT_A_FILE: ['The path is a folder, and a file is needed.', 'Name a file.'],
     },
   },

@@ -141,6 +141,7 @@ const systemErrors: Readonly<Record<string, { readonly code: ErrorCode; readonly
     hint: 'choose another port with --port, or --port 0 for a free one',
   },
   EACCES: { code: 'NO_PERMISSION', message: 'no permission', hint: 'check owner and mode of the path, or choose another' },
+  EPERM: { code: 'NO_PERMISSION', message: 'no permission', hint: 'check owner and mode of the path, or choose another' },
   EROFS: { code: 'NO_PERMISSION', message: 'the disk is mounted read-only', hint: 'choose another path' },
   EADDRNOTAVAIL: {
     code: 'HOST_UNAVAILABLE',
@@ -151,5 +152,9 @@ const systemErrors: Readonly<Record<string, { readonly code: ErrorCode; readonly
   EFBIG: { code: 'DISK_FULL', message: 'the file may not grow any further (ulimit -f)', hint: 'raise the limit, or choose another disk' },
   ENOSPC: { code: 'DISK_FULL', message: 'the disk is full', hint: 'free some space; nothing that was confirmed is lost' },
   ENOENT: { code: 'FILE_MISSING', message: 'no such file or folder', hint: 'correct the path' },
+  ENOTDIR: { code: 'FILE_MISSING', message: 'a folder of the path is a file', hint: 'correct the path' },
+  ELOOP: { code: 'FILE_MISSING', message: 'the symbolic links of the path form a loop', hint: 'correct the path' },
+  ENAMETOOLONG: { code: 'FILE_MISSING', message: 'the name is too long', hint: 'choose a shorter one' },
+  EEXIST: { code: 'FILE_EXISTS', message: 'a file of this name exists already', hint: 'choose another name, or move the file away' },
   EISDIR: { code: 'NOT_A_FILE', message: 'this is a folder', hint: 'name a file' },
 }

@@ -63,3 +63,13 @@ test('a connection that fails later names the address that the pool tried', () =
   expect(refused({ address: '::1', port: 6543 }).message).toBe('no database server listens on [::1]:6543')
   expect(refused({}).message).toBe('no database server listens on DATABASE_URL')
 })
+
+test.for([
+  ['EPERM', 'NO_PERMISSION', 'no permission: a/b'],
+  ['ENOTDIR', 'FILE_MISSING', 'a folder of the path is a file: a/b'],
+  ['ELOOP', 'FILE_MISSING', 'the symbolic links of the path form a loop: a/b'],
+  ['ENAMETOOLONG', 'FILE_MISSING', 'the name is too long: a/b'],
+  ['EEXIST', 'FILE_EXISTS', 'a file of this name exists already: a/b'],
+])('a path that cannot be used (%s) is no internal error', ([code, shown, message]) => {
+  expect(presentError(Object.assign(new Error(code), { code, path: 'a/b' }))).toMatchObject({ code: shown, message })
+})
