@@ -36,7 +36,7 @@ export interface Context {
 export interface Output {
   readonly write: (text: string) => void
   readonly isTTY: boolean
-  /** Columns of the terminal; undefined if it is not a terminal. */
+  /** Columns of the terminal; undefined if it is not a terminal, or if its size is not known. */
   readonly columns: number | undefined
   readonly style: Style
 }

@@ -108,7 +108,8 @@ function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
     started: () => started,
     isTTY: stream.isTTY === true,
     get columns() {
-      return stream.isTTY ? stream.columns : undefined
+      // A terminal without a size, such as that of `docker exec -t`, has 0 columns.
+      return stream.isTTY && stream.columns > 0 ? stream.columns : undefined
     },
     style: styleFor(stream, process.env),
   }

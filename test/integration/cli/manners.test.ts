@@ -111,6 +111,20 @@ test.skipIf(!hasScript)('a terminal gets a bar, colours and a result (needs "scr
   for (const colour of ['\u001b[32m', '\u001b[1m', '\u001b[31m']) expect(plain.stdout).not.toContain(colour)
 })
 
+test.skipIf(!hasScript)('a terminal of unknown size gets whole lines (needs "script" of util-linux)', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(1))
+  await shop.here(['run', 'shop'])
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn('script', ['-qec', `stty cols 0 rows 0; node "${launcher}" runs`, '/dev/null'], {
+    cwd: shop.folder,
+    env: { PATH, HOME, ...shop.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  expect((await ended(child)).stdout).toMatch(/r_1 {2}shop {2}succeeded .* read 1 {2}sent 1 {2}rejected 0/)
+})
+
 test.skipIf(!hasScript)('a terminal never gets the app-only token, also as JSON (needs "script" of util-linux)', async () => {
   await using shop = await workspace()
   const { PATH = '', HOME = '' } = process.env
