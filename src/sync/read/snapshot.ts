@@ -57,7 +57,7 @@ export interface SnapshotResult {
   readonly incomplete: string | undefined
   /** Ids of the do-not-reach lists of the account that the pipeline respects. */
   readonly suppressedBy: readonly number[]
-  /** Proof that the ends of the sources were reached. If `incomplete` is set, not all are proven. */
+  /** Proof that the ends of the sources were reached, or why one end is not proven. */
   readonly proof: string
   readonly warnings: readonly WarningSummary[]
   /** Statistics to store with the digests; undefined if nothing was read. */
@@ -166,7 +166,10 @@ async function readInto(
     ),
     incomplete,
     suppressedBy,
-    proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),
+    proof:
+      incomplete === undefined
+        ? [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', ')
+        : `end not proven: ${incomplete}`,
     warnings,
     quality,
     ...(staged.identifiers === undefined ? {} : { identifiers: staged.identifiers }),
