@@ -40,6 +40,8 @@ export interface Caller {
 /** Variables in the context of a request. */
 export type ServerEnv = { Variables: { caller: Caller } }
 
+/** Command that adds a token to `.env`. A shell evaluates it: in `.env` itself, `$(…)` is the token. */
+const createToken = String.raw`printf '\nSLUICE_API_TOKEN=%s\n' "$(openssl rand -hex 32)" >> .env`
 const sessionCookie = 'sluice_session'
 const sessionHours = 12
 
@@ -59,7 +61,7 @@ export function checkedAccess(settings: AccessSettings): AccessSettings {
     `${openSettings.join(' and ')} opens the server to other machines, and SLUICE_API_TOKEN is not set. Nothing was started.`,
     {
       where: openSettings[0] ?? '--host',
-      hint: 'SLUICE_API_TOKEN=$(openssl rand -hex 32)   (in .env), or --host 127.0.0.1',
+      hint: `${createToken}   (or --host 127.0.0.1)`,
     },
   )
 }
@@ -80,13 +82,7 @@ export function sameHostOnly(settings: AccessSettings) {
         'set SLUICE_PUBLIC_URL to the address that people use',
       )
     if (settings.token === undefined && isForwarded(c))
-      return deny(
-        c,
-        401,
-        'TOKEN_INVALID',
-        'the request came through a proxy, and this server has no token. Nothing was done.',
-        'SLUICE_API_TOKEN=$(openssl rand -hex 32)   (in .env)',
-      )
+      return deny(c, 401, 'TOKEN_INVALID', 'the request came through a proxy, and this server has no token. Nothing was done.', createToken)
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD' && isCrossSite(settings, c, host))
       return deny(
         c,

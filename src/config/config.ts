@@ -122,6 +122,15 @@ export function loadConfig(
   if (!/^\d{1,3}$/.test(adsVersion))
     problems.push({ path: 'SLUICE_ADS_VERSION', message: 'is not a version number', hint: 'set it to 12, or unset it' })
 
+  const apiToken = secret('SLUICE_API_TOKEN')
+  // Earlier versions suggested a line for .env with `$(openssl rand -hex 32)`. No shell evaluates it there, so it became the token.
+  if (/\s/.test(apiToken?.reveal() ?? ''))
+    problems.push({
+      path: 'SLUICE_API_TOKEN',
+      message: 'contains a space, so no bearer token can match',
+      hint: 'set SLUICE_API_TOKEN to what this command prints: openssl rand -hex 32',
+    })
+
   const config: Config = {
     databaseUrl,
     dataDir: readText(env, 'SLUICE_DATA_DIR') ?? '.sluice',
@@ -139,7 +148,7 @@ export function loadConfig(
       names: readNames(env, problems),
     },
     server: {
-      apiToken: secret('SLUICE_API_TOKEN'),
+      apiToken,
       publicUrl: url('SLUICE_PUBLIC_URL'),
       userHeader: readHeaderName(env, 'SLUICE_USER_HEADER', problems),
       alertSecret: secret('SLUICE_ALERT_SECRET'),

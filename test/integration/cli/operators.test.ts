@@ -1,5 +1,8 @@
 /** Pause, resume and cancel from the command line, and who did what in `show`. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { feed, json, shopYaml, workspace } from './workspace.ts'
 
@@ -40,4 +43,8 @@ test('serve is not started for other machines without a token', async () => {
   await using shop = await workspace()
   const { code, stdout } = await shop.run(['serve', '--host', '0.0.0.0', '--port', '0', '--json'])
   expect([code, JSON.parse(stdout)]).toMatchObject([2, { error: { code: 'TOKEN_REQUIRED', where: '--host 0.0.0.0' } }])
+  // Pasted into a shell, the hint writes a token that cannot be guessed.
+  const [command = ''] = JSON.parse(stdout).error.hint.split('   (')
+  execFileSync('sh', ['-c', command], { cwd: shop.folder })
+  expect(readFileSync(join(shop.folder, '.env'), 'utf8')).toMatch(/^SLUICE_API_TOKEN=[0-9a-f]{64}$/m)
 })

@@ -75,6 +75,7 @@ test.for([
   ['a version that is none', { SLUICE_ADS_VERSION: 'twelve' }, 'SLUICE_ADS_VERSION'],
   ['days too few to keep runs for', { SLUICE_KEEP_RUNS_DAYS: '30' }, 'SLUICE_KEEP_RUNS_DAYS'],
   ['days that are no number', { SLUICE_KEEP_RUNS_DAYS: '400 days' }, 'SLUICE_KEEP_RUNS_DAYS'],
+  ['a token of the API that is a command', { SLUICE_API_TOKEN: '$(openssl rand -hex 32)' }, 'SLUICE_API_TOKEN'],
   ['a misspelt variable', { SLUICE_TOKEN: 'abcdef' }, 'SLUICE_TOKEN'],
   ['certificate checks switched off', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, 'NODE_TLS_REJECT_UNAUTHORIZED'],
 ] as const)('rejects %s by name', ([, env, path]) => {
