@@ -193,6 +193,13 @@ function checkTlsVariables(env: Environment, processEnv: Environment, problems: 
       message: `names ${authorities}, which cannot be read`,
       hint: 'name the PEM file of your certificate authority, or unset it',
     })
+  const inDotenv = env['NODE_EXTRA_CA_CERTS']
+  if (inDotenv !== undefined && (authorities ?? '') === '')
+    problems.push({
+      path: 'NODE_EXTRA_CA_CERTS',
+      message: 'is set only in .env, and Node reads it when it starts, before .env',
+      hint: `export NODE_EXTRA_CA_CERTS=${inDotenv}   (in the shell or service that starts Sluice)`,
+    })
 }
 
 /**

@@ -147,6 +147,19 @@ test('a file of authorities that cannot be read is named', () => {
   expect(error.problems.map(({ path }) => path)).toEqual(['NODE_EXTRA_CA_CERTS'])
 })
 
+test('authorities in .env are rejected, because Node reads them before', () => {
+  const dotenv = join(folder, 'authorities.env')
+  writeFileSync(dotenv, 'NODE_EXTRA_CA_CERTS=/etc/ssl/ca.pem\n')
+  const [problem, ...others] = caught(() => loadConfig({}, { dotenv })).problems
+  expect([problem?.path, problem?.hint, others]).toEqual([
+    'NODE_EXTRA_CA_CERTS',
+    'export NODE_EXTRA_CA_CERTS=/etc/ssl/ca.pem   (in the shell or service that starts Sluice)',
+    [],
+  ])
+  writeFileSync(join(folder, 'ca.pem'), '')
+  expect(() => loadConfig({ NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') }, { dotenv })).not.toThrow()
+})
+
 test.for(['Tenant', '9lives', 'pg_own', 'public', 'a-b', 'a"b', 'x'.repeat(64)])('SLUICE_SCHEMA=%s is rejected by name', (name) => {
   expect(caught(() => load({ SLUICE_SCHEMA: name })).problems.map(({ path }) => path)).toEqual(['SLUICE_SCHEMA'])
 })
