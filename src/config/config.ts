@@ -113,7 +113,8 @@ export function loadConfig(
   const secret = (name: string) => readSecret(name, env, problems, secrets)
   const userToken = (name: string) => readSecret(name, env, options.signIn ? [] : problems, secrets)
   // Pipeline files may contain these values by `${NAME}`, so they are secrets too.
-  for (const [name, value = ''] of Object.entries(env)) if (secretName.test(name) && value.length >= 8) addSecret(value, secrets)
+  for (const [name, value = ''] of Object.entries(env))
+    if (secretName.test(name) && value.trim().length >= 8) addSecret(value.trim(), secrets)
   const url = (name: string) => readUrl(name, env, problems)
 
   const baseUrl = url('SLUICE_BASE_URL')

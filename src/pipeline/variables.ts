@@ -8,7 +8,8 @@ const reference = /\$(\$?)\{([^}]*)\}/g
 
 /**
  * Returns a copy of `value` with every `${NAME}` and `${NAME:-default}` in its texts replaced. `$${NAME}` becomes `${NAME}`. Keys,
- * functions and values that are not text are unchanged. If there is a default, an empty variable counts as not set.
+ * functions and values that are not text are unchanged. If there is a default, an empty variable counts as not set. Line ends at the end of
+ * a variable are left out, as by a shell: mounted secrets often have one.
  *
  * Returns a problem for each invalid reference, and for each variable that is not set and has no default. Their texts are unchanged. Also
  * returns a problem for a value that contains itself or is nested too deeply. The copy does not have that value.
@@ -46,7 +47,7 @@ export function expandVariables(
       problems.push(problemAt(parts, message, 'write ${NAME} or ${NAME:-default}; $${ keeps it as text'))
       return whole
     }
-    const given = variables[name]
+    const given = variables[name]?.replace(/[\r\n]+$/, '')
     if (given !== undefined && (given !== '' || fallback === undefined)) return given
     if (fallback !== undefined) return fallback
     problems.push(problemAt(parts, `the variable ${name} is not set`, `set ${name} in .env, or write \${${name}:-default}`))

@@ -122,6 +122,8 @@ test('hides secrets in a text, also encoded ones and the password of the databas
   const { secrets } = load({ DATABASE_URL: 'postgres://me:p%40ssw0rd@127.0.0.1/x', SLUICE_CONSUMER_SECRET: 'a+b/c=d&e' })
   const hidden = hideSecrets('p@ssw0rd, a+b/c=d&e, a%2Bb%2Fc%3Dd%26e, postgres://me:p%40ssw0rd@127.0.0.1/x', secrets)
   expect(hidden).toBe('[secret], [secret], [secret], [secret]')
+  // A pipeline gets the value of such a variable without the line end.
+  expect(hideSecrets('exports/hunter2hunter2.csv', load({ FEED_PASSWORD: 'hunter2hunter2\n' }).secrets)).toBe('exports/[secret].csv')
 })
 
 function caught(work: () => unknown): ConfigError {

@@ -51,10 +51,12 @@ describe('variables', () => {
     ['${E:-four}', 'four', 'a default where it is empty'],
     ['${E}', '', 'an empty variable without a default'],
     ['${C:-}', '', 'an empty default'],
+    ['${N}', 'one', 'a variable with line ends at its end'],
+    ['${M:-five}', 'five', 'a default where it has only a line end'],
     ['$${A}', '${A}', 'an escaped reference'],
     ['$A $ {A}', '$A $ {A}', 'what is not a reference'],
   ] as const)('%s becomes "%s": %s', ([text, expected]) => {
-    const { value, problems } = expandVariables({ list: [{ text }] }, { A: 'one', B: 'two', E: '' })
+    const { value, problems } = expandVariables({ list: [{ text }] }, { A: 'one', B: 'two', E: '', N: 'one\r\n\n', M: '\n' })
     expect({ value, problems }).toEqual({ value: { list: [{ text: expected }] }, problems: [] })
   })
 
