@@ -4,9 +4,9 @@
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
 import type { Problem } from '../errors.ts'
-import { isLoopback } from '../loopback.ts'
 import { defaultSchema, schemaNameFault } from '../schemaName.ts'
 import { readSecretValue } from '../secretValue.ts'
+import { serviceAddressFault } from '../serviceAddress.ts'
 import { Secret } from './secret.ts'
 import { errorCode, isPlainRecord } from '../unknownValue.ts'
 
@@ -62,21 +62,9 @@ export function addSecret(value: string, secrets: Secret[]): Secret {
 export function readUrl(name: string, env: Environment, problems: Problem[]): string | undefined {
   const value = readText(env, name)
   if (value === undefined) return undefined
-  const url = URL.canParse(value) ? new URL(value) : undefined
-  const hint = `set ${name} to an address such as http://127.0.0.1:4010`
-  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    problems.push({ path: name, message: 'is not an http(s) address', hint })
-  } else if (url.username !== '' || url.password !== '') {
-    problems.push({ path: name, message: 'contains a user name or password', hint: `keep credentials out of ${name}` })
-  } else if (url.search !== '' || url.hash !== '') {
-    problems.push({ path: name, message: 'contains a query or fragment', hint })
-  } else if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    problems.push({
-      path: name,
-      message: 'is plain http to another machine: credentials and members would be sent unencrypted',
-      hint: `use https in ${name}`,
-    })
-  } else return url.href.replace(/\/+$/, '')
+  const fault = serviceAddressFault(value, name)
+  if (fault === undefined) return new URL(value).href.replace(/\/+$/, '')
+  problems.push({ path: name, ...fault })
   return undefined
 }
 

@@ -6,6 +6,7 @@ import type { ConfigError, Problem } from '../errors.ts'
 import { readYaml } from './readDocument.ts'
 import { flattenIssues, invalidFile, problemAt, withLines, type PathProblem } from './problems.ts'
 import { nameSchema, pipelineDefaultsSchema } from './schema.ts'
+import { serviceAddressFault } from '../serviceAddress.ts'
 import { oneOf, strict, text } from '../settings/values.ts'
 import { expandVariables, type Variables } from './variables.ts'
 import { errorCode, isPlainRecord, recordOf } from '../unknownValue.ts'
@@ -50,7 +51,7 @@ export interface ProjectFile {
   readonly file: string
   /** Usable sets by name. */
   readonly credentials: Readonly<Record<string, CredentialSet>>
-  /** Problems of variables that cannot be replaced, by name of the set. They concern only the pipelines that use the set. */
+  /** Problems of variables and addresses, by name of the set. They concern only the pipelines that use the set. */
   readonly unusableCredentials: Readonly<Record<string, readonly Problem[]>>
   /** Receivers of alerts by name. */
   readonly receivers: Readonly<Record<string, AlertReceiver>>
@@ -94,6 +95,10 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
   const { receivers, defaultReceivers, problems } = readAlerts(checked.data.alerts ?? {})
   if (problems.length > 0) throw invalid(file, located(problems))
   const credentials = Object.entries(checked.data.credentials ?? {})
+  for (const [name, set] of credentials) {
+    const ofAddresses = addressProblems(name, set)
+    if (ofSets[name] === undefined && ofAddresses.length > 0) ofSets[name] = ofAddresses
+  }
   return {
     file,
     credentials: Object.fromEntries(credentials.filter(([name]) => ofSets[name] === undefined)),
@@ -103,6 +108,15 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
     // Not the output of the schema: the values are checked in each pipeline, after the merge.
     defaults: recordOf(recordOf(expanded.value)['defaults']),
   }
+}
+
+/** Returns the problems of the hosts in a set of credentials. */
+function addressProblems(name: string, set: CredentialSet): PathProblem[] {
+  return (['base_url', 'ads_base_url', 'ads_sandbox_base_url'] as const).flatMap((key) => {
+    const address = set[key]
+    const fault = address === undefined ? undefined : serviceAddressFault(address, key)
+    return fault === undefined ? [] : [problemAt(['credentials', name, key], `the address ${fault.message}`, fault.hint)]
+  })
 }
 
 /** Separates `alerts` into the receivers and the list of default receivers. */

@@ -114,6 +114,23 @@ describe('sluice.yaml', () => {
     })
   })
 
+  test.for([
+    ['base_url', 'http://service.example.com', 'the address is plain http to another machine'],
+    ['base_url', 'service.example.com', 'the address is not an http\\(s\\) address'],
+    ['ads_base_url', 'https://me:pw@service.example.com', 'the address contains a user name or password'],
+    ['ads_sandbox_base_url', 'ftp://service.example.com', 'the address is not an http\\(s\\) address'],
+  ])('credentials with the %s %s cannot be used', async ([key, address, message]) => {
+    const keys = 'consumer_key: a, consumer_secret: b, access_token: c, access_token_secret: d'
+    write('sluice.yaml', `credentials:\n  staging: { ${key}: "${address}", ${keys} }\n`)
+    write('pipelines/shop.yaml', shop)
+    write('pipelines/trial.yaml', `${shop}credentials: staging\n`)
+    const { pipelines: usable, errors } = await loadPipelines(pipelines())
+    expect(usable.map(({ name }) => name)).toEqual(['shop'])
+    expect(errors[0]?.problems).toMatchObject([
+      { path: 'credentials', message: expect.stringMatching(`^"staging" cannot be used: ${message}.* credentials.staging.${key} of `) },
+    ])
+  })
+
   test('credentials with a variable that is not set stop only the pipelines that use them', async () => {
     const keys = 'consumer_key: "${NOT_SET}", consumer_secret: s, access_token: t, access_token_secret: u'
     write('sluice.yaml', `credentials:\n  staging: { base_url: "http://127.0.0.1:1", ${keys} }\n`)
