@@ -41,7 +41,8 @@ export async function eachPipeline<Report extends RunReport>(
     async (store) => {
       await using disposables = new AsyncDisposableStack()
       const engines = new Map<Pipeline['credentials'], Engine>()
-      for (const [credentials, service] of services) engines.set(credentials, disposables.use(await openEngine(context, store, service)))
+      for (const [credentials, service] of services)
+        engines.set(credentials, disposables.use(await openEngine(context, store, service, { credentials })))
       const reports: Report[] = []
       for (const pipeline of pipelines) {
         if (context.signal.aborted) break

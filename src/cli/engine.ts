@@ -7,7 +7,7 @@ import { serviceIdentity } from '../sync/serviceIdentity.ts'
 import type { Context } from './context.ts'
 import { operator } from './operator.ts'
 import { createProgress } from './terminal/progress.ts'
-import { serviceOf } from './services.ts'
+import { nameSettings, serviceOf } from './services.ts'
 import { withStore } from './store.ts'
 import type { Store } from '../db/open.ts'
 
@@ -70,6 +70,7 @@ export async function openEngine(
   const transport = countRequests(
     createTransport(service, options.concurrency === undefined ? {} : { connections: options.concurrency }),
     context.inFlight,
+    options.credentials,
   )
   const workerId = await registerWorker(store.db, { role: options.role ?? 'command', concurrency: options.concurrency ?? 1 })
   const deps: EngineDeps = {
@@ -101,8 +102,12 @@ export async function openEngine(
   }
 }
 
-/** Returns a transport that also counts its requests in flight in `inFlight.requests`. */
-function countRequests(transport: Transport, inFlight: { requests: number }): Transport {
+/**
+ * Returns a transport that also counts its requests in flight in `inFlight.requests`. `set`: name of its credentials in sluice.yaml, for
+ * the names of refused ones.
+ */
+function countRequests(transport: Transport, inFlight: { requests: number }, set: string | undefined): Transport {
+  const { refusedCredentials: refused } = transport
   return {
     async exchange(request) {
       inFlight.requests++
@@ -112,7 +117,14 @@ function countRequests(transport: Transport, inFlight: { requests: number }): Tr
         inFlight.requests--
       }
     },
-    ...(transport.refusedCredentials === undefined ? {} : { refusedCredentials: transport.refusedCredentials }),
+    ...(refused === undefined
+      ? {}
+      : {
+          async refusedCredentials() {
+            const names = await refused()
+            return names === undefined || set === undefined ? names : nameSettings(names, set)
+          },
+        }),
     ...(transport.load === undefined ? {} : { load: transport.load }),
     close: () => transport.close(),
   }

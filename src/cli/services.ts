@@ -45,6 +45,13 @@ export async function serviceOf(context: Context, credentials: string | undefine
   }
 }
 
+/** Replaces the variables that a set of credentials in sluice.yaml replaces by the settings of the set. */
+export function nameSettings(text: string, set: string): string {
+  return text.replace(replacedVariables, (_, name: string) => `credentials.${set}.${name.toLowerCase()}`)
+}
+
+const replacedVariables = /\bSLUICE_((?:ADS_)?BASE_URL|ADS_VERSION|CONSUMER_(?:KEY|SECRET)|ACCESS_TOKEN(?:_SECRET)?)\b/g
+
 /**
  * Returns the service and user that a pipeline's destination belongs to, without a request to the service.
  *

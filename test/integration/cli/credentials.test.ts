@@ -234,3 +234,15 @@ test('the doctor checks each pipeline with its own credentials, and those of the
     },
   ])
 })
+
+test('a run names the setting of sluice.yaml that the service refuses', async () => {
+  await using shop = await workspace()
+  shop.write('sluice.yaml', staging(shop.sandbox.url))
+  shop.write('feed.csv', feed(1))
+  shop.write('pipelines/trial.yaml', `${shopYaml}credentials: staging\n`)
+  const env = { STAGING_KEY: 'wrong-key' }
+  const refused = 'the service refuses credentials.staging.consumer_key or credentials.staging.consumer_secret '
+  const failed = json(await shop.here(['run', 'trial', '--json'], { env }))
+  expect(failed.error).toMatchObject({ code: 'CREDENTIALS_REFUSED', message: expect.stringContaining(refused) })
+  expect(json(await shop.here(['rerun', failed.runId, '--json'], { env })).error.message).toContain(refused)
+})

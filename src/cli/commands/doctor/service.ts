@@ -3,7 +3,7 @@ import type { Pipeline } from '../../../model/pipeline.ts'
 import type { Answer, Transport } from '../../../service/client/exchange.ts'
 import { createTransport } from '../../../service/client/index.ts'
 import type { Context } from '../../context.ts'
-import { serviceOf } from '../../services.ts'
+import { nameSettings, serviceOf } from '../../services.ts'
 import { waiting } from '../../terminal/waiting.ts'
 import { recordOf } from '../../../unknownValue.ts'
 import { get, parsed } from './serviceReads.ts'
@@ -95,7 +95,7 @@ function hintOf({ status }: Answer): string {
 
 /** Returns a function that reports findings with the names of settings in `sluice.yaml` instead of environment variables. */
 function reportForSet(set: string, report: ReportFinding): ReportFinding {
-  const settings = (text: string) => text.replace(variables, (_, name: string) => `credentials.${set}.${name.toLowerCase()}`)
+  const settings = (text: string) => nameSettings(text, set)
   return ({ check, state, message, hint }) =>
     report({
       check: check.startsWith('pipeline ') ? check : `${check} ${set}`,
@@ -106,6 +106,3 @@ function reportForSet(set: string, report: ReportFinding): ReportFinding {
         : { hint: hint.startsWith('sluice auth') ? `correct credentials.${set} in sluice.yaml, then: sluice doctor` : settings(hint) }),
     })
 }
-
-/** Variables that a set of credentials in sluice.yaml replaces. */
-const variables = /\bSLUICE_((?:ADS_)?BASE_URL|ADS_VERSION|CONSUMER_(?:KEY|SECRET)|ACCESS_TOKEN(?:_SECRET)?)\b/g
