@@ -42,11 +42,14 @@ export function comparableText(text: string): string {
  */
 export function foldedText(text: string): string {
   if (!/[^ -~]|^ | $| {2}/.test(text)) return text
-  return text
-    .normalize('NFKC')
-    .replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+/gu, '')
+  return withoutInvisible(text.normalize('NFKC'))
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()
+}
+
+/** Removes all invisible characters: direction marks, soft hyphens, zero-width characters, variation selectors, fillers. */
+export function withoutInvisible(text: string): string {
+  return text.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+/gu, '')
 }
 
 /** Returns true for text with a visible character: not a space, control or invisible character, filler or empty Braille cell (U+2800). */

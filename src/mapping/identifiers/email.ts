@@ -1,6 +1,6 @@
 /** Normalizes emails. `hashIdentifier` (`digest.ts`) hashes the result. */
 import { domainToASCII, domainToUnicode } from 'node:url'
-import { foldedText, trimText } from '../text.ts'
+import { foldedText, trimText, withoutInvisible } from '../text.ts'
 import type { Normalized } from './result.ts'
 import { placeholderAddresses } from './placeholders.ts'
 
@@ -32,7 +32,7 @@ const roleAddress =
   /^(?:no-?reply|do-?not-?reply|info|admin|administrator|webmaster|postmaster|hostmaster|abuse|sales|support|contact|office|mailer-daemon|root|test)@|^a@example\./
 
 /**
- * Normalizes a trimmed email: without zero-width characters, in NFC and lower case. Keeps dots and +tags of the mailbox. Rejects
+ * Normalizes a trimmed email: without invisible characters, in NFC and lower case. Keeps dots and +tags of the mailbox. Rejects
  * placeholders. The address of a role, such as `info@`, gets the note EMAIL_ROLE. An address of mixed scripts gets EMAIL_MIXED_SCRIPT.
  * Source: docs/spec-notes.md#normalization; docs/inputs.md, cases 103 to 110.
  */
@@ -98,7 +98,7 @@ function isPlainAddress(text: string): boolean {
 
 /** Normalizes an address that `isPlainAddress` does not accept, or returns why it is not valid. */
 function normalizeOtherAddress(given: string, options: EmailOptions): Normalized {
-  let text = trimText(given.replace(/[\u200b-\u200d\u2060\ufeff]/g, ''))
+  let text = trimText(withoutInvisible(given))
   if (options.wrapped) text = trimText(/^[^<>]*<([^<>]+)>$/.exec(text)?.[1] ?? text).replace(/^mailto:/i, '')
   if (/^mailto:/i.test(text) || /[<>]/.test(text)) return invalid('contains a name or mailto:')
   text = text.normalize('NFC').toLowerCase().normalize('NFC')

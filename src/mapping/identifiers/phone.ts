@@ -1,7 +1,7 @@
 import { fastPhone, hasNumberingPlan } from './phoneFast.ts'
 import { phoneLibrary } from './phoneLibrary.ts'
 import type { Normalized } from './result.ts'
-import { foldedText } from '../text.ts'
+import { foldedText, trimText, withoutInvisible } from '../text.ts'
 
 const invalid = (message: string): Normalized => ({ code: 'PHONE_INVALID', message })
 const hyphens = /[\u2010-\u2015\u2212]/g
@@ -67,8 +67,7 @@ export function phonesIn(text: string, country: string | undefined): readonly st
 function normalizeByLibrary(given: string, country: string | undefined): Normalized {
   // The patterns below take quadratic time for a long run of digits or spaces.
   if (given.length > 200) return invalid('has too many characters')
-  const text = given
-    .normalize('NFKC')
+  const text = trimText(withoutInvisible(given.normalize('NFKC')))
     .replace(/^(?:p:|tel:)/i, '')
     .replace(/^['\u2018\u2019]/, '') // of a spreadsheet
     .trim()

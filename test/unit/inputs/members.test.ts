@@ -65,6 +65,9 @@ const cases: readonly Case[] = [
   ]),
   ['case 102: the digest of an empty text is rejected', { email: sha256('') }, R('HASH_OF_PLACEHOLDER')],
   ['case 103: spaces of every kind are removed', { email: '\u00a0\u200b Jane@Example.COM \ufeff' }, sends([mail(jane)])],
+  ...['\u200ejane@example.com', '\u202ajane@example.com\u202c', 'ja\u00adne@exam\u00adple.com', '\u2066jane@example.com'].map(
+    (email): Case => [`case 103: ${JSON.stringify(email)} is read without its invisible characters`, { email }, sends([mail(jane)])],
+  ),
   ...[
     'jane.example.com',
     'jane@x@example.com',
@@ -489,6 +492,7 @@ const cases: readonly Case[] = [
     sends([phone(us)]),
   ],
   ['case 196: no-break hyphens, dots and spaces in a phone number are removed', { phone: '+1\u2011202.555\u00a00143' }, sends([phone(us)])],
+  ['case 196: direction marks around a phone number are removed', { phone: '\u202a+1 202\u2011555\u20110143\u202c' }, sends([phone(us)])],
   ['case 197: a plus alone is not a phone', { phone: '+', email: jane }, sends([mail(jane)])],
   ['case 197: a country code alone is not a phone', { phone: '+49' }, R('NO_IDENTIFIER')],
   ['case 199: a card number is not a phone', { phone: '4111111111111111' }, { reject: 'PHONE_COUNTRY_MISSING' }],

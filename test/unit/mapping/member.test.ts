@@ -386,6 +386,11 @@ describe('a row without consent opts out what can be read in an invalid cell', (
     expect(optedOutBy({ email })).toEqual(expect.arrayContaining(two))
   })
 
+  test.for(['\u200ea@x.example', '\u202aa@x.example\u202c', 'a\u00ad@x.example', 'a@x\u00ad.example', '\u{e0061}a@x.example'])(
+    'the address that a reader sees in %j',
+    (email) => expect(optedOutBy({ email })).toEqual([`1 ${digest('a@x.example')}`]),
+  )
+
   test('only the email, if the cell is a valid one', () => {
     expect(optedOutBy({ email: "jane-o'brien@x.example" })).toEqual([`1 ${digest("jane-o'brien@x.example")}`])
   })
