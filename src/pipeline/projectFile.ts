@@ -127,13 +127,30 @@ function readAlerts(
   let defaultReceivers: readonly string[] = []
   const problems: PathProblem[] = []
   for (const [name, alert] of Object.entries(alerts)) {
-    if (!Array.isArray(alert)) receivers[name] = alert
-    else if (name === 'default') defaultReceivers = alert
+    if (!Array.isArray(alert)) {
+      receivers[name] = alert
+      problems.push(...receiverProblems(alert).map(([key, message]) => problemAt(['alerts', name, key], message)))
+    } else if (name === 'default') defaultReceivers = alert
     else problems.push(problemAt(['alerts', name], 'must be a receiver; only default is a list of names'))
   }
   for (const name of defaultReceivers)
     if (!Object.hasOwn(receivers, name)) problems.push(problemAt(['alerts', 'default'], `"${name}" is not a receiver under alerts`))
   return { receivers, defaultReceivers, problems }
+}
+
+/** Returns the settings without which nothing can be delivered to the receiver, each with its problem. */
+function receiverProblems({ type, url, smtp, to }: AlertReceiver): [keyof AlertReceiver, string][] {
+  if (type !== 'email') {
+    if (url === undefined) return [['url', 'is missing: it must be an http or https address']]
+    return /^https?:\/\/./i.test(url) ? [] : [['url', 'must be an http or https address']]
+  }
+  const problems: [keyof AlertReceiver, string][] = []
+  const key = smtp === undefined && url !== undefined ? 'url' : 'smtp'
+  const server = smtp ?? url
+  if (server === undefined) problems.push([key, 'is missing: it must be an address such as smtp://user@host:587'])
+  else if (!/^smtps?:\/\/./i.test(server)) problems.push([key, 'must be an address such as smtp://user@host:587'])
+  if (to === undefined) problems.push(['to', 'is missing: it needs the address of a person'])
+  return problems
 }
 
 function invalid(file: string, problems: readonly Problem[]): ConfigError {
