@@ -34,7 +34,7 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
     ['confirmed', counts.confirmed, ''],
     ...outcomeRows(report),
   ]
-  const head = `${bold(`${report.pipeline} ${report.runId}`)}  ${report.status}  ${report.trigger}  ${instant(report.startedAt)}  ${duration(report.durationMs)}\n`
+  const head = `${bold(`${report.pipeline} ${report.runId}`)}  ${statusOf(report)}  ${report.trigger}  ${instant(report.startedAt)}  ${duration(report.durationMs)}\n`
   // An audit reads no source and sends nothing, so its report has only the drift and the planned repairs.
   const shown =
     report.drift === undefined ? rows : rows.filter(([name]) => plannedCount > 0 && ['planned', 'withheld', 'deferred'].includes(name))
@@ -77,7 +77,7 @@ export function runsTable(reports: readonly ShownRun[], output: Output): string 
   const rows = reports.map((report) => [
     report.runId,
     report.pipeline,
-    report.status,
+    statusOf(report),
     report.trigger,
     instant(report.startedAt),
     duration(report.durationMs),
@@ -86,6 +86,15 @@ export function runsTable(reports: readonly ShownRun[], output: Output): string 
   ])
   return tableWithin(output.columns, rows, new Set([5]))
 }
+
+/** Returns the status. For a skipped run, also the reason in one word. */
+function statusOf({ status, error }: ShownRun): string {
+  const reason = status === 'skipped' ? skipReasons[error?.code ?? ''] : undefined
+  return reason === undefined ? status : `${status}: ${reason}`
+}
+
+/** Reasons of skipped runs, by error code. */
+const skipReasons: Readonly<Record<string, string>> = { PIPELINE_PAUSED: 'paused', PIPELINE_HELD: 'locked' }
 
 function rowCells({ counts }: ShownRun): string[] {
   const sent = counts.confirmed + counts.refused + counts.ambiguous

@@ -220,6 +220,18 @@ test.for([40, 400])('at %i columns no line is wider than the terminal, and outpu
   expect(renderRejects(rejects, pipe())).toContain('x'.repeat(500))
 })
 
+test('the history and the page of a skipped run show why it was skipped', () => {
+  const skipped = (code: string) =>
+    run({ status: 'skipped', error: { code, message: 'not started', where: 'shop', hint: 'sluice runs shop' } })
+  for (const show of [
+    (report: ReturnType<typeof run>) => runsTable([report], pipe()),
+    (report: ReturnType<typeof run>) => funnel(report, pipe()),
+  ]) {
+    expect(show(skipped('PIPELINE_PAUSED'))).toContain('  skipped: paused  manual')
+    expect(show(skipped('PIPELINE_HELD'))).toContain('  skipped: locked  manual')
+  }
+})
+
 test('a narrow terminal wraps the lines of the history, with all values', () => {
   const report = run({ status: 'withheld', counts: { read: 10_240, rejected: 31, confirmed: 333, withheld: 1180 } })
   expect(runsTable([report], terminal(40))).toBe(
