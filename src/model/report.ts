@@ -249,6 +249,8 @@ export interface Progress {
   readonly rejected?: number
   /** Reason for a wait: `waiting for the rate limit until …`. */
   readonly waiting?: string
+  /** The run, once it has started. */
+  readonly run?: Pick<RunReport, 'runId' | 'pipeline'>
 }
 
 /** One line of `sluice doctor`. */

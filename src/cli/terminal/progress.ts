@@ -28,7 +28,7 @@ const firstDrawMs = 400
 
 /**
  * Returns a view that shows a bar on a terminal. Elsewhere, and on a plain terminal, it writes lines in `format`. `label`: name of the
- * pipeline or command in these lines.
+ * pipeline or command in lines before the run has started. Later lines name pipeline and run.
  */
 export function createProgress(output: Output, clock: Clock, label: string, format: Config['log']['format'] = 'pretty'): ProgressView {
   return output.isTTY && !output.style.plain ? terminalBar(output, clock) : plainLines(output, clock, { label, format })
@@ -40,16 +40,16 @@ function plainLines(output: Output, clock: Clock, { label, format }: { label: st
   const begunAt = clock.monotonic()
   let lastLineAt = begunAt - minLineMs
   const rate = createRate(clock)
-  const write = (stage: string, known: readonly Fact[]) =>
+  const write = (stage: string, known: readonly Fact[], run?: Progress['run']) =>
     output.write(
       format === 'json'
-        ? `${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: 'info', msg: 'progress', label, stage, ...Object.fromEntries(known) })}\n`
-        : `${[instant(clock.now()), label, stage, ...known.map(([name, value]) => `${name}=${name === 'waiting' ? JSON.stringify(value) : value}`)].join(' ')}\n`,
+        ? `${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: 'info', msg: 'progress', ...(run ?? { label }), stage, ...Object.fromEntries(known) })}\n`
+        : `${[instant(clock.now()), ...(run === undefined ? [label] : [run.pipeline, run.runId]), stage, ...known.map(([name, value]) => `${name}=${name === 'waiting' ? JSON.stringify(value) : value}`)].join(' ')}\n`,
     )
   const writeProgress = (progress: Progress) => {
     lastLineAt = clock.monotonic()
     printed = progress
-    write(progress.stage, facts(progress, rate(progress)))
+    write(progress.stage, facts(progress, rate(progress)), progress.run)
   }
   /** Writes the last count of a stage, unless the last line has it. */
   const writeLastOfStage = () => {

@@ -9,7 +9,7 @@ import type { EngineDeps } from '../engine.ts'
 const writeEveryMs = 1_000
 
 /**
- * Returns an `onProgress` that calls `deps.onProgress` and stores the progress. Stores a stage when it is first reported, then at most once
+ * Returns an `onProgress` that calls `deps.onProgress` with the run, and stores the progress. Stores a stage when it is first reported, then at most once
  * a second. Reports that come during a write are not stored, except the newest: it is stored after the write, if it is due. Ignores failed
  * writes.
  */
@@ -42,8 +42,9 @@ export function progressStorer(deps: EngineDeps, run: RunRow): NonNullable<Engin
         if (next !== undefined) store(next)
       })
   }
+  const shown = { runId: `r_${run.id}`, pipeline: run.pipeline }
   return (progress) => {
-    deps.onProgress?.(progress)
+    deps.onProgress?.({ ...progress, run: shown })
     store(progress)
   }
 }

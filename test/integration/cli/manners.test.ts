@@ -76,8 +76,8 @@ test('2>/dev/null leaves only results, and progress is plain lines on stderr', a
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(2))
   const { stdout, stderr } = await shop.run(['run', 'shop'])
-  expect(stdout).toMatch(/^\S+Z shop r_\d+ succeeded confirmed=2\n$/)
-  expect(stderr).toMatch(/ shop read rows=/)
+  expect(stdout).toMatch(/^\S+Z shop r_1 succeeded confirmed=2\n$/)
+  expect(stderr).toMatch(/Z shop r_1 read rows=2\n/)
   for (const text of [stdout, stderr]) {
     expect(text).not.toContain('\r')
     expect(text).not.toContain('\u001b')

@@ -221,7 +221,7 @@ test.for([40, 400])('at %i columns no line is wider than the terminal, and outpu
 })
 
 test('the history and the page of a skipped run show why it was skipped', () => {
-  const skipped = (code: string) =>
+  const skipped = (code: 'PIPELINE_PAUSED' | 'PIPELINE_HELD') =>
     run({ status: 'skipped', error: { code, message: 'not started', where: 'shop', hint: 'sluice runs shop' } })
   for (const show of [
     (report: ReturnType<typeof run>) => runsTable([report], pipe()),
@@ -446,6 +446,19 @@ test('a slow source, and a stage that reports nothing, get a line every 14 s', (
   } finally {
     vi.useRealTimers()
   }
+})
+
+test('progress lines name the pipeline and the run once the run has started', () => {
+  const update = (format: 'pretty' | 'json') => {
+    const output = pipe()
+    const progress = createProgress(output, { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }, 'rerun of r_80', format)
+    progress.update({ stage: 'read', done: 2, run: { runId: 'r_81', pipeline: 'shop' } })
+    progress.end()
+    return output.text()
+  }
+  expect(update('pretty')).toBe('1970-01-01T00:00:00Z shop r_81 read rows=2\n')
+  const log = { time: '1970-01-01T00:00:00.000Z', level: 'info', msg: 'progress' }
+  expect(JSON.parse(update('json'))).toEqual({ ...log, pipeline: 'shop', runId: 'r_81', stage: 'read', rows: 2 })
 })
 
 test('progress lines are JSON if logs are', () => {
