@@ -83,8 +83,8 @@ export interface CatalogSummary {
 
 /** User to add. */
 export interface UserInput {
-  /** Handle without `@`: 1 to 15 letters, digits and `_`. */
-  readonly screen_name: string
+  /** Handle without `@`: 1 to 15 letters, digits and `_`. Default: `user` and the last 11 digits of the id. */
+  readonly screen_name?: string
   /** Default: the handle. */
   readonly name?: string
   /** Whole number as text. Default: the lowest free id from 1002. */
@@ -148,7 +148,7 @@ export interface SandboxControl {
   readonly event: (event: Readonly<Record<string, unknown>>) => Promise<unknown>
   readonly users: {
     /** Adds a user who can sign in. Returns the user with an access token. */
-    readonly add: (user: UserInput) => Promise<AddedUser>
+    readonly add: (user?: UserInput) => Promise<AddedUser>
     /** Returns all users. */
     readonly list: () => Promise<readonly UserSummary[]>
   }
@@ -211,7 +211,7 @@ export function sandboxControl(url: string): SandboxControl {
         .map((line) => recordOf(JSON.parse(line))),
     switches: (values) => (values === undefined ? call('GET', 'switches') : call('PUT', 'switches', values)),
     event: (event) => call('POST', 'events', event),
-    users: { add: (user) => call('POST', 'users', user), list: () => call('GET', 'users') },
+    users: { add: (user = {}) => call('POST', 'users', user), list: () => call('GET', 'users') },
     features: (accountId, change) =>
       change === undefined
         ? call('GET', `features/${encodeURIComponent(accountId)}`)

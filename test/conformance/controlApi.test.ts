@@ -83,6 +83,13 @@ test('adds people with their accounts and roles, and features of an account', as
   expect((await client.users.me()).data).toMatchObject({ id: added.user_id, username: 'maria' })
   await client.close()
   expect((await sandbox.users.list()).map(({ screen_name: handle }) => handle)).toEqual(['sandbox', 'maria'])
+  // Every setting of a user has a default, also the handle.
+  expect(await sandbox.users.add({ premium: true })).toMatchObject({
+    user_id: '1003',
+    screen_name: 'user1003',
+    premium: true,
+    accounts: [],
+  })
   expect(await sandbox.features('18ce54d4x5t', { add: ['PROMOTED_MEDIA_POLLS'] })).toContain('PROMOTED_MEDIA_POLLS')
   expect(await sandbox.features('18ce54d4x5t')).toContain('PROMOTED_MEDIA_POLLS')
 })

@@ -16,14 +16,14 @@ export const READ_ONLY_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_
 /** Adds a user. Returns the user with the new access token and its secret. @throws {ControlError} */
 export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
   const input = fieldsOf(body, ['id', 'screen_name', 'name', 'premium', 'accounts'])
-  const { id: givenId, screen_name: handle, name = handle, premium = false, accounts = [] } = input
-  if (typeof handle !== 'string' || !/^\w{1,15}$/.test(handle))
-    throw new ControlError('give { "screen_name": 1 to 15 letters, digits and _ }')
-  if (typeof name !== 'string') throw new ControlError('name must be a text')
-  if (typeof premium !== 'boolean') throw new ControlError('premium must be true or false')
+  const { id: givenId, premium = false, accounts = [] } = input
   const id = givenId === undefined ? nextUserId(world) : textOf(givenId)
   const isInexact = typeof givenId === 'number' && !Number.isSafeInteger(givenId)
   if (isInexact || !/^\d{1,19}$/.test(id)) throw new ControlError('id must be a whole number of at most 19 digits, above 2^53 as text')
+  const { screen_name: handle = `user${id.slice(-11)}`, name = handle } = input
+  if (typeof handle !== 'string' || !/^\w{1,15}$/.test(handle)) throw new ControlError('screen_name must be 1 to 15 letters, digits and _')
+  if (typeof name !== 'string') throw new ControlError('name must be a text')
+  if (typeof premium !== 'boolean') throw new ControlError('premium must be true or false')
   if (isTaken(world, id, handle)) throw new ControlError(`the id ${id} or the handle ${handle} is in use`)
   const event: UserAdded = {
     kind: 'person',
