@@ -1,7 +1,7 @@
 import type { Store } from '../../db/open.ts'
 import { listActions, type StoredAction } from '../../db/auditLog.ts'
 import { loadRun, runNumber, type StoredRun } from '../../sync/reports/history.ts'
-import { runOfPlan } from '../../sync/reports/planChanges.ts'
+import { runsOfPlan } from '../../sync/reports/planChanges.ts'
 import { plannedChanges } from '../../sync/reports/runSteps.ts'
 import { argument, flag, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
 import { changesOf } from '../reports/planFile.ts'
@@ -10,12 +10,17 @@ import { funnel } from '../reports/funnel.ts'
 import { withStore } from '../store.ts'
 import { instant, nextLines, plural, safe } from '../terminal/text.ts'
 
-/** Shows a run as a funnel. With `--changes`, lists every key that its plan changes; with `--markdown`, prints the plan. */
+/**
+ * Shows a run as a funnel; for an applied plan, the run that applied it. With `--changes`, lists every key that its plan changes; with
+ * `--markdown`, prints the plan.
+ */
 export const run: CommandRun = async (context, invocation) =>
   withStore(context, async (store) => {
     const id = argument(invocation, 0)
-    const report = await loadRun(store.db, id.startsWith('p_') ? await runOfPlan(store.db, id) : id)
-    if (flag(invocation, 'changes') || flag(invocation, 'markdown')) return showChanges(context, invocation, store, report)
+    const showsChanges = flag(invocation, 'changes') || flag(invocation, 'markdown')
+    const { made, applied } = id.startsWith('p_') ? await runsOfPlan(store.db, id) : { made: id, applied: id }
+    const report = await loadRun(store.db, showsChanges ? made : applied)
+    if (showsChanges) return showChanges(context, invocation, store, report)
     const actions = await listActions(store.db, { pipeline: report.pipeline, runId: runNumber(report.runId), limit: 100 })
     if (context.json) writeJson(context, { ...report, actions })
     else context.stdout.write(funnel(report, context.stdout, report.stages, actionLines(actions)))

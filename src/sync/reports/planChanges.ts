@@ -88,12 +88,20 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
   }
 }
 
-/** Returns the id of the run that made a plan, like `r_81`. @throws {UsageError} `UNKNOWN_PLAN` */
-export async function runOfPlan(db: Database, planId: string): Promise<string> {
-  const [row] = await db.query<Row<'plan', 'run_id'>>('select run_id from plan where id = $1', [planId])
+/**
+ * Returns the ids of the run that made a plan, like `r_81`, and of the run that applied it last. For a plan that was not applied, the two
+ * are equal.
+ *
+ * @throws {UsageError} `UNKNOWN_PLAN`
+ */
+export async function runsOfPlan(db: Database, planId: string): Promise<{ readonly made: string; readonly applied: string }> {
+  const [row] = await db.query<Row<'plan', 'run_id'> & { applied_by: string | null }>(
+    'select run_id, (select max(id) from run where plan_id = plan.id) as applied_by from plan where id = $1',
+    [planId],
+  )
   if (row === undefined)
     throw new UsageError('UNKNOWN_PLAN', `there is no plan "${planId}"`, { where: planId, hint: 'sluice plan PIPELINE' })
-  return `r_${row.run_id}`
+  return { made: `r_${row.run_id}`, applied: `r_${row.applied_by ?? row.run_id}` }
 }
 
 function changeOf(row: ChangeRow): PlanChange {

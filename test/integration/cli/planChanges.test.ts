@@ -23,8 +23,10 @@ test('plan writes every change with fields before and after, and show lists them
   const shown = (await space.here(['show', planId, '--changes'])).stdout
   expect(shown).toMatch(/^~ update {3}SKU-1 {2}price: 19\.99 EUR → 29\.99 EUR {3}line 2$/m)
   expect((await space.here(['show', planId, '--markdown'])).stdout).toContain('| update | SKU-1 | price: 19.99 EUR → 29.99 EUR |')
-  // The plan still shows its changes after it was sent.
+  expect((await space.here(['show', planId])).stdout).toMatch(/^ {2}not sent +3$/m)
+  // After it was sent, the plan shows the run that sent it, and still its changes.
   await space.here(['apply', planId])
+  expect((await space.here(['show', planId])).stdout).toMatch(/^shop r_3 .* apply [^]*^ {2}confirmed +3$/m)
   expect((await space.here(['show', planId, '--changes'])).stdout).toContain('price: 19.99 EUR → 29.99 EUR')
 }, 60_000)
 
