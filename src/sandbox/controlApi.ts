@@ -52,7 +52,8 @@ export class ControlApi {
     this.#parts = parts
     const { ledger, faults, runner, world } = parts
     this.#calls = {
-      'GET health': () => ({ ok: true, instance: world.core.instance }),
+      'GET health': () => ({ ok: true }),
+      'GET instance': () => ({ instance: world.core.instance }),
       'POST reset': ({ body }) => this.reset(readSeed(body)),
       'GET ledger': ({ query }) => ledger.after(readSeq(query.get('after') ?? '0')),
       'GET stats': () => ledger.stats(),

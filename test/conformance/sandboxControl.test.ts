@@ -18,7 +18,8 @@ const put = (id: string): Promise<CallResult> =>
   })
 
 test('is ready immediately and has only the state of its calls', async () => {
-  expect((await sandbox.control.request('GET', 'health')).body).toEqual({ ok: true, instance: expect.any(String) as string })
+  expect((await sandbox.control.request('GET', 'health')).body).toEqual({ ok: true })
+  expect((await sandbox.control.request('GET', 'instance')).body).toEqual({ instance: expect.any(String) as string })
   expect((await sandbox.control.request('GET', 'nothing')).status).toBe(404)
   expect((await sandbox.control.request('GET', 'audiences/none')).status).toBe(404)
   expect((await sandbox.control.request('GET', 'features/none')).status).toBe(404)

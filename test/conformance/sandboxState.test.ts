@@ -70,7 +70,7 @@ test.skipIf(target !== undefined)(
       catalog: await before.catalog(),
       identifiers: await before.identifiers(),
       audience: await before.audience(),
-      health: (await before.request('GET', 'health')).body,
+      instance: (await before.request('GET', 'instance')).body,
     }
     await kill(first.child)
 
@@ -83,7 +83,7 @@ test.skipIf(target !== undefined)(
       catalog: await after.catalog(),
       identifiers: await after.identifiers(),
       audience: await after.audience(),
-      health: (await after.request('GET', 'health')).body,
+      instance: (await after.request('GET', 'instance')).body,
     }).toEqual(saved)
     expect(saved.products.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
     expect((await after.request('GET', 'clock')).body.now).toMatch(/^2028-02-28/)

@@ -75,7 +75,7 @@ async function store(deps: EngineDeps, { destinationId }: RunRow, instance: stri
 async function instanceAt(origin: string): Promise<string | undefined> {
   if (!URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return undefined
   try {
-    const body: unknown = JSON.parse(await download(`${origin}/_sandbox/health`))
+    const body: unknown = JSON.parse(await download(`${origin}/_sandbox/instance`))
     const { instance } = recordOf(body)
     return typeof instance === 'string' ? instance : undefined
   } catch {
