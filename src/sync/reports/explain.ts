@@ -296,7 +296,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
         what: 'refused',
         ...digests,
         code: row.refused_code,
-        message: `${name} refused by the service: ${row.refused_message ?? ''}`,
+        message: `${name} was refused by the service: ${row.refused_message ?? ''}`,
       })
     }
     if (row.ref_count > 0 && !row.in_sync)

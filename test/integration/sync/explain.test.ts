@@ -224,9 +224,9 @@ test('explain reports a product whose update was refused as live with its previo
   engine.write('feed.xml', rss([...products(3), ...products(1, 9)].map((row) => item({ ...row, title: 'Changed' }))))
   expect((await engine.run('shop')).counts).toMatchObject({ confirmed: 2, refused: 2 })
   expect((await explain(engine, 'shop', 'SKU-1')).headline).toMatch(
-    /^Live: previous version, as product_key \d+ refused by the service: no/,
+    /^Live: previous version, as product_key \d+ was refused by the service: no/,
   )
-  expect((await explain(engine, 'shop', 'SKU-9')).headline).toMatch(/^Not live: .*refused by the service: no/)
+  expect((await explain(engine, 'shop', 'SKU-9')).headline).toMatch(/^Not live: the product was refused by the service: no/)
 })
 
 test('explain reports the deletion of a product, not an older reject, until the product is back', async () => {

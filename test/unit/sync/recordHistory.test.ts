@@ -3,7 +3,7 @@ import { livenessOf, type RecordEvent } from '../../../src/sync/reports/recordHi
 
 const at = (minute: number) => `2026-11-26T10:0${minute}:00.000Z`
 const confirmed: RecordEvent = { at: at(1), what: 'confirmed', message: 'SKU-1 confirmed by the service' }
-const refused: RecordEvent = { at: at(3), what: 'refused', code: 'INVALID', message: 'SKU-1 refused by the service: price' }
+const refused: RecordEvent = { at: at(3), what: 'refused', code: 'INVALID', message: 'SKU-1 was refused by the service: price' }
 const invalidated = (live: boolean): RecordEvent => ({
   at: at(2),
   what: 'invalidated',
@@ -15,7 +15,7 @@ const invalidated = (live: boolean): RecordEvent => ({
 test('a product that an audit found changed stays live if its correction is refused', () => {
   expect(livenessOf([confirmed, invalidated(true), refused], { deletesRecord: true })).toMatchObject({
     live: true,
-    headline: 'Live: with other content, as SKU-1 refused by the service: price',
+    headline: 'Live: with other content, as SKU-1 was refused by the service: price',
   })
 })
 
