@@ -3,7 +3,6 @@ import * as fs from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { lockStateFile } from '../../../src/sandbox/state/fileLock.ts'
 
 /** Called after each call of `node:fs` in `lockStateFile`, with the name of the function and the path. */
 let afterCall: (name: string, path: string) => void = () => undefined
@@ -23,6 +22,9 @@ vi.mock('node:fs', async (original) => {
   return { ...real, ...Object.fromEntries((['readFileSync', 'linkSync', 'renameSync', 'rmSync'] as const).map(traced)) }
 })
 const real = await vi.importActual<typeof fs>('node:fs')
+// Test files share a process, so an earlier one may have loaded the module with the real functions.
+vi.resetModules()
+const { lockStateFile } = await import('../../../src/sandbox/state/fileLock.ts')
 
 let folder: string
 let file: string
