@@ -170,7 +170,9 @@ describe('categories', () => {
       videos_monetized_in_last_thirty_days: 1250,
     })
     expectRefusal(await account.get('curated_categories'), [400, 'MISSING_PARAMETER', 'country_codes'])
-    expectRefusal(await account.get('curated_categories', { country_codes: 'USA' }), [400, 'INVALID_PARAMETER', 'country_codes'])
+    const noCountry = await account.get('curated_categories', { country_codes: 'us,usa' })
+    expectRefusal(noCountry, [400, 'INVALID_PARAMETER', 'country_codes'])
+    expect(noCountry.body.errors[0].value).toBe('usa')
     const unknown = await account.get('curated_categories/none')
     expectRefusal(unknown, [404, 'NOT_FOUND', 'curated_category_id'])
     expect(unknown.body.errors[0].message).toBe('curated category none was not found')

@@ -16,8 +16,9 @@ import type { CampaignsState, LineItemCategory } from './state.ts'
 export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'businessCategories.list': () => okPage(businessCategories),
   'curatedCategories.list': (call) => {
-    const countries = (listParam(call, 'country_codes') ?? []).map((code) => code.toUpperCase())
-    const bad = countries.find((code) => !isCountryCode(code))
+    const given = listParam(call, 'country_codes') ?? []
+    const countries = given.map((code) => code.toUpperCase())
+    const bad = given.find((code) => !isCountryCode(code.toUpperCase()))
     if (bad !== undefined) throw adsRefusals([invalidParameter('country_codes', 'ISO 3166-1 alpha-2 codes', bad)])
     return listReply(
       call,
