@@ -1,6 +1,7 @@
 /** Creates the files of the server by initdb, and starts, finds and stops its process. */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import {
   chownSync,
   closeSync,
@@ -15,6 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { findBinaries } from './binaries.ts'
@@ -34,7 +36,7 @@ const user = 'sluice'
  *
  * @throws {RunError} `POSTGRES_UNAVAILABLE`, `DISK_FULL`; then removes the new folder
  */
-export function initializeServer(places: Places): void {
+export async function initializeServer(places: Places): Promise<void> {
   const { initdb } = findBinaries(places.account, places.binaries)
   const folder = `${places.data}.new-${randomBytes(4).toString('hex')}`
   removeUnfinished(places)
@@ -48,11 +50,13 @@ export function initializeServer(places: Places): void {
   if (places.account) {
     for (const path of [folder, pwFile]) chownSync(path, places.account.uid, places.account.gid)
   }
-  const { status, stderr } = spawnSync(
+  // The event loop stays free, so that the lock of this command is renewed meanwhile.
+  const child = spawn(
     initdb,
     ['-D', folder, '-U', user, `--pwfile=${pwFile}`, '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
-    { encoding: 'utf8', cwd: '/', ...places.account },
+    { stdio: ['ignore', 'ignore', 'pipe'], cwd: '/', ...places.account },
   )
+  const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')])
   rmSync(pwFile, { force: true })
   if (status !== 0) {
     rmSync(folder, { recursive: true, force: true })

@@ -45,7 +45,7 @@ export async function startEmbedded(
     if (!url) {
       if (!existsSync(join(places.data, 'PG_VERSION'))) {
         if (places.elsewhere !== undefined && existsSync(places.elsewhere.file)) throw missingError(places.data, places.elsewhere.file)
-        initializeServer(places)
+        await initializeServer(places)
       }
       url = await startServer(places, options.maxConnections)
     }

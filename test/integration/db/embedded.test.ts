@@ -192,6 +192,15 @@ test('a lock is renewed while its command runs, so that it does not expire', asy
   expect(existsSync(path)).toBe(false)
 })
 
+test('a lock is renewed also while the files of the server are made', async () => {
+  const parent = dirname(preparePlaces(folder).data)
+  let ticks = 0
+  const timer = setInterval(() => (ticks += readdirSync(parent).some((name) => name.includes('.new-')) ? 1 : 0), 10)
+  await startEmbedded(folder)
+  clearInterval(timer)
+  expect(ticks).toBeGreaterThan(0)
+})
+
 test('a command does not remove the lock of another command that replaced its own', async () => {
   const path = join(folder, 'postgres.lock')
   const unlock = await lockServer(path)
