@@ -47,6 +47,8 @@ export async function dropOldEntries(db: Database): Promise<number> {
          and (o.status in ${openStatuses} or o.settled_at >= statement_timestamp() - ${keepFor}))
        and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')
        and not exists (select from (${unfinished}) f where f.plan_id = b.plan_id)`
+  // Other destinations, such as catalogs, may have more deleted keys than one value of the driver can hold (7 million).
+  const hasIndex = (row: string) => `exists (select from implied_key ik where ik.destination_id = ${row}.destination_id)`
   return db.transaction(async (tx) => {
     // Prevents planning meanwhile: one query of a plan finds the batches of a record, and a later query reads their entries.
     await tx.query(
@@ -57,13 +59,13 @@ export async function dropOldEntries(db: Database): Promise<number> {
     >(
       `delete from batch_entries ea using batch b where b.id = ea.batch_id and ea.batch_id in (${expiredBatches})
        returning ea.destination_id, cardinality(ea.record_keys) as n, ${isOfLoad('b')} as of_load,
-         case when b.operation = 'delete' then (select array_agg(k.key) from (${keysTogether('ea')}) k) end as deleted`,
+         case when b.operation = 'delete' and ${hasIndex('ea')} then (select array_agg(k.key) from (${keysTogether('ea')}) k) end as deleted`,
     )
     const rows = await tx.query<Row<'entry', 'destination_id'> & { n: number; deleted: Value<'entry', 'keys'> | null }>(
       `with dropped as (delete from entry where batch_id in (${expiredBatches}) returning destination_id, change, keys)
-       select g.destination_id, count(*)::int as n, (
+       select g.destination_id, count(*)::int as n, case when ${hasIndex('g')} then (
          select array_agg(k.key) from dropped d cross join lateral unnest(d.keys) as k (key)
-         where d.destination_id = g.destination_id and d.change = 'delete') as deleted
+         where d.destination_id = g.destination_id and d.change = 'delete') end as deleted
        from dropped g group by g.destination_id`,
     )
     // The index of implied keys (docs/decisions/implied-keys.md) contains digests of people too. Therefore this transaction removes the

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
-import { openDatabase } from '../../../src/db/database.ts'
+import { openDatabase, type Database } from '../../../src/db/database.ts'
 import { migrateDatabase } from '../../../src/db/migrate.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
 import { registerWorker } from '../../../src/db/workers.ts'
@@ -88,6 +88,34 @@ test('no data of a deleted person is left after a month and a week, and all need
   ])
   expect(await placesOf(engine, 'ann')).toEqual(['implied_key.digests', 'record.hash', 'record.joined_identifiers'])
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { unchanged: 2, requests: 0 } })
+})
+
+test('the deleted keys of a catalog are not read, because there may be millions', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  for (const count of [3, 2]) {
+    engine.write('feed.xml', rss(products(count).map((row) => item(row))))
+    await engine.run('shop')
+  }
+  await pass(engine, 400)
+  const read: object[] = []
+  const { transaction } = engine.db
+  const db: Database = {
+    ...engine.db,
+    transaction: (work) =>
+      transaction((tx) =>
+        work({
+          ...tx,
+          async query<R extends object>(text: string, values?: readonly unknown[]) {
+            const rows = await tx.query<R>(text, values)
+            read.push(...rows)
+            return rows
+          },
+        }),
+      ),
+  }
+  expect(await applyRetention(db)).toMatchObject({ operations: 4 })
+  expect(read.filter((row) => 'deleted' in row)).toEqual([{ destination_id: 1, n: 4, deleted: null }])
 })
 
 test('a plan with expired operations is still applied, and its run keeps its counts', async () => {
