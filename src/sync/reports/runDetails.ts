@@ -109,7 +109,7 @@ interface RejectSample {
   readonly cells: readonly string[]
 }
 
-/** Rejected rows whose first fault has this code and field. */
+/** Rejected rows with a fault of this code and field. A row with several faults is in several groups. */
 export interface RejectGroup {
   readonly code: string
   readonly field: string
@@ -129,11 +129,23 @@ export async function groupedRejects(db: Database, runId: string, samples: numbe
   // With a join instead of this parameter, Postgres reads all rejects of the run for each reason.
   const run = await readingRun(db, runId)
   return db.query<RejectGroup>(
-    `with groups as (
-       select j.code, j.field, min(j.hint) as hint, count(*)::int as count from reject j where j.run_id = $1 group by j.code, j.field)
-     select g.*, (
+    `with faults as (
+       select code, field, hint from reject where run_id = $1
+       union all
+       select m.* from reject j cross join lateral (
+         select distinct on (1, 2) x ->> 'code' as code, x ->> 'field' as field, x ->> 'hint' from jsonb_array_elements(j.more) x
+         where (x ->> 'code', x ->> 'field') is distinct from (j.code, j.field)) m
+       where j.run_id = $1 and j.more <> '[]'),
+     groups as (
+       select code, field, min(hint) as hint, count(*)::int as count,
+         jsonb_build_array(jsonb_build_object('code', code, 'field', field)) as pattern
+       from faults group by code, field)
+     select g.code, g.field, g.hint, g.count, (
        select coalesce(jsonb_agg(to_jsonb(x) order by x.source, x.line), '[]') from (
-         select j.source, j.line, j.message, j.cells from reject j where j.run_id = $1 and j.code = g.code and j.field = g.field
+         select j.source, j.line, j.cells,
+           case when j.code = g.code and j.field = g.field then j.message
+             else (jsonb_path_query_first(j.more, '$[*] ? (@.code == $code && @.field == $field)', g.pattern -> 0)) ->> 'message' end as message
+         from reject j where j.run_id = $1 and (j.code = g.code and j.field = g.field or j.more <> '[]' and j.more @> g.pattern)
          order by j.source, j.line limit $2) x) as samples
      from groups g order by g.count desc, g.code, g.field limit 100`,
     [run, samples],

@@ -237,3 +237,32 @@ test('a statement that never ends delays later scrapes for a time only, and its 
   for (const { resolve } of hanging) resolve()
   expect(await counted()).toBe('1')
 })
+
+test('the page of the rejects counts each fault of a row, as show does', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const [good, ...others] = products(5)
+  const faulty = { ...good!, price: 'free', availability: 'perhaps' }
+  engine.write(
+    'feed.xml',
+    rss([
+      ...others.map((row) => item(row)),
+      item({ ...faulty, id: 'A' }),
+      item({ ...faulty, id: 'B' }),
+      item({ ...good!, id: 'C', availability: 'perhaps' }),
+    ]),
+  )
+  const { runId } = await engine.run('shop')
+  const { rejectCodes } = await loadRun(engine.db, runId)
+  expect(rejectCodes).toEqual([
+    { code: 'AVAILABILITY_UNKNOWN', count: 3 },
+    { code: 'PRICE_INVALID', count: 2 },
+  ])
+  for (const path of [`/runs/${runId}`, `/runs/${runId}/rejects`]) {
+    const page = (await server.call('GET', path)).text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
+    for (const { code, count } of rejectCodes) expect(page, path).toContain(`${code} ${count} rows`)
+    expect(page.match(/price &quot;free&quot; is not/g), path).toHaveLength(2)
+    expect(page.match(/&quot;perhaps&quot;/g), path).toHaveLength(3)
+  }
+})
