@@ -6,11 +6,13 @@ import type { Finding } from '../../model/report.ts'
 const firstFindingsMs = 5_000
 /** Age in milliseconds from which findings are refreshed. Younger ones are reused, because the checks call the service. */
 const maxAgeMs = 60_000
+/** Age in milliseconds from which a call waits for the refresh, because the state of the system may have changed since. */
+const outdatedMs = 300_000
 
 /**
  * Returns a function that returns the last findings of `examine`, and refreshes old ones in the background. Before the first findings, a
- * call waits for them up to 5 s, then returns a warning that the checks are still running. It rejects if `examine` rejects meanwhile. After
- * a later failure, calls return the last findings. All failures are logged.
+ * call waits for them up to 5 s, then returns a warning that the checks are still running. It rejects if `examine` rejects meanwhile. With
+ * outdated findings, a call also waits up to 5 s. After a later failure, calls return the last findings. All failures are logged.
  */
 export function cacheFindings(
   { clock, log }: { readonly clock: Clock; readonly log: Logger },
@@ -36,6 +38,8 @@ export function cacheFindings(
       )
     }
     if (known === undefined) await Promise.race([running, clock.sleep(firstFindingsMs)])
+    else if (running !== undefined && clock.monotonic() - examinedAt > outdatedMs)
+      await Promise.race([running.catch(() => undefined), clock.sleep(firstFindingsMs)])
     return known ?? [{ check: 'doctor', state: 'warning', message: 'the checks are still running', hint: 'sluice doctor' }]
   }
 }

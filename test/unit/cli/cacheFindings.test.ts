@@ -31,3 +31,17 @@ test('first findings that take long are shown as running', async () => {
   const read = cacheFindings({ clock, log: silentLogger }, () => new Promise<never>(() => undefined))
   expect(await read()).toMatchObject([{ state: 'warning', message: 'the checks are still running' }])
 })
+
+test('findings of more than five minutes ago are refreshed before they are returned', async () => {
+  let nowMs = 0
+  const clock = { now: () => nowMs, monotonic: () => nowMs, sleep: () => new Promise<never>(() => undefined) }
+  const read = cacheFindings({ clock, log: silentLogger }, () => {
+    if (nowMs > 400_000) return Promise.reject(new Error('no permission'))
+    return Promise.resolve([{ check: 'service', state: 'ok', message: `at ${nowMs}` }])
+  })
+  expect(await read()).toMatchObject([{ message: 'at 0' }])
+  nowMs = 301_000
+  expect(await read()).toMatchObject([{ message: 'at 301000' }])
+  nowMs = 700_000
+  expect(await read()).toMatchObject([{ message: 'at 301000' }])
+})
