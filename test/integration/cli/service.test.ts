@@ -325,6 +325,16 @@ test('the app-only token is written to a pipe or a private file', async () => {
   expect(statSync(join(shop.folder, 'bearer.token')).mode & 0o777).toBe(0o600)
 })
 
+test.for([
+  ['hooks', '/hooks'],
+  ['/hooks?key=1', '/hooks'],
+  ['/a b', '/a%20b'],
+])('webhooks listen rejects the path %s, which no request has', async ([path, correct]) => {
+  await using shop = await workspace()
+  const { code, stderr } = await shop.here(['webhooks', 'listen', '--port', '0', '--path', path])
+  expect([code, stderr]).toEqual([2, expect.stringMatching(`INVALID_VALUE [^]*hint {3}sluice webhooks listen --path ${correct}\n$`)])
+})
+
 test('a webhook is registered, listed, checked and removed while the receiver listens', async () => {
   await using shop = await workspace()
   const receiver = shop.start(['webhooks', 'listen', '--port', '0'])

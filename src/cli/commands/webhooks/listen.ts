@@ -1,4 +1,5 @@
 import { needService } from '../../../config/config.ts'
+import { UsageError } from '../../../errors.ts'
 import { parseCount } from '../../commandLine/parseCount.ts'
 import { option, writeJson, type CommandRun } from '../../context.ts'
 import { startHttpServer } from '../../servers/httpServer.ts'
@@ -12,7 +13,7 @@ import { untilAborted } from '../../servers/untilAborted.ts'
  */
 export const run: CommandRun = async (context, invocation) => {
   const port = parseCount('--port', option(invocation, 'port') ?? '8081', { min: 0, max: 65_535 })
-  const path = option(invocation, 'path') ?? '/webhooks'
+  const path = parsePath(option(invocation, 'path') ?? '/webhooks')
   const config = context.config()
   const service = needService(config, { user: false })
   return withStore(context, async (store) => {
@@ -33,5 +34,16 @@ export const run: CommandRun = async (context, invocation) => {
     await untilAborted(context.signal)
     await server.close()
     return 0
+  })
+}
+
+/** Returns the path unchanged if a request can have it. @throws {UsageError} `INVALID_VALUE` */
+function parsePath(path: string): string {
+  const base = 'http://127.0.0.1'
+  const requested = URL.canParse(path, base) ? new URL(path, base).pathname : '/webhooks'
+  if (requested === path) return path
+  throw new UsageError('INVALID_VALUE', '--path is not the path of an address, so no request could have it. Nothing was started.', {
+    where: '--path',
+    hint: `sluice webhooks listen --path ${requested}`,
   })
 }
