@@ -22,7 +22,8 @@ export function readDotenv(path: string, problems: Problem[]): Environment {
     content = readFileSync(path, 'utf8')
   } catch (error) {
     const code = errorCode(error)
-    if (code !== 'ENOENT' && code !== 'ENOTDIR') problems.push({ path: '.env', message: `cannot be read (${code})` })
+    if (code !== 'ENOENT' && code !== 'ENOTDIR')
+      problems.push({ path: '.env', message: `cannot be read (${code})`, hint: 'make .env a file that this user may read' })
     return {}
   }
   return omitEmpty(parse(content))

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { UsageError } from '../errors.ts'
+import { errorCode } from '../unknownValue.ts'
 
 const endings = ['.ts', '.mts', '.yaml', '.yml', '.json']
 
@@ -23,9 +24,14 @@ export async function pipelineFiles(directory: string): Promise<string[]> {
       .map(({ name }) => name)
       .sort()
   } catch (error) {
-    throw new UsageError('PIPELINES_MISSING', `the folder of pipelines cannot be read: ${directory}`, {
+    const code = errorCode(error)
+    const reasons: Readonly<Record<string, string>> = { EACCES: ' (no permission)', ENOTDIR: ' (it is a file)' }
+    throw new UsageError('PIPELINES_MISSING', `the folder of pipelines cannot be read: ${directory}${reasons[code ?? ''] ?? ''}`, {
       where: directory,
-      hint: 'sluice init --source FILE   (creates it, with a first pipeline), or name another with --pipelines',
+      hint:
+        code === 'ENOENT'
+          ? 'sluice init --source FILE   (creates it, with a first pipeline), or name another with --pipelines'
+          : 'check its owner and mode, or name another folder with --pipelines',
       cause: error,
     })
   }

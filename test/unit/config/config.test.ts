@@ -92,6 +92,11 @@ test('runs are kept for the given number of days', () => {
   expect(load({}).keepRunsDays).toBeUndefined()
 })
 
+test('a .env that cannot be read is named, with what to do about it', () => {
+  const { problems } = caught(() => loadConfig({}, { dotenv: folder }))
+  expect(problems).toMatchObject([{ path: '.env', hint: 'make .env a file that this user may read' }])
+})
+
 test('reports all problems of the environment in one error', () => {
   const error = caught(() => load({ SLUICE_BASE_URL: 'ftp://a.example.com', SLUICE_LOG_FORMAT: 'xml', DATABASE_URL: 'x' }))
   expect(error.problems.map((problem) => problem.path).toSorted()).toEqual(['DATABASE_URL', 'SLUICE_BASE_URL', 'SLUICE_LOG_FORMAT'])

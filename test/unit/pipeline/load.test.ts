@@ -281,7 +281,14 @@ test('names and globs select pipelines, and an unknown name gets the most simila
   // The name in a request is not a pattern, even if it would match only one pipeline.
   for (const pattern of ['shop-*', 'shop-d?', '*'])
     await expect(loadPipeline(directory, pattern)).rejects.toMatchObject({ code: 'UNKNOWN_PIPELINE' })
-  await expect(loadPipelines(path.join(directory, 'nowhere'))).rejects.toMatchObject({ code: 'PIPELINES_MISSING' })
+  const missing = (folder: string, hint: string) =>
+    expect(loadPipelines(path.join(directory, folder))).rejects.toMatchObject({
+      code: 'PIPELINES_MISSING',
+      hint: expect.stringContaining(hint) as string,
+    })
+  await missing('nowhere', 'sluice init')
+  // init cannot create the folder there.
+  await missing('shop.yaml', 'name another folder')
 })
 
 test('a TypeScript pipeline anywhere on disk imports from sluice, under plain Node', async () => {
