@@ -69,9 +69,10 @@ export async function eachPipeline<Report extends RunReport>(
 
 /** Returns the report of a pipeline whose `each` threw, with an empty `runId` if no run began. Without `--json`, prints the error. */
 function errorReport(context: Context, pipeline: string, startedAt: number, thrown: unknown): RunReport {
-  const { problems: _, ...error } = presentError(thrown, context.config().secrets)
+  const { log, secrets } = context.config()
+  const { problems: _, ...error } = presentError(thrown, secrets)
   if (!context.json) context.stderr.write(errorLines({ ...error, where: error.where ?? pipeline }, context.command))
-  context.stderr.write(stackLines(thrown, context.env))
+  context.stderr.write(stackLines(thrown, log.level))
   const finishedAt = context.clock.now()
   return {
     runId: (thrown instanceof RunError ? thrown.runId : undefined) ?? '',

@@ -57,7 +57,7 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
     const presented = signal.aborted && !(error instanceof SluiceError) ? interrupted : presentError(error, config?.secrets)
     if (json) stdout.write(`${JSON.stringify({ error: presented })}\n`)
     else stderr.write(errorLines(presented, presented === interrupted ? undefined : command))
-    stderr.write(stackLines(error, env))
+    stderr.write(stackLines(error, config?.log.level ?? env['SLUICE_LOG_LEVEL']))
     return { code: exitCodeOfError(error), threw: true }
   }
 }

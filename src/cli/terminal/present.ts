@@ -1,5 +1,4 @@
 import { ConfigError, SluiceError, type Problem } from '../../errors.ts'
-import type { Environment } from '../../config/config.ts'
 import { hideSecrets, type Secret } from '../../config/secret.ts'
 import { connectionFault, diskFault, isConnectionFault, isConnectionLost } from '../../db/connectionFault.ts'
 import { redactPersonalData } from '../../mapping/mask.ts'
@@ -99,8 +98,8 @@ export function errorLines(error: PresentedError, command?: string): string {
 }
 
 /** Returns the frames of the stack if the log level is `debug`; otherwise empty. Without the message, which may contain secrets. */
-export function stackLines(error: unknown, env: Environment): string {
-  if (env['SLUICE_LOG_LEVEL'] !== 'debug' || !(error instanceof Error)) return ''
+export function stackLines(error: unknown, level: string | undefined): string {
+  if (level !== 'debug' || !(error instanceof Error)) return ''
   const frames = (error.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at '))
   return `${frames.join('\n')}\n`
 }

@@ -110,6 +110,8 @@ test('a stack is shown only with SLUICE_LOG_LEVEL=debug (manner 6)', async () =>
     expect((await shop.here(call)).stderr).not.toMatch(/^ +at /m)
     expect((await shop.here(call, { env: { SLUICE_LOG_LEVEL: 'debug' } })).stderr).toMatch(/^ +at /m)
   }
+  shop.write('.env', 'SLUICE_LOG_LEVEL=debug\n')
+  expect((await shop.here(['plan', 'nope'])).stderr).toMatch(/^ +at /m)
 })
 
 test('several pipelines exit with the worst of 1, 5, 4, 3, 0, and a run that is terminated with 143', async () => {
