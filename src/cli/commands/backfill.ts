@@ -10,7 +10,8 @@ import { destinationOf } from '../../destinations/index.ts'
 export const run: CommandRun = async (context, invocation) => {
   const source = option(invocation, 'source')
   const name = argument(invocation, 0)
-  if (source === undefined) {
+  // An empty one comes from a shell variable that is not set.
+  if (source === undefined || source.trim() === '') {
     throw new UsageError('MISSING_OPTION', 'sluice backfill needs --source. Nothing was read or sent.', {
       where: '--source',
       hint: `sluice backfill ${name} --source FILE`,

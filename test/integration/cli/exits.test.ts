@@ -114,6 +114,14 @@ test('a stack is shown only with SLUICE_LOG_LEVEL=debug (manner 6)', async () =>
   expect((await shop.here(['plan', 'nope'])).stderr).toMatch(/^ +at /m)
 })
 
+test('a backfill from an empty shell variable is a wrong call, not a failed run', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  const { code, stderr } = await shop.here(['backfill', 'shop', '--source', ''])
+  expect([code, stderr]).toEqual([2, expect.stringContaining('MISSING_OPTION')])
+  expect((await shop.here(['runs', '--json'])).stdout).toBe('[]\n')
+})
+
 test('several pipelines exit with the worst of 1, 5, 4, 3, 0, and a run that is terminated with 143', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
