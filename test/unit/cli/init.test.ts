@@ -381,6 +381,7 @@ test('the suggested command has every given answer, quoted for a shell', () => {
 
 test.for([
   [['init', 'a/b'], 'sluice init b'],
+  [['init', 'foo bar', '--source', 'my crm.csv', '--sandbox'], "sluice init foo-bar --source 'my crm.csv' --sandbox"],
   [['init', '--catalog', '1', '--audience', '2'], 'sluice init --catalog 1   (one pipeline per destination)'],
   [['init', '--map', 'key'], '--map key=customer_id'],
   [['init', '--consent', 'ok'], '--consent marketing_ok=yes,true'],

@@ -46,7 +46,6 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
       hint: ['sluice init', `--${kind}`, id, '  (one pipeline per destination)'].join(' '),
     })
   const name = argument(invocation, 0)
-  if (name !== '') checkName(name)
   const map: Record<string, string[]> = Object.create(null)
   for (const [field, column] of listOption(invocation, 'map').map((text) => pairOf('--map', 'key=customer_id', text)))
     (map[field] ??= []).push(column)
@@ -55,7 +54,7 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
     return parseConsentAnswer(column, values)
   })
   const [member, item] = [option(invocation, 'member'), option(invocation, 'item')]
-  return {
+  const options: InitOptions = {
     name: name === '' ? undefined : name,
     source: option(invocation, 'source'),
     encoding: option(invocation, 'encoding'),
@@ -73,6 +72,8 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
     country: option(invocation, 'country'),
     shop: option(invocation, 'shop'),
   }
+  checkName(options)
+  return options
 }
 
 /**
@@ -130,14 +131,15 @@ function propertyOf(name: string): string {
 }
 
 /** Checks the pipeline name, more strictly than the loader (src/pipeline/load.ts). @throws {UsageError} `INVALID_VALUE` */
-function checkName(name: string): void {
-  if (/^[A-Za-z0-9][\w-]{0,63}$/.test(name)) return
+function checkName(options: InitOptions): void {
+  const { name } = options
+  if (name === undefined || /^[A-Za-z0-9][\w-]{0,63}$/.test(name)) return
   throw new UsageError(
     'INVALID_VALUE',
     'the name of a pipeline has up to 64 letters, digits, - and _, and begins with a letter or digit. Nothing was written.',
     {
       where: 'NAME',
-      hint: `sluice init ${nameFrom(name)}`,
+      hint: commandLineOf({ ...options, name: nameFrom(name) }, []),
     },
   )
 }
