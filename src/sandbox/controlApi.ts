@@ -150,6 +150,7 @@ export class ControlApi {
     const { world, stateWriter } = this.#parts
     // `offset_ms` is ignored, so that an answer of `GET clock` can be sent back.
     const { now, advance_s: advanceS } = fieldsOf(body, ['now', 'advance_s'], ['offset_ms'])
+    if (now !== undefined && advanceS !== undefined) throw new ControlError('give now or advance_s, not both')
     let offsetMs = world.core.clockOffsetMs
     if (typeof now === 'string') {
       const at = parseTimestamp(now)

@@ -90,6 +90,7 @@ test.for([
   ['GET', 'audiences/%E0%A4%A', undefined],
   ['GET', 'ledger?after=x', undefined],
   ['PUT', 'clock', '{"advance_s":1e300}'],
+  ['PUT', 'clock', '{"now":"2027-01-01T00:00:00Z","advance_s":10}'],
   ['POST', 'events', '[null]'],
   ['POST', 'events', '{"event_type":5}'],
   ['POST', 'events', '{"times":1e9}'],
