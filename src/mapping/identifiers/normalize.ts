@@ -2,7 +2,7 @@ import type { IdentifierType } from '../../model/record.ts'
 import { isCardNumber, isIban } from '../personalColumns.ts'
 import { trimText } from '../text.ts'
 import { normalizeEmail, type EmailOptions } from './email.ts'
-import { normalizePhone, withPlainForm } from './phone.ts'
+import { normalizePhone, withAsciiDigits, withPlainForm } from './phone.ts'
 import type { Normalized } from './result.ts'
 
 /** Settings for the accepted spellings and the resulting forms of identifiers. */
@@ -76,10 +76,13 @@ function normalizeDeviceId(text: string): Normalized {
   return /^[0-]+$/.test(id) ? { code: 'DEVICE_ID_INVALID', message: 'is all zeros: the device does not allow tracking' } : { text: id }
 }
 
+/** Matches what messengers and web forms put before a phone number. */
+const phoneScheme = /^(?:p:(?=\+)|(?:tel|sms|callto|whatsapp):\s*)/i
+
 /**
  * Returns a partner id unchanged: it is sent in clear. Therefore rejects texts that look like an email, a phone number, a card number or a
  * bank account number (docs/inputs.md, cases 126 and 199). Of plain digits, rejects only a card number, and a phone number that begins
- * with 00.
+ * with 00. Digits and signs of all scripts count.
  */
 function normalizePartnerId(text: string): Normalized {
   const personal = (what: string): Normalized => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })
@@ -91,14 +94,17 @@ function normalizePartnerId(text: string): Normalized {
     if (/^00[1-9]\d{8,13}$/.test(text)) return personal('a phone number')
     return isCardNumber(text) ? personal('a card number') : { text }
   }
-  if (/^[\d\s+().\-/\u2010-\u2015]+$/.test(text)) {
-    const digits = text.replace(/\D/g, '')
+  const ascii = /[^\u0000-\u007f]/.test(text) ? withAsciiDigits(text.normalize('NFKC')) : text
+  const number = ascii.replace(phoneScheme, '')
+  if (/^[\d\s+().\-/\u2010-\u2015]+$/.test(number)) {
+    const digits = number.replace(/\D/g, '')
     if (isCardNumber(digits)) return personal('a card number')
     const isWrittenAsPhone =
-      text.startsWith('+') ||
-      text.includes('(') ||
-      /^(?:1[ .-])?\d{3}[ .\u2010-\u2015-]\d{3}[ .\u2010-\u2015-]\d{4}$/.test(text) ||
-      /^0\d{1,4}[\s/-]\d/.test(text)
+      number !== ascii ||
+      number.startsWith('+') ||
+      number.includes('(') ||
+      /^(?:1[ .-])?\d{3}[ .\u2010-\u2015-]\d{3}[ .\u2010-\u2015-]\d{4}$/.test(number) ||
+      /^0\d{1,4}[\s/-]\d/.test(number)
     if (isWrittenAsPhone && digits.length >= 7 && digits.length <= 15) return personal('a phone number')
   }
   return { text }

@@ -67,12 +67,12 @@ export function phonesIn(text: string, country: string | undefined): readonly st
 function normalizeByLibrary(given: string, country: string | undefined): Normalized {
   // The patterns below take quadratic time for a long run of digits or spaces.
   if (given.length > 200) return invalid('has too many characters')
-  const text = trimText(withoutInvisible(given.normalize('NFKC')))
+  const spelled = trimText(withoutInvisible(given.normalize('NFKC')))
     .replace(/^(?:p:|tel:)/i, '')
     .replace(/^['\u2018\u2019]/, '') // of a spreadsheet
     .trim()
     .replace(hyphens, '-')
-    .replace(/\p{Nd}/gu, decimalDigit)
+  const text = withAsciiDigits(spelled)
   if (text.includes('@')) return invalid('is an email')
   const extension = /^(.*\d)[\s,;]*(?:extension|ext|int|x)[\s.:]*\d{1,7}$/i.exec(text)
   const number = extension?.[1] ?? text
@@ -90,6 +90,11 @@ function normalizeByLibrary(given: string, country: string | undefined): Normali
   const parsed = phoneLibrary().parsePhoneNumberFromString(plain, options)
   if (parsed === undefined || !parsed.isValid()) return invalid('is not valid in its country')
   return extension === null ? { text: parsed.number } : { text: parsed.number, note: 'PHONE_EXTENSION' }
+}
+
+/** Converts the digits of all scripts to ASCII. */
+export function withAsciiDigits(text: string): string {
+  return text.replace(/\p{Nd}/gu, decimalDigit)
 }
 
 /**

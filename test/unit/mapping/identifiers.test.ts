@@ -263,6 +263,11 @@ test.for([
   ['partner_user_id', '4111 1111 1111 1111', 'PARTNER_ID_PERSONAL'],
   ['partner_user_id', 'jane%40example.com', 'PARTNER_ID_PERSONAL'],
   ['partner_user_id', '0049301234567', 'PARTNER_ID_PERSONAL'],
+  ['partner_user_id', 'tel:+12025550143', 'PARTNER_ID_PERSONAL'],
+  ['partner_user_id', 'p:+12025550143', 'PARTNER_ID_PERSONAL'],
+  ['partner_user_id', 'whatsapp:12025550143', 'PARTNER_ID_PERSONAL'],
+  ['partner_user_id', '\uff0b1 202 555 0143', 'PARTNER_ID_PERSONAL'],
+  ['partner_user_id', '+\u0661\u0662\u0660\u0662\u0665\u0665\u0665\u0660\u0661\u0664\u0663', 'PARTNER_ID_PERSONAL'],
 ] as const)('%s %s is rejected as %s', ([kind, text, code]) => expect(normalizeIdentifier(kind, text, undefined)).toMatchObject({ code }))
 
 test.for([
@@ -270,6 +275,8 @@ test.for([
   ['partner_user_id', 'LOY-12-34', 'LOY-12-34'],
   ['service_id', "'0042", '0042'],
   ['partner_user_id', '2025550143', '2025550143'],
+  ['partner_user_id', 'p:2025550143', 'p:2025550143'],
+  ['partner_user_id', '\uff11\uff12\uff13', '\uff11\uff12\uff13'],
 ] as const)('%s %s stays %s', ([kind, text, expected]) =>
   expect(normalizeIdentifier(kind, text, undefined)).toMatchObject({ text: expected }),
 )
