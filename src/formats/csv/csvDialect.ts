@@ -96,13 +96,14 @@ export function fieldsOf(batch: RecordBatch, index: number, { delimiter, quote }
   return (flags & recordFlags.quoted) === 0 ? text.split(delimiter) : splitFields(text, delimiter, quote)
 }
 
-/** Returns the fields of a record with invalid quoting by `splitRelaxedFields`. Undefined without the setting for relaxed quotes. */
+/** Returns the fields of a record with invalid quoting. Without the setting for relaxed quotes, they count as ambiguous. */
 export function relaxedFieldsOf(
   batch: RecordBatch,
   index: number,
   { delimiter, quote, relaxedQuotes }: CsvSyntax,
 ): ReturnType<typeof splitRelaxedFields> {
-  return relaxedQuotes === true ? splitRelaxedFields(recordText(batch, index), delimiter, quote) : undefined
+  const relaxed = splitRelaxedFields(recordText(batch, index), delimiter, quote)
+  return relaxedQuotes === true ? relaxed : { ...relaxed, ambiguous: true }
 }
 
 /** Returns the delimiter of a first row `sep=;`, a convention of spreadsheets; undefined without such a row. */
@@ -121,8 +122,7 @@ function splitSample(
   const records: SampleRecord[] = []
   const addRecords = (batch: RecordBatch) => {
     for (let i = 0; i < batch.count && records.length < maxSampleRecords; i++) {
-      const fields = fieldsOf(batch, i, syntax) ?? relaxedFieldsOf(batch, i, syntax)?.fields ?? [recordText(batch, i)]
-      records.push({ line: batch.lineOf(i), fields })
+      records.push({ line: batch.lineOf(i), fields: fieldsOf(batch, i, syntax) ?? sampleFields(batch, i, syntax) })
     }
   }
   addRecords(splitter.push(sample))
@@ -134,6 +134,12 @@ function splitSample(
     }
   }
   return records
+}
+
+/** Returns the fields of a record with invalid quoting. It is one field if the end of a field is ambiguous. */
+function sampleFields(batch: RecordBatch, index: number, syntax: CsvSyntax): readonly string[] {
+  const { fields, ambiguous } = relaxedFieldsOf(batch, index, syntax)
+  return ambiguous ? [recordText(batch, index)] : fields
 }
 
 /**

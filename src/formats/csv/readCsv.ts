@@ -102,7 +102,7 @@ class CsvReader {
     const flags = batch.flagsOf(index)
     const strict = fieldsOf(batch, index, this.#dialect)
     const relaxed = strict === undefined ? relaxedFieldsOf(batch, index, this.#dialect) : undefined
-    const fields = strict ?? relaxed?.fields
+    const fields = relaxed === undefined ? strict : relaxed.ambiguous ? undefined : relaxed.fields
     const width = this.#dialect.header.length
     const size = batch.endOf(index) - batch.startOf(index)
     this.#lastShortLine = fields === undefined || fields.length < width ? line : 0
@@ -111,7 +111,8 @@ class CsvReader {
       return {
         line,
         columns: this.#columns,
-        cells: [],
+        // Its key is in these cells, so that its record is not taken for missing.
+        cells: this.#namedCells(relaxed?.fields ?? []),
         fault: { code: 'ROW_QUOTE', message: 'a quote is inside a cell without quotes, or text follows a closing quote' },
       }
     }

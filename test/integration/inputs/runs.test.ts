@@ -56,6 +56,19 @@ test('case 173: a valid feed without items deletes nothing', async () => {
   expect([report.status, guardsOf(report), (await engine.sandbox.control.catalog()).products]).toEqual(['withheld', ['GUARD_MIN_ROWS'], 5])
 })
 
+test('case 19: a product whose row has a misplaced quote stays as it was', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.csv'))
+  const rows = manyProducts(6)
+  engine.write('feed.csv', csvOf(rows))
+  await engine.run('shop')
+  engine.write(
+    'feed.csv',
+    csvOf(rows.map((row, i) => (i > 1 ? row : { ...row, title: i === 1 ? '5# nail' : '#5# nail' }))).replaceAll('#', '"'),
+  )
+  expect(await engine.run('shop')).toMatchObject({ counts: { read: 6, rejected: 2, stale: 2, deletes: 0 } })
+})
+
 test('case 19: a setting that changes what a row becomes reads the same bytes again', async () => {
   await using engine = await engineUnderTest()
   const yaml = (csv: string) => `source: { url: "{folder}/feed.csv"${csv} }\ndestination: { kind: catalog, catalog_id: "4001" }\n`
