@@ -31,12 +31,13 @@ export function readJsonCells(
     scanner.document()
     return { cells: scanner.cells }
   } catch (error) {
-    if (error instanceof JsonFault) return { cells: scanner.cells, fault: { code: error.code, message: error.message } }
-    throw error
+    if (!(error instanceof JsonFault)) throw error
+    scanner.readRest()
+    return { cells: scanner.cells, fault: { code: error.code, message: error.message } }
   }
 }
 
-/** Cells of a record by index of their column in the registry. If there is a fault, only the cells before it. */
+/** Cells of a record by index of their column in the registry. If there is a fault, those before it, and those of `readRest`. */
 export interface JsonCells {
   readonly cells: readonly (Cell | undefined)[]
   readonly fault?: RowFault
@@ -65,6 +66,9 @@ function isPersonal(key: string): boolean {
   return (key.includes('@') && emailKey.test(key)) || (key.charCodeAt(0) === 43 && phoneKey.test(key))
 }
 
+/** Matches a string, a bracket, a comma, a colon or any other word. A string may have any characters, and may be cut off. Takes linear time. */
+const looseToken = /"[^"\\]*(?:\\[^][^"\\]*)*"?|[{}[\],:]|[^\s"{}[\],:]+/g
+
 class JsonScanner {
   readonly cells: OpenCells = []
   readonly #text: string
@@ -83,6 +87,44 @@ class JsonScanner {
     if (this.#peek() !== '{') throw new JsonFault('ROW_JSON', 'the record is not a JSON object')
     this.#object('', false, false)
     if (this.#peek() !== '') throw this.#unexpected()
+  }
+
+  /**
+   * Reads the scalars of the outermost object after a fault, as far as they can be found. The key of the record may be among them. With it,
+   * the record stays as it was (docs/guarantees.md#nothing-lost).
+   */
+  readRest(): void {
+    const rest = this.#text.slice(this.#at)
+    const quotes = [...rest.matchAll(/\\[^]|"/g)].filter(([match]) => match === '"').length
+    // An odd number: the fault is a quote inside a text (`"5" nail"`), and the next quote ends that text.
+    const start = quotes % 2 === 0 ? 0 : rest.indexOf('"') + 1
+    let depth = this.#depth
+    let key: string | undefined
+    let isValue = false
+    for (const [token] of rest.slice(start).matchAll(looseToken)) {
+      if (token === '{' || token === '[') depth++
+      else if (token === '}' || token === ']') depth--
+      else if (depth === 1 && token !== ',') {
+        if (token === ':') {
+          isValue = key !== undefined
+          continue
+        }
+        const text = scalarOf(token)
+        if (isValue && key !== undefined && text !== undefined) this.#keep(key, text)
+        key = isValue || !token.startsWith('"') ? undefined : text
+        isValue = false
+        continue
+      }
+      key = undefined
+      isValue = false
+    }
+  }
+
+  /** Sets an empty cell. */
+  #keep(key: string, text: string): void {
+    if (key === '__proto__' || key.length > maxNameLength || key.includes('\0') || isPersonal(key)) return
+    const position = this.#columns.position(key, this.#limits.columns * 8)
+    if (position >= 0) this.cells[position] ??= text
   }
 
   /** `repeated`: true inside an array. `ignored`: true inside the value of a `__proto__` key. */
@@ -194,5 +236,16 @@ class JsonScanner {
 
   #unexpected(): JsonFault {
     return new JsonFault('ROW_JSON', `the record is not valid JSON at character ${this.#at + 1}`)
+  }
+}
+
+/** Returns the text of a string or number; undefined for any other token. */
+function scalarOf(token: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(token)
+    if (typeof value === 'number') return token
+    return typeof value === 'string' && value.isWellFormed() ? value : undefined
+  } catch {
+    return undefined
   }
 }

@@ -76,6 +76,29 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
   ])('case 51: %s is rejected', async (line) => {
     expect(faultsOf(await read(`{"id":"0"}\n${line}\n`))).toEqual([undefined, 'ROW_JSON'])
   })
+  test.for([
+    '{"a":NaN,"b":{"id":"9"},"id":"7"}',
+    '{"a":{"x":-Infinity,"id":"9"},"c":[{"id":"8"}],"id":"7"}',
+    '{"a":"\\ud800","id":"7"}',
+    '{"a":"1","a":"2","id":"7"}',
+    '{"a":"tab\there","id":"7"}',
+    '{"a":\'single\',"id":"7"}',
+    `{"a":${'['.repeat(40)}${']'.repeat(40)},"id":"7"}`,
+    '{"jane@example.com":"1","id":"7"}',
+    '{"a":"5" nail","id":"7"}',
+  ])('cases 13 and 46 to 52: the id after the fault is read: %s', async (line) => {
+    const { rows } = await read(`{"id":"0"}\n${line}\n`)
+    expect([
+      rows[1]?.fault !== undefined,
+      cellsOf(rows[1])['id'],
+      Object.keys(cellsOf(rows[1])).filter((name) => name.includes('@')),
+    ]).toEqual([true, '7', []])
+  })
+  test('case 46: a long record with a fault is searched in linear time', async () => {
+    const milliseconds = measureProcessorTime()
+    await read(`{"id":"0"}\n{"a":x"${'\\"'.repeat(60_000)}\n`)
+    expect(milliseconds()).toBeLessThan(2000)
+  })
   test('case 52: a depth above 32 rejects the row, and a depth bomb rejects the file by its size', async () => {
     expect(faultsOf(await read(`{"id":"0"}\n{"a":${'['.repeat(32)}${']'.repeat(32)}}\n`))).toEqual([undefined, 'ROW_JSON_DEPTH'])
     expect(await refusal(`{"a":${'['.repeat(5_000_000)}`)).toBe('FILE_RECORD_TOO_LARGE')
