@@ -13,7 +13,7 @@ import { entityTable, namesHtmlEntity } from './htmlEntities.ts'
 import { XmlSplitter } from './xmlSplitter.ts'
 import { XmlRecordReader } from './xmlRecord.ts'
 import { excerptAt, findRawAmpersand, findXmlFault, linesIn, swallowedItemFinder, type XmlFault } from './xmlFault.ts'
-import { productNamespace, productNamespaceStart } from './namespaces.ts'
+import { productNamespace, productNamespaceStart, xincludeNamespace } from './namespaces.ts'
 import { XmlItemError } from './fragmentParser.ts'
 import { FeedItemReader, type ItemFindings } from './feedItem.ts'
 
@@ -207,6 +207,13 @@ class Skeleton {
     parser.on('opentag', (tag) => {
       if (this.#scopes.length === 0 && tag.local === 'channel' && !mapped && item === undefined && !namesProducts(tag))
         throw bareChannel(name)
+      // Often it includes further items. Without them the read would be incomplete.
+      if (tag.uri === xincludeNamespace)
+        throw fileError('FILE_MALFORMED', 'the file includes another one by XInclude, which is not supported', {
+          name,
+          at: `line ${this.#line + parser.line - this.#parserLine}`,
+          hint: 'Export all items into one file.',
+        })
       if (!tag.isSelfClosing) this.#scopes.push({ ...this.#scopes.at(-1), ...tag.ns })
     })
     parser.on('closetag', (tag) => {

@@ -43,6 +43,10 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
   })
   test('case 36: XInclude rejects the file', async () => {
     expect(await refusal(feed('<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="file:///etc/passwd"/>'))).toBe('FILE_MALFORMED')
+    const include = '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="more-items.xml"/>'
+    const items = (before: string, after: string) =>
+      `<rss xmlns:g="http://base.google.com/ns/1.0"><channel>${before}<item><g:id>1</g:id></item>${after}</channel></rss>`
+    expect([await refusal(items(include, '')), await refusal(items('', include))]).toEqual(['FILE_MALFORMED', 'FILE_MALFORMED'])
   })
   test('case 37: numeric character references are read', async () => {
     expect(await one(`<g:title>${'&#65;'.repeat(10_000)}</g:title>`)).toEqual({ title: 'A'.repeat(10_000) })
