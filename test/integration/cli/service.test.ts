@@ -325,7 +325,7 @@ test('the app-only token is written to a pipe or a private file', async () => {
   expect(statSync(join(shop.folder, 'bearer.token')).mode & 0o777).toBe(0o600)
 })
 
-test.for([
+test.for<[path: string, correct: string]>([
   ['hooks', '/hooks'],
   ['/hooks?key=1', '/hooks'],
   ['/a b', '/a%20b'],
