@@ -15,16 +15,35 @@ export interface ImportedPipeline {
 }
 
 const versionMark = '?version='
+/** Maximum time in milliseconds for the code of a file. A file may wait for ever with `await` outside of functions. */
+const maxLoadMs = 60_000
 let isHookRegistered = false
 
-/** Imports a file. This executes the file. @throws {Error} the error of the file, or that it has no default export */
-export async function importPipeline(file: string): Promise<ImportedPipeline> {
+/**
+ * Imports a file. This executes the file.
+ *
+ * @throws {Error} the error of the file, that it has no default export, or that its code did not end within `limitMs`
+ */
+export async function importPipeline(file: string, limitMs = maxLoadMs): Promise<ImportedPipeline> {
   if (!isHookRegistered) registerHook()
   const { digest, isSelfContained } = await codeVersion(file)
-  const module: unknown = await import(`${pathToFileURL(path.resolve(file)).href}${versionMark}${digest}`)
+  const module = await withinLimit(import(`${pathToFileURL(path.resolve(file)).href}${versionMark}${digest}`), limitMs)
   const exported = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
   if (exported === undefined) throw new Error('has no default export; write: export default definePipeline({ … })')
   return { input: exported, codeVersion: isSelfContained ? digest : randomUUID() }
+}
+
+/** Waits for `loading`, at most `limitMs`. The timer also keeps the process alive: without it, Node exits while nothing else is open. */
+async function withinLimit(loading: Promise<unknown>, limitMs: number): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`its code did not end within ${limitMs / 1000} s`)), limitMs)
+  })
+  try {
+    return await Promise.race([loading, limit])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /**

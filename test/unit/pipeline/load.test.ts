@@ -5,6 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ConfigError } from '../../../src/errors.ts'
+import { importPipeline } from '../../../src/pipeline/importPipeline.ts'
 import { loadPipeline, loadPipelines, selectPipelines, selectWithConflicts } from '../../../src/pipeline/load.ts'
 
 let directory = ''
@@ -239,6 +240,11 @@ guards: { min_rows: -1 }
     expect(await problemsOf('thrown.ts', `throw new Error('no row of jane.canary@example.com')\n`)).toEqual([
       'thrown.ts : cannot be loaded: no row of j***@e***.com',
     ])
+  })
+
+  test('code that does not end', async () => {
+    await write('endless.ts', 'await new Promise(() => undefined)\nexport default {}\n')
+    await expect(importPipeline(path.join(directory, 'endless.ts'), 20)).rejects.toThrow('its code did not end within 0.02 s')
   })
 
   test('a file beyond 10 MB', async () => {
