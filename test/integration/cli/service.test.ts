@@ -329,7 +329,7 @@ test.for<[path: string, correct: string]>([
   ['hooks', '/hooks'],
   ['/hooks?key=1', '/hooks'],
   ['/a b', '/a%20b'],
-])('webhooks listen rejects the path %s, which no request has', async ([path, correct]) => {
+] as const)('webhooks listen rejects the path %s, which no request has', async ([path, correct]) => {
   await using shop = await workspace()
   const { code, stderr } = await shop.here(['webhooks', 'listen', '--port', '0', '--path', path])
   expect([code, stderr]).toEqual([2, expect.stringMatching(`INVALID_VALUE [^]*hint {3}sluice webhooks listen --path ${correct}\n$`)])
