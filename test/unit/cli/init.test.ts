@@ -9,11 +9,18 @@ import { pipelineText } from '../../../src/cli/commands/init/pipelineText.ts'
 import { completeDraft } from '../../../src/cli/commands/init/prompts.ts'
 import { reportText } from '../../../src/cli/commands/init/report.ts'
 import { commandLineOf, nameFrom, initOptionsOf, type InitOptions } from '../../../src/cli/commands/init/options.ts'
+import { expandVariables } from '../../../src/pipeline/variables.ts'
 import { columnForField, fieldsForColumn } from '../../../src/mapping/headerWords.ts'
 import { width } from '../../../src/cli/terminal/width.ts'
 import { parseCommandLine } from '../../../src/cli/commandLine/parseCommandLine.ts'
 
 describe('the pipeline file', () => {
+  test('keeps a column whose name looks like a variable', () => {
+    const inspection = table(['id', '${email}'], [['1', 'a@example.com']])
+    const text = pipelineText(draftPipeline(inspection, audience, options({ map: { key: ['id'], email: ['${email}'] } })), inspection)
+    expect(expandVariables(parse(text).map, {})).toEqual({ value: { key: 'id', email: '${email}' }, problems: [] })
+  })
+
   test('has recognized settings as values, and optional settings as comments', () => {
     const inspection = table(
       ['Kundennummer', 'E-Mail', 'Telefon', 'Land', 'Newsletter'],

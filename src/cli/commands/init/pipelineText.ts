@@ -17,7 +17,7 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
     `# ${safe(name)}: how rows are mapped, and where they are sent. Check with: sluice check ${name}`,
     '',
     'source:',
-    `  url: ${scalar(settings.source.url)}${inspection.detected.length === 0 ? '' : `   # ${safe(inspection.detected.join(', '))}`}`,
+    `  url: ${flow(settings.source.url)}${inspection.detected.length === 0 ? '' : `   # ${safe(inspection.detected.join(', '))}`}`,
     ...(settings.source.encoding === undefined ? [] : [`  encoding: ${scalar(settings.source.encoding)}`]),
     ...Object.entries(settings.source).flatMap(([key, value]) => (key === 'url' || key === 'encoding' ? [] : [`  ${key}: ${flow(value)}`])),
     '  # complete: { marker: "{path}.done" }   # a file that marks the export as complete; without proof nothing is deleted',
@@ -125,14 +125,14 @@ function comment(text: string, start = '# '): readonly string[] {
   return lines
 }
 
-/** Formats a value in YAML's flow style. */
+/** Formats a value in YAML's flow style. `${` in a text, such as the name of a column, becomes `$${`, because it is no variable. */
 function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`
   if (typeof value === 'object' && value !== null)
     return `{ ${Object.entries(value)
       .map(([key, part]) => `${scalar(key)}: ${flow(part)}`)
       .join(', ')} }`
-  return typeof value === 'string' ? scalar(value) : String(value)
+  return typeof value === 'string' ? scalar(value.replaceAll('${', () => '$${')) : String(value)
 }
 
 /** Formats a text. Quotes it if YAML might read it as another type or as syntax. */
