@@ -180,6 +180,10 @@ export const errorGroups = [
         'The synced state or the desired content changed after the plan was made, or a newer plan replaced it. Nothing was sent.',
         '`sluice plan PIPELINE` makes a new one.',
       ],
+      PIPELINE_CHANGED: [
+        'The settings that map rows, such as `consent`, have changed since the last read. `rerun --failed` reads nothing, so it would ignore them.',
+        '`sluice run PIPELINE` reads the source with the present settings. It also sends what is not confirmed.',
+      ],
       RUN_INTERRUPTED: [
         'The run was stopped, or its process died unexpectedly. What was confirmed is kept.',
         '`sluice run PIPELINE` resumes.',

@@ -7,10 +7,12 @@ import type pg from 'pg'
 import { connectionOf, type Connection } from '../../db/database.ts'
 import { storeImageSample } from '../../db/plans.ts'
 import { endFalseWaits } from '../../db/remote/lateRequests.ts'
-import type { Value } from '../../db/row.ts'
+import type { Row, Value } from '../../db/row.ts'
 import { updateRun } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
 import { discardSnapshot } from '../../db/snapshots.ts'
+import { RunError } from '../../errors.ts'
+import { definitionHashOf } from '../../mapping/mapper.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { noCounts, type GuardResult } from '../../model/report.ts'
 import { runCancellable } from './cancelStatements.ts'
@@ -51,7 +53,7 @@ export interface PlanOutcome {
  * `onPart`: called each time a part of a plan is stored and may be sent (`plan/loadParts.ts`). `rows`: number of valid rows of the whole
  * read.
  *
- * @throws {RunError} `RUN_INTERRUPTED` after the signal, and errors of the read and of the plan
+ * @throws {RunError} `RUN_INTERRUPTED` after the signal, `PIPELINE_CHANGED`, and errors of the read and of the plan
  */
 export async function readAndPlan(
   deps: EngineDeps,
@@ -66,7 +68,8 @@ export async function readAndPlan(
   const tx = connectionOf(client)
   let isReleased = false
   try {
-    if (!run.options.failedOnly) {
+    if (run.options.failedOnly) await assertDefinitionOfLastRead(deps, pipeline, run)
+    else {
       snapshot = await read(deps, tx, pipeline, run)
       await applyReadGuards(deps, pipeline, run, snapshot)
     }
@@ -183,6 +186,27 @@ async function plan(
  */
 async function acceptForFullRefresh(deps: EngineDeps, run: RunRow): Promise<boolean> {
   return run.trigger === 'plan' ? isFullRefresh(run.options) : acceptSandboxInstance(deps, run, run.options)
+}
+
+/**
+ * Checks that the stored records were mapped with the present settings of the pipeline. Otherwise a run without a read could send a person
+ * whose row says no in a consent column that was configured since.
+ *
+ * @throws {RunError} `PIPELINE_CHANGED`
+ */
+async function assertDefinitionOfLastRead(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<void> {
+  // A read without a plan changed no record.
+  const [last] = await deps.db.query<Row<'snapshot', 'definition_hash'>>(
+    `select s.definition_hash from snapshot s
+     where s.destination_id = $1 and exists (select from plan p where p.snapshot_id = s.id) order by s.id desc limit 1`,
+    [run.destinationId],
+  )
+  if (last === undefined || last.definition_hash === definitionHashOf(pipeline)) return
+  throw new RunError(
+    'PIPELINE_CHANGED',
+    `${pipeline.name} maps rows by other settings than at its last read. A rerun of failed operations would ignore them. Nothing was sent.`,
+    { where: pipeline.file, hint: `sluice run ${pipeline.name}` },
+  )
 }
 
 /**

@@ -143,3 +143,26 @@ test('nothing is sent again before a source that a guard stops', async () => {
   expect(await engine.run('people')).toMatchObject({ status: 'withheld' })
   expect(await engine.writes(after)).toEqual([])
 })
+
+test('rerun --failed sends nothing if consent was configured since the last read', async () => {
+  await using engine = await engineUnderTest({ settings: { maxAttempts: 1 } })
+  const yaml = (consent: string) =>
+    `source: { url: "{folder}/people.csv" }\nmap: { key: id, email: mail }\n${consent}
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n`
+  engine.write('people.csv', 'id,mail,ok\n1,a@example.com,no\n2,b@example.com,yes\n')
+  engine.pipeline('people', yaml('ignore: [ok]'))
+  await engine.sandbox.control.fault({ path: '/12/' }, { kind: 'status', status: 503 }, 'always')
+  const failed = await engine.run('people')
+  expect(failed.counts).toMatchObject({ confirmed: 0 })
+  await engine.sandbox.control.clearFaults()
+
+  engine.pipeline('people', yaml('consent: { column: ok, values: ["yes"] }'))
+  const after = await engine.mark()
+  const rerun = await engine.rerun(failed.runId, { failedOnly: true })
+  expect(rerun).toMatchObject({ status: 'failed', error: { code: 'PIPELINE_CHANGED', hint: 'sluice run people' } })
+  expect(await engine.writes(after)).toEqual([])
+
+  expect((await engine.run('people')).counts).toMatchObject({ suppressed: 1, confirmed: 1 })
+  expect((await engine.sandbox.control.audience()).digest).toBe(audienceDigest([email('b@example.com')]))
+  expect(await engine.rerun(failed.runId, { failedOnly: true })).toMatchObject({ status: 'succeeded' })
+})
