@@ -73,12 +73,12 @@ export function findColumn(columns: readonly string[], name: string): number {
   return withPrefix >= 0 ? withPrefix : columns.findIndex((column) => normalizeHeader(column) === normalName)
 }
 
-/** Fields that take every text of every column. Other fields take the first text that is not empty. */
+/** Fields that take every text of every column. Other fields take the first text that is not empty, except as in `bindField`. */
 const listFields: ReadonlySet<string> = new Set([...identifierTypes, 'additional_image_link'])
 
 /**
- * Binds a field to the columns of one header. If the field has only one column, and no transforms and no default, its whole cell is read.
- * If this cell has several texts, even a field that takes one text gets all of them.
+ * Binds a field to the columns of one header. Without constant, function, transforms and default, a field with one column gets the whole
+ * cell. So even a field that takes one text gets all texts of the cell, and the mapping of the record decides.
  */
 export function bindField(field: string, mapping: FieldMapping, columns: readonly string[]): BoundField {
   const indexes: number[] = []
@@ -161,7 +161,7 @@ function cellsByName(row: Row): Readonly<Record<string, Cell | undefined>> {
   return cells
 }
 
-/** Returns all texts of a cell. For a missing or empty cell, returns one empty text, because JSON and XML omit empty values. */
+/** Returns all texts of a cell. A missing cell counts as an empty one, because JSON and XML omit empty values: both have one empty text. */
 export function allTexts(cell: Cell | undefined): readonly string[] {
   if (cell === undefined || cell.length === 0) return oneEmptyText
   return typeof cell === 'string' ? [cell] : cell

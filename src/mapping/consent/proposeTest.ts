@@ -8,7 +8,7 @@ import { comparableText } from '../text.ts'
 /** Proposed consent test for one column. */
 export interface ProposedTest {
   readonly test: ConsentTest
-  /** True if the name and the values leave no doubt about the test. Otherwise its values may be the placeholder `unknownYes`. */
+  /** True if the test needs no decision by the user. Otherwise its values may be the placeholder `unknownYes`. */
   readonly certain: boolean
   /** Values of the column for a message, most frequent first. Empty if most are dates, or if they are too many, too long or personal. */
   readonly shown: readonly CountedValue[]
@@ -20,7 +20,7 @@ export interface ProposedTest {
  */
 export const unknownYes = '<yes>'
 
-/** Pairs of a no and its yes. If a file has only the no of a pair, the test proposes its yes. */
+/** Pairs of a no and its yes. If all values of a column fail the test, the test lists the opposites of those in a pair. */
 const opposites: readonly (readonly [string, string])[] = [
   ['no', 'yes'],
   ['false', 'true'],
@@ -82,17 +82,17 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
     const certain = unknown.length === 0 && !hasNumberCodes && name?.onlyFlags !== true
     return proposed(yes, certain)
   }
-  // Only the user knows the meaning of number codes, and of `O` and `E`. The same applies to a yes or `enabled` in a column of unclear
-  // polarity. If the test listed such values (`unclassified` below), people who said no might pass.
+  // Only the user knows what number codes mean, and the letters `O` and `E`. In a column of unclear polarity this also holds for words
+  // such as `yes` or `enabled`. A test that lists them might let people pass who said no.
   const isDoubtfulAnswer = (value: string) =>
     isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')
   if (hasNumberCodes || unknown.some(isDoubtfulAnswer)) return proposed([unknownYes])
   if (polarity === 'out') return proposed(oppositesOf(no, polarity))
-  // Values of unknown meaning, such as customer types. The test lists them, except those that may mean no in a column of consent.
+  // Values such as customer types. Words are left out that mean no in columns of consent, or may mean it.
   const unclassified = unknown.filter((value) => consentMeaning(value) !== 'out' && !mayMeanNo(value))
   if (unclassified.length === 0) {
-    const someMayMeanNo = unknown.some((value) => consentMeaning(value) === undefined)
-    return proposed(someMayMeanNo ? [unknownYes] : oppositesOf(no, polarity))
+    const hasUnknownWord = unknown.some((value) => consentMeaning(value) === undefined)
+    return proposed(hasUnknownWord ? [unknownYes] : oppositesOf(no, polarity))
   }
   // If all values are unclassified, one of them may be a no in a language that `words.ts` lacks. Then only the user can choose.
   const hasNo = unclassified.length < unknown.length || no.some((value) => meaningOf(value) !== 'empty')
@@ -136,12 +136,13 @@ function answerOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheckMa
   const ownMeaning = isNamed ? consentMeaning(value) : meaningOf(value)
   const meaning = text === letterYes ? 'yes' : ownMeaning
   if (meaning === 'in') {
-    // In an opt-out column, `enabled` and `granted` may describe the opt-out. In a column of unclear polarity, `enabled` may.
+    // In an opt-out column, `enabled` and `granted` may mean that the opt-out is enabled. In a column of unclear polarity, only `granted` is
+    // certainly a consent.
     const meansConsent = polarity === 'in' || (polarity === 'unclear' && meaningOf(value) === 'in')
     return meansConsent ? 'yes' : 'unknown'
   }
-  // In an opt-out column, `inactive` could mean that the opt-out is inactive. It still counts as a no, because a wrong guess would send
-  // the person.
+  // In an opt-out column, `inactive` could mean that the opt-out is inactive. It still fails the test: a wrong guess would send a person
+  // who said no.
   if (meaning === 'out') return 'no'
   if (polarity === 'out') {
     if (meaning === 'no' || meaning === 'empty') return 'yes'
@@ -156,11 +157,11 @@ function answerOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheckMa
 /**
  * Proposes a test for a column of dates, reasons or texts:
  * - In an opt-out column, empty cells and words such as `no` pass.
- * - In a column of dates whose name is that of an opt-in, or not about consent, the dates after `earliestConsent` pass. Exception: such a
- *   test cannot read all dates, or a word means yes. Then every cell passes that is not empty and does not mean no or `out`. This second
- *   test is never certain, because a word that first appears in a later file would pass.
- * - In any other column the value is `unknownYes`: only the user knows which texts or dates mean yes. The same applies if a date is in the
- *   future, or if a word has no known meaning.
+ * - In a column of dates whose name is that of an opt-in, or not about consent, the dates after `earliestConsent` pass.
+ * - If such a column has a word that means yes, or an unreadable date, filled cells without a word against it pass. This test is never
+ *   certain, because an unknown word of a later file would pass.
+ * - In any other column the value is `unknownYes`, because only the user knows which texts or dates mean yes. The same applies if a date is
+ *   in the future or a word has no known meaning. It also applies instead of the second test if only a part of the file was read.
  */
 function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const { counted = [] } = values

@@ -1,4 +1,4 @@
-/** Recognizes emails and phone numbers by their form. Recognizes columns of phone numbers, and of other people, by their names. Pure. */
+/** Recognizes emails and phone numbers by their form, and two kinds of columns by name: phone numbers, and data of other people. Pure. */
 import { isDetailName, nameWords } from '../consent/columnName.ts'
 import { normalizeEmail } from '../identifiers/email.ts'
 

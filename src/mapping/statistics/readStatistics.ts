@@ -18,7 +18,7 @@ export interface ReadStatistics {
 export interface StoredStatistics extends StoredFeatureSets {
   readonly groups: StoredFrequent
   readonly identifiers: StoredFrequent
-  /** True if the next read must be a full read (`FrequentValues.needsFullRead`). Workers of earlier versions read this name. */
+  /** True if the next read must be a full read (`FrequentValues.needsFullRead`). Not renamed, because workers of earlier versions read it. */
   readonly due: boolean
 }
 

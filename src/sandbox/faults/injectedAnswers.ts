@@ -27,7 +27,7 @@ export function isInjected(kind: string): kind is InjectedKind {
 }
 
 /**
- * Returns the answer of a fault of an injected kind. `status` and `rate_limit` also record the wait that the answer requests as a number.
+ * Returns the answer of a fault of an injected kind. `status` and `rate_limit` also record a wait that the answer requests in seconds.
  * `expire_token` also invalidates the bearer token. `toAnswer` converts a refusal.
  */
 export function injectAnswer(parts: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
@@ -93,7 +93,7 @@ function expireToken(world: SandboxWorld, context: FaultContext, toAnswer: ToAns
 }
 
 /**
- * Returns the answer with the fault's `status` and `body`. Default body: an error in the form of the host from status 400 on, else empty.
+ * Returns the answer with the fault's `status` and `body`. Default body: empty below status 400, else an error as this host writes it.
  */
 function statusAnswer(context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   const status = integerSetting(fault, 'status', 500)

@@ -17,7 +17,7 @@ import type { ShownDifference } from './report.ts'
 
 /**
  * Result for one product:
- * - `same` or `changed`: listed, with equal or different content. Another product_key is a difference too.
+ * - `same` or `changed`: listed, with equal or different content. A different product_key is a difference too.
  * - `notListed`: desired and confirmed, but not listed.
  * - `hidden`: like `notListed`, but another variant of its group is listed, or its confirmed content is no longer stored.
  * - `unmanaged`: listed, but neither desired nor confirmed. An earlier run may have deleted it.
@@ -46,7 +46,7 @@ type StoredProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_ha
 
 /**
  * SQL of the confirmed content of a product as JSON. `m` and `r` are the aliases of its rows in `remote` and `record`. If the product is in
- * sync or invalidated (`db/invalidated.ts`), this is the content of the record. Otherwise it is cut out of the body of the request that
+ * sync, or was until an audit invalidated its hash (`db/invalidated.ts`), this is the content of the record. Otherwise it is cut out of the body of the request that
  * confirmed the product. Null if this body is no longer stored.
  */
 const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m.synced_hash')} then r.body else (
@@ -56,7 +56,8 @@ const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m
 
 /**
  * Classifies a listing page by page. Its temporary tables belong to the connection, so a connection can have only one classifier. The table
- * `audited` has a row for each product. `fields`: names of the fields that differ. `detail`: the differences (`ShownDifference`) as JSON.
+ * `audited` has a row for each product. Its column `fields` has the names of the fields that differ, and `detail` the differences
+ * (`ShownDifference`) as JSON.
  */
 export class ListingClassifier {
   readonly #tx: Transaction

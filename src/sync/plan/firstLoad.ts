@@ -21,7 +21,7 @@ import { desiredTimes, type DesiredContext } from './desired.ts'
 import { analyzeTable, fillTable } from './planTables.ts'
 import { refreshStatistics } from './refreshStatistics.ts'
 
-/** Result of a first load. */
+/** First load whose rows are counted and checked. Its parts may not be written yet. */
 export interface FirstLoad {
   /** Number of new records, or of valid rows if their records are not written yet. */
   readonly creates: number
@@ -152,7 +152,7 @@ async function haveTimes(tx: Transaction): Promise<boolean> {
 async function areDigests(tx: Transaction): Promise<boolean> {
   const last = 'identifiers[cardinality(identifiers)]'
   const isNotDigest = `(length(${last}) <> ${identifierBytes} or get_byte(${last}, 0) = ${plainType})`
-  // `joined_identifiers` has only digests.
+  // A row has its identifiers in `identifiers`, or as one text in `joined_identifiers` if all are digests.
   const nonDigests = await tx.query(
     `select from stage where kind = ${stagedKind.valid} and joined_identifiers is null and ${isNotDigest} limit 1`,
   )

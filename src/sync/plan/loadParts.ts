@@ -3,8 +3,7 @@
  * its batches and the counts so far. Its batches are sent while the next part is planned. If there are several parts, a last transaction
  * completes the snapshot.
  *
- * Every commit leaves a complete state. If the process dies, the next run plans the remaining rows as new, because they are not in `record`
- * yet.
+ * If the process dies between two commits, `record` lacks the remaining rows, so the next run plans them as new.
  */
 import { lastSeqOf, lockEndOfPlan } from '../../db/batches/insert.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -54,7 +53,7 @@ export interface LoadPart {
 export interface PlannedPart {
   readonly planned: Planned
   /**
-   * Plans the next part in a transaction that the caller has begun. After the last part of several, completes the snapshot. Undefined if
+   * Plans the next part. The caller has begun the next transaction on the same connection. After the last part of several, completes the snapshot. Undefined if
    * nothing is left.
    */
   readonly next: (() => Promise<PlannedPart>) | undefined
@@ -63,15 +62,15 @@ export interface PlannedPart {
 }
 
 /**
- * Each part is twice as large as the one before it, up to this share of all rows. Small parts need more transactions. While a large part is
- * planned, the push runs out of requests.
+ * Each part is twice as large as the one before it, up to this share of all rows. Smaller parts would need more
+ * transactions. With larger parts, the push would run out of requests while one is planned.
  */
 const largestShare = 1 / 12
 /**
  * Maximum number of people in a step, in multiples of the first part. A part is frozen in steps: Postgres reads the next step while Node
  * freezes this one. One step of 37,500 users takes 4 MB of memory.
  */
-const firstPartsInStep = 5
+const stepSizeInFirstParts = 5
 /** The last part has at least this share of the part before it; a smaller rest joins that part. */
 const smallestLast = 1 / 2
 
@@ -105,7 +104,7 @@ export function firstPart(
 export async function planPart(part: LoadPart): Promise<PlannedPart> {
   const { work, changes, guarded, isFirst } = part
   const { tx, destinationId, planId, deps } = work
-  if (!isFirst) await beginLaterPart(work)
+  if (!isFirst) await beginLaterTransaction(work)
   const [before, ...laterStarts] = part.laterStarts
   const range = { from: part.from, before }
   const index = new ImpliedKeyIndex(tx, destinationId, { firstPart: part.indexParts })
@@ -139,7 +138,7 @@ async function freezePart(
     const lastSeq = isFirst ? 0 : await lockEndAndReadLastSeq(tx, planId)
     return { tx, destination: work.type, planId, destinationId, lastSeq, onProgress }
   }
-  // `freezeLoad` cannot write operations with several users.
+  // `freezeLoad` cannot write operations with several users, or keys that are not implied (no `loadId`).
   if (terms.usersPerOperation !== 1 || loadId === undefined) {
     await insertRecordsOfRange(desired, first, range)
     return freeze(firstMembers(work, terms, { hasShared, range, index }), { ...(await openFreezeContext()), loadId }, earlier)
@@ -163,19 +162,20 @@ function stepsOf({ from, before }: KeyRange, starts: readonly Buffer[]): readonl
  * @throws {RunError} `RUN_INTERRUPTED` if the plan of another run has replaced this plan
  */
 async function endLoad(work: PlanWork, planned: Planned): Promise<PlannedPart> {
-  await beginLaterPart(work)
+  await beginLaterTransaction(work)
   crashPoint('plan.before_snapshot')
   await endSnapshot(work)
   return { planned, hasLoadedRecords: false, next: undefined }
 }
 
 /**
- * Begins a later part in its transaction. Other plans, and the deletes of new erasures, wait for the commit; answers do not. If an erasure
+ * Begins a later transaction of the load. Locks the destination, so other plans and the deletes of new erasures wait for the commit; answers
+ * do not. If an erasure
  * was committed since the plan began, marks the staged rows of erased people as suppressed.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if the plan of another run has replaced this plan
  */
-async function beginLaterPart({ tx, destinationId, deps, planId, type, latestErasureId }: PlanWork): Promise<void> {
+async function beginLaterTransaction({ tx, destinationId, deps, planId, type, latestErasureId }: PlanWork): Promise<void> {
   await tx.query('select from destination where id = $1 for key share', [destinationId])
   if (!(await isApplying(tx, planId))) throw interrupted('otherProcess')
   const service = deps.service.origin
@@ -216,5 +216,5 @@ function partStartsOf({ input, deps, type }: PlanWork, rows: number): readonly B
 
 /** Returns the key at which each step except the first starts. */
 function stepStartsOf({ input, deps }: PlanWork): readonly Buffer[] {
-  return input.keyHistogram?.stepStarts(deps.settings.usersInFirstPart * firstPartsInStep, stagePartitions) ?? []
+  return input.keyHistogram?.stepStarts(deps.settings.usersInFirstPart * stepSizeInFirstParts, stagePartitions) ?? []
 }

@@ -22,7 +22,7 @@ export async function planProductSets(
   if (rules.length === 0 && stored.length === 0) return undefined
   const changes: ProductSetChange[] = []
   for (const rule of rules) changes.push(await changeOf(db, destinationId, rule, stored))
-  // Compares names and not sets: if the delete of a replaced set failed, two sets have the same name.
+  // Compares names and not sets, so that each name has one delete. If the delete of a replaced set failed, two sets have its name.
   const namesWithoutRule = new Set(stored.map(({ name }) => name)).difference(new Set(rules.map(({ name }) => name)))
   for (const name of namesWithoutRule) changes.push({ name, action: 'delete', outcome: 'planned' })
   const planned = { rules, changes }
@@ -51,5 +51,6 @@ async function changeOf(
 
 function neededAction(newest: StoredSet | undefined, desired: DesiredSet): ProductSetChange['action'] {
   if (newest === undefined) return 'create'
+  // The rule has a problem, so nothing is compared: the change is shown as an update with this problem.
   return isProblem(desired) ? 'update' : actionOf(desired, newest.content)
 }

@@ -12,7 +12,7 @@ import { timedStage } from './timedStage.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /**
- * Changes the product sets of the plan. Does nothing if `ending` has an error, or after the signal. Returns the ending of the run. If a
+ * Changes the product sets of the plan. Does nothing if `ending` has an error, or if the run is to stop (`deps.signal`). Returns the ending of the run. If a
  * change was refused or is unresolved, the status `succeeded` becomes `partial`.
  */
 export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
