@@ -183,7 +183,7 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
 }
 
 async function skipUnclaimed({ db, service, settings, log }: JobDeps): Promise<void> {
-  for (const id of await skipUnclaimedRuns(db, service, settings.unclaimedAfterMs))
+  for (const id of await skipUnclaimedRuns(db, service, { waitedMs: settings.unclaimedAfterMs, fullFrom: parallelRuns }))
     log.error({ runId: `r_${id}`, code: 'RUN_UNCLAIMED' }, 'skipped: no worker has the version of the pipeline that this run needs')
 }
 

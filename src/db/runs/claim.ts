@@ -27,9 +27,14 @@ export interface RunRow {
 /**
  * Skips queued runs that no worker claimed for `waitedMs` milliseconds. Then no worker has the requested version of their pipeline. Leaves
  * out plans and applies, and runs of paused pipelines. Also leaves out runs if their destination was locked within the last `waitedMs` (at
- * most a minute). Returns the numbers of the skipped runs.
+ * most a minute). Skips none while a worker executes `fullFrom` runs: it may have the version that a run needs, and no room for the run.
+ * Returns the numbers of the skipped runs.
  */
-export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: number): Promise<readonly number[]> {
+export async function skipUnclaimedRuns(
+  db: Queryable,
+  fence: Fence,
+  { waitedMs, fullFrom }: { readonly waitedMs: number; readonly fullFrom: number },
+): Promise<readonly number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
     `update run q set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(),
        error = jsonb_build_object('code', 'RUN_UNCLAIMED', 'where', pipeline,
@@ -39,8 +44,10 @@ export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: n
        and ${withinFence('q.destination_id', '$2', '$3')} and not ${isPaused('q')}
        and not exists (select from run r where r.destination_id = q.destination_id
          and (r.status = 'running' or r.finished_at > statement_timestamp() - least($1, 60000) * interval '1 millisecond'))
+       and not exists (select from run f where f.status = 'running' and f.lease_until > statement_timestamp()
+         group by f.worker_id having count(*) >= $4)
      returning q.id`,
-    [waitedMs, fence.origin, fence.credentials],
+    [waitedMs, fence.origin, fence.credentials, fullFrom],
   )
   return rows.map(({ id }) => Number(id))
 }

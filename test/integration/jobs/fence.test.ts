@@ -57,12 +57,12 @@ async function shop(): Promise<EngineUnderTest> {
 
 const pipelines = (engine: EngineUnderTest) => join(engine.folder, 'pipelines')
 
-/** A scheduled run of `shop` in the queue, as a scheduler of this environment leaves it. */
-async function queued(engine: EngineUnderTest): Promise<number> {
-  const pipeline = await loadPipeline(pipelines(engine), 'shop')
+/** A scheduled run in the queue, as a scheduler of this environment leaves it. */
+async function queued(engine: EngineUnderTest, name = 'shop'): Promise<number> {
+  const pipeline = await loadPipeline(pipelines(engine), name)
   const { id: destinationId } = await ensureDestination(engine.db, destinationKey(engine.deps, pipeline))
   const runId = await requestRun(engine.db, {
-    pipeline: 'shop',
+    pipeline: name,
     destinationId,
     trigger: 'schedule',
     scheduledFor: new Date(),
@@ -227,5 +227,19 @@ describe('a worker with another folder', () => {
       },
     })
     expect(await engine.writes()).toEqual([])
+  })
+
+  test('a run is not skipped as unclaimed while its worker has no room for it', { timeout: 60_000 }, async () => {
+    await using engine = await shop()
+    await engine.sandbox.control.fault({ path: '/12/product_catalogs/' }, { kind: 'delay', ms: 6_500 }, 'always')
+    const runIds: number[] = []
+    for (const name of ['1', '2', '3', '4', '5']) {
+      engine.pipeline(name, catalogYaml('feed.xml').replace('4001', `500${name}`))
+      runIds.push(await queued(engine, name))
+    }
+    await work({ ...engine.deps, settings: { ...engine.deps.settings, unclaimedAfterMs: 1_000, maxAttempts: 1 } }, pipelines(engine))
+    const statuses = () => Promise.all(runIds.map((runId) => status(engine, runId)))
+    await expect.poll(async () => (await statuses()).join(), { timeout: 50_000 }).not.toMatch(/queued|running/)
+    expect(await statuses()).not.toContain('skipped')
   })
 })
