@@ -3,7 +3,7 @@ import pLimit from 'p-limit'
 import { recoverBatches } from '../db/batches/release.ts'
 import { applyRetention } from '../db/retention.ts'
 import { findQueuedRuns, findSharedPlans, hasOpenWork, isSharedPlan } from '../db/runs/queued.ts'
-import { skipUnclaimedRuns } from '../db/runs/claim.ts'
+import { findUnclaimedRuns, skipUnclaimedRuns } from '../db/runs/claim.ts'
 import { findEndedWorkers, touchWorker } from '../db/workers.ts'
 import { recoverExpiredRuns } from '../sync/run/requestAndClaim.ts'
 import { updateCountsOfPlan } from '../sync/run/runCounts.ts'
@@ -152,6 +152,7 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
   let recoveredAt = Number.NEGATIVE_INFINITY
   let seenAt = Number.NEGATIVE_INFINITY
   let maintainedAt = startedAt
+  let unclaimed: readonly number[] = []
   while (!signal.aborted) {
     let waitMs = retryMs
     try {
@@ -165,7 +166,7 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
         await recoverExpiredRuns(deps)
         await recoverBatches(db, await findEndedWorkers(db), deps.settings.horizonMs, deps.service)
         // Waits `unclaimedAfterMs` after the start, because a worker with the needed version may be starting too.
-        if (hasElapsed(deps.settings.unclaimedAfterMs, startedAt)) await skipUnclaimed(deps)
+        if (hasElapsed(deps.settings.unclaimedAfterMs, startedAt)) unclaimed = await skipUnclaimed(deps, unclaimed)
       }
       if (open) await startOpenWork(deps, work)
       if (hasElapsed(maintainEveryMs, maintainedAt)) {
@@ -182,9 +183,19 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
   wake.close()
 }
 
-async function skipUnclaimed({ db, service, settings, log }: JobDeps): Promise<void> {
-  for (const id of await skipUnclaimedRuns(db, service, { waitedMs: settings.unclaimedAfterMs, fullFrom: parallelRuns }))
+/**
+ * Skips the queued runs that no worker claims, if the recovery before this one found them too (`foundBefore`). In between, a worker can
+ * claim a run whose pipeline was just resumed. Returns the runs that this recovery found.
+ */
+async function skipUnclaimed({ db, service, settings, log }: JobDeps, foundBefore: readonly number[]): Promise<readonly number[]> {
+  const found = await findUnclaimedRuns(db, service, { waitedMs: settings.unclaimedAfterMs, fullFrom: parallelRuns })
+  const skipped = await skipUnclaimedRuns(
+    db,
+    found.filter((id) => foundBefore.includes(id)),
+  )
+  for (const id of skipped)
     log.error({ runId: `r_${id}`, code: 'RUN_UNCLAIMED' }, 'skipped: no worker has the version of the pipeline that this run needs')
+  return found
 }
 
 /** Starts the queued runs and the pushes that this environment may execute, and does not wait for them. */

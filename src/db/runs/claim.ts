@@ -25,29 +25,38 @@ export interface RunRow {
 }
 
 /**
- * Skips queued runs that no worker claimed for `waitedMs` milliseconds. Then no worker has the requested version of their pipeline. Leaves
- * out plans and applies, and runs of paused pipelines. Also leaves out runs if their destination was locked within the last `waitedMs` (at
- * most a minute). Skips none while a worker executes `fullFrom` runs: it may have the version that a run needs, and no room for the run.
- * Returns the numbers of the skipped runs.
+ * Returns the numbers of queued runs that no worker claimed for `waitedMs` milliseconds. Leaves out plans and applies, and runs of paused
+ * pipelines. Also leaves out runs if their destination was locked within the last `waitedMs` (at most a minute). Returns none while a
+ * worker executes `fullFrom` runs, because that worker may have the needed version and no room.
  */
-export async function skipUnclaimedRuns(
+export async function findUnclaimedRuns(
   db: Queryable,
   fence: Fence,
   { waitedMs, fullFrom }: { readonly waitedMs: number; readonly fullFrom: number },
 ): Promise<readonly number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
-    `update run q set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(),
-       error = jsonb_build_object('code', 'RUN_UNCLAIMED', 'where', pipeline,
-         'message', 'no running worker has the requested version of ' || pipeline || '. Nothing was sent.',
-         'hint', 'start or update a worker; or sluice run ' || pipeline || ', which runs the current version')
+    `select q.id from run q
      where q.status = 'queued' and q.trigger not in ('plan', 'apply') and q.created_at < statement_timestamp() - $1 * interval '1 millisecond'
        and ${withinFence('q.destination_id', '$2', '$3')} and not ${isPaused('q')}
        and not exists (select from run r where r.destination_id = q.destination_id
          and (r.status = 'running' or r.finished_at > statement_timestamp() - least($1, 60000) * interval '1 millisecond'))
        and not exists (select from run f where f.status = 'running' and f.lease_until > statement_timestamp()
-         group by f.worker_id having count(*) >= $4)
-     returning q.id`,
+         group by f.worker_id having count(*) >= $4)`,
     [waitedMs, fence.origin, fence.credentials, fullFrom],
+  )
+  return rows.map(({ id }) => Number(id))
+}
+
+/** Skips those of the runs that are still queued, because no worker has the version of their pipeline. Returns their numbers. */
+export async function skipUnclaimedRuns(db: Queryable, runIds: readonly number[]): Promise<readonly number[]> {
+  if (runIds.length === 0) return []
+  const rows = await db.query<Row<'run', 'id'>>(
+    `update run set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(),
+       error = jsonb_build_object('code', 'RUN_UNCLAIMED', 'where', pipeline,
+         'message', 'no running worker has the requested version of ' || pipeline || '. Nothing was sent.',
+         'hint', 'start or update a worker; or sluice run ' || pipeline || ', which runs the current version')
+     where id = any($1::bigint[]) and status = 'queued' returning id`,
+    [runIds],
   )
   return rows.map(({ id }) => Number(id))
 }

@@ -242,4 +242,12 @@ describe('a worker with another folder', () => {
     await expect.poll(async () => (await statuses()).join(), { timeout: 50_000 }).not.toMatch(/queued|running/)
     expect(await statuses()).not.toContain('skipped')
   })
+
+  test('a run that a worker can take is not skipped first, although it waited long, as during a pause', { timeout: 60_000 }, async () => {
+    await using engine = await shop()
+    const runId = await queued(engine)
+    await work({ ...engine.deps, settings: { ...engine.deps.settings, unclaimedAfterMs: 0 } }, pipelines(engine))
+    await expect.poll(() => status(engine, runId), { timeout: 20_000 }).not.toMatch(/queued|running/)
+    expect(await status(engine, runId)).toBe('succeeded')
+  })
 })
