@@ -138,9 +138,11 @@ async function storeConditions(deps: AlertDeps): Promise<void> {
   }))
   // Alerts with these names can recover. The names of files are needed too: an alert about an invalid file has the name of the file. The
   // pipelines of its `markets:` have other names.
-  const names = new Set([...pipelines.map(({ name }) => name), ...byFile.keys(), ...broken.keys(), projectFileName])
+  const names = new Set([...pipelines.map(({ name }) => name), ...byFile.keys(), projectFileName])
   // If a scheduled file was deleted or renamed, its alerts are over. They stay if the pipeline has run since, from another folder.
   for (const name of await undeclaredPipelines(db, deps.folder)) names.add(name)
+  // The other conditions of a pipeline are not known while its file is invalid.
+  for (const name of broken.keys()) if (!pipelines.some((pipeline) => pipeline.name === name)) names.delete(name)
   await updateAlerts(deps.db, [...names], [...found, ...invalid])
 }
 

@@ -378,6 +378,23 @@ test('an invalid file of a pipeline, and an invalid sluice.yaml, fire and recove
   await became(['sluice.yaml', 'recovered', 'PROJECT_INVALID', at])
 })
 
+test('the other alerts of a pipeline do not recover while its file is invalid', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  const shop = catalogYaml('feed.xml')
+  engine.pipeline('shop', shop)
+  feed(engine, 60)
+  await engine.run('shop')
+  feed(engine, 40)
+  await engine.run('shop')
+  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await expect.poll(good.events).toEqual(['withheld firing'])
+  engine.pipeline('shop', `${shop}guard: {}\n`)
+  await expect.poll(good.events).toEqual(['withheld firing', 'failed firing'])
+  engine.pipeline('shop', shop)
+  await expect.poll(good.events).toEqual(['withheld firing', 'failed firing', 'failed recovered'])
+})
+
 test('messages to a receiver that was removed are given up after a day', async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()
