@@ -43,12 +43,13 @@ export interface EndingMembers {
 
 /**
  * Returns how many memberships have ended or end within each number of days, by pipeline. The numbers are upper bounds. From its earliest
- * end on, a settled update counts with all its users. This includes users that a later request updated or deleted.
+ * end on, a settled update counts with all its users. This includes users that a later request updated or deleted. Leaves out audiences that
+ * a pipeline had before its last run in the same environment, because no run renews their memberships.
  */
 export async function countEndingMembers(db: Queryable, days: readonly number[]): Promise<readonly EndingMembers[]> {
   return db.query<Row<'plan', 'pipeline'> & { users: number[] }>(
-    `select x.pipeline, array_agg(x.users order by x.days) as users
-     from (select p.pipeline, d.days,
+    `with ending as materialized (
+       select p.pipeline, t.id as destination_id, d.days,
          coalesce(sum(b.user_count) filter (where b.expires_at < statement_timestamp() + d.days * interval '1 day'), 0)::float8 as users
        -- Reads by destination, because the index of ends begins with the destination.
        from destination t cross join lateral (
@@ -56,7 +57,15 @@ export async function countEndingMembers(db: Queryable, days: readonly number[])
            where e.destination_id = t.id and e.status = 'settled' and e.operation = 'upsert' and e.expires_at is not null
              and e.expires_at < statement_timestamp() + $2 * interval '1 day') b
          join plan p on p.id = b.plan_id cross join unnest($1::int[]) as d (days)
-       group by p.pipeline, d.days) x
+       group by p.pipeline, t.id, d.days)
+     select x.pipeline, array_agg(x.users order by x.days) as users
+     from (select e.pipeline, e.days, sum(e.users) as users from ending e join destination t on t.id = e.destination_id
+       -- A pipeline without a stored run keeps its audiences.
+       where t.id = coalesce((
+         select r.destination_id from run r join destination o on o.id = r.destination_id
+         where r.pipeline = e.pipeline and r.trigger <> 'plan' and o.service = t.service and o.credentials is not distinct from t.credentials
+         order by r.id desc limit 1), t.id)
+       group by e.pipeline, e.days) x
      group by x.pipeline`,
     [days, Math.max(...days)],
   )

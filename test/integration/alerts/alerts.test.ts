@@ -228,6 +228,23 @@ test('an operation without a clear answer, and memberships about to end, fire an
   expect(good.received.map(({ text }) => text).join()).not.toContain('jane')
 })
 
+test('memberships of an earlier audience of the pipeline fire no alert, because no run renews them', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  const made = await engine.sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { name: 'visitors' } })
+  const people = (audience: string) =>
+    `source: { url: "{folder}/crm.csv" }\nmap: { key: id, email: email }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: ${audience} }\n`
+  engine.pipeline('people', people('1nmth'))
+  engine.write('crm.csv', 'id,email\n1,jane@example.com\n')
+  await engine.run('people')
+  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await engine.db.execute(`update batch set expires_at = clock_timestamp() + interval '1 day'`)
+  await expect.poll(good.events).toEqual(['lapse firing'])
+  engine.pipeline('people', people(made.body.data.id))
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { confirmed: 1 } })
+  await expect.poll(good.events).toEqual(['lapse firing', 'lapse recovered'])
+})
+
 test('requests count as without a clear answer while they are sent again, but not if the service cannot have them', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
