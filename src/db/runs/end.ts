@@ -19,6 +19,9 @@ export type Cancellation =
 /**
  * Cancels a run, in any process. If the run is running and may send, pauses its destination. Then workers that share the push start no
  * further request. The next run ends this pause. Returns undefined if there is no such run. `error`: error to store with a queued run.
+ *
+ * The pause has its own transaction, because it waits for the lock of the destination. While the run plans, it has this lock, and stops only
+ * after the request to cancel is committed.
  */
 export async function cancelRun(
   db: Database,
@@ -26,28 +29,39 @@ export async function cancelRun(
   error: object,
   by: { readonly actor: string; readonly reason?: string },
 ): Promise<Cancellation | undefined> {
-  return db.transaction(async (tx) => {
+  const requested = await db.transaction(async (tx) => {
     const [run] = await tx.query<Row<'run', 'status' | 'trigger' | 'destination_id' | 'pipeline'>>(
       'select status, trigger, destination_id, pipeline from run where id = $1 for update',
       [runId],
     )
-    if (run === undefined) return undefined
-    if (run.status === 'queued' || run.status === 'running') {
+    if (run?.status === 'queued' || run?.status === 'running') {
       const detail = by.reason === undefined ? {} : { reason: by.reason }
       await logAction(tx, { actor: by.actor, what: 'run.cancelled', pipeline: run.pipeline, runId, detail })
     }
-    if (run.status === 'queued') {
+    if (run?.status === 'queued')
       await tx.execute(
         `update run set status = 'cancelled', started_at = created_at, finished_at = statement_timestamp(), error = $2 where id = $1`,
         [runId, jsonOrNull(error)],
       )
-      return 'cancelled'
-    }
-    if (run.status !== 'running') return 'ended'
-    await tx.execute('update run set cancel_requested_at = coalesce(cancel_requested_at, statement_timestamp()) where id = $1', [runId])
-    if (run.trigger !== 'plan' && run.destination_id !== null)
-      await pauseDestination(tx, run.destination_id, { code: 'RUN_CANCELLED', text: 'the run was cancelled by an operator' }, by.actor)
-    return 'stopping'
+    if (run?.status === 'running')
+      await tx.execute('update run set cancel_requested_at = coalesce(cancel_requested_at, statement_timestamp()) where id = $1', [runId])
+    return run
+  })
+  if (requested === undefined) return undefined
+  if (requested.status === 'queued') return 'cancelled'
+  if (requested.status !== 'running') return 'ended'
+  if (requested.trigger !== 'plan' && requested.destination_id !== null)
+    await pauseWhileRunning(db, runId, requested.destination_id, by.actor)
+  return 'stopping'
+}
+
+/** Pauses the destination of a cancelled run, unless the run has ended. */
+async function pauseWhileRunning(db: Database, runId: number, destinationId: number, actor: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.query('select from destination where id = $1 for no key update', [destinationId])
+    const running = await tx.query(`select from run where id = $1 and status = 'running'`, [runId])
+    if (running.length === 0) return
+    await pauseDestination(tx, destinationId, { code: 'RUN_CANCELLED', text: 'the run was cancelled by an operator' }, actor)
   })
 }
 

@@ -64,12 +64,10 @@ test('a run can be cancelled while it plans', async () => {
       const [row] = await engine.db.query<{ id: string }>(`select id from sluice.run where status = 'running' and snapshot_id is not null`)
       runId = row === undefined ? undefined : `r_${row.id}`
     }
-    // `sluice cancel` would wait for the lock of the destination.
-    await engine.db.execute('update sluice.run set cancel_requested_at = clock_timestamp() where id = $1', [Number(runId.slice(2))])
-    // Longer than the interval of the poll for cancellations, 2 s.
-    await wait(2_500)
-    await lock.query('commit')
+    const cancelled = cancel(engine.deps, runId, { actor: 'jane' })
     expect(await report).toMatchObject({ status: 'cancelled', counts: { confirmed: 0, requests: 0 } })
+    await lock.query('commit')
+    expect(await cancelled).toEqual({ runId, state: 'stopping' })
   } finally {
     lock.release(true)
   }
