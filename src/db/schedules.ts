@@ -147,9 +147,16 @@ export async function loadSchedules(
   }
 }
 
-/** Locks a schedule to decide its ticks, and returns it with the time of the database. Returns undefined if another scheduler locked it. */
+/**
+ * Locks a schedule to decide its ticks, and returns it with the time of the database. Returns undefined if another scheduler locked it. Also
+ * returns undefined while a plan has locked the destination. The run of a tick would wait for that plan, and all schedules with it.
+ */
 export async function lockSchedule(tx: Queryable, id: number): Promise<{ readonly now: Date; readonly schedule: ScheduleRow } | undefined> {
-  const [row] = await tx.query<ScheduleColumns>(`select ${columns} from pipeline_schedule s where id = $1 for update skip locked`, [id])
+  const [row] = await tx.query<ScheduleColumns>(
+    `select ${columns} from pipeline_schedule s join destination d on d.id = s.destination_id where s.id = $1
+     for update of s skip locked for key share of d skip locked`,
+    [id],
+  )
   // The time is read after the lock. So a tick that another scheduler has decided is never later than this time.
   return row === undefined ? undefined : { now: await databaseTime(tx), schedule: toSchedule(row) }
 }

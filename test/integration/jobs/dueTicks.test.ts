@@ -109,6 +109,18 @@ describe('a tick of the scheduler', () => {
     expect((await ticks(db)).at(-1)).toMatchObject({ outcome })
   })
 
+  test('does not wait for the plan of a run, which would delay the ticks of all schedules', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
+    await db.transaction(async (plan) => {
+      await plan.query('select from destination for update')
+      expect(await decideDueTicks(deps)).toEqual({ decidedCount: 0, quietMs: 0 })
+    })
+    await decideDueTicks(deps)
+    expect((await ticks(db)).at(-1)).toMatchObject({ outcome: 'ran' })
+  })
+
   test('with overlap: skip, a tick during a run is recorded and starts nothing', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
