@@ -1,10 +1,12 @@
 /** The webhook receiver without Sluice's database: events in memory, or in a Postgres of the caller. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { createWebhookReceiver, memoryEventStore, postgresEventStore, type EventStore, type ReceivedEvent } from '../../../src/index.ts'
 import { databaseEventStore, sign } from '../../../src/webhooks/index.ts'
 import { testDatabase } from '../../support/postgres.ts'
+import { roleWith } from '../../support/role.ts'
 
 const secret = 'a-consumer-secret'
 const event = (uuid: string) =>
@@ -54,6 +56,22 @@ test('a Postgres store creates its table once and stores each event once', async
     { id: '2', type: 'post.create' },
   ])
   expect(() => postgresEventStore(database.db.pool, { table: 'a; drop table b' })).toThrow(/not a table name/)
+})
+
+test('a Postgres store uses an existing table as a role that may not create tables', async () => {
+  await using database = await testDatabase()
+  const poolOf = (connectionString: string) => new pg.Pool({ connectionString, options: '-c search_path=shop' })
+  const owner = poolOf(database.url)
+  await owner.query('create schema shop')
+  await postgresEventStore(owner).probe()
+  await using role = await roleWith(database.url, '')
+  await owner.query(`grant usage on schema shop to ${role.name}`)
+  await owner.query(`grant select, insert on sluice_webhook_event to ${role.name}`)
+  const pool = poolOf(role.url)
+  expect((await deliver([event('1'), event('1')], postgresEventStore(pool))).statuses).toEqual([200, 200])
+  expect((await owner.query('select id from sluice_webhook_event')).rows).toEqual([{ id: '1' }])
+  await pool.end()
+  await owner.end()
 })
 
 test('the receiver answers 503 while Postgres is down, so that the service delivers again', async () => {
