@@ -13,8 +13,11 @@ import { errorCode } from '../unknownValue.ts'
 export interface WebhookReceiverOptions {
   /** Store of the events. Default: memory of this process. */
   readonly store?: EventStore
-  /** Called with each new event after it was stored and answered. Not called for a repeated delivery. */
-  readonly onEvent?: (event: ReceivedEvent) => void
+  /**
+   * Called with each new event after it was stored and answered. Not called for a repeated delivery. Not awaited; an error is only logged,
+   * also if it is asynchronous.
+   */
+  readonly onEvent?: (event: ReceivedEvent) => unknown
   /** Consumer secrets, the current one first; during a rotation also the old one. A function is called for each request. */
   readonly secrets: readonly string[] | (() => readonly string[])
   /** Path that the service calls. Default `/webhooks`. */
@@ -26,7 +29,7 @@ export interface WebhookReceiverOptions {
   /** Name of the header with the signature, in the service's own spelling. Default `x-service-webhooks-signature`. */
   readonly signatureHeader?: string
   /** Called when events can be stored again and the gap is recorded, so that a replay can be requested. */
-  readonly onGap?: (gap: Gap) => void
+  readonly onGap?: (gap: Gap) => unknown
   /** Maximum size of a body, checked before it is hashed. Default 1 MiB. */
   readonly maxBodyBytes?: number
   /** Maximum time from the headers of the request to the end of its body. Default 5 s: the service waits 10 s. */
@@ -150,12 +153,11 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   }
 
   /** Calls a function of the options. Only logs its error, because the event is stored and answered. */
-  function notify(name: 'onEvent' | 'onGap', call: () => void): void {
-    try {
-      call()
-    } catch (error) {
-      log.error({ error: error instanceof Error ? error.name : 'unknown' }, `${name} of the webhook receiver failed`)
-    }
+  function notify(name: 'onEvent' | 'onGap', call: () => unknown): void {
+    const called = async () => call()
+    called().catch((error: unknown) =>
+      log.error({ error: error instanceof Error ? error.name : 'unknown' }, `${name} of the webhook receiver failed`),
+    )
   }
 
   /** Ends the gap, if there is one: records it, then calls `onGap`. */

@@ -345,3 +345,14 @@ test('an onEvent or onGap that throws changes neither the answer nor the other c
   expect(gaps).toMatchObject([{ refused: 1 }])
   expect(lines).toEqual(['onGap of the webhook receiver failed', 'onEvent of the webhook receiver failed'])
 })
+
+test('an async onEvent that rejects is logged, and the rejection is handled', async () => {
+  const lines: string[] = []
+  const note = (_fields: LogFields, message: string) => void lines.push(message)
+  await using served = await serve({
+    log: { ...silentLogger, error: note },
+    onEvent: () => Promise.reject(new Error('a mistake of the user')),
+  })
+  expect(await served.post(event('a'))).toBe(200)
+  await expect.poll(() => lines).toEqual(['onEvent of the webhook receiver failed'])
+})
