@@ -18,7 +18,10 @@ export interface WebhookReceiverOptions {
    * also if it is asynchronous.
    */
   readonly onEvent?: (event: ReceivedEvent) => unknown
-  /** Consumer secrets, the current one first; during a rotation also the old one. A function is called for each request. */
+  /**
+   * Consumer secrets, the current one first; during a rotation also the old one. A function is called for each request. An empty text is
+   * no secret.
+   */
   readonly secrets: readonly string[] | (() => readonly string[])
   /** Path that the service calls. Default `/webhooks`. */
   readonly path?: string
@@ -74,7 +77,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
    * If such an insert stores the event, `onEvent` is called at the next delivery of the event.
    */
   const late = new Map<string, Promise<boolean>>()
-  const secrets = () => (typeof options.secrets === 'function' ? options.secrets() : options.secrets)
+  // Anyone can sign with an empty secret, such as that of a missing variable.
+  const secrets = () => (typeof options.secrets === 'function' ? options.secrets() : options.secrets).filter((secret) => secret !== '')
 
   return {
     path,

@@ -356,3 +356,9 @@ test('an async onEvent that rejects is logged, and the rejection is handled', as
   expect(await served.post(event('a'))).toBe(200)
   await expect.poll(() => lines).toEqual(['onEvent of the webhook receiver failed'])
 })
+
+test('an empty secret neither accepts an event nor signs a challenge', async () => {
+  await using served = await serve({ secrets: [''] })
+  expect(await served.post(event('a'), { 'x-service-webhooks-signature': sign(event('a'), '') })).toBe(401)
+  expect((await fetch(`${served.url}?crc_token=a`)).status).toBe(503)
+})
