@@ -20,6 +20,7 @@ import { SandboxServer } from './http/server.ts'
 import { TlsListeners } from './http/tls/listeners.ts'
 import { Observer } from './ledger/observer.ts'
 import { TrafficRules } from './ledger/trafficRules.ts'
+import { withoutUndefined } from '../withoutUndefined.ts'
 
 /** Options of a sandbox. */
 export interface SandboxOptions {
@@ -62,7 +63,7 @@ export interface Sandbox extends SandboxControl {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const clock = options.clock ?? systemClock
-  const credentials = { ...fixedCredentials, ...options.credentials }
+  const credentials = { ...fixedCredentials, ...withoutUndefined(options.credentials ?? {}) }
   const ledger = new Ledger()
   const recordViolation = (entry: LedgerEntry | undefined, rule: string, detail: string): void =>
     ledger.recordViolation(entry, new Date(clock.now()).toISOString(), rule, detail)

@@ -93,3 +93,10 @@ test('adds people with their accounts and roles, and features of an account', as
   expect(await sandbox.features('18ce54d4x5t', { add: ['PROMOTED_MEDIA_POLLS'] })).toContain('PROMOTED_MEDIA_POLLS')
   expect(await sandbox.features('18ce54d4x5t')).toContain('PROMOTED_MEDIA_POLLS')
 })
+
+test('a credential that is undefined has its default', async () => {
+  // Without `exactOptionalPropertyTypes`, TypeScript accepts variables that are not set.
+  const unset = { consumerKey: undefined } as unknown as { readonly consumerKey?: string }
+  await using sandbox = await startSandbox({ credentials: unset })
+  expect(sandbox.credentials.consumerKey).toBe('sandbox-consumer-key')
+})

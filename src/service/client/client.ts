@@ -59,7 +59,7 @@ export type Client = Methods & General
  * ```
  */
 export function createClient(given: ClientConfig, options: ClientOptions = {}): Client {
-  const config: ServiceConfig = { adsBaseUrl: given.baseUrl, adsVersion: '12', ...given }
+  const config: ServiceConfig = { ...given, adsBaseUrl: given.adsBaseUrl ?? given.baseUrl, adsVersion: given.adsVersion ?? '12' }
   const sender = createSender(config, options)
   const spelling = createSpelling(config.names)
   const clock = options.clock ?? systemClock

@@ -1,7 +1,14 @@
 /** Requests of the client, and its results for answers of a scripted service. */
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { CallError, RateLimitedError, RepeatingCursorError, UnavailableError } from '../../../src/service/client/index.ts'
+import {
+  CallError,
+  createClient,
+  RateLimitedError,
+  RepeatingCursorError,
+  UnavailableError,
+  UnreachableError,
+} from '../../../src/service/client/index.ts'
 import { answerText, startRawServer } from './rawServer.ts'
 import type { Clock } from '../../../src/clock.ts'
 import { serveScript, type Script, type ScriptedService } from './scriptedService.ts'
@@ -486,4 +493,14 @@ describe('sends', () => {
       `${service.url}/oauth/authorize?oauth_token=t%2F1&force_login=true`,
     )
   })
+})
+
+test('an address or version that is undefined has its default', async () => {
+  const service = await serve([page([], null)])
+  // Without `exactOptionalPropertyTypes`, TypeScript accepts variables that are not set.
+  const unset = { adsBaseUrl: undefined, adsVersion: undefined } as unknown as { readonly adsVersion?: string }
+  const client = createClient({ baseUrl: service.url, consumerKey: 'ck', consumerSecret: 'cs', ...unset })
+  await client.accounts.list().toArray()
+  await client.close()
+  expect(service.asked.map(({ url }) => url)).toEqual(['/12/accounts'])
 })
