@@ -140,8 +140,8 @@ export interface SandboxControl {
   readonly catalog: (id: string) => Promise<CatalogSummary>
   /** Returns the products of a catalog, variants included, sorted by id. Each has the fields that callers set, and the generated keys. */
   readonly products: (catalogId: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
-  /** Sets the switches in `values`, if given. Returns all switches (docs/sandbox.md#switches). */
-  readonly switches: (values?: Readonly<Record<string, string | number | boolean>>) => Promise<Readonly<Record<string, unknown>>>
+  /** Sets the switches in `values`, if given; null restores a default. Returns all switches (docs/sandbox.md#switches). */
+  readonly switches: (values?: Readonly<Record<string, string | number | boolean | null>>) => Promise<Readonly<Record<string, unknown>>>
   /**
    * Emits an activity event (docs/sandbox.md#events). Resolves when the first attempt of each delivery of the event has ended.
    */

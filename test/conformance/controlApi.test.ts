@@ -32,6 +32,8 @@ test('reads state, ledger and violations, moves the clock, sets switches and res
   await sandbox.clock.advance(86_400)
   expect((await sandbox.clock.now()).getTime() - before.getTime()).toBeGreaterThanOrEqual(86_400_000)
   expect(await sandbox.switches({ rate_limits: 'off' })).toMatchObject({ rate_limits: 'off' })
+  expect(await sandbox.switches({ rate_limits: null })).toMatchObject({ rate_limits: 'on' })
+  await sandbox.switches({ rate_limits: 'off' })
 
   await expectNoViolations(sandbox)
   await sandbox.reset()
