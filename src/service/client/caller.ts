@@ -148,7 +148,7 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: { mayB
       waits.set(endpoint.limit, Math.max(waits.get(endpoint.limit) ?? Number.NEGATIVE_INFINITY, clock.monotonic() + requestedMs))
     // The token is dropped even if this call is not retried, so that the next call does not send it.
     const tokenDropped = failed instanceof TokenInvalidError && bearer?.dropRefused(credentials) === true
-    if (options.retry === false || options.signal?.aborted === true) throw failed
+    if (options.retry === false || options.signal?.aborted === true || sender.isClosed()) throw failed
 
     if (failed instanceof BadSignatureError && !signedAgain && sender.clockCorrections() > correctionsBefore) {
       signedAgain = true

@@ -42,6 +42,7 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
   const spelling = createSpelling(config.names)
   const baseOf = createBases(config)
   const offset = createClockOffset(clock)
+  let isClosed = false
 
   return {
     async send(request) {
@@ -60,7 +61,11 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
     },
     clockCorrections: () => offset.corrections(),
     load: async () => void (await loadWire()),
-    close: async () => (await wire)?.close(),
+    isClosed: () => isClosed,
+    close: async () => {
+      isClosed = true
+      await (await wire)?.close()
+    },
   }
 }
 

@@ -504,3 +504,12 @@ test('an address or version that is undefined has its default', async () => {
   await client.close()
   expect(service.asked.map(({ url }) => url)).toEqual(['/12/accounts'])
 })
+
+test('a call of a client that was closed fails without a wait', async () => {
+  const service = await serve([page([], null)])
+  const client = service.client()
+  await client.accounts.list().toArray()
+  await client.close()
+  await expect(client.accounts.list().toArray()).rejects.toThrow(UnreachableError)
+  expect(service.waits).toEqual([])
+})
