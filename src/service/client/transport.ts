@@ -89,6 +89,9 @@ function createBases(config: ServiceConfig): (request: AuthenticatedRequest) => 
   }
 }
 
+/** Maximum delay of a timer in Node. A timer with a longer delay, such as `Infinity`, fires immediately. */
+const maxTimerMs = 2 ** 31 - 1
+
 interface Preparation {
   readonly spelling: Spelling
   readonly base: Base
@@ -128,7 +131,7 @@ function prepare({ spelling, base, request, config, nowMs }: Preparation): WireR
     origin: base.origin,
     path,
     headers,
-    timeoutMs,
+    timeoutMs: Math.min(timeoutMs, maxTimerMs),
     ...(body === undefined ? {} : { body }),
     ...(signal === undefined ? {} : { signal }),
   }

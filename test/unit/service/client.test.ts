@@ -513,3 +513,9 @@ test('a call of a client that was closed fails without a wait', async () => {
   await expect(client.accounts.list().toArray()).rejects.toThrow(UnreachableError)
   expect(service.waits).toEqual([])
 })
+
+test('a timeout above the longest timer of Node is no limit of 1 ms', async () => {
+  const service = await serve((_asked, nth) => (nth < 2 ? page([{ id: 'a' }], null) : { status: 404 }))
+  for (const timeoutMs of [Number.POSITIVE_INFINITY, 2 ** 31])
+    expect(await service.client().accounts.list({}, { retry: false, timeoutMs }).toArray()).toHaveLength(1)
+})
