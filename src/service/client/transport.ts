@@ -74,11 +74,11 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
  * `CallError` (`ServiceConfig.adsSandboxBaseUrl`).
  */
 function createBases(config: ServiceConfig): (request: AuthenticatedRequest) => Base {
-  const core = splitBase(config.baseUrl)
-  const ads = splitBase(config.adsBaseUrl)
+  const core = splitBase('baseUrl', config.baseUrl)
+  const ads = splitBase('adsBaseUrl', config.adsBaseUrl)
   const isOneAddress = core.origin === ads.origin && core.prefix === ads.prefix
   const given = config.adsSandboxBaseUrl
-  const sandbox = given !== undefined ? splitBase(given) : isOneAddress ? core : undefined
+  const sandbox = given !== undefined ? splitBase('adsSandboxBaseUrl', given) : isOneAddress ? core : undefined
   return ({ host, method, path }) => {
     const base = host === 'core' ? core : host === 'ads' ? ads : sandbox
     if (base !== undefined) return base
@@ -152,7 +152,11 @@ interface Base {
   readonly prefix: string
 }
 
-function splitBase(url: string): Base {
-  const { origin, pathname } = new URL(url)
+/** Splits the address of the option `name`. @throws {CallError} for an address that is not http or https */
+function splitBase(name: string, url: string): Base {
+  const { origin, pathname, protocol } = URL.canParse(url) ? new URL(url) : { origin: '', pathname: '', protocol: '' }
+  if (protocol !== 'http:' && protocol !== 'https:')
+    // The address is not shown, because it may contain a password.
+    throw new CallError(`${name} is not an http(s) address`, { where: name, hint: 'Give an address such as https://api.example.com.' })
   return { origin, prefix: pathname.replace(/\/+$/, '') }
 }

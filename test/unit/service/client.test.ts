@@ -519,3 +519,12 @@ test('a timeout above the longest timer of Node is no limit of 1 ms', async () =
   for (const timeoutMs of [Number.POSITIVE_INFINITY, 2 ** 31])
     expect(await service.client().accounts.list({}, { retry: false, timeoutMs }).toArray()).toHaveLength(1)
 })
+
+test.for(['', 'api.example.com', 'localhost:4010', 'ftp://example.com'])(
+  'the address %j is rejected by the name of its option',
+  (address) => {
+    const keys = { consumerKey: 'ck', consumerSecret: 'cs' }
+    expect(() => createClient({ baseUrl: address, ...keys })).toThrow(expect.objectContaining({ code: 'CALL_INVALID', where: 'baseUrl' }))
+    expect(() => createClient({ baseUrl: 'https://api.example.com', adsBaseUrl: address, ...keys })).toThrow('adsBaseUrl is not')
+  },
+)
