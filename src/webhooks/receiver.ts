@@ -111,6 +111,11 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   }
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // The signature covers the raw bytes, which a body parser does not keep. Without this check, the answer would be a late 408.
+    if (request.readableEnded) {
+      log.error({}, 'a webhook request was read before the receiver: call the receiver before any body parser')
+      return answer(response, 500, { error: 'the body was read before the receiver' })
+    }
     const body = await readBody(request, options.maxBodyBytes ?? 1_048_576, options.bodyTimeoutMs ?? 5000)
     if (typeof body === 'number') return refuseBody(request, response, body)
     const signature = request.headers[header]

@@ -362,3 +362,18 @@ test('an empty secret neither accepts an event nor signs a challenge', async () 
   expect(await served.post(event('a'), { 'x-service-webhooks-signature': sign(event('a'), '') })).toBe(401)
   expect((await fetch(`${served.url}?crc_token=a`)).status).toBe(503)
 })
+
+test('an event whose body another handler has read gets 500 immediately, and the log names the cause', async () => {
+  const lines: string[] = []
+  const note = (_fields: LogFields, message: string) => void lines.push(message)
+  const receiver = createWebhookReceiver({ secrets: [secret], log: { ...silentLogger, error: note }, bodyTimeoutMs: 60_000 })
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => void receiver.handle(request, response))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`
+  expect((await fetch(url, { method: 'POST', body: event('a') })).status).toBe(500)
+  expect(lines).toEqual([expect.stringContaining('before any body parser')])
+  server.close()
+  server.closeAllConnections()
+})
