@@ -39,7 +39,7 @@ import {
   UnreadableAnswerError,
   WrongContextError,
 } from './serviceErrors.ts'
-import { isPlainRecord, listOf, recordOf } from '../../unknownValue.ts'
+import { errorCode, isPlainRecord, listOf, recordOf } from '../../unknownValue.ts'
 
 /** Call that an exchange belongs to. */
 export interface CallContext {
@@ -60,7 +60,11 @@ export function toServiceError(exchange: Exchange, context: CallContext, decoded
     case 'not-sent':
       return new UnreachableError(`nothing was sent: ${reason(exchange.error)}`, {
         where: context.where,
-        hint: `Check ${hostVariable(context.endpoint)} and the network; sluice doctor tests both.`,
+        // The code of `WireError`, whose module is loaded only with the first request.
+        hint:
+          errorCode(exchange.error) === 'ABORTED'
+            ? 'The signal of the call was aborted: call again if the result is still needed.'
+            : `Check ${hostVariable(context.endpoint)} and the network; sluice doctor tests both.`,
         cause: exchange.error,
       })
     case 'lost':

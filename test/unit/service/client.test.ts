@@ -528,3 +528,9 @@ test.for(['', 'api.example.com', 'localhost:4010', 'ftp://example.com'])(
     expect(() => createClient({ baseUrl: 'https://api.example.com', adsBaseUrl: address, ...keys })).toThrow('adsBaseUrl is not')
   },
 )
+
+test('the hint of a cancelled call is not about address and network', async () => {
+  const service = await serve([page([], null)])
+  const cancelled = service.client().accounts.list({}, { signal: AbortSignal.abort() }).toArray()
+  await expect(cancelled).rejects.toMatchObject({ code: 'SERVICE_UNREACHABLE', hint: expect.stringContaining('aborted') as string })
+})
