@@ -61,12 +61,18 @@ export interface PostgresPool {
 export function postgresEventStore(pool: PostgresPool, { table = 'sluice_webhook_event' }: { readonly table?: string } = {}): EventStore {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(table)) throw new TypeError(`"${table}" is not a table name of lower-case letters, digits and _`)
   let created: Promise<unknown> | undefined
+  const hasTable = async () => (await pool.query('select where to_regclass($1) is not null', [table])).rowCount === 1
   const createMissingTable = async () => {
     // Postgres denies `create table if not exists` to a role that may only insert, even if the table exists.
-    if ((await pool.query('select where to_regclass($1) is not null', [table])).rowCount === 1) return
-    await pool.query(
-      `create table if not exists ${table} (id text primary key, type text not null, body jsonb not null, received_at timestamptz not null default statement_timestamp())`,
-    )
+    if (await hasTable()) return
+    try {
+      await pool.query(
+        `create table if not exists ${table} (id text primary key, type text not null, body jsonb not null, received_at timestamptz not null default statement_timestamp())`,
+      )
+    } catch (error) {
+      // Fails with 23505 or 42710 if another process creates the table at the same time.
+      if (!(await hasTable())) throw error
+    }
   }
   const createTable = () =>
     (created ??= createMissingTable().catch((error: unknown) => {

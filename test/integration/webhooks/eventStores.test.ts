@@ -74,6 +74,15 @@ test('a Postgres store uses an existing table as a role that may not create tabl
   await owner.end()
 })
 
+test('several processes create the table of a Postgres store at the same time', async () => {
+  await using database = await testDatabase()
+  const pools = Array.from({ length: 6 }, () => new pg.Pool({ connectionString: database.url }))
+  await Promise.all(pools.map((pool) => pool.query('select')))
+  const added = pools.map((pool, index) => postgresEventStore(pool).add({ id: String(index), type: 'post.create', json: '{}' }))
+  expect(await Promise.all(added)).toEqual([true, true, true, true, true, true])
+  await Promise.all(pools.map((pool) => pool.end()))
+})
+
 test('the receiver answers 503 while Postgres is down, so that the service delivers again', async () => {
   const gone = { query: () => Promise.reject(new Error('connection refused')) }
   expect((await deliver([event('1')], postgresEventStore(gone))).statuses).toEqual([503])
