@@ -104,8 +104,8 @@ export function databaseEventStore(db: Queryable): EventStore {
   }
 }
 
-/** Error codes of Postgres for text that jsonb cannot contain: U+0000 and lone surrogates. */
-const unstorable = new Set(['22P02', '22P05', '22021'])
+/** Error codes of Postgres for JSON that jsonb cannot contain: U+0000, lone surrogates, numbers such as 1e400000. */
+const unstorable = new Set(['22P02', '22P05', '22021', '22003'])
 
 /** Runs a statement. Resolves to the number of inserted rows. */
 type Execute = (text: string, values: unknown[]) => Promise<number>

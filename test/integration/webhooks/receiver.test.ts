@@ -230,10 +230,13 @@ test('other paths are not handled, and other methods are rejected', async () => 
   expect((await fetch(served.url, { method: 'PUT', body: '{}' })).status).toBe(405)
 })
 
-test('a body that Postgres cannot store as JSON is stored as bytes', async () => {
+test.for([
+  ['U+0000', '{"text":"a\\u0000b"}'],
+  ['a number that is too large', '1e400000'],
+] as const)('a body that Postgres cannot store as JSON is stored as bytes: %s', async ([, payload]) => {
   await using database = await testDatabase({ mayBeUsed: true })
   await using served = await serve({ db: database.db })
-  const body = '{"data":{"event_uuid":"nul","event_type":"dm.sent","payload":{"text":"a\\u0000b"}}}'
+  const body = `{"data":{"event_uuid":"nul","event_type":"dm.sent","payload":${payload}}}`
   expect(await served.post(body)).toBe(200)
   const [row] = await database.db.query<{ body: { base64: string } }>('select body from sluice.webhook_event')
   expect(Buffer.from(row?.body.base64 ?? '', 'base64').toString()).toBe(body)
