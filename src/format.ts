@@ -33,3 +33,8 @@ export function instant(value: string | Date | number): string {
 export function quoteArgument(text: string): string {
   return /^[\w.:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
+
+/** Quotes a text for a pipeline file in YAML. `${` in it, such as in the name of a column, becomes `$${`, because it is no variable. */
+export function quoteSetting(text: string): string {
+  return JSON.stringify(text.replaceAll('${', () => '$${'))
+}

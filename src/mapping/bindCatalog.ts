@@ -1,4 +1,5 @@
 /** Binds the header of a feed to the fields of a product. */
+import { quoteSetting } from '../format.ts'
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import {
   missingColumnWarning,
@@ -138,7 +139,7 @@ function missingWithPrefix(preset: Preset | undefined, field: string, columns: r
   const suggested = preset?.suggestedPrefix?.[field]
   const column = suggested?.columns.find((name) => columns.includes(name))
   if (suggested === undefined || column === undefined) return undefined
-  const setting = `${field}: { column: ${JSON.stringify(column)}, transform: { prefix: { with: ${JSON.stringify(suggested.prefix)} } } }`
+  const setting = `${field}: { column: ${quoteSetting(column)}, transform: { prefix: { with: ${JSON.stringify(suggested.prefix)} } } }`
   return {
     field,
     message: `no column for ${field}: a ${preset?.title} does not have one`,

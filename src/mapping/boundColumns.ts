@@ -1,4 +1,5 @@
 /** Shared parts of binding a header of products or members: columns of presets, and messages about missing and unused columns. */
+import { quoteSetting } from '../format.ts'
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import { suggestName } from '../suggestName.ts'
 import { findColumn, firstText, normalizeHeader, type BoundField, type PresetField } from './fields.ts'
@@ -163,9 +164,9 @@ export function hintsFor(fields: readonly string[], columns: readonly string[]):
  * Adds the transform `stock` to the availability if the name of its column is about stock.
  */
 function settingOf(field: string, column: string, columns: readonly string[]): string {
-  const name = JSON.stringify(column)
+  const name = quoteSetting(column)
   const currency = field === 'price' || field === 'sale_price' ? columnForField('currency', columns) : undefined
-  if (currency !== undefined && currency !== column) return `${field}: { columns: [${name}, ${JSON.stringify(currency)}], transform: join }`
+  if (currency !== undefined && currency !== column) return `${field}: { columns: [${name}, ${quoteSetting(currency)}], transform: join }`
   // The service takes words such as `in stock`, not a number of pieces.
   return field === 'availability' && /stock|qty|quantit|bestand|lager|menge|onhand|inventory|stok|existenc|giacenza|voorraad/i.test(column)
     ? `availability: { column: ${name}, transform: stock }`

@@ -1,6 +1,7 @@
 /** Maps rows to records for one pipeline: binds the columns once for each header, then maps row by row. */
 import { hash } from 'node:crypto'
 import { RunError } from '../errors.ts'
+import { quoteSetting } from '../format.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { mergeMissing, withOptOuts, type BoundHeader, type HeaderCell, type MappingShown } from './boundColumns.ts'
 import { redactPersonalData } from './mask.ts'
@@ -192,7 +193,7 @@ function checkRepeatedColumns({ used, mapping }: BoundHeader, columns: readonly 
     const repeats = repeatsOf(name, columns)
     if (repeats.every((repeat) => used.has(columns.indexOf(repeat)))) continue
     const field = mapping.fields.find(({ from }) => from === name)?.field
-    const names = [name, ...repeats].map((column) => JSON.stringify(column)).join(', ')
+    const names = [name, ...repeats].map(quoteSetting).join(', ')
     throw new RunError(
       'FILE_DUPLICATE_COLUMN',
       `the column "${redactPersonalData(name)}" occurs ${repeats.length + 1} times, and not all of them are read`,

@@ -1,4 +1,5 @@
 import { createInflateRaw, crc32 } from 'node:zlib'
+import { quoteSetting } from '../../format.ts'
 import type { ByteQueue } from '../byteQueue.ts'
 import { fileError } from '../fileError.ts'
 import type { FormatContext } from '../formatReader.ts'
@@ -71,7 +72,7 @@ export async function* decompressZip(
       const names = [...members.map(({ name }) => name).filter(isContent), member.name]
       throw fileError('FILE_ARCHIVE', `the archive contains more than one file: ${names.join(', ')}`, {
         name: context.name,
-        hint: `Name the file to read: \`member: ${JSON.stringify(names[0])}\` of the source.`,
+        hint: `Name the file to read: \`member: ${quoteSetting(names[0] ?? '')}\` of the source.`,
         members: names,
       })
     }

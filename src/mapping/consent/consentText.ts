@@ -1,4 +1,5 @@
 /** Formats consent tests for pipeline files, and the values of a column for messages. Pure. */
+import { quoteSetting } from '../../format.ts'
 import type { ConsentTest } from '../../model/pipeline.ts'
 import type { CountedValue } from './columnValues.ts'
 
@@ -23,6 +24,7 @@ export function consentLine(tests: readonly ConsentTest[]): string {
 /** Formats a value in YAML flow style: `{ columns: ["Notes"] }`. Quotes every text, except keys and the value of `for`. */
 export function toFlowYaml(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toFlowYaml).join(', ')}]`
+  if (typeof value === 'string') return quoteSetting(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const entries = Object.entries(value).map(([key, part]) => `${key}: ${key === 'for' ? String(part) : toFlowYaml(part)}`)
   return `{ ${entries.join(', ')} }`

@@ -1,4 +1,5 @@
 /** Reports the unmapped columns of consent, emails and phone numbers, with one hint for identifiers and one for consent. */
+import { quoteSetting } from '../../format.ts'
 import { toFlowYaml } from '../consent/consentText.ts'
 import { readsCells } from '../fields.ts'
 import { columnForField } from '../headerWords.ts'
@@ -53,7 +54,7 @@ function identifierHint(found: readonly IdentifierColumn[], firstHeaderOf: (colu
     const mapping = configured ?? bound?.mapping
     const hasOtherSettings = mapping !== undefined && (!readsCells(mapping) || mapping.hashed === true || mapping.default !== undefined)
     if (hasOtherSettings) {
-      toAddByHand.push(`add ${unmappedNames.map((name) => JSON.stringify(name)).join(', ')} to map.${type} by hand`)
+      toAddByHand.push(`add ${unmappedNames.map(quoteSetting).join(', ')} to map.${type} by hand`)
       continue
     }
     // The configured names, because this header may lack columns that other sources have.

@@ -1,5 +1,7 @@
 /** Consent columns of shops, newsletters and CRMs, recognized by their names and values. */
 import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { describeMissingColumn } from '../../../src/mapping/boundColumns.ts'
 import { classifyColumnName } from '../../../src/mapping/consent/columnName.ts'
 import { ColumnValues } from '../../../src/mapping/consent/columnValues.ts'
 import { consentLine } from '../../../src/mapping/consent/consentText.ts'
@@ -7,6 +9,7 @@ import { cellTest } from '../../../src/mapping/consent/consentTest.ts'
 import { proposeTest, unknownYes } from '../../../src/mapping/consent/proposeTest.ts'
 import { consentMeaning, isStateWord } from '../../../src/mapping/consent/words.ts'
 import { UnmappedColumns } from '../../../src/mapping/members/unmappedColumns.ts'
+import { expandVariables } from '../../../src/pipeline/variables.ts'
 
 const today = new Date('2026-11-27T12:00:00Z')
 
@@ -787,3 +790,10 @@ test.for(['Exclusive offers opt-in', 'Samtykke til markedsføring', 'Consent of 
   'a yes in the column %s permits to reach the person',
   (column) => expect(classifyColumnName(column)).toMatchObject({ polarity: 'in', certain: true }),
 )
+
+test('settings in hints keep columns whose names look like variables', () => {
+  const line = consentLine([{ column: '${OK}', values: ['yes'] }])
+  expect(expandVariables(parse(line), {})).toEqual({ value: { consent: { column: '${OK}', values: ['yes'] } }, problems: [] })
+  const { setting = '' } = describeMissingColumn('price', [], ['${price}'])
+  expect(expandVariables(parse(setting), {})).toEqual({ value: { price: '${price}' }, problems: [] })
+})

@@ -139,10 +139,10 @@ function addRepeats(
   }
 }
 
-/** Parses settings such as `field: column`. */
+/** Parses settings such as `field: column`. `$${` in them stands for `${`. */
 function settingsIn(setting: string): Readonly<Record<string, unknown>> {
   // `setting` is YAML that boundColumns.ts wrote.
-  return recordOf(parse(`{ ${setting} }`))
+  return recordOf(parse(`{ ${setting.replaceAll('$${', () => '${')} }`))
 }
 
 /** Valid placeholders of fields whose column is still unknown. */
