@@ -1,4 +1,5 @@
 /** Replaces `${NAME}` in the values of pipeline files and of sluice.yaml. */
+import { storableText } from '../storableText.ts'
 import { problemAt, type PathProblem, type ValuePath } from './problems.ts'
 
 /** Values of variables by name; undefined for a variable that is not set. */
@@ -12,7 +13,8 @@ const reference = /\$(\$?)\{([^}]*)\}/g
  * a variable are left out, as by a shell: mounted secrets often have one.
  *
  * Returns a problem for each invalid reference, and for each variable that is not set and has no default. Their texts are unchanged. Also
- * returns a problem for a value that contains itself or is nested too deeply. The copy does not have that value.
+ * returns a problem for a key or text that Postgres cannot store. A value that contains itself or is nested too deeply is a problem too, and
+ * the copy does not have it.
  */
 export function expandVariables(
   value: unknown,
@@ -24,8 +26,11 @@ export function expandVariables(
   return { value: expand(value, []), problems }
 
   function expand(part: unknown, parts: ValuePath): unknown {
-    if (typeof part === 'string')
-      return part.replace(reference, (whole, escaped: string, inner: string) => replace(whole, escaped, inner, parts))
+    if (typeof part === 'string') {
+      const text = part.replace(reference, (whole, escaped: string, inner: string) => replace(whole, escaped, inner, parts))
+      checkStorable(text, parts)
+      return text
+    }
     if (!Array.isArray(part) && !isPlainObject(part)) return part
     if (around.has(part) || parts.length > maxDepth) {
       problems.push(problemAt(parts, around.has(part) ? 'contains itself' : `is nested more than ${maxDepth} levels deep`))
@@ -34,9 +39,18 @@ export function expandVariables(
     around.add(part)
     const copy = Array.isArray(part)
       ? part.map((item, index) => expand(item, [...parts, index]))
-      : Object.fromEntries(Object.entries(part).map(([key, item]) => [key, expand(item, [...parts, key])]))
+      : Object.fromEntries(
+          Object.entries(part).map(([key, item]) => {
+            checkStorable(key, [...parts, key])
+            return [key, expand(item, [...parts, key])]
+          }),
+        )
     around.delete(part)
     return copy
+  }
+
+  function checkStorable(text: string, parts: ValuePath): void {
+    if (text !== storableText(text)) problems.push(problemAt(parts, 'contains U+0000 or half of a character', 'write the text without it'))
   }
 
   function replace(whole: string, escaped: string, inner: string, parts: ValuePath): string {

@@ -494,3 +494,16 @@ test.for([
     })
   expect((await selectPipelines(directory, ['crm'])).map((pipeline) => pipeline.name)).toEqual(['crm'])
 })
+
+test('a text that Postgres cannot store is reported with its line, in values and in keys', async () => {
+  const sets = (name: string) =>
+    `source: feed.xml\ndestination:\n  kind: catalog\n  catalog_id: "1"\n  product_sets: [{ name: ${name}, where: { price: 1 } }]\n`
+  const message = 'contains U+0000 or half of a character'
+  expect(await problemsOf('shop.yaml', sets(String.raw`"A\0"`))).toEqual([`shop.yaml:5 destination.product_sets[0].name: ${message}`])
+  expect(await problemsOf('shop.yaml', sets(String.raw`"A\ud800"`))).toEqual([`shop.yaml:5 destination.product_sets[0].name: ${message}`])
+  const filter = String.raw`only: { "\0": [x] }`
+  expect((await problemsOf('shop.yaml', `${catalog('1')}${filter}\n`)).join()).toContain(message)
+  await write('shop.yaml', `${catalog('1')}only: { "\${COLUMN}": ["\${VALUE}"] }\n`)
+  const { errors } = await loadPipelines(directory, { VALUE: '\0' })
+  expect(errors.flatMap(({ problems }) => problems)).toMatchObject([{ message }])
+})
