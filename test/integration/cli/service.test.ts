@@ -1,7 +1,7 @@
 /** Commands that call the service directly, as processes against the sandbox. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { serviceCommands } from '../../../src/cli/commandLine/catalogue/service.ts'
@@ -247,6 +247,8 @@ test('sign-in refuses a place for the tokens that does not work before it asks t
     error: { code: 'INVALID_VALUE', where: 'SLUICE_ACCESS_TOKEN_SECRET_FILE' },
   })
   expect(await login(['--out', 'no/such/folder/new.env'], {})).toMatchObject({ code: 2, error: { code: 'INVALID_VALUE', where: '--out' } })
+  mkdirSync(join(shop.folder, 'folder'))
+  expect(await login(['--out', 'folder', '--pin', '1'], {})).toMatchObject({ code: 1, error: { code: 'NOT_A_FILE', where: 'folder' } })
   expect(existsSync(join(shop.folder, '.sluice', 'login.json'))).toBe(false)
 })
 

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { readText, type Environment } from '../../../config/values.ts'
 import { UsageError } from '../../../errors.ts'
-import { writeWholeFile } from '../../wholeFile.ts'
+import { quoteArgument } from '../../../format.ts'
+import { openWholeFile, writeWholeFile } from '../../wholeFile.ts'
 import { errorCode } from '../../../unknownValue.ts'
 
 /** Access token and secret of a user. The service issues them once. */
@@ -22,13 +23,14 @@ export type TokenFiles = readonly [token: string, secret: string] | readonly [do
  * - `.env`
  *
  * @throws {UsageError} `INVALID_VALUE` if a folder does not exist. Without `--out`, also if only one of the two variables is set
+ * @throws the error of the system if a file cannot be read or written
  */
 export function tokenFiles(env: Environment, out: string | undefined): TokenFiles {
   const tokenFile = readText(env, tokenVariable)
   const secretFile = readText(env, secretVariable)
-  if (out !== undefined) return inExistingFolders([out], '--out')
-  if (tokenFile === undefined && secretFile === undefined) return ['.env']
-  if (tokenFile !== undefined && secretFile !== undefined) return inExistingFolders([tokenFile, secretFile], tokenVariable)
+  if (out !== undefined) return writable([out], '--out')
+  if (tokenFile === undefined && secretFile === undefined) return writable(['.env'], '.env')
+  if (tokenFile !== undefined && secretFile !== undefined) return writable([tokenFile, secretFile], tokenVariable)
   const unset = tokenFile === undefined ? tokenVariable : secretVariable
   throw new UsageError(
     'INVALID_VALUE',
@@ -43,14 +45,27 @@ export function tokenFiles(env: Environment, out: string | undefined): TokenFile
 const tokenVariable = 'SLUICE_ACCESS_TOKEN_FILE'
 const secretVariable = 'SLUICE_ACCESS_TOKEN_SECRET_FILE'
 
-/** Returns the files. @throws {UsageError} `INVALID_VALUE` if the folder of a file does not exist */
-function inExistingFolders<Files extends TokenFiles>(files: Files, where: string): Files {
-  for (const file of files)
+/**
+ * Returns the files. Writes a temporary file beside each, to find a folder, disk or file that cannot be written.
+ *
+ * @throws {UsageError} `INVALID_VALUE` if the folder of a file does not exist
+ * @throws the error of the system if a file cannot be read or written
+ */
+function writable<Files extends TokenFiles>(files: Files, where: string): Files {
+  for (const file of files) {
     if (!existsSync(dirname(file)))
       throw new UsageError('INVALID_VALUE', `the folder of ${file} does not exist. Nothing was sent.`, {
         where,
-        hint: `mkdir -p ${dirname(file)}`,
+        hint: `mkdir -p ${quoteArgument(dirname(file))}`,
       })
+    const found = statSync(file, { throwIfNoEntry: false })
+    // The bytes of a device or a pipe cannot be taken back.
+    if (found !== undefined && !found.isFile() && !found.isDirectory()) continue
+    const kept = found?.isFile() === true ? readLines(file) : []
+    const probe = openWholeFile(file, { private: true })
+    probe.write(`${kept.join('\n')}${' '.repeat(1_000)}`)
+    probe.discard()
+  }
   return files
 }
 
