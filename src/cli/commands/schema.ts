@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeFolder } from '../../makeFolder.ts'
 import { pipelineJsonSchema, projectJsonSchema } from '../../pipeline/jsonSchema.ts'
 import { argument, option, writeJson, type CommandRun } from '../context.ts'
 import { writeWholeFile } from '../wholeFile.ts'
@@ -13,7 +13,7 @@ export const run: CommandRun = async (context, invocation) => {
     context.stdout.write(text)
     return 0
   }
-  mkdirSync(dirname(file), { recursive: true })
+  makeFolder(dirname(file))
   writeWholeFile(file, text)
   if (context.json) writeJson(context, { file })
   else context.stderr.write(`wrote ${file}\n`)

@@ -4,10 +4,12 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSy
 import { tmpdir } from 'node:os'
 import { basename, join, resolve, sep } from 'node:path'
 import { RunError } from '../../errors.ts'
+import { quoteArgument } from '../../format.ts'
 import { isAccessible, ensureServerAccount, type Account } from './account.ts'
 import { checkOwner } from './owner.ts'
 import { processExists } from './processes.ts'
 import { unavailable } from './unavailable.ts'
+import { makeFolder } from '../../makeFolder.ts'
 import { errorCode } from '../../unknownValue.ts'
 
 /** Major version of Postgres. Another version cannot open the files. */
@@ -50,7 +52,7 @@ export interface Places {
  * @throws {UsageError} `WRONG_USER`
  */
 export function preparePlaces(dataDir: string): Places {
-  makeFolder(resolve(dataDir))
+  makeDataFolder(resolve(dataDir))
   const home = realpathSync(resolve(dataDir))
   checkOwner(home)
   const account = ensureServerAccount()
@@ -97,7 +99,7 @@ function baseOf(home: string): string {
   if (original !== undefined && original !== home && readText(placeFile(original)) === name)
     throw unavailable(
       `${home} is a copy of ${original}, which has the same database`,
-      `run it in ${original}; or start here with an empty database, which knows nothing of what was sent: rm ${placeFile(home)}`,
+      `run it in ${original}; or start here with an empty database, which knows nothing of what was sent: rm ${quoteArgument(placeFile(home))}`,
     )
   return base
 }
@@ -110,11 +112,17 @@ function readText(path: string): string | undefined {
   }
 }
 
-function makeFolder(path: string): void {
+function makeDataFolder(path: string): void {
   try {
-    mkdirSync(path, { recursive: true })
+    makeFolder(path)
   } catch (error) {
     const code = errorCode(error)
+    if (code === 'EROFS')
+      throw new RunError('NO_PERMISSION', `the data directory is on a read-only disk: ${path}`, {
+        where: path,
+        hint: 'set SLUICE_DATA_DIR to a folder that this user may write, or DATABASE_URL to a database',
+        cause: error,
+      })
     if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error
     throw new RunError('POSTGRES_UNAVAILABLE', `the data directory is not a folder: ${path}`, {
       where: path,

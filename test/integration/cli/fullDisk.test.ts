@@ -1,9 +1,9 @@
 /** Files that do not fit on the disk: an error, and no partial file. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ended, launcher, type Outcome } from './support.ts'
+import { emptyFolder, ended, launcher, type Outcome } from './support.ts'
 import { feed, product, shopYaml, workspace, type Workspace } from './workspace.ts'
 
 /**
@@ -61,4 +61,23 @@ test.for([
   const { code, stderr } = await limited(space, `${command} > /dev/full`)
   expect(code).toBe(1)
   expect(stderr).toContain(`(ENOSPC); ${ending}\n`)
+})
+
+/** Mounts an empty read-only disk at the folder `$1`, for the commands that follow. */
+const readOnly = 'mount -t tmpfs -o ro none "$1" && cd "$1"'
+const canMount = spawnSync('unshare', ['-rm', 'sh', '-c', readOnly, 'sh', emptyFolder()]).status === 0
+
+test.skipIf(!canMount)('a read-only disk is named, before the service is asked for a token', async () => {
+  const { PATH = '', HOME = '' } = process.env
+  const folder = emptyFolder()
+  const run = (command: string) => {
+    const service = { SLUICE_BASE_URL: 'http://127.0.0.1:9', SLUICE_CONSUMER_KEY: 'key', SLUICE_CONSUMER_SECRET: 'secret' }
+    const line = `${readOnly} && exec node "${launcher}" ${command}`
+    return ended(spawn('unshare', ['-rm', 'sh', '-c', line, 'sh', folder], { env: { PATH, HOME, ...service }, stdio: 'pipe' }))
+  }
+  expect((await run('runs')).stderr).toBe(
+    `error  NO_PERMISSION  the data directory is on a read-only disk: ${folder}/.sluice\n` +
+      'hint   set SLUICE_DATA_DIR to a folder that this user may write, or DATABASE_URL to a database   (sluice help runs)\n',
+  )
+  expect((await run('auth login')).stderr).toContain('error  NO_PERMISSION  the disk is mounted read-only: .env\n')
 })

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { needService } from '../../../config/config.ts'
 import { RunError, UsageError } from '../../../errors.ts'
 import type { CallResult } from '../../../service/client/index.ts'
 import { ServiceError } from '../../../service/client/serviceErrors.ts'
+import { makeFolder } from '../../../makeFolder.ts'
 import { recordOf } from '../../../unknownValue.ts'
 import { flag, option, writeJson, type CommandRun, type Context } from '../../context.ts'
 import { listeningPort } from '../../servers/listeningPort.ts'
@@ -65,7 +66,7 @@ async function signInByPin(context: Context, calls: ServiceCalls, pendingFile: s
   const request = await requestToken(calls, 'oob')
   const url = calls.authorizeUrl({ oauth_token: request.token })
   if (!canAsk(context)) {
-    mkdirSync(join(pendingFile, '..'), { recursive: true })
+    makeFolder(join(pendingFile, '..'))
     writeWholeFile(pendingFile, JSON.stringify(request), { private: true })
     throw new UsageError('PIN_NEEDED', `the PIN cannot be asked for without a terminal. Open ${url} and agree there.`, {
       where: '--pin',

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { UsageError } from '../../../errors.ts'
 import { pipelineJsonSchema } from '../../../pipeline/jsonSchema.ts'
+import { makeFolder } from '../../../makeFolder.ts'
 import { loadPipelines } from '../../../pipeline/load.ts'
 import { writeJson, type CommandRun, type Context } from '../../context.ts'
 import type { Target } from './draft.ts'
@@ -31,7 +32,7 @@ export const run: CommandRun = async (context, invocation) => {
     const { options, target } = await chooseTarget(context, read, inspection, { name, file }, ask)
     await checkConflicts(context, target, options)
     const draft = await completeDraft(inspection, target, options, ask)
-    mkdirSync(context.pipelines, { recursive: true })
+    makeFolder(context.pipelines)
     // `exclusive` fails if the file was created after `freePath`.
     writeWholeFile(file, pipelineText(draft, inspection, writeSchema(context)), { exclusive: !options.force })
     const env = writeEnvironment(context, options)
@@ -46,7 +47,7 @@ export const run: CommandRun = async (context, invocation) => {
 /** Writes the schema of pipeline files into the data folder. Returns its path relative to the pipeline files. */
 function writeSchema(context: Context): string {
   const { dataDir } = context.config()
-  mkdirSync(dataDir, { recursive: true })
+  makeFolder(dataDir)
   const file = join(dataDir, 'pipeline.schema.json')
   writeWholeFile(file, `${JSON.stringify(pipelineJsonSchema(), null, 2)}\n`)
   return relative(context.pipelines, file).replaceAll('\\', '/')
