@@ -64,7 +64,7 @@ export function parseExport(text: string, file: string): ErasureExport {
   if (parsed.success) return parsed.data
   throw new UsageError('INVALID_VALUE', `${file} is not a file of sluice forget --export. Nothing was erased.`, {
     where: '--replay',
-    hint: `sluice forget --export ${file}   (in the environment that has the erasures)`,
+    hint: 'sluice forget --export FILE   (in the environment that has the erasures)',
   })
 }
 

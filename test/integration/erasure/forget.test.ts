@@ -348,7 +348,13 @@ test('a restored backup gets later erasures from the copy beside it', async () =
   for (const { keys } of missing) await forget(engine.deps, keys, { actor: 'test', wait: true })
   await engine.run('customers', { full: true })
   expect(await held(engine)).toBe(without)
-  expect(() => parseExport('{}', 'x')).toThrow('not a file of sluice forget --export')
+  // The file may be any file of the user, so the hint does not write to it.
+  expect(() => parseExport('{}', 'customers.csv')).toThrow(
+    expect.objectContaining({
+      message: 'customers.csv is not a file of sluice forget --export. Nothing was erased.',
+      hint: 'sluice forget --export FILE   (in the environment that has the erasures)',
+    }) as Error,
+  )
 })
 
 test('the command prints a receipt, lists and exports without identifiers, and rejects wrong input', async () => {
