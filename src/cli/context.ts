@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Config, Environment, LogLevel } from '../config/config.ts'
 import type { Logger } from '../log.ts'
+import type { CompleteHint } from './commandLine/repeatedCall.ts'
 import type { Style } from './terminal/style.ts'
 
 /** Dependencies of a command. The process creates one context; tests create their own. */
@@ -11,6 +12,8 @@ export interface Context {
   readonly stderr: Output
   /** Variables of the process, without `.env`. */
   readonly env: Environment
+  /** Words of the command line after `sluice`. They may have personal data. */
+  readonly argv: readonly string[]
   /** Words of the command, such as `db url`. */
   readonly command: string
   /** True to print exactly one JSON document to stdout. */
@@ -39,6 +42,8 @@ export interface Output {
   /** Columns of the terminal; undefined if it is not a terminal, or if its size is not known. */
   readonly columns: number | undefined
   readonly style: Style
+  /** Adds the global options of the call to the commands in a hint. Absent if the call has none. */
+  readonly completeHint?: CompleteHint | undefined
 }
 
 /** Parsed arguments of a command: positional arguments in order, options by their long names in camelCase. */
@@ -51,8 +56,11 @@ export interface Invocation {
 export type CommandRun = (context: Context, invocation: Invocation) => Promise<number>
 
 /** Prints the JSON document of a command: indented on a terminal, in one line elsewhere. */
-export function writeJson(context: Context, value: unknown): void {
-  context.stdout.write(`${JSON.stringify(value, null, context.stdout.isTTY ? 2 : undefined)}\n`)
+export function writeJson({ stdout }: Pick<Context, 'stdout'>, value: unknown): void {
+  const { completeHint } = stdout
+  const complete = (key: string, part: unknown) =>
+    typeof part === 'string' && (key === 'hint' || key === 'next') ? completeHint?.(part) : part
+  stdout.write(`${JSON.stringify(value, completeHint && complete, stdout.isTTY ? 2 : undefined)}\n`)
 }
 
 /** Returns the positional argument `index` (from 0) as a text; empty if it was not given. */

@@ -71,7 +71,7 @@ export async function eachPipeline<Report extends RunReport>(
 function errorReport(context: Context, pipeline: string, startedAt: number, thrown: unknown): RunReport {
   const { log, secrets } = context.config()
   const { problems: _, ...error } = presentError(thrown, secrets)
-  if (!context.json) context.stderr.write(errorLines({ ...error, where: error.where ?? pipeline }, context.command))
+  if (!context.json) context.stderr.write(errorLines({ ...error, where: error.where ?? pipeline }, context.command, context.stdout))
   context.stderr.write(stackLines(thrown, log.level))
   const finishedAt = context.clock.now()
   return {

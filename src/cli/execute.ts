@@ -1,7 +1,7 @@
 /** Executes command lines, for `main.ts` and for tests. */
 import { systemClock } from '../clock.ts'
 import { SluiceError } from '../errors.ts'
-import type { Context } from './context.ts'
+import { writeJson, type Context, type Output } from './context.ts'
 import { interruptedError } from './interrupted.ts'
 import { sluiceVersion } from './version.ts'
 
@@ -25,6 +25,7 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
   const { parseCommandLine } = await import('./commandLine/parseCommandLine.ts')
   let json = argv.includes('--json')
   let command: string | undefined
+  let completeHint: Output['completeHint']
   let config: ReturnType<Context['config']> | undefined
   try {
     const request = parseCommandLine(argv, sluiceVersion())
@@ -34,11 +35,18 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
     }
     json = request.globals.json
     command = request.path.join(' ')
-    const [{ createLogger }, { loadConfig }] = await Promise.all([import('./terminal/log.ts'), import('../config/config.ts')])
+    const [{ createLogger }, { loadConfig }, { globalOptionsIn }] = await Promise.all([
+      import('./terminal/log.ts'),
+      import('../config/config.ts'),
+      import('./commandLine/repeatedCall.ts'),
+    ])
+    completeHint = globalOptionsIn(request.globals)
     const readConfig = (options?: { readonly signIn: boolean }) =>
       (config ??= loadConfig(env, { database: request.globals.database, ...options }))
     const context: Context = {
       ...surroundings,
+      stdout: withCompleteHint(stdout, completeHint),
+      argv,
       command,
       json,
       pipelines: request.globals.pipelines,
@@ -55,9 +63,24 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
       import('./exitCodes.ts'),
     ])
     const presented = signal.aborted && !(error instanceof SluiceError) ? interrupted : presentError(error, config?.secrets)
-    if (json) stdout.write(`${JSON.stringify({ error: presented })}\n`)
-    else stderr.write(errorLines(presented, presented === interrupted ? undefined : command))
+    if (json) writeJson({ stdout: { ...stdout, isTTY: false, completeHint } }, { error: presented })
+    else stderr.write(errorLines(presented, presented === interrupted ? undefined : command, { completeHint }))
     stderr.write(stackLines(error, config?.log.level ?? env['SLUICE_LOG_LEVEL']))
     return { code: exitCodeOfError(error), threw: true }
+  }
+}
+
+/** Returns the output with `completeHint`, or unchanged without it. */
+function withCompleteHint(output: Output, completeHint: Output['completeHint']): Output {
+  if (completeHint === undefined) return output
+  const { write, isTTY, style } = output
+  return {
+    write,
+    isTTY,
+    style,
+    completeHint,
+    get columns() {
+      return output.columns
+    },
   }
 }

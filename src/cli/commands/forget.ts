@@ -9,13 +9,13 @@ import { erasedKeysOf, type Person } from '../../sync/erasure/person.ts'
 import { forget, suppressOnly } from '../../sync/erasure/forget.ts'
 import type { EngineDeps } from '../../sync/engine.ts'
 import { serviceIdentity } from '../../sync/serviceIdentity.ts'
-import { flag, listOption, option, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
+import { flag, listOption, option, writeJson, type CommandRun, type Context, type Invocation, type Output } from '../context.ts'
 import { withEngine, type Engine } from '../engine.ts'
 import { operator } from '../operator.ts'
 import { pipelineNamed, pipelinesNamed } from '../pipelines.ts'
 import { credentialSets, serviceOf } from '../services.ts'
 import { withStore } from '../store.ts'
-import { instant, plural, safe } from '../terminal/text.ts'
+import { hintText, instant, plural, safe } from '../terminal/text.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /** Erases a person, or lists, exports or replays erasures. */
@@ -47,7 +47,7 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
       forget(deps, await erasedKeysOf(deps, person, pipeline), { ...operator(option(invocation, 'reason')), wait: waits(invocation) }),
     )
     if (context.json) writeJson(context, receipt)
-    else context.stdout.write(receiptText(receipt, person.keys.length))
+    else context.stdout.write(receiptText(receipt, person.keys.length, context.stdout))
     return exitCodeOfErasures([receipt], waits(invocation))
   }
   // The erasure is for one service: the service of the pipeline, else of the environment.
@@ -109,7 +109,7 @@ async function replay(context: Context, invocation: Invocation, file: string): P
   const receipts = done.map(({ receipt }) => receipt)
   if (context.json) writeJson(context, receipts)
   else if (receipts.length === 0) context.stdout.write('Nothing to replay: all erasures of the file are stored.\n')
-  else context.stdout.write(done.map(({ receipt, keyCount }) => receiptText(receipt, keyCount)).join('\n'))
+  else context.stdout.write(done.map(({ receipt, keyCount }) => receiptText(receipt, keyCount, context.stdout)).join('\n'))
   return exitCodeOfErasures(receipts, waits(invocation))
 }
 
@@ -146,7 +146,8 @@ async function listAll(context: Context): Promise<number> {
     const receipts = await listReceipts(db)
     const several = new Set(receipts.map(({ service }) => service)).size > 1
     if (context.json) writeJson(context, receipts)
-    else if (receipts.length === 0) context.stdout.write('No erasures yet.   sluice forget --email ADDRESS\n')
+    else if (receipts.length === 0)
+      context.stdout.write(`No erasures yet.   ${hintText('sluice forget --email ADDRESS', context.stdout)}\n`)
     else context.stdout.write(receipts.map((receipt) => lineOf(receipt, { service: several })).join(''))
     return 0
   })
@@ -156,7 +157,7 @@ async function listAll(context: Context): Promise<number> {
 const waits = (invocation: Invocation): boolean => invocation.options['wait'] !== false
 
 /** Returns the receipt as text. `keyCount`: number of suppressed customer keys. */
-function receiptText(receipt: Receipt, keyCount: number): string {
+function receiptText(receipt: Receipt, keyCount: number, output: Output): string {
   const { deletes, identifiers } = receipt
   const unconfirmed = deletes.planned - deletes.confirmed
   const digests = identifiers === 0 && keyCount > 0 ? [] : [plural(identifiers, 'digest')]
@@ -167,8 +168,14 @@ function receiptText(receipt: Receipt, keyCount: number): string {
     receipt.audiences === null ? `  audiences    not searched yet` : `  audiences    ${receipt.audiences}`,
     `  deletes      ${deletes.planned} planned, ${deletes.confirmed} confirmed`,
     `  local data   ${receipt.purgedAt === null ? 'is purged when all deletes are confirmed and no run is active' : 'purged'}`,
-    ...(receipt.audiences === null ? [`hint: sluice run   (with credentials of ${receipt.service}: it plans and sends the deletes)`] : []),
-    ...(unconfirmed === 0 ? [] : [`hint: sluice forget --list   (the next run of each audience sends the other ${unconfirmed})`]),
+    ...(receipt.audiences === null
+      ? [
+          `hint: ${hintText(`sluice run PIPELINE   (each audience, with credentials of ${receipt.service}: it plans and sends the deletes)`, output)}`,
+        ]
+      : []),
+    ...(unconfirmed === 0
+      ? []
+      : [`hint: ${hintText(`sluice forget --list   (the next run of each audience sends the other ${unconfirmed})`, output)}`]),
     '',
   ].join('\n')
 }

@@ -4,6 +4,7 @@ import { operator } from '../operator.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { identityOf } from '../services.ts'
 import { withStore } from '../store.ts'
+import { hintText } from '../terminal/text.ts'
 
 /** Pauses the pipelines: no run starts until they are resumed, except plans and audits. A running run continues. */
 export const pause: CommandRun = pauseCommand('pause', 'paused', (pipeline, changed) => [
@@ -35,7 +36,13 @@ function pauseCommand(
         changes.push({ pipeline: pipeline.name, state, changed })
       }
       if (context.json) writeJson(context, changes)
-      else for (const { pipeline, changed } of changes) context.stdout.write(`${pipeline} ${report(pipeline, changed).join('   ')}\n`)
+      else
+        for (const { pipeline, changed } of changes)
+          context.stdout.write(
+            `${pipeline} ${report(pipeline, changed)
+              .map((text) => hintText(text, context.stdout))
+              .join('   ')}\n`,
+          )
       return 0
     })
   }

@@ -3,7 +3,7 @@ import { listActions, type StoredAction } from '../../db/auditLog.ts'
 import { loadRun, runNumber, type StoredRun } from '../../sync/reports/history.ts'
 import { runsOfPlan } from '../../sync/reports/planChanges.ts'
 import { plannedChanges } from '../../sync/reports/runSteps.ts'
-import { argument, flag, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
+import { argument, flag, writeJson, type CommandRun, type Context, type Invocation, type Output } from '../context.ts'
 import { changesOf } from '../reports/planFile.ts'
 import { changeLine, planMarkdown } from '../reports/planChanges.ts'
 import { funnel } from '../reports/funnel.ts'
@@ -52,14 +52,14 @@ async function showChanges(context: Context, invocation: Invocation, store: Stor
       context.stdout.write(changeLine(change))
       isEmpty = false
     }
-    if (isEmpty) context.stdout.write(reasonForNone(report))
+    if (isEmpty) context.stdout.write(reasonForNone(report, context.stdout))
   }
   return 0
 }
 
 /** Returns the reason why no change is listed, and the command that shows the run. */
-function reasonForNone({ runId, planId, counts }: StoredRun): string {
-  const next = nextLines([`sluice show ${runId}`])
+function reasonForNone({ runId, planId, counts }: StoredRun, output: Output): string {
+  const next = nextLines([`sluice show ${runId}`], output)
   if (planId === undefined) return `${runId} has no plan, so it has no changes\n${next}`
   return plannedChanges(counts) === 0 ? `plan ${planId} has no changes\n${next}` : `the changes of plan ${planId} have expired\n${next}`
 }

@@ -22,7 +22,7 @@ export function auditSummary(report: AuditReport, output: Output): string {
   const text =
     head + body + notCompared + exampleLines(report.examples) + planLine(report) + report.guards.slice(0, 2).map(guardLine).join('')
   const commands = nextCommands(report).map(([command]) => command)
-  return fold(text, output.columns) + nextLines(commands.slice(0, 2))
+  return fold(text, output.columns) + nextLines(commands.slice(0, 2), output)
 }
 
 /** Returns the counts of an audit as a table. `fields`: note of the row `changed`. */

@@ -2,7 +2,7 @@ import type { Problem } from '../../errors.ts'
 import type { Reject, Warning } from '../../model/record.ts'
 import type { Output } from '../context.ts'
 import type { PresentedError } from '../terminal/present.ts'
-import { count, cut, fold, plural, safe } from '../terminal/text.ts'
+import { count, cut, fold, hintText, nextLines, plural, safe } from '../terminal/text.ts'
 import { padded } from '../terminal/width.ts'
 import { noteLines, type Note } from './notes.ts'
 import { renderRejects } from './rejects.ts'
@@ -118,16 +118,16 @@ export function nextStep(checks: readonly Check[], output: Output): string {
   return [
     ...stopping.map(
       ({ pipeline, code, message, hint }) =>
-        `${fold(`WOULD STOP  ${pipeline}  ${code}  ${safe(message)}`, output.columns)}\n${fold(`      hint: ${safe(hint)}`, output.columns)}\n`,
+        `${fold(`WOULD STOP  ${pipeline}  ${code}  ${safe(message)}`, output.columns)}\n${fold(`      hint: ${safe(hintText(hint, output))}`, output.columns)}\n`,
     ),
-    ...(names.length === 0 ? [] : [`Next  sluice ${names.length === 1 ? `plan ${names[0]}` : `run ${names.join(' ')}`}\n`]),
+    ...(names.length === 0 ? [] : [nextLines([`sluice ${names.length === 1 ? `plan ${names[0]}` : `run ${names.join(' ')}`}`], output)]),
   ].join('')
 }
 
 /** Returns the command that checks the pipelines with unreadable sources or problems again. */
-export function checkAgainLine(checks: readonly Check[]): string {
+export function checkAgainLine(checks: readonly Check[], output: Output): string {
   const failing = checks.filter(({ sources, problems }) => problems !== undefined || sources.some(({ error }) => error !== undefined))
-  return `Next  sluice check${failing.map(({ pipeline }) => ` ${pipeline}`).join('')}\n`
+  return nextLines([['sluice check', ...failing.map(({ pipeline }) => pipeline)].join(' ')], output)
 }
 
 function warningGroups({ warnings }: SourceCheck, foldLine: (line: string) => string): string {

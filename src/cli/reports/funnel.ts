@@ -48,7 +48,13 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
   const error = report.error ? `error  ${report.error.code}  ${safe(report.error.message)}\n` : ''
   const text =
     head + found + body + (setSummary(report) === '' ? '' : `  sets       ${setSummary(report)}\n`) + times + problemLines(report) + error
-  return fold(text + actions, output.columns) + nextLines(nextCommands(report).map(([command]) => command))
+  return (
+    fold(text + actions, output.columns) +
+    nextLines(
+      nextCommands(report).map(([command]) => command),
+      output,
+    )
+  )
 }
 
 type FunnelRow = [string, number, string]

@@ -6,12 +6,12 @@ import { figures, isShown, plannedChanges, textOf, reportWordOf } from '../../sy
 import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChanges.ts'
 import { setProblems, setSummary } from './productSets.ts'
 import { noteLines } from './notes.ts'
-import { below, count, duration, fold, instant, nextLines, plural, safe } from '../terminal/text.ts'
+import { below, count, duration, fold, hintText, instant, nextLines, plural, safe } from '../terminal/text.ts'
 import { padded, width } from '../terminal/width.ts'
 
 /** Returns the last lines of a run: the outcome, then the next commands. No commands if the exit code is 0 and no row was rejected. */
 export function runOutcome(report: RunReport, output: Output): string {
-  return output.isTTY ? formatForTerminal(report, output) : formatForPipe(report)
+  return output.isTTY ? formatForTerminal(report, output) : formatForPipe(report, output)
 }
 
 const words = { succeeded: 'DONE', partial: 'PART', failed: 'FAIL', cancelled: 'CANCELLED', skipped: 'SKIP' } as const
@@ -25,11 +25,11 @@ function formatForTerminal(report: RunReport, output: Output): string {
   const paint = report.status === 'succeeded' ? style.green : report.status === 'failed' ? style.red : style.yellow
   const head = `${paint(headline(report))}  ${style.bold(report.pipeline)} ${report.runId}  ${summary(report)}   ${duration(report.durationMs)}\n`
   const text = head + problemLines(report) + errorLine(report)
-  return fold(text, output.columns) + commandLines(report, output.columns)
+  return fold(text, output.columns) + commandLines(report, output)
 }
 
 /** Returns one line of `name=value` for logs, then warnings, guards, failures and next commands. */
-function formatForPipe(report: RunReport): string {
+function formatForPipe(report: RunReport, output: Output): string {
   const { counts } = report
   const facts = [
     ...(settledOnly(report) ? [] : [`confirmed=${counts.confirmed}`]),
@@ -47,7 +47,7 @@ function formatForPipe(report: RunReport): string {
       : []),
   ]
   const line = `${instant(report.finishedAt)} ${report.pipeline} ${report.runId} ${report.status} ${isNothing(report) ? 'nothing to do' : facts.join(' ')}\n`
-  return line + problemLines(report) + errorLine(report) + commandLines(report, undefined)
+  return line + problemLines(report) + errorLine(report) + commandLines(report, { ...output, columns: undefined })
 }
 
 /** Returns `333 confirmed · 1 refused · 1,180 deletes withheld`, or `nothing to do: 500 unchanged`. */
@@ -135,12 +135,13 @@ function endOfMessage({ error, counts }: RunReport): string {
 }
 
 /** Formats the next commands, each with its reason if both fit on a line of the terminal. Empty if the run needs no action. */
-function commandLines(report: RunReport, columns: number | undefined): string {
+function commandLines(report: RunReport, output: Pick<Output, 'columns' | 'completeHint'>): string {
   if (exitCodeOfStatus[report.status] === 0 && report.counts.rejected === 0) return ''
-  const commands = nextCommands(report)
+  const commands = nextCommands(report).map(([command, why]) => [hintText(command, output), why] as const)
   const widest = Math.max(...commands.map(([command]) => width(command)), 0)
-  const room = (columns ?? 0) - 'Next  '.length
+  const room = (output.columns ?? 0) - 'Next  '.length
   return nextLines(
     commands.map(([command, why]) => (why !== '' && widest + 3 + why.length <= room ? `${padded(command, widest)}   ${why}` : command)),
+    output,
   )
 }

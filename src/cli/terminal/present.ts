@@ -4,7 +4,8 @@ import { connectionFault, diskFault, isConnectionFault, isConnectionLost } from 
 import { redactPersonalData } from '../../mapping/mask.ts'
 import { isUnknownName, type ErrorCode } from '../../model/errorCodes.ts'
 import { recordOf } from '../../unknownValue.ts'
-import { below, safe } from './text.ts'
+import type { Output } from '../context.ts'
+import { below, hintText, safe } from './text.ts'
 
 /** Error as the process prints it, as text or as JSON. */
 export interface PresentedError {
@@ -79,9 +80,9 @@ function missingPackage(error: unknown): string | undefined {
 
 /**
  * Returns the error as lines: every problem, the place, the error, the hint. Leaves out a place that the message has. `command`: the failed
- * command. Its help page is added if the hint has no command.
+ * command. Its help page is added if the hint has no command. `output`: adds the global options to the hint.
  */
-export function errorLines(error: PresentedError, command?: string): string {
+export function errorLines(error: PresentedError, command?: string, output: Pick<Output, 'completeHint'> = {}): string {
   const lines: string[] = []
   for (const problem of error.problems ?? []) {
     const place =
@@ -94,7 +95,7 @@ export function errorLines(error: PresentedError, command?: string): string {
     error.where !== null && !error.message.includes(error.where) && error.problems === undefined ? `where  ${error.where}\n` : ''
   // An internal error has no help page; its hint requests the debug log.
   const next = command === undefined || error.code === 'INTERNAL' || /\bsluice [a-z-]/.test(error.hint) ? '' : `   (sluice help ${command})`
-  return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nhint   ${error.hint}${next}\n`
+  return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nhint   ${hintText(error.hint, output)}${next}\n`
 }
 
 /** Returns the frames of the stack if the log level is `debug`; otherwise empty. Without the message, which may contain secrets. */

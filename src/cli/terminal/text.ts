@@ -1,4 +1,5 @@
 /** Formats numbers, times, external texts and tables for terminals. */
+import type { Output } from '../context.ts'
 import { fitting, padded, width } from './width.ts'
 
 export { count, duration, instant, plural } from '../../format.ts'
@@ -63,9 +64,14 @@ function shownLength(text: string): number {
   return width(text.replaceAll(/\u001b\[\d+m/g, ''))
 }
 
+/** Returns a hint with the global options of the call in its commands. */
+export function hintText(hint: string, { completeHint }: Pick<Output, 'completeHint'>): string {
+  return completeHint?.(hint) ?? hint
+}
+
 /** Formats the next commands, one per line, the first after `Next`. They are never folded, so that they can be pasted. */
-export function nextLines(commands: readonly string[]): string {
-  return commands.map((command, i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`).join('')
+export function nextLines(commands: readonly string[], output: Pick<Output, 'completeHint'>): string {
+  return commands.map((command, i) => `${i === 0 ? 'Next' : '    '}  ${hintText(command, output)}\n`).join('')
 }
 
 /** Formats rows as a table with two spaces between columns. `right`: indexes of the columns that are aligned right. */

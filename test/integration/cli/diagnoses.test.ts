@@ -112,6 +112,7 @@ test('a doctor whose own checks take minutes finds no fault in the clock', async
       stdout: output,
       stderr: output,
       env: space.env,
+      argv: ['doctor', '--json'],
       command: 'doctor',
       json: true,
       pipelines: `${space.folder}/pipelines`,

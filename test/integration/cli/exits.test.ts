@@ -49,6 +49,7 @@ test('a run that is stopped before its start is interrupted, and prints no repor
     stdout: output,
     stderr: output,
     env: shop.env,
+    argv: ['run', 'shop', '--json'],
     command: 'run',
     json: true,
     pipelines: `${shop.folder}/pipelines`,

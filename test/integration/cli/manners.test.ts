@@ -1,6 +1,6 @@
 /** Behaviour of whole processes: closed pipes, killed launchers, terminals, remaining files, addresses and checks. */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -308,3 +308,23 @@ test('the demo ends on its own, sends only differences, has no API rule violatio
   // Children of Postgres may outlive it for a moment on a busy machine.
   await expect.poll(processes, { timeout: 5_000 }).toEqual([])
 })
+
+test('commands in hints and Next lines act on the folder of their call', async () => {
+  await using space = await workspace()
+  mkdirSync(join(space.folder, 'other shop'))
+  space.write('pipelines/shop.yaml', shopYaml.replace('feed.csv', 'gone.csv'))
+  space.write('other shop/shop.yaml', shopYaml)
+  space.write('feed.csv', feed(40))
+  const there = (...args: readonly string[]) => space.here(['--pipelines', 'other shop', ...args])
+  expect((await there('check')).stdout).toMatch(/^Next {2}sluice plan --pipelines 'other shop' shop$/m)
+  expect((await there('pause', 'shop')).stdout).toBe("shop is paused   sluice resume --pipelines 'other shop' shop\n")
+  expect((await there('run', 'shop')).stdout).toMatch(/^Next {2}sluice resume --pipelines 'other shop' shop$/m)
+  await there('resume', 'shop')
+  await there('run', 'shop')
+  space.write('feed.csv', feed(4))
+  const withheld = await there('run', 'shop')
+  expect(withheld.stdout).toMatch(/^Next {2}sluice run --pipelines 'other shop' shop --approve-deletes 36$/m)
+  expect(json(await there('run', 'shop', '--json')).guards[0].hint).toBe("sluice run --pipelines 'other shop' shop --approve-deletes 36")
+  expect((await there('run', 'shpo')).stderr).toMatch(/^hint {3}sluice --pipelines 'other shop' run shop$/m)
+  expect(json(await there('apply', 'p_none', '--json')).error.hint).toBe("sluice plan --pipelines 'other shop' PIPELINE")
+}, 60_000)

@@ -159,6 +159,7 @@ function contextOf(env: Readonly<Record<string, string>>, pipelines: string, nam
     stdout: output((more) => (text += more)),
     stderr: output(() => undefined),
     env,
+    argv: [name],
     command: name,
     json,
     pipelines,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { errorGroups } from '../../../src/model/errorCodes.ts'
+import { globalOptionsIn } from '../../../src/cli/commandLine/repeatedCall.ts'
 import { parseCommandLine } from '../../../src/cli/commandLine/parseCommandLine.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -44,4 +45,20 @@ test.for([...found])('%s parses (%s)', ([command]) => {
       ? ['help', ...argv.filter((word) => word !== 'help')]
       : argv
   expect(() => parseCommandLine(complete, '1.0.0')).not.toThrow()
+})
+
+test.for([
+  ['../b c', undefined, "sluice run --pipelines '../b c' shop"],
+  ['pipelines', 'postgres://me@db/x?a=1', "sluice run --database 'postgres://me@db/x?a=1' shop"],
+  // A password is not repeated. The parser rejects the placeholder.
+  ['pipelines', 'postgres://me:secret@db/x', 'sluice run --database URL shop'],
+  ['pipelines', 'postgres://db/x?password=secret', 'sluice run --database URL shop'],
+] as const)('commands in hints get the options --pipelines %s and --database %s', ([pipelines, database, command]) => {
+  const complete = globalOptionsIn({ pipelines, database })
+  expect(complete?.('set guards and sluice run shop; or sluice auth login')).toBe(`set guards and ${command}; or sluice auth login`)
+  expect(complete?.(command)).toBe(command)
+})
+
+test('hints stay as they are without global options', () => {
+  expect(globalOptionsIn({ pipelines: 'pipelines', database: undefined })).toBeUndefined()
 })

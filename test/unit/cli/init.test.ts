@@ -84,7 +84,7 @@ test.for([40, 80, undefined])('the summary of init fits %s columns, with command
     [['K1', 'a@example.com', '030 5550101', 'DE', 'ja']],
   )
   const env = { text: 'A=1', added: ['A'], kept: [], notes: [] }
-  const text = reportText(draftPipeline(inspection, audience, options()), inspection, env, { sandbox: true, columns })
+  const text = reportText(draftPipeline(inspection, audience, options()), inspection, env, { sandbox: true, output: { columns } })
   const lines = text.trimEnd().split('\n')
   if (columns !== undefined) for (const line of lines) expect(width(line)).toBeLessThanOrEqual(columns)
   expect(lines.at(-1)).toBe('       sluice check crm')

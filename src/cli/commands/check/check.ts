@@ -25,9 +25,10 @@ export const run: CommandRun = async (context, invocation) => {
   const invalid = errors.map((error) => presentError(error, context.config().secrets))
   if (context.json) writeJson(context, invalid.length === 0 ? checks : checks.map((check) => withProblems(check, invalid)))
   else {
-    for (const error of [...failed, ...invalid]) context.stdout.write(fold(errorLines(error), context.stdout.columns))
+    for (const error of [...failed, ...invalid])
+      context.stdout.write(fold(errorLines(error, undefined, context.stdout), context.stdout.columns))
     if (failed.length + invalid.length === 0) context.stdout.write(nextStep(checks, context.stdout))
-    else context.stdout.write(checkAgainLine(checks))
+    else context.stdout.write(checkAgainLine(checks, context.stdout))
   }
   if (invalid.length > 0) return 2
   // A run of these sources would also exit with 1 or 4.

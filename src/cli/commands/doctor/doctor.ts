@@ -1,7 +1,7 @@
 import { writeJson, type CommandRun, type Context } from '../../context.ts'
 import type { Finding } from '../../../model/report.ts'
 import { examineAll } from './examine.ts'
-import { plural, safe } from '../../terminal/text.ts'
+import { hintText, nextLines, plural, safe } from '../../terminal/text.ts'
 import { padded } from '../../terminal/width.ts'
 
 /**
@@ -20,7 +20,7 @@ export const run: CommandRun = async (context) => {
       [...(failed > 0 ? [`${failed} failed`] : []), ...(warned > 0 ? [plural(warned, 'warning')] : [])].join(', ') || 'All checks passed'
     context.stdout.write(`${summary}\n`)
     const next = findings.find(({ state }) => state === 'failed')?.hint
-    if (next !== undefined) context.stdout.write(`Next  ${next}\n`)
+    if (next !== undefined) context.stdout.write(nextLines([next], context.stdout))
   }
   return failed > 0 ? 1 : 0
 }
@@ -28,5 +28,5 @@ export const run: CommandRun = async (context) => {
 function findingLines({ check, state, message, hint }: Finding, context: Context): string {
   const { style } = context.stdout
   const paint = { ok: style.green, warning: style.yellow, failed: style.red }[state]
-  return `${paint(state.padEnd(7))}  ${padded(check, 11)}  ${safe(message)}\n${hint === undefined ? '' : `         hint: ${safe(hint)}\n`}`
+  return `${paint(state.padEnd(7))}  ${padded(check, 11)}  ${safe(message)}\n${hint === undefined ? '' : `         hint: ${safe(hintText(hint, context.stdout))}\n`}`
 }

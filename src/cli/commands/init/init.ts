@@ -37,7 +37,7 @@ export const run: CommandRun = async (context, invocation) => {
     writeWholeFile(file, pipelineText(draft, inspection, writeSchema(context)), { exclusive: !options.force })
     const env = writeEnvironment(context, options)
     if (context.json) writeJson(context, report(draft, inspection, env))
-    else context.stdout.write(reportText(draft, inspection, env, { sandbox: options.sandbox, columns: context.stdout.columns }))
+    else context.stdout.write(reportText(draft, inspection, env, { sandbox: options.sandbox, output: context.stdout }))
     return 0
   } finally {
     prompt?.close()

@@ -2,7 +2,8 @@ import { fieldsText, presetText } from '../../reports/check.ts'
 import { groupRejects } from '../../reports/rejects.ts'
 import { destinationText } from '../../../destinations/index.ts'
 import { shownAddress } from '../../../shownAddress.ts'
-import { count, fold, plural, safe } from '../../terminal/text.ts'
+import { count, fold, hintText, plural, safe } from '../../terminal/text.ts'
+import type { Output } from '../../context.ts'
 import { inPipelineKeys } from '../../../mapping/consent/consentText.ts'
 import type { Draft } from './draft.ts'
 import { dotenv, type WrittenEnvironment } from './environment.ts'
@@ -49,14 +50,15 @@ function notesOf({ rejects, optional, settings }: Draft, { encodingSamples }: In
   ]
 }
 
-/** Returns the report as text: files, recognized columns, notes, next command. `columns`: width of the terminal. */
+/** Returns the report as text: files, recognized columns, notes, next command. */
 export function reportText(
   draft: Draft,
   inspection: Inspection,
   env: WrittenEnvironment,
-  { sandbox, columns }: { readonly sandbox: boolean; readonly columns: number | undefined },
+  { sandbox, output }: { readonly sandbox: boolean; readonly output: Pick<Output, 'columns' | 'completeHint'> },
 ): string {
   const { pipeline, recognized, valid, suppressed, rejects } = draft
+  const { columns } = output
   const fields = fieldsText(recognized.fields)
   const text = [
     `wrote  ${safe(pipeline.file)}   ${destinationText(pipeline.destination)}`,
@@ -73,7 +75,7 @@ export function reportText(
     ...notesOf(draft, inspection, env).map((note) => `note   ${safe(note)}`),
     '',
   ].join('\n')
-  const check = `sluice check ${pipeline.name}\n`
+  const check = `${hintText(`sluice check ${pipeline.name}`, output)}\n`
   // A command is never folded, so that it can be pasted. The text in parentheses is left out if it does not fit.
   const first = 'Next   sluice sandbox   (in a second terminal, unless it runs already)'
   const next = sandbox

@@ -39,7 +39,7 @@ export function planSummary(report: PlanReport, output: Output): string {
   for (const guard of report.guards.slice(0, 2)) lines.push(guardLine(guard).trimEnd())
   const next = !isNothing ? [`sluice apply ${report.planId}`] : []
   for (const guard of report.guards) if (guard.hint !== '' && !next.includes(guard.hint)) next.push(guard.hint)
-  return `${fold(lines.join('\n'), output.columns)}\n${nextLines(next.slice(0, 2))}`
+  return `${fold(lines.join('\n'), output.columns)}\n${nextLines(next.slice(0, 2), output)}`
 }
 
 function minutesNote(minutes: number | null): string {

@@ -1,4 +1,5 @@
 import { UsageError } from '../../../errors.ts'
+import { quoteArgument } from '../../../format.ts'
 import { loadRejects, loadRun } from '../../../sync/reports/history.ts'
 import { rejectRows } from '../../../sync/reports/rejectsCsv.ts'
 import type { Store } from '../../../db/open.ts'
@@ -6,7 +7,7 @@ import { argument, flag, option, writeJson, type CommandRun, type Context } from
 import { openCsv } from './csvFile.ts'
 import { faultsOf, renderRejects, type ShownReject } from '../../reports/rejects.ts'
 import { withStore } from '../../store.ts'
-import { plural } from '../../terminal/text.ts'
+import { nextLines, plural } from '../../terminal/text.ts'
 import { waiting } from '../../terminal/waiting.ts'
 
 /** Shows the rejected rows of a run: as text grouped by code and field; with `--json` every fault; with `--csv` every row. */
@@ -17,13 +18,13 @@ export const run: CommandRun = async (context, invocation) => {
     throw new UsageError(
       'MISSING_OPTION',
       '--from-source writes personal data in clear, so it needs a file: --csv FILE. Nothing was read.',
-      { where: '--csv', hint: `sluice rejects ${runId} --csv rejects.csv --from-source` },
+      { where: '--csv', hint: `sluice rejects ${quoteArgument(runId)} --csv rejects.csv --from-source` },
     )
   }
   if (context.json && file === '-')
     throw new UsageError('OPTIONS_CONFLICT', '--json and --csv - both write to stdout. Nothing was read.', {
       where: '--csv',
-      hint: `sluice rejects ${runId} --csv -`,
+      hint: `sluice rejects ${quoteArgument(runId)} --csv -`,
     })
   return withStore(context, async (store) => {
     if (file !== undefined) return writeCsv(context, store, runId, file, flag(invocation, 'fromSource'))
@@ -33,7 +34,7 @@ export const run: CommandRun = async (context, invocation) => {
     else if (rejects.length === 0) context.stdout.write(`${await reasonForNone(store, runId)}\n`)
     else {
       context.stdout.write(renderRejects(rejects, context.stdout))
-      context.stdout.write(`Next  sluice rejects ${runId} --csv rejects.csv\n`)
+      context.stdout.write(nextLines([`sluice rejects ${runId} --csv rejects.csv`], context.stdout))
     }
     return 0
   })

@@ -1,7 +1,7 @@
 import { listArgument, writeJson, type CommandRun, type Output } from '../../context.ts'
 import { folderStatus, type FolderStatus, type PipelineStatus } from './folderStatus.ts'
 import { withStore } from '../../store.ts'
-import { duration, fold, instant, plural, safe, tableWithin } from '../../terminal/text.ts'
+import { duration, fold, hintText, instant, plural, safe, tableWithin } from '../../terminal/text.ts'
 
 /** Shows what needs action, and the last result of each pipeline. Exits 0 even if something needs action. */
 export const run: CommandRun = async (context, invocation) =>
@@ -21,10 +21,11 @@ function statusScreen({ pipelines, needs }: FolderStatus, output: Output): strin
   ]
   const lines = all.map(({ place, code, message, hint }) => {
     const head = fold(`  ${yellow('!')} ${place === '' ? '' : `${safe(place)}  `}${code}  ${safe(message)}`, output.columns)
-    return `${head}\n      ${safe(hint)}\n`
+    return `${head}\n      ${safe(hintText(hint, output))}\n`
   })
   const summary = all.length === 0 ? 'No action needed.\n' : `${bold(`Action needed: ${plural(all.length, 'item')}`)}\n${lines.join('')}`
-  if (pipelines.length === 0) return needs.length > 0 ? summary : `${summary}no pipelines yet: sluice init --source FILE\n`
+  if (pipelines.length === 0)
+    return needs.length > 0 ? summary : `${summary}${hintText('no pipelines yet: sluice init --source FILE', output)}\n`
   const table = tableWithin(output.columns, pipelines.map(cellsOf))
   return `${summary}\n${table}`
 }

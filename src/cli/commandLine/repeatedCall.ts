@@ -1,0 +1,60 @@
+/** Commands for hints that repeat a call, or its global options. */
+import { quoteArgument } from '../../format.ts'
+import { catalogue } from './catalogue.ts'
+import type { CommandEntry } from './catalogue/entry.ts'
+
+/** Function that completes the commands in a hint. */
+export type CompleteHint = (hint: string) => string
+
+/** Default of `--pipelines`. */
+export const defaultPipelines = 'pipelines'
+
+/**
+ * Returns a function that adds the global options of this call to the commands in a hint. Without them, a pasted command could act on a
+ * pipeline of the same name in another folder. Undefined if the call has none of these options.
+ */
+export function globalOptionsIn({
+  pipelines,
+  database,
+}: {
+  readonly pipelines: string
+  readonly database: string | undefined
+}): CompleteHint | undefined {
+  const options = [
+    ...(pipelines === defaultPipelines ? [] : ['--pipelines', quoteArgument(pipelines)]),
+    ...(database === undefined ? [] : ['--database', hasPassword(database) ? 'URL' : quoteArgument(database)]),
+  ]
+  if (options.length === 0) return undefined
+  const names = catalogue.filter(usesOptions).map(({ name }) => name)
+  const commands = new RegExp(`\\bsluice (?:${names.join('|')})\\b`, 'g')
+  const text = options.join(' ')
+  // A hint that repeats the call has the options already.
+  return (hint) => (hint.includes(text) ? hint : hint.replace(commands, (command) => `${command} ${text}`))
+}
+
+/** Returns true if the command, or one of its subcommands, uses pipeline files or the database. */
+function usesOptions({ standalone, commands }: CommandEntry): boolean {
+  return commands === undefined ? standalone !== true : commands.some(usesOptions)
+}
+
+/** Returns true if an address has a password, or may have one. Then hints show the placeholder `URL`, which the parser rejects. */
+function hasPassword(address: string): boolean {
+  if (!URL.canParse(address)) return true
+  const { password, searchParams } = new URL(address)
+  return password !== '' || searchParams.has('password')
+}
+
+/** Commands whose arguments may be personal data or secrets. */
+const privateCommands: readonly string[] = ['forget', 'explain', 'api', 'auth', 'sandbox']
+
+/**
+ * Returns the command line with one word corrected; undefined if the other words may have personal data or secrets. `argv`: words after
+ * `sluice`.
+ */
+export function correctedCall(argv: readonly string[], wrong: string, right: string): string | undefined {
+  const at = argv.findIndex((word, i) => word === wrong && argv[i - 1] !== '--pipelines' && argv[i - 1] !== '--database')
+  if (at < 0) return undefined
+  const words = argv.with(at, right)
+  const isPrivate = words.length > 2 && words.some((word) => privateCommands.includes(word))
+  return isPrivate || words.some((word) => /[@＠+＋]|:\/\/|%40/.test(word)) ? undefined : ['sluice', ...words.map(quoteArgument)].join(' ')
+}
