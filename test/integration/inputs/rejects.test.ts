@@ -1,5 +1,5 @@
 /** A rejects file that was corrected by hand leaves no reject after its `backfill`. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
@@ -209,4 +209,32 @@ test('audience on one line: only the rejected rows are written in clear', async 
     ['C-3', 'other@example.com'],
     ['', 'nobody@example.com'],
   ])
+}, 60_000)
+
+test('the file of --csv must not be a source, by its path or its content', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.csv'))
+  const content = csvOf(manyProducts(10, (i) => (i === 0 ? { price: 'much' } : {})))
+  engine.write('feed.csv', content)
+  const { runId } = await engine.run('shop')
+  const rejects = (file: string, ...args: readonly string[]) =>
+    sluiceHere(['rejects', runId, '--csv', file, ...args], { cwd: engine.folder, env: engine.env })
+  const refused = {
+    code: 2,
+    stderr: expect.stringMatching(
+      new RegExp(`^error {2}FILE_EXISTS .* is a source of shop.*\\nhint {3}sluice rejects ${runId} --csv rejects-${runId}.csv`, 'm'),
+    ) as string,
+  }
+  expect(await rejects('feed.csv')).toMatchObject(refused)
+  expect(await rejects('./feed.csv', '--from-source')).toMatchObject(refused)
+  symlinkSync('feed.csv', join(engine.folder, 'link.csv'))
+  expect(await rejects('link.csv')).toMatchObject(refused)
+  engine.write('copy.csv', content)
+  expect(await rejects('copy.csv')).toMatchObject(refused)
+  expect(readFileSync(join(engine.folder, 'feed.csv'), 'utf8')).toBe(content)
+  // A source that changed after the run is still a source.
+  engine.write('feed.csv', `${content}\n`)
+  expect(await rejects('feed.csv')).toMatchObject(refused)
+  engine.write('copy.csv', 'older rejects\n')
+  expect(await rejects('copy.csv')).toMatchObject({ code: 0 })
 }, 60_000)

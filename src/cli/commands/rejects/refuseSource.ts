@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, statSync, type Stats } from 'node:fs'
+import { UsageError } from '../../../errors.ts'
+import { quoteArgument } from '../../../format.ts'
+import type { SourceFacts } from '../../../formats/rows.ts'
+import { findFile } from '../../../sources/file/localFile.ts'
+import type { Store } from '../../../db/open.ts'
+import { loadRunSources } from '../../../sync/reports/rejectsCsv.ts'
+import type { Context } from '../../context.ts'
+import { pipelineNamed } from '../../pipelines.ts'
+
+/**
+ * Rejects a file of `--csv` that is a source of the run or of its pipeline. The rejects would replace the source. Compares the files
+ * themselves, and the content by its SHA-256.
+ *
+ * @throws {UsageError} `FILE_EXISTS`
+ */
+export async function refuseSource(
+  context: Context,
+  store: Store,
+  target: { readonly runId: string; readonly pipeline: string; readonly file: string; readonly fromSource: boolean },
+): Promise<void> {
+  const { runId, pipeline, file, fromSource } = target
+  const found = file === '-' ? undefined : statSync(file, { throwIfNoEntry: false })
+  if (found?.isFile() !== true) return
+  const { facts } = await loadRunSources(store.db, runId)
+  const read = facts.flatMap((source) => (source.joined === undefined ? [source] : [source.joined.main, source.joined.file]))
+  const paths = [...read.map(({ uri }) => uri), ...(await sourcePaths(context, pipeline))]
+  if (!paths.some((path) => isSameFile(path, found)) && !(await hasContentOf(file, found, read))) return
+  throw new UsageError('FILE_EXISTS', `${file} is a source of ${pipeline}, so the rejects do not replace it. Nothing was written.`, {
+    where: '--csv',
+    hint: `sluice rejects ${quoteArgument(runId)} --csv rejects-${runId}.csv${fromSource ? ' --from-source' : ''}`,
+  })
+}
+
+/** Returns the paths of the local sources that the pipeline has now; none if its file is missing or invalid. */
+async function sourcePaths(context: Context, name: string): Promise<readonly string[]> {
+  const pipeline = await pipelineNamed(context, name).catch(() => undefined)
+  const sources = (pipeline?.sources ?? []).flatMap((source) => [source, ...(source.join === undefined ? [] : [source.join.source])])
+  const paths = await Promise.all(sources.map(({ uri }) => findFile(uri).catch(() => undefined)))
+  return paths.filter((path) => path !== undefined)
+}
+
+function isSameFile(path: string, { dev, ino }: Stats): boolean {
+  const other = statSync(path, { throwIfNoEntry: false })
+  return other?.dev === dev && other.ino === ino
+}
+
+async function hasContentOf(file: string, { size }: Stats, read: readonly SourceFacts[]): Promise<boolean> {
+  const digests = read.filter(({ bytes }) => bytes === size && size > 0).map(({ sha256 }) => sha256)
+  if (digests.length === 0) return false
+  const sha256 = createHash('sha256')
+  for await (const chunk of createReadStream(file)) sha256.update(chunk as Buffer)
+  return digests.includes(sha256.digest('hex'))
+}
