@@ -1,7 +1,9 @@
 import { matchesGlob } from 'node:path'
 import { loadPipelines, selectPipelines, selectWithConflicts } from '../pipeline/load.ts'
 import { UsageError } from '../errors.ts'
+import { quoteArgument } from '../format.ts'
 import type { Pipeline } from '../model/pipeline.ts'
+import { correctedCall } from './commandLine/repeatedCall.ts'
 import type { Context } from './context.ts'
 import { suggestName } from '../suggestName.ts'
 
@@ -38,7 +40,7 @@ export async function pipelinesToCheck(context: Context, patterns: readonly stri
 }
 
 /**
- * Returns `NO_PIPELINES` for an empty folder, else `UNKNOWN_PIPELINE`. The hint of the latter is the command with the most similar name.
+ * Returns `NO_PIPELINES` for an empty folder, else `UNKNOWN_PIPELINE`. The hint of the latter repeats the call with the most similar name.
  */
 async function unknownPipeline(context: Context, patterns: readonly string[]): Promise<UsageError> {
   const { names } = await loadPipelines(context.pipelines, context.config().env)
@@ -53,7 +55,10 @@ async function unknownPipeline(context: Context, patterns: readonly string[]): P
   const suggestion = suggestName(unknown, names)
   return new UsageError('UNKNOWN_PIPELINE', `no "${unknown}" in ${folder}. Nothing was read or sent.`, {
     where: folder,
-    hint: suggestion === undefined ? 'sluice check   (shows every pipeline)' : `sluice ${context.command} ${suggestion}`,
+    hint:
+      suggestion === undefined
+        ? 'sluice check   (shows every pipeline)'
+        : (correctedCall(context.argv, unknown, suggestion) ?? `write ${suggestion} as the pipeline`),
   })
 }
 
@@ -68,6 +73,6 @@ export async function pipelineNamed(context: Context, name: string): Promise<Pip
   throw new UsageError(
     'SEVERAL_PIPELINES',
     `"${name}" matches ${more.length + (pipeline ? 1 : 0)} pipelines, and this command takes one. Nothing was read or sent.`,
-    { where: name, hint: `sluice check '${name}'` },
+    { where: name, hint: `sluice check ${quoteArgument(name)}` },
   )
 }

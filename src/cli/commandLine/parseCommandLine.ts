@@ -4,6 +4,7 @@ import { catalogue } from './catalogue.ts'
 import type { CommandEntry } from './catalogue/entry.ts'
 import type { Invocation } from '../context.ts'
 import { commandHelp, globalOptions, mainHelp, topicHelp, topics } from './help.ts'
+import { correctedCall, defaultPipelines } from './repeatedCall.ts'
 import { suggestName } from '../../suggestName.ts'
 
 /** Result of parsing the command line: a text to print, or a command to run. */
@@ -39,7 +40,7 @@ export function parseCommandLine(argv: readonly string[], version: string): Requ
   program.allowExcessArguments(true)
   try {
     const resolved = resolve(commandWords(argv))
-    if (resolved.unknown !== undefined) throw unknownCommand(resolved)
+    if (resolved.unknown !== undefined) throw unknownCommand(resolved, argv)
     if (resolved.entry?.commands !== undefined) throw missingCommand(resolved)
     program.parse(argv, { from: 'user' })
   } catch (error) {
@@ -67,7 +68,7 @@ function requestedHelp(argv: readonly string[]): string | undefined {
   const topic = topics.find((name) => name === path[0])
   if (topic && first === 'help') return topicHelp(topic)
   const resolved = resolve(path)
-  if (resolved.unknown !== undefined) throw unknownCommand(resolved, first === 'help' && path.length === 1 ? topics : [])
+  if (resolved.unknown !== undefined) throw unknownCommand(resolved, argv, first === 'help' && path.length === 1 ? topics : [])
   // The help of a group, such as `help auth`, lists its commands.
   return resolved.entry ? commandHelp(resolved.path, resolved.entry) : mainHelp(catalogue)
 }
@@ -111,18 +112,22 @@ function resolve(words: readonly string[]): Resolved {
 }
 
 /**
- * Returns the error for a word that names no command. `topicNames`: given only if the user requested help. The hint may suggest these
- * topics too, and requests help, because the suggested command may change something.
+ * Returns the error for a word that names no command. The hint repeats the call with the most similar name. `topicNames`: given only if the
+ * user requested help. The hint may suggest these topics too, and requests help, because the suggested command may change something.
  */
-function unknownCommand({ path, commands, unknown: word = '' }: Resolved, topicNames?: readonly string[]): UsageError {
+function unknownCommand(
+  { path, commands, unknown: word = '' }: Resolved,
+  argv: readonly string[],
+  topicNames?: readonly string[],
+): UsageError {
   const suggestion = suggestName(word, [...commands.filter(({ hidden }) => !hidden).map(({ name }) => name), ...(topicNames ?? [])])
   const command = [...path, ...(suggestion === undefined ? [] : [suggestion])]
-  const correction =
-    command.length === 0 ? ['--help'] : topicNames === undefined && suggestion !== undefined ? command : ['help', ...command]
+  const help = command.length === 0 ? 'sluice --help' : ['sluice help', ...command].join(' ')
+  const corrected = topicNames === undefined && suggestion !== undefined ? correctedCall(argv, word, suggestion) : undefined
   return new UsageError(
     'UNKNOWN_COMMAND',
     `there is no command "${word.slice(0, 60)}"${path.length > 0 ? ` of sluice ${path.join(' ')}` : ''}. Nothing was done.`,
-    { where: word.slice(0, 60), hint: ['sluice', ...correction].join(' ') },
+    { where: word.slice(0, 60), hint: corrected ?? help },
   )
 }
 
@@ -153,7 +158,7 @@ function buildCommand(entry: CommandEntry, path: readonly string[], program: Com
         kind: 'run',
         path,
         invocation: { args: command.processedArgs, options: command.opts() },
-        globals: { json: globals.json ?? false, pipelines: globals.pipelines ?? 'pipelines', database: globals.database },
+        globals: { json: globals.json ?? false, pipelines: globals.pipelines ?? defaultPipelines, database: globals.database },
       })
     })
   }
@@ -169,7 +174,7 @@ function configure(command: Command): Command {
   return command
 }
 
-/** Converts commander's error. The hint is the most similar option for an unknown option, else the help page of the command. */
+/** Converts commander's error. For an unknown option, the hint has the most similar one. Else it is the help page of the command. */
 function usageError(error: CommanderError, argv: readonly string[]): UsageError {
   const { path, entry } = resolve(commandWords(argv))
   const name = ['sluice', ...path].join(' ')
@@ -181,7 +186,7 @@ function usageError(error: CommanderError, argv: readonly string[]): UsageError 
       const suggestion = suggestName(given.split('=')[0] ?? '', optionNames(entry))
       return new UsageError('UNKNOWN_OPTION', `${name} has no option ${given.slice(0, 60)}. Nothing was done.`, {
         where: given,
-        hint: suggestion === undefined ? help : correctedCommand(path, given, suggestion),
+        hint: suggestion === undefined ? help : correctedOption(argv, given, suggestion),
       })
     }
     case 'commander.missingArgument':
@@ -197,9 +202,10 @@ function usageError(error: CommanderError, argv: readonly string[]): UsageError 
   }
 }
 
-/** Returns the hint for an unknown option. It repeats no other argument, because arguments may contain personal data. */
-function correctedCommand(path: readonly string[], given: string, suggestion: string): string {
-  return `sluice ${[...path, suggestion].join(' ')}   (instead of ${given.split('=')[0]})`
+/** Returns the hint for an unknown option: the corrected call, or only the option if other arguments may contain personal data. */
+function correctedOption(argv: readonly string[], given: string, suggestion: string): string {
+  const [name = '', ...value] = given.split('=')
+  return correctedCall(argv, given, [suggestion, ...value].join('=')) ?? `write ${suggestion} instead of ${name}`
 }
 
 function optionNames(entry: CommandEntry | undefined): string[] {

@@ -27,7 +27,7 @@ export const run: CommandRun = async (context, invocation) => {
       `--approve-deletes is for one pipeline, but ${pipelines.length} are named. Nothing was read or sent.`,
       {
         where: '--approve-deletes',
-        hint: `sluice run ${pipelines[0]?.name ?? ''} --approve-deletes ${approveDeletes}`,
+        hint: `sluice run ${pipelines[0]?.name ?? ''} --approve-deletes ${approveDeletes}${flag(invocation, 'full') ? ' --full' : ''}`,
       },
     )
   }

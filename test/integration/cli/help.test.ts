@@ -134,7 +134,15 @@ describe('a call that cannot be', () => {
     [['help', 'rn'], 'UNKNOWN_COMMAND', 'sluice help run'],
     [['help', 'db', 'zzzzzz'], 'UNKNOWN_COMMAND', 'sluice help db'],
     [['db', 'zzzzzz'], 'UNKNOWN_COMMAND', 'sluice help db'],
-    [['run', 'shop', '--ful'], 'UNKNOWN_OPTION', 'sluice run --full   (instead of --ful)'],
+    [['rn', 'shop', '--full'], 'UNKNOWN_COMMAND', 'sluice run shop --full'],
+    [['explian', 'crm', 'C-1042'], 'UNKNOWN_COMMAND', 'sluice help explain'],
+    [['run', 'shop', '--ful'], 'UNKNOWN_OPTION', 'sluice run shop --full'],
+    [
+      ['--pipelines', '../b c', 'run', 'shop', '--approve-delete=3'],
+      'UNKNOWN_OPTION',
+      "sluice --pipelines '../b c' run shop '--approve-deletes=3'",
+    ],
+    [['forget', '--emial', 'jane@example.com'], 'UNKNOWN_OPTION', 'write --email instead of --emial'],
     [['run'], 'MISSING_ARGUMENT', 'sluice help run'],
     [['db'], 'MISSING_ARGUMENT', 'sluice help db'],
     [['apply', 'a', 'b'], 'TOO_MANY_ARGUMENTS', 'sluice help apply'],
@@ -148,7 +156,7 @@ describe('a call that cannot be', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr.trimEnd().split('\n').slice(-2)).toEqual([
       'error  UNKNOWN_COMMAND  there is no command "rn". Nothing was done.',
-      'hint   sluice run',
+      'hint   sluice run shop',
     ])
   })
 

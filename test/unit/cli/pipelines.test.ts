@@ -10,8 +10,17 @@ test('an invalid pipeline file is suggested by its name, and never reported as m
   writeFileSync(join(pipelines, 'shop.yaml'), 'source: 1\n')
   writeFileSync(join(pipelines, 'crm.yaml'), 'source: 1\n')
   const named = (...patterns: string[]) =>
-    pipelinesNamed({ pipelines, command: 'run', config: () => ({ env: {} }) } as unknown as Context, patterns)
-  await expect(named('shpo')).rejects.toMatchObject({ code: 'UNKNOWN_PIPELINE', hint: 'sluice run shop' })
+    pipelinesNamed(
+      {
+        pipelines,
+        argv: ['run', ...patterns, '--approve-deletes', '5'],
+        command: 'run',
+        config: () => ({ env: {} }),
+      } as unknown as Context,
+      patterns,
+    )
+  await expect(named('shpo')).rejects.toMatchObject({ code: 'UNKNOWN_PIPELINE', hint: 'sluice run shop --approve-deletes 5' })
+  await expect(named('shpo', 'jane@example.com')).rejects.toMatchObject({ hint: 'write shop as the pipeline' })
   await expect(named('shop', 'extra')).rejects.toMatchObject({
     code: 'UNKNOWN_PIPELINE',
     message: `no "extra" in ${pipelines}/. Nothing was read or sent.`,

@@ -51,7 +51,7 @@ function readCall(invocation: Invocation): Call {
   if (!method) {
     throw new UsageError('INVALID_VALUE', `"${given.slice(0, 20)}" is not a method: use ${methods.join(', ')}. Nothing was sent.`, {
       where: 'METHOD',
-      hint: `sluice api ${suggestName(given, methods) ?? 'GET'} ${argument(invocation, 1)}`,
+      hint: `write ${suggestName(given, methods) ?? 'GET'} as the method`,
     })
   }
   const named = argument(invocation, 1)
