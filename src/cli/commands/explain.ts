@@ -1,10 +1,10 @@
 import { explainKey } from '../../sync/reports/explain.ts'
 import type { IdentifierDigest, RecordHistory, RecordEvent } from '../../sync/reports/recordHistory.ts'
-import { argument, writeJson, type CommandRun } from '../context.ts'
+import { argument, writeJson, type CommandRun, type Output } from '../context.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { identityOf } from '../services.ts'
 import { withStore } from '../store.ts'
-import { cut, fold, instant, safe } from '../terminal/text.ts'
+import { cut, fold, hintText, instant, safe } from '../terminal/text.ts'
 import { waiting } from '../terminal/waiting.ts'
 
 /** Shows whether the record is live and why, then its history. An email or phone number given as KEY is never shown or logged. */
@@ -18,7 +18,7 @@ export const run: CommandRun = async (context, invocation) => {
     else {
       const { bold } = context.stdout.style
       context.stdout.write(
-        `${fold(bold(safe(history.headline)), context.stdout.columns)}\n${keyLines(history, context.stdout.columns)}${history.events.map((event) => eventLines(event, context.stdout.columns)).join('')}`,
+        `${fold(bold(safe(history.headline)), context.stdout.columns)}\n${hintLine(history, context.stdout)}${keyLines(history, context.stdout.columns)}${history.events.map((event) => eventLines(event, context.stdout.columns)).join('')}`,
       )
     }
     return 0
@@ -26,8 +26,13 @@ export const run: CommandRun = async (context, invocation) => {
 }
 
 /** Returns the first event of `--json`. It has the same facts as the lines above the history in the text. */
-function statusEvent({ headline, live, keys, identifiers }: RecordHistory, now: number) {
-  return { at: new Date(now).toISOString(), what: 'status', message: headline, live, key: keys[0] ?? null, keys, identifiers }
+function statusEvent({ headline, hint, live, keys, identifiers }: RecordHistory, now: number) {
+  const at = new Date(now).toISOString()
+  return { at, what: 'status', message: headline, ...(hint === undefined ? {} : { hint }), live, key: keys[0] ?? null, keys, identifiers }
+}
+
+function hintLine({ hint }: RecordHistory, output: Output): string {
+  return hint === undefined ? '' : `${fold(`  hint: ${safe(hintText(hint, output))}`, output.columns)}\n`
 }
 
 function keyLines({ keys, identifiers }: RecordHistory, columns: number | undefined): string {

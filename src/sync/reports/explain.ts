@@ -41,7 +41,14 @@ export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: st
     ...(await stateEvents(deps.db, id, keys, explained)),
     ...(await withheldEvents(deps.db, id, keys)),
   ].toSorted((a, b) => a.at.localeCompare(b.at))
-  return { ...livenessOf(events, explained), keys: names, identifiers: identifierDigests(identifiers), events }
+  const unknown = unknownKey(pipeline, filterNote)
+  return {
+    ...livenessOf(events, { ...explained, unknown: unknown.reason }),
+    ...(events.length > 0 || unknown.hint === undefined ? {} : { hint: unknown.hint }),
+    keys: names,
+    identifiers: identifierDigests(identifiers),
+    events,
+  }
 }
 
 /**
@@ -51,6 +58,24 @@ export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: st
 function filterNoteOf({ filters }: Pipeline): string {
   const names = [...new Set(filters.map(({ keep }) => (keep ? 'only:' : 'except:')))]
   return names.length === 0 ? '' : `, or left out by ${names.join(' or ')}`
+}
+
+/**
+ * Returns the possible reasons why a key is unknown, and for people the commands that show which one applies. The reason itself is not
+ * stored, because rows that may not be sent are not stored.
+ */
+function unknownKey(
+  { name, destination, suppressedBy = [] }: Pipeline,
+  filterNote: string,
+): { readonly reason: string; readonly hint?: string } {
+  const type = destinationOf(destination.kind)
+  if (!type.reachesPeople) return { reason: 'unknown key. No row that may be sent has it, and nothing was sent for it' }
+  const listed = type.appliesSuppression(destination) ? ' or is on a do-not-reach list' : ''
+  const lists = listed === '' ? [] : suppressedBy.map((list) => `sluice explain ${list.name} EMAIL`)
+  return {
+    reason: `unknown key, and nothing was sent for it. No row has it, or its row opts out${listed}${filterNote}`,
+    hint: [`look for the row in the source, and compare its consent: sluice check ${name}`, ...lists].join('; '),
+  }
 }
 
 /** Parts of a history that depend on the type of the destination's keys. */

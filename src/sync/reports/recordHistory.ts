@@ -53,6 +53,8 @@ export interface IdentifierDigest {
 export interface RecordHistory {
   /** First line: `Live: …` or `Not live: …`, with the reason. */
   readonly headline: string
+  /** Command that shows the reason; absent if the headline has it. */
+  readonly hint?: string
   /** True if the service has the record. */
   readonly live: boolean
   /** True if the service confirmed the desired content, and no change of the record waits or is withheld. */
@@ -92,10 +94,13 @@ const notLive = (reason: string): Liveness => ({ headline: `Not live: ${reason}`
 
 /**
  * Derives from the events of a record whether the record is live, and why. `events`: oldest first. `deletesRecord`: true if a confirmed
- * delete removes the whole record.
+ * delete removes the whole record. `unknown`: reason if there are no events.
  */
-export function livenessOf(events: readonly RecordEvent[], { deletesRecord }: { readonly deletesRecord: boolean }): Liveness {
-  if (events.length === 0) return notLive('unknown key. No row that may be sent has it, and nothing was sent for it')
+export function livenessOf(
+  events: readonly RecordEvent[],
+  { deletesRecord, unknown = 'unknown key' }: { readonly deletesRecord: boolean; readonly unknown?: string },
+): Liveness {
+  if (events.length === 0) return notLive(unknown)
   const last = (what: RecordEvent['what']) => events.findLast((event) => event.what === what)
   const rejected = last('rejected')
   const read = last('read')

@@ -174,6 +174,29 @@ test('explain reports that a person is on a do-not-reach list, sent before or ne
   expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not live: unknown key/)
 })
 
+test('explain lists the possible reasons for a key that no stored row has, and how to find the one', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', `${peopleYaml}consent: { column: ok, values: ["yes"] }\nonly: { ok: ["yes", "no"] }\n`)
+  engine.pipeline(
+    'out',
+    'source: { url: "{folder}/out.csv" }\nmap: { email: mail }\ndestination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n',
+  )
+  engine.write('people.csv', 'id,mail,ok\nk0,keep@example.com,yes\nk1,no@example.com,no\nk2,listed@example.com,yes\n')
+  engine.write('out.csv', 'mail\nlisted@example.com\n')
+  await engine.run('out')
+  await engine.run('people')
+  const reasons = 'No row has it, or its row opts out or is on a do-not-reach list, or left out by only:'
+  for (const key of ['no@example.com', 'k1', 'k2', 'k3'])
+    expect(await explain(engine, 'people', key)).toMatchObject({
+      headline: `Not live: unknown key, and nothing was sent for it. ${reasons}`,
+      hint: 'look for the row in the source, and compare its consent: sluice check people; sluice explain out EMAIL',
+    })
+  expect(await explain(engine, 'people', 'keep@example.com')).not.toHaveProperty('hint')
+  expect((await explain(engine, 'out', 'k1')).headline).toBe(
+    'Not live: unknown key. No row that may be sent has it, and nothing was sent for it',
+  )
+})
+
 test('explain finds a phone number without country code by the default country of the pipeline', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml.replace('email: mail', 'phone_number: { column: phone, default_country: US }'))
