@@ -1,4 +1,5 @@
 import { ConfigError, type Problem } from '../errors.ts'
+import { quoteArgument } from '../format.ts'
 import { verifyFully } from '../postgresTls.ts'
 import type { Secret } from './secret.ts'
 import {
@@ -199,7 +200,7 @@ function checkTlsVariables(env: Environment, processEnv: Environment, problems: 
     problems.push({
       path: 'NODE_EXTRA_CA_CERTS',
       message: 'is set only in .env, and Node reads it when it starts, before .env',
-      hint: `export NODE_EXTRA_CA_CERTS=${inDotenv}   (in the shell or service that starts Sluice)`,
+      hint: `export NODE_EXTRA_CA_CERTS=${quoteArgument(inDotenv)}   (in the shell or service that starts Sluice)`,
     })
 }
 

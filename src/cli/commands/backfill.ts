@@ -1,4 +1,5 @@
 import { UsageError } from '../../errors.ts'
+import { quoteArgument } from '../../format.ts'
 import { runPipeline } from '../../sync/run/run.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { argument, option, type CommandRun } from '../context.ts'
@@ -14,7 +15,7 @@ export const run: CommandRun = async (context, invocation) => {
   if (source === undefined || source.trim() === '') {
     throw new UsageError('MISSING_OPTION', 'sluice backfill needs --source. Nothing was read or sent.', {
       where: '--source',
-      hint: `sluice backfill ${name} --source FILE`,
+      hint: `sluice backfill ${quoteArgument(name)} --source FILE`,
     })
   }
   const pipeline = await pipelineNamed(context, name)

@@ -6,6 +6,7 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { UsageError } from '../../errors.ts'
+import { quoteArgument } from '../../format.ts'
 import { errorCode, recordOf } from '../../unknownValue.ts'
 
 /** Process that a lock file names. */
@@ -72,7 +73,7 @@ function acquire(path: string, lock: string, mine: string): void {
 function locked(path: string, lock: string, pid: number): UsageError {
   return new UsageError('SANDBOX_STATE_LOCKED', `The state file is in use by the sandbox with process id ${pid}`, {
     where: path,
-    hint: `Give this sandbox a file of its own (--state FILE), or end the other one. If no sandbox runs: rm ${lock}`,
+    hint: `Give this sandbox a file of its own (--state FILE), or end the other one. If no sandbox runs: rm ${quoteArgument(lock)}`,
   })
 }
 

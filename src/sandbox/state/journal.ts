@@ -8,6 +8,7 @@
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { UsageError } from '../../errors.ts'
+import { quoteArgument } from '../../format.ts'
 import { listOf, recordOf } from '../../unknownValue.ts'
 import type { AppliedPart } from '../appliedPart.ts'
 import type { Pair } from '../verify/signature.ts'
@@ -231,7 +232,7 @@ function damaged(
 ): UsageError {
   return new UsageError('SANDBOX_STATE_DAMAGED', message, {
     where,
-    hint: `Put back a copy of the file, or delete it to start from the first state: rm ${path}`,
+    hint: `Put back a copy of the file, or delete it to start from the first state: rm ${quoteArgument(path)}`,
     ...(cause === undefined ? {} : { cause }),
   })
 }
@@ -275,7 +276,7 @@ function partsOf(text: string, path: string): Head['parts'] {
     throw new UsageError(
       'SANDBOX_STATE_DAMAGED',
       `The state file was written by another version of the sandbox (${String(head['version'])}, not ${VERSION})`,
-      { where: path, hint: `Delete it to start from the first state: rm ${path}` },
+      { where: path, hint: `Delete it to start from the first state: rm ${quoteArgument(path)}` },
     )
   return listOf(head['parts']).map((part) => {
     const { name, bytes } = recordOf(part)
