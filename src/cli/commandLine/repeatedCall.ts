@@ -25,16 +25,16 @@ export function globalOptionsIn({
     ...(database === undefined ? [] : ['--database', hasPassword(database) ? 'URL' : quoteArgument(database)]),
   ]
   if (options.length === 0) return undefined
-  const names = catalogue.filter(usesOptions).map(({ name }) => name)
-  const commands = new RegExp(`\\bsluice (?:${names.join('|')})\\b`, 'g')
+  const commands = new RegExp(`\\bsluice (?:${catalogue.flatMap(namesOf).join('|')})\\b`, 'g')
   const text = options.join(' ')
   // A hint that repeats the call has the options already.
   return (hint) => (hint.includes(text) ? hint : hint.replace(commands, (command) => `${command} ${text}`))
 }
 
-/** Returns true if the command, or one of its subcommands, uses pipeline files or the database. */
-function usesOptions({ standalone, commands }: CommandEntry): boolean {
-  return commands === undefined ? standalone !== true : commands.some(usesOptions)
+/** Returns the name of the command, or of each subcommand, that uses pipeline files or the database, such as `db url`. */
+function namesOf({ name, standalone, commands }: CommandEntry): string[] {
+  if (commands !== undefined) return commands.flatMap(namesOf).map((sub) => `${name} ${sub}`)
+  return standalone === true ? [] : [name]
 }
 
 /** Returns true if an address has a password, or may have one. Then hints show the placeholder `URL`, which the parser rejects. */

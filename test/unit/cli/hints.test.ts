@@ -55,8 +55,11 @@ test.for([
   ['pipelines', 'postgres://db/x?password=secret', 'sluice run --database URL shop'],
 ] as const)('commands in hints get the options --pipelines %s and --database %s', ([pipelines, database, command]) => {
   const complete = globalOptionsIn({ pipelines, database })
-  expect(complete?.('set guards and sluice run shop; or sluice auth login')).toBe(`set guards and ${command}; or sluice auth login`)
+  expect(complete?.('set guards and sluice run shop; or sluice auth login, sluice webhooks list')).toBe(
+    `set guards and ${command}; or sluice auth login, sluice webhooks list`,
+  )
   expect(complete?.(command)).toBe(command)
+  expect(complete?.('sluice db url')).toMatch(/^sluice db url --/)
 })
 
 test('hints stay as they are without global options', () => {
