@@ -232,6 +232,9 @@ test('the file of --csv must not be a source, by its path or its content', async
   engine.write('copy.csv', content)
   expect(await rejects('copy.csv')).toMatchObject(refused)
   expect(readFileSync(join(engine.folder, 'feed.csv'), 'utf8')).toBe(content)
+  engine.pipeline('other', catalogYaml('other.csv').replace('4001', '4002'))
+  engine.write('other.csv', content.replace('P-1', 'P-0'))
+  expect(await rejects('other.csv')).toMatchObject({ code: 2, stderr: expect.stringContaining('is a source of other,') as string })
   // A source that changed after the run is still a source.
   engine.write('feed.csv', `${content}\n`)
   expect(await rejects('feed.csv')).toMatchObject(refused)

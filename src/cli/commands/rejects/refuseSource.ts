@@ -3,15 +3,15 @@ import { createReadStream, statSync, type Stats } from 'node:fs'
 import { UsageError } from '../../../errors.ts'
 import { quoteArgument } from '../../../format.ts'
 import type { SourceFacts } from '../../../formats/rows.ts'
+import { loadPipelines } from '../../../pipeline/load.ts'
 import { findFile } from '../../../sources/file/localFile.ts'
 import type { Store } from '../../../db/open.ts'
 import { loadRunSources } from '../../../sync/reports/rejectsCsv.ts'
 import type { Context } from '../../context.ts'
-import { pipelineNamed } from '../../pipelines.ts'
 
 /**
- * Rejects a file of `--csv` that is a source of the run or of its pipeline. The rejects would replace the source. Compares the files
- * themselves, and the content by its SHA-256.
+ * Rejects a file of `--csv` that is a source of the run or of a pipeline of the folder. The rejects would replace the source. Compares the
+ * files themselves, and the content with that of the run by its SHA-256.
  *
  * @throws {UsageError} `FILE_EXISTS`
  */
@@ -25,20 +25,24 @@ export async function refuseSource(
   if (found?.isFile() !== true) return
   const { facts } = await loadRunSources(store.db, runId)
   const read = facts.flatMap((source) => (source.joined === undefined ? [source] : [source.joined.main, source.joined.file]))
-  const paths = [...read.map(({ uri }) => uri), ...(await sourcePaths(context, pipeline))]
-  if (!paths.some((path) => isSameFile(path, found)) && !(await hasContentOf(file, found, read))) return
-  throw new UsageError('FILE_EXISTS', `${file} is a source of ${pipeline}, so the rejects do not replace it. Nothing was written.`, {
+  const ofRun = read.some(({ uri }) => isSameFile(uri, found)) || (await hasContentOf(file, found, read))
+  const owner = ofRun ? pipeline : await ownerOf(context, found)
+  if (owner === undefined) return
+  throw new UsageError('FILE_EXISTS', `${file} is a source of ${owner}, so the rejects do not replace it. Nothing was written.`, {
     where: '--csv',
     hint: `sluice rejects ${quoteArgument(runId)} --csv rejects-${runId}.csv${fromSource ? ' --from-source' : ''}`,
   })
 }
 
-/** Returns the paths of the local sources that the pipeline has now; none if its file is missing or invalid. */
-async function sourcePaths(context: Context, name: string): Promise<readonly string[]> {
-  const pipeline = await pipelineNamed(context, name).catch(() => undefined)
-  const sources = (pipeline?.sources ?? []).flatMap((source) => [source, ...(source.join === undefined ? [] : [source.join.source])])
-  const paths = await Promise.all(sources.map(({ uri }) => findFile(uri).catch(() => undefined)))
-  return paths.filter((path) => path !== undefined)
+/** Returns the name of a pipeline of the folder with this file as a local source; undefined if there is none. Ignores invalid files. */
+async function ownerOf(context: Context, found: Stats): Promise<string | undefined> {
+  const loaded = await loadPipelines(context.pipelines, context.config().env).catch(() => undefined)
+  for (const { name, sources } of loaded === undefined ? [] : [...loaded.pipelines, ...loaded.conflicting])
+    for (const { uri } of sources.flatMap((source) => [source, ...(source.join === undefined ? [] : [source.join.source])])) {
+      const path = await findFile(uri).catch(() => undefined)
+      if (path !== undefined && isSameFile(path, found)) return name
+    }
+  return undefined
 }
 
 function isSameFile(path: string, { dev, ino }: Stats): boolean {
