@@ -220,9 +220,12 @@ test.skipIf(target !== undefined)('a reset without a seed keeps the seed of the 
 })
 
 test.skipIf(target !== undefined)('a state of another version is refused aloud, not guessed at', async () => {
-  const file = join(folder, 'state.jsonl')
+  const file = join(folder, 'my state.jsonl')
   writeFileSync(file, '{"kind":"state","version":99,"parts":[]}\n\n')
-  await expect(startSandbox({ stateFile: file })).rejects.toThrow('another version of the sandbox (99, not 2)')
+  await expect(startSandbox({ stateFile: file })).rejects.toMatchObject({
+    message: expect.stringContaining('another version of the sandbox (99, not 2)') as string,
+    hint: `Delete it to start from the first state: rm '${file}'`,
+  })
 })
 
 test.skipIf(target !== undefined)(
