@@ -35,12 +35,14 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
     }
     json = request.globals.json
     command = request.path.join(' ')
-    const [{ createLogger }, { loadConfig }, { globalOptionsIn }] = await Promise.all([
+    const [{ createLogger }, { loadConfig }, { globalOptionsIn }, { hideSecrets }] = await Promise.all([
       import('./terminal/log.ts'),
       import('../config/config.ts'),
       import('./commandLine/repeatedCall.ts'),
+      import('../config/secret.ts'),
     ])
-    completeHint = globalOptionsIn(request.globals)
+    const complete = globalOptionsIn(request.globals)
+    if (complete !== undefined) completeHint = (hint) => hideSecrets(complete(hint), config?.secrets ?? [])
     const readConfig = (options?: { readonly signIn: boolean }) =>
       (config ??= loadConfig(env, { database: request.globals.database, ...options }))
     const context: Context = {
