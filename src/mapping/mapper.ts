@@ -16,7 +16,7 @@ import { shownAddress } from '../shownAddress.ts'
 import { faultOfTransform, TransformError } from './transforms.ts'
 
 /** Version of the mapping rules, part of every definition hash. Raise it when the same cells may map to something else. */
-export const normalizerVersion = 18
+export const normalizerVersion = 19
 
 /**
  * Maps the rows of all sources of one pipeline to records, without clock and I/O. The record or reject depends only on the row, and on the

@@ -290,7 +290,7 @@ export const recordCodes = {
     'Map an id of your own that contains no personal data.',
   ),
   PARTNER_ID_INVALID: reject(
-    'The partner user id is longer than 256 characters, or contains invisible characters.',
+    'The partner user id is longer than 256 characters, or contains control characters.',
     'Use an id of up to 256 visible characters.',
   ),
   HASH_INVALID: reject(

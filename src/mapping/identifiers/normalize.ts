@@ -1,6 +1,6 @@
 import type { IdentifierType } from '../../model/record.ts'
 import { isCardNumber, isIban } from '../personalColumns.ts'
-import { trimText } from '../text.ts'
+import { trimText, withoutInvisible } from '../text.ts'
 import { normalizeEmail, type EmailOptions } from './email.ts'
 import { normalizePhone, withAsciiDigits, withPlainForm } from './phone.ts'
 import type { Normalized } from './result.ts'
@@ -29,14 +29,19 @@ export function normalizeIdentifier(
     case 'phone_number':
       return rules.bothPhones ? withPlainForm(normalizePhone(text, country)) : normalizePhone(text, country)
     case 'handle':
-      return normalizeHandle(text)
+      return normalizeHandle(visible(text))
     case 'service_id':
-      return normalizeServiceId(withoutApostrophe(text))
+      return normalizeServiceId(withoutApostrophe(visible(text)))
     case 'device_id':
-      return normalizeDeviceId(withoutApostrophe(text))
+      return normalizeDeviceId(withoutApostrophe(visible(text)))
     case 'partner_user_id':
-      return normalizePartnerId(withoutApostrophe(text))
+      return normalizePartnerId(withoutApostrophe(visible(text)))
   }
+}
+
+/** Removes invisible characters, as `normalizeEmail` and `normalizePhone` do. Pages put direction marks around handles and numbers. */
+function visible(text: string): string {
+  return /[^ -~]/.test(text) ? trimText(withoutInvisible(text)) : text
 }
 
 const plainRules: IdentifierRules = { email: { wrapped: false, idnToAscii: false, bothForms: false }, bothPhones: false }

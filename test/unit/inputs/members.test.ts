@@ -197,6 +197,14 @@ const cases: readonly Case[] = [
   ['case 123: a device id without dashes is rejected', { device: 'aebe52e703ee455ab3c4e57283966239' }, R('DEVICE_ID_INVALID')],
   ['case 123: a device id of zeros is rejected', { device: '00000000-0000-0000-0000-000000000000' }, R('DEVICE_ID_INVALID')],
   ['case 124: a handle loses its @ and capitals', { handle: '@Jack ' }, sends([`handle ${sha256('jack')}`])],
+  ['case 124: a handle in direction marks is read', { handle: '\u2066@ja\u00adck\u2069' }, sends([`handle ${sha256('jack')}`])],
+  [
+    'case 123: a device id is read without its invisible characters',
+    { device: 'aebe52e7\u00ad-03ee-455a-b3c4-e57283966239\u200e' },
+    sends([`device_id ${sha256('aebe52e7-03ee-455a-b3c4-e57283966239')}`]),
+  ],
+  ['case 125: a service id in direction marks is read', { service: '\u200e0017\u200e' }, sends([`service_id ${sha256('0017')}`])],
+  ['case 213: a partner id is sent without its invisible characters', { partner: 'L\u00ad-\u200b17' }, sends(['partner_user_id L-17'])],
   ...['https://social.example.com/jack', 'x'.repeat(16), 'ja🙂ck'].map((handle): Case => [
     `case 124: ${handle} is not a handle`,
     { handle },
