@@ -4,7 +4,7 @@ import { hintOf } from '../rejectCodes.ts'
 import { faultOfTransform, TransformError } from '../transforms.ts'
 import { imageOf, linkOf, mobileLinkOf, additionalImagesOf } from './addresses.ts'
 import { inventoryOf, priceOf, saleOf } from './offer.ts'
-import { idOf, identityOf } from './productId.ts'
+import { idOf, idOfRejected, identityOf } from './productId.ts'
 import { ProductRow, RowRejected, type ProductBinding } from './productRow.ts'
 import { colorOf, descriptionOf, categoryOf, optionalServiceWordOf, titleOf, serviceWordOf } from './productTexts.ts'
 import type { ProductRules } from './rules.ts'
@@ -28,6 +28,8 @@ export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRule
     return { record: { kind: 'product', key, line: row.line, json }, warnings: product.warnings }
   } catch (error) {
     const first = faultOf(error)
+    // The transform of the id may be what failed.
+    if (key === undefined && !(error instanceof TransformError)) key = keyOfRejected(product)
     const more = faultsOf(row, binding, rules).filter(({ field }) => field !== first.field)
     return {
       reject: { line: row.line, ...first, ...(more.length === 0 ? {} : { more }), ...(key === undefined ? {} : { key }) },
@@ -76,17 +78,17 @@ function faultOf(error: unknown): Fault {
 }
 
 /**
- * Returns the key of a row: the UTF-8 bytes of its id. Undefined if the id is not valid. Reads only the id.
+ * Returns the key of a rejected row: the UTF-8 bytes of its id. Undefined if the id cannot be read. Reads only the id.
  *
  * @throws {TransformError} if a transform of the id fails
  */
 export function productKey(row: Row, binding: ProductBinding, rules: ProductRules): Uint8Array | undefined {
-  try {
-    return Buffer.from(idOf(new ProductRow(row, binding, rules)))
-  } catch (error) {
-    if (error instanceof RowRejected) return undefined
-    throw error
-  }
+  return keyOfRejected(new ProductRow(row, binding, rules))
+}
+
+function keyOfRejected(product: ProductRow): Buffer | undefined {
+  const id = idOfRejected(product)
+  return id === undefined ? undefined : Buffer.from(id)
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Reads the id of a product, and brand, gtin and mpn (spec 2.2). */
 import { firstText } from '../fields.ts'
 import { showValue } from '../mask.ts'
-import { hasInvisible, isBroken, trimText } from '../text.ts'
+import { hasInvisible, isBroken, stripControls, trimText, withoutInvisible } from '../text.ts'
 import { parseGtin } from './gtin.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
 import { brandPlaceholders, spreadsheetDamage } from './vocabulary.ts'
@@ -35,6 +35,24 @@ export function idOf(row: ProductRow): string {
   if (id !== text) row.warn('ID_NORMALIZED', 'id', 'was changed to the Unicode form NFC')
   if (/[/,%\u0080-\uffff]/.test(id)) row.warn('ID_UNUSUAL', 'id', 'contains a slash, a comma, a percent sign or characters outside ASCII')
   return id
+}
+
+/**
+ * Returns the id of a rejected row, so that its product stays as it was. Removes control and invisible characters, for which `idOf` rejects
+ * an id. Undefined if the id cannot be read.
+ *
+ * @throws {TransformError} if a transform of the id fails
+ */
+export function idOfRejected(row: ProductRow): string | undefined {
+  try {
+    return idOf(row)
+  } catch (error) {
+    if (!(error instanceof RowRejected)) throw error
+    const cell = row.binding.id?.read(row.source)
+    if (typeof cell !== 'string' || !hasInvisible(cell)) return undefined
+    const id = trimText(withoutInvisible(stripControls(cell, ' '))).normalize('NFC')
+    return id === '' || isBroken(id) ? undefined : id
+  }
 }
 
 /**

@@ -450,6 +450,17 @@ test('a table without a required column is rejected as a whole, with the most si
   ).toThrow(expect.objectContaining({ code: 'FILE_COLUMN_MISSING', hint: 'map: { description: "descripton" }' }))
 })
 
+test.for(['SK\u200bU-9', 'SKU-9\u200e', '\u2066SKU-9\u2069', 'SKU\u00ad-9', 'SKU-9\u0000', 'SKU-\u00079'])(
+  'a row is rejected for the invisible characters of its id %j, and its product stays as it was',
+  (id) => {
+    const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
+    if (pipeline === undefined) throw new Error('no pipeline')
+    const row = { line: 9, columns: Object.keys(good), cells: Object.values({ ...good, id }) }
+    const fault = { code: 'ROW_RAGGED', message: 'the row has 10 cells, the header 9' }
+    for (const one of [row, { ...row, fault }]) expect(createMapper(pipeline, today).map(one).reject?.key).toEqual(Buffer.from('SKU-9'))
+  },
+)
+
 test('a row with a fault of the reader is rejected and keeps its key', () => {
   const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
   if (pipeline === undefined) throw new Error('no pipeline')
