@@ -99,6 +99,15 @@ export interface AffectedRows {
 }
 
 /**
+ * Returns SQL of a hash of a staged row's content, after a statement changed its identifiers. `identifiers`: SQL of their array. `end`: SQL
+ * of the end of the membership.
+ */
+export function memberHashOf(identifiers: string, end: string): string {
+  return `decode(md5(concat_ws('/',
+    array_to_string(${identifiers}, ','), extract(epoch from s.effective_at), extract(epoch from ${end}))), 'hex')`
+}
+
+/**
  * Removes the identifiers of `opted_out` from the valid rows of the stage. If a row has no other identifier, it keeps its identifiers and
  * becomes opted out. All these rows lose their digest: their outcome depends on other rows, so the next read must map them again.
  */
@@ -116,8 +125,7 @@ export async function omitOptedOut(tx: Connection): Promise<AffectedRows> {
     `update stage s set identifiers = case when x.kept = '{}' then s.identifiers else x.kept end,
        joined_identifiers = case when x.kept = '{}' then s.joined_identifiers end, digest = null,
        kind = case when x.kept = '{}' then ${stagedKind.optedOut} else s.kind end,
-       hash = decode(md5(concat_ws('/',
-         array_to_string(x.kept, ','), extract(epoch from s.effective_at), extract(epoch from s.expires_at))), 'hex')
+       hash = ${memberHashOf('x.kept', 's.expires_at')}
      -- Rows of two partitions of the stage may have the same ctid.
      from affected_row x where s.ctid = x.row and s.key = x.key`,
   )

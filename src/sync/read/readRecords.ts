@@ -215,6 +215,7 @@ async function resolveRows(
   // No transaction is open yet, so the rejects of conflicting rows are committed immediately. A failed run keeps them, like all rejects.
   const resolved = await resolveStage(tx, staged, {
     runId: run.id,
+    destinationId: run.destinationId,
     keyField: type.keyField,
     removesBy: type.removesBy,
     duplicates: pipeline.duplicates ?? 'reject',

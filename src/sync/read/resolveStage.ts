@@ -8,7 +8,7 @@ import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { addRejectsSql } from '../../db/rejects.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
-import { omitOptedOut, type AffectedRows } from './optedOut.ts'
+import { memberHashOf, omitOptedOut, type AffectedRows } from './optedOut.ts'
 import type { Staged } from './stageSources.ts'
 import { stagedKind } from './stageTable.ts'
 
@@ -32,6 +32,7 @@ export interface Resolved {
 /** Settings of the pipeline and its destination that decide which rows stay. */
 interface ResolveOptions {
   readonly runId: number
+  readonly destinationId: number
   /** Field of the key, for messages. */
   readonly keyField: string
   /** `identifier`: an opted-out row of a list also removes other rows with one of its identifiers. */
@@ -56,6 +57,7 @@ export async function resolveStage(
 ): Promise<Resolved> {
   const affected = staged.optedOutIdentifiers === 0 ? noneAffected : await omitOptedOut(tx)
   const repeats = staged.mayRepeat ? await resolveRepeats(tx, options) : undefined
+  if (options.removesBy === 'identifier') await keepListedIdentifiers(tx, options.destinationId)
   const suppressed = await suppressRows(tx, { ...options, anyOptedOut: staged.optedOut > 0 })
   if (repeats === undefined) {
     // Without repeats, counting needs no query.
@@ -106,6 +108,28 @@ async function resolveRepeats(
     where s.ctid = r.row and s.key = r.key and r.kind = ${stagedKind.valid} and r.nth > 1
       and not exists (select 1 from contradiction c where c.key = r.key)`)
   return { duplicates, conflicting }
+}
+
+/**
+ * Adds to each changed row of a do-not-reach list the identifiers that only its record has. Only an explicit removal takes an identifier
+ * off the list, and a changed email is none (docs/guarantees.md#suppression-wins). Leaves out identifiers that another row removes.
+ */
+async function keepListedIdentifiers(tx: Connection, destinationId: number): Promise<void> {
+  await tx.query(
+    `with removed as materialized (
+       select unnest(${rowIdentifiers('removing')}) as identifier from stage removing where removing.kind = ${stagedKind.optedOut}),
+     kept as materialized (
+       select s.key, array(
+         select unnest(${rowIdentifiers('s')}) as identifier
+         union select i.identifier from unnest(${rowIdentifiers('r')}) as i (identifier)
+           where i.identifier not in (select identifier from removed)
+         order by identifier) as identifiers
+       from stage s join record r on r.destination_id = $1 and r.key = s.key and r.hash <> s.hash
+       where s.kind = ${stagedKind.valid} and not (${rowIdentifiers('r')} <@ ${rowIdentifiers('s')}))
+     update stage s set identifiers = k.identifiers, joined_identifiers = null, hash = ${memberHashOf('k.identifiers', 's.expires_at')}
+     from kept k where s.key = k.key and s.kind = ${stagedKind.valid} and not (k.identifiers <@ ${rowIdentifiers('s')})`,
+    [destinationId],
+  )
 }
 
 /**

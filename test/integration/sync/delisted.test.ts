@@ -3,7 +3,7 @@
  * (docs/guarantees.md#suppression-wins). After that the person is sent (docs/guarantees.md#nothing-lost).
  */
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { resetAttempts } from '../../../src/db/batches/release.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
@@ -171,4 +171,58 @@ ${more}destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmt
   expect(await notes()).toEqual({ status: 'succeeded', message, guards: [] })
   await engine.run('optouts')
   expect(await notes()).toEqual({ status: 'succeeded', message: undefined, guards: [] })
+})
+
+describe('a do-not-reach list with keys', () => {
+  async function setUpKeyed(): Promise<EngineUnderTest> {
+    const engine = await setUp()
+    engine.pipeline(
+      'optouts',
+      `source: { url: "{folder}/optouts.csv" }
+map: { key: id, email: email, phone_number: phone, remove: { column: status, values: ["back"] } }
+destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
+`,
+    )
+    return engine
+  }
+  const writeList = (engine: EngineUnderTest, ...rows: readonly string[]) =>
+    engine.write('optouts.csv', `id,email,phone,status\n${[...rows, 'z,zoe@example.com,,out'].join('\n')}\n`)
+  const listOf = (...names: readonly string[]) => audienceDigest([...names, 'zoe'].map((name) => email(`${name}@example.com`)))
+
+  test('keeps the earlier address of a row whose address changed, until the row is removed', async () => {
+    await using engine = await setUpKeyed()
+    const { control } = engine.sandbox
+    writeList(engine, '7,ann@example.com,,out')
+    for (const name of ['optouts', 'people']) await engine.run(name)
+    expect((await control.audience()).digest).toBe(audienceDigest([email('bob@example.com')]))
+
+    writeList(engine, '7,new@example.com,,out')
+    expect(await engine.run('optouts')).toMatchObject({ status: 'succeeded', counts: { deletes: 0 } })
+    expect((await control.audience('2dnr')).digest).toBe(listOf('ann', 'new'))
+    await engine.run('people', { full: true })
+    expect((await control.audience()).digest).toBe(audienceDigest([email('bob@example.com')]))
+    await engine.run('optouts', { full: true })
+    // A read of all rows finds no change either.
+    writeList(engine, '8,eve@example.com,,out', '7,new@example.com,,out')
+    expect((await engine.run('optouts')).counts).toMatchObject({ creates: 1, updates: 0, deletes: 0 })
+
+    writeList(engine, '7,,,back', '8,eve@example.com,,out')
+    await engine.run('optouts')
+    expect((await control.audience('2dnr')).digest).toBe(listOf('eve'))
+    await engine.run('people')
+    expect((await control.audience()).digest).toBe(audienceDigest(['ann@example.com', 'bob@example.com'].map(email)))
+    expect(await control.violations()).toEqual([])
+  })
+
+  test('keeps the new address of a row if another row removes its earlier one', async () => {
+    await using engine = await setUpKeyed()
+    const { control } = engine.sandbox
+    writeList(engine, '7,ann@example.com,,out')
+    await engine.run('optouts')
+    writeList(engine, '7,new@example.com,,out', '8,ann@example.com,,back')
+    for (let runs = 0; runs < 2; runs++) {
+      expect(await engine.run('optouts')).toMatchObject({ status: 'succeeded' })
+      expect((await control.audience('2dnr')).digest).toBe(listOf('new'))
+    }
+  })
 })
