@@ -73,7 +73,7 @@ export async function resolveStage(
 /** Resolves repeated keys, which it also collects in the table `repeated`. Returns undefined if no key is repeated. */
 async function resolveRepeats(
   tx: Connection,
-  options: Pick<ResolveOptions, 'runId' | 'keyField' | 'duplicates' | 'sources'>,
+  options: Pick<ResolveOptions, 'runId' | 'keyField' | 'removesBy' | 'duplicates' | 'sources'>,
 ): Promise<Pick<Resolved, 'duplicates' | 'conflicting'> | undefined> {
   const repeated = await tx.execute('create temp table repeated as select key from stage group by key having count(*) > 1')
   if (repeated === 0) return undefined
@@ -87,6 +87,7 @@ async function resolveRepeats(
     update stage s set kind = ${stagedKind.optedOut}
     from repeated_row r where s.ctid = r.row and s.key = r.key and r.opts_out and r.kind = ${stagedKind.valid}`)
   await tx.query('drop table repeated_row')
+  if (options.removesBy === 'identifier') await mergeListedRows(tx)
   if (options.duplicates === 'last') return { duplicates: await keepLast(tx), conflicting: 0 }
   // The same rows with their changed kinds. `nth`: place among the rows with equal key and kind.
   await tx.query(`
@@ -108,6 +109,23 @@ async function resolveRepeats(
     where s.ctid = r.row and s.key = r.key and r.kind = ${stagedKind.valid} and r.nth > 1
       and not exists (select 1 from contradiction c where c.key = r.key)`)
   return { duplicates, conflicting }
+}
+
+/**
+ * Gives all valid rows of one key of a do-not-reach list the identifiers of all of them, and the latest end. So no person is left out of
+ * the list because another row has the same key.
+ */
+async function mergeListedRows(tx: Connection): Promise<void> {
+  await tx.query(`
+    with merged as (
+      select s.key, array_agg(distinct i.identifier order by i.identifier) as identifiers,
+        -- A row without an end is on the list as long as it is in the source.
+        case when bool_and(s.expires_at is not null) then max(s.expires_at) end as expires_at
+      from stage s join repeated using (key) cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
+      where s.kind = ${stagedKind.valid} group by s.key having count(distinct s.hash) > 1)
+    update stage s set identifiers = m.identifiers, joined_identifiers = null, expires_at = m.expires_at,
+      hash = ${memberHashOf('m.identifiers', 'm.expires_at')}
+    from merged m where s.key = m.key and s.kind = ${stagedKind.valid}`)
 }
 
 /**

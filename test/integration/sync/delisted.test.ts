@@ -225,4 +225,21 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
       expect((await control.audience('2dnr')).digest).toBe(listOf('new'))
     }
   })
+
+  test('has the addresses of all rows with one key', async () => {
+    await using engine = await setUpKeyed()
+    const { control } = engine.sandbox
+    const rows = ['7,ann@example.com,,out', '7,bob@example.com,+12025550143,out']
+    for (const order of [rows, rows.toReversed()]) {
+      writeList(engine, ...order)
+      const report = await engine.run('optouts')
+      expect(report).toMatchObject({ status: 'succeeded', counts: { read: 3, rejected: 0, duplicates: 1, valid: 2, deletes: 0 } })
+      expect(imbalance(report.counts)).toEqual([])
+      expect((await control.audience('2dnr')).identifiers).toMatchObject({ email: 3, phone_number: 1 })
+    }
+    expect(await engine.run('people')).toMatchObject({ counts: { suppressed: 2, creates: 0 } })
+    const after = await engine.mark()
+    await engine.run('optouts')
+    expect(await engine.writes(after)).toEqual([])
+  })
 })
