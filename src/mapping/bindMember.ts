@@ -162,6 +162,7 @@ function bindHeader(
     effectiveAt: policy.takesEffectiveAt ? header.bindField('effective_at') : undefined,
     expiresAt: header.bindField('expires_at'),
     defaultEndMs: membershipEnd(today, policy.expiresIn),
+    isDoNotReach: policy.hasRemovals,
     latestEndMs: policy.longest === undefined ? noEndFromMs : membershipEnd(today, policy.longest),
     ...bindTests(
       header,

@@ -319,6 +319,10 @@ export const recordCodes = {
     'Correct the two times.',
   ),
   EXPIRES_AT_INVALID: reject('expires_at is not an ISO 8601 date or time with offset.', 'Write a time such as 2027-01-31T00:00:00Z.'),
+  EXPIRES_AT_DROPPED: warning(
+    'expires_at of a row of a do-not-reach list was left out: it is not an ISO 8601 date or time with offset. The person is on the list.',
+    'Write a time such as 2027-01-31T00:00:00Z.',
+  ),
   EFFECTIVE_AT_DROPPED: warning(
     'effective_at was left out: it is not an ISO 8601 date or time with offset.',
     'Write a time such as 2026-01-31T00:00:00Z.',

@@ -16,16 +16,18 @@ import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdent
 
 /**
  * Maps a row. Pure. Rejects a row without a usable identifier, with an empty key column, with too many identifiers or with wrong times.
- * Drops an unusable identifier with a warning if another one is usable. A row that must not be sent needs only a key or an identifier.
+ * Drops an unusable identifier with a warning if another one is usable. A row that must not be sent needs only a key or an identifier. A row
+ * that adds a person to a do-not-reach list needs only an identifier.
  *
- * @throws {TransformError} if a transform of the key or of `expires_at` fails
+ * @throws {TransformError} if a transform of the key or of `expires_at` fails, unless the row adds a person to such a list
  */
 export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const isPermitted = mayBeSent(row, binding)
   const identifiers = new RowIdentifiers(row, binding, isPermitted)
-  const key = identifiers.key()
   const isRemoved = binding.remove.length > 0 && binding.remove.every((test) => passesTest(row, test))
   const desired = isPermitted && !isRemoved
+  const listed = binding.isDoNotReach && desired
+  const key = listed ? keyOfListed(identifiers) : identifiers.key()
   // A row that must not be sent becomes a record with `desired: false`. So does a row if all its identifiers lack consent. A key alone is
   // enough, because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends
   // them. But if a key column is mapped, a removal from a do-not-reach list needs the key.
@@ -44,7 +46,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
       }
   }
   const effectiveAtMs = effectiveAtOf(row, binding, identifiers)
-  const expiresAtMs = expiresAtOf(row, binding)
+  const expiresAtMs = listed ? endOfListed(row, binding, identifiers) : expiresAtOf(row, binding)
   const faults = faultsOf(identifiers, { binding, key, effectiveAtMs, expiresAtMs })
   if (faults.length > 0 || key === undefined || expiresAtMs === null) return rejectOf(row, key, faults, identifiers.warnings)
   identifiers.warnDropped()
@@ -191,6 +193,33 @@ function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, identifiers: Ro
   const instant = parseInstant(text, 'utc-midnight')
   if (instant === undefined) identifiers.warn('EFFECTIVE_AT_DROPPED', 'effective_at', 'is not an ISO 8601 date or time with offset')
   return instant?.ms
+}
+
+/** Returns the key of a row that adds a person to a do-not-reach list. Without a key in the row, its identifiers are the key. */
+function keyOfListed(identifiers: RowIdentifiers): Uint8Array | undefined {
+  try {
+    return identifiers.key() ?? identifiers.keyOfIdentifiers()
+  } catch (error) {
+    if (!(error instanceof TransformError)) throw error
+    identifiers.warn('TRANSFORM_DROPPED', 'key', `${error.message} (${error.transform})`)
+    return identifiers.keyOfIdentifiers()
+  }
+}
+
+/**
+ * Returns `expires_at` of a row that adds a person to a do-not-reach list, as `expiresAtOf`. If the cell cannot be read, adds a warning and
+ * returns undefined. Then the person stays on the list for as long as the row is in the source.
+ */
+function endOfListed(row: Row, binding: MemberBinding, identifiers: RowIdentifiers): number | undefined {
+  try {
+    const endMs = expiresAtOf(row, binding)
+    if (endMs !== null) return endMs
+    identifiers.warn('EXPIRES_AT_DROPPED', 'expires_at', 'is not an ISO 8601 date or time with offset')
+  } catch (error) {
+    if (!(error instanceof TransformError)) throw error
+    identifiers.warn('TRANSFORM_DROPPED', 'expires_at', `${error.message} (${error.transform})`)
+  }
+  return undefined
 }
 
 /**

@@ -27,6 +27,8 @@ export interface MemberBinding {
   /** Tests that apply only to the identifiers of the type `appliesTo`. */
   readonly consentByType: readonly BoundTest[]
   readonly ages: readonly BoundAge[]
+  /** True for a do-not-reach list. A person whose row is rejected there is sent to the audiences. */
+  readonly isDoNotReach: boolean
   /** Tests of a do-not-reach list. A row that passes all of them is removed from the list. Without tests, no row is removed. */
   readonly remove: readonly BoundTest[]
   readonly rules: MemberRules

@@ -584,6 +584,34 @@ test('a do-not-reach list is keyed by its identifiers, and rows are removed only
   )
 })
 
+describe('a row without a usable key or end adds its person to a do-not-reach list', () => {
+  const byDate = { date: { form: 'DD.MM.YYYY' } }
+  const list = (more: object = {}) => ({
+    map: { key: 'id', email: 'email', expires_at: 'until', remove: { column: 'status', values: ['back'] }, ...more },
+    destination: { kind: 'do-not-reach', account_id: 'a', list_id: 'l' },
+  })
+  test.for<[what: string, fields: Readonly<Record<string, string>>, more: object, codes: readonly string[]]>([
+    ['an empty key', { id: '' }, {}, []],
+    ['a key whose transform fails', { id: 'x' }, { key: { column: 'id', transform: byDate } }, ['TRANSFORM_DROPPED']],
+    ['an end in another form', { id: '1', until: '31.12.2026' }, {}, ['EXPIRES_AT_DROPPED']],
+    [
+      'an end whose transform fails',
+      { id: '1', until: 'soon' },
+      { expires_at: { column: 'until', transform: byDate } },
+      ['TRANSFORM_DROPPED'],
+    ],
+  ])('%s', ([, fields, more, codes]) => {
+    const added = mapped({ email: 'a@b.example', ...fields }, list(more))
+    expect(added).toMatchObject({ record: { desired: true }, codes })
+    expect(identifiersOf(added.record)).toEqual([`1 ${digest('a@b.example')}`])
+    expect(added.record?.expiresAtMs).toBeUndefined()
+  })
+  test('a row without an address is rejected, and so is a removal without a key', () => {
+    expect(mapped({ id: '' }, list()).code).toBe('KEY_MISSING')
+    expect(mapped({ id: '', email: 'a@b.example', status: 'back' }, list()).code).toBe('KEY_MISSING')
+  })
+})
+
 test('times are read as instants, a bare date as the start of its day in UTC', () => {
   const { record } = mapped({ id: '1', email: 'a@b.example', from: '2026-01-01', until: '2026-12-31T23:59:59+01:00' })
   expect(record).toMatchObject({ effectiveAtMs: Date.UTC(2026, 0, 1), expiresAtMs: Date.UTC(2026, 11, 31, 22, 59, 59) })
