@@ -140,7 +140,7 @@ async function keepListedIdentifiers(tx: Connection, destinationId: number): Pro
        select s.key, array(
          select unnest(${rowIdentifiers('s')}) as identifier
          union select i.identifier from unnest(${rowIdentifiers('r')}) as i (identifier)
-           where i.identifier not in (select identifier from removed)
+           where not exists (select from removed x where x.identifier = i.identifier)
          order by identifier) as identifiers
        from stage s join record r on r.destination_id = $1 and r.key = s.key and r.hash <> s.hash
        where s.kind = ${stagedKind.valid} and not (${rowIdentifiers('r')} <@ ${rowIdentifiers('s')}))
