@@ -66,6 +66,7 @@ const corrections: Readonly<Record<string, string>> = {
   PAUSE_ELSEWHERE: 'ask who paused it',
   IDS_CHANGED: 'set map: { id: … } to the column of the earlier ids',
   OPT_OUTS_FELL: 'compare the values of the consent column with those in the pipeline',
+  OPT_OUTS_UNREAD: 'run again when the file is complete',
   PEOPLE_CHANGED: 'check that it is the right file, and the tests of consent:',
   LINKS_DOUBTFUL: 'check the links of the source',
   PRICES_DOUBTFUL: 'check the prices and currencies of the source',

@@ -2,6 +2,7 @@
  * Reads the sources of a pipeline into a snapshot. If bytes, definition and do-not-reach lists are those of the last complete snapshot,
  * reads no rows and uses that snapshot (docs/architecture.md#three-gates-work-that-is-skipped-safely).
  */
+import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { definitionHashOf } from '../../mapping/mapper.ts'
 import type { StoredStatistics } from '../../mapping/statistics/readStatistics.ts'
@@ -147,7 +148,7 @@ async function readInto(
   const warnings = [
     ...notes,
     ...staged.warnings,
-    ...(incomplete === undefined ? [] : [endUnproven(incomplete)]),
+    ...(incomplete === undefined ? [] : [endUnproven(incomplete), ...unreadOptOuts(staged.facts, last?.goodSources ?? [])]),
     ...(lastIsOfOtherPipeline ? [otherPipeline(last)] : []),
     ...(await erodedNotes(deps.db, pipeline, run, rows, last?.goodValid)),
   ]
@@ -182,6 +183,15 @@ function endUnproven(reason: string): WarningSummary {
   return { code: 'END_UNPROVEN' satisfies RecordCode, field: '', message, count: 1, lines: [] }
 }
 
+/** Returns the note that an incomplete read has fewer opt-outs than the last complete one; none if it has as many. */
+function unreadOptOuts(facts: readonly SourceFacts[], before: readonly SourceFacts[]): WarningSummary[] {
+  const optOutsIn = (sources: readonly SourceFacts[]) => sources.reduce((sum, { quality }) => sum + (quality?.optedOut ?? 0), 0)
+  const [is, was] = [optOutsIn(facts), optOutsIn(before)]
+  if (is >= was) return []
+  const message = `the end of the source is not proven, and ${is} rows opt out, last time ${was}: rows that were not read may say no`
+  return [{ code: 'OPT_OUTS_UNREAD' satisfies QualityCode, field: 'consent', message, count: was - is, lines: [] }]
+}
+
 /** Returns the note that another pipeline wrote to this destination before. Other checks compare only the pipelines of one folder. */
 function otherPipeline({ pipeline, runId }: LastSnapshot): WarningSummary {
   const message = `the pipeline ${pipeline} wrote to the same destination before (r_${runId}): unless it was renamed, each deletes what the other sends`
@@ -195,6 +205,7 @@ const notRepeated: ReadonlySet<string> = new Set([
   'COLUMN_VANISHED',
   'FILL_RATE_FELL',
   'OPT_OUTS_FELL',
+  'OPT_OUTS_UNREAD',
   'MOST_CHANGED',
   'IDS_CHANGED',
   'PRICE_MOVED',

@@ -109,3 +109,26 @@ test('people who only lose an identifier are renewed while the deletes of the id
     counts: { renewals: 10, updates: 20, withheld: 20, confirmed: 30 },
   })
 })
+
+test('a read that ends before a row that says no sends nothing', async () => {
+  await using engine = await engineUnderTest()
+  pipeline(engine)
+  const people = Array.from({ length: 8 }, (_, i) => `C${i},c${i}@example.com,yes\n`).join('')
+  const yes = `id,mail,ok\nB,x@example.com,yes\n${people}`
+  engine.write('people.csv', `${yes}A,x@example.com,no\n`)
+  expect((await engine.run('people')).counts).toMatchObject({ confirmed: 8, suppressed: 2 })
+  const after = await engine.mark()
+  engine.write('people.csv', `${yes}A,x@exam`)
+  const cut = await engine.run('people')
+  expect(cut).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_OPT_OUTS_UNREAD', withheld: 0 }] })
+  expect(cut.guards[0]?.message).toBe(
+    'the end of the source is not proven, and 0 rows opt out, last time 1: rows that were not read may say no: nothing of this read was sent',
+  )
+  expect(await sent(engine, after)).toBe(0)
+
+  // New rows are sent if no opt-out is missing.
+  engine.write('people.csv', `id,mail,ok\nA,x@example.com,no\nB,x@example.com,yes\nD,d@example.com,yes\n${people}E,e@exam`)
+  expect((await engine.run('people')).counts).toMatchObject({ creates: 1, deletes: 0, confirmed: 1 })
+  engine.write('people.csv', `${yes}A,x@example.com,no\n`)
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded' })
+})
