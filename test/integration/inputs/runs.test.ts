@@ -2,7 +2,10 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { Pipeline } from '../../../src/model/pipeline.ts'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { loadRejects } from '../../../src/sync/reports/history.ts'
+import { runPipeline } from '../../../src/sync/run/run.ts'
 import { encodeAs } from '../../support/encodeAs.ts'
 import { csvOf, goodProduct, itemOf, manyProducts, rssOf, type Fields } from '../../support/through.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
@@ -490,7 +493,12 @@ test('case 13: a name of a column that an error cuts within a surrogate pair is 
 
 test('case 13: a run ends with its error also if the error contains a NUL and half of a surrogate pair', async () => {
   await using engine = await engineUnderTest()
-  const report = await shop(engine, manyProducts(2), 'map: { title: "a\\0\\ud83d" }\n')
+  engine.pipeline('shop', `${catalogYaml('feed.csv')}map: { title: "Nowhere" }\n`)
+  engine.write('feed.csv', csvOf(manyProducts(2)))
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
+  // Pipeline files with such texts are rejected, so the text is put in afterwards.
+  const odd = JSON.parse(JSON.stringify(pipeline).replaceAll('Nowhere', String.raw`a\u0000\ud83d`)) as Pipeline
+  const report = await runPipeline(engine.deps, odd, { trigger: 'manual' })
   expect(report).toMatchObject({ status: 'failed', error: { code: 'FILE_COLUMN_MISSING' } })
   expect(report.error?.message).toContain('"a␀\ufffd"')
 })
