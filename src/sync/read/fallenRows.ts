@@ -1,4 +1,4 @@
-/** Compares numbers of rows with earlier reads: of all sources within a day, of each source, and of an interrupted first load. */
+/** Compares numbers of rows and of opt-outs with earlier reads: a complete one, those of a day, or an interrupted first load. */
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Database } from '../../db/database.ts'
@@ -89,4 +89,13 @@ export async function interruptedValid(db: Database, run: RunRow): Promise<numbe
     [run.destinationId],
   )
   return row?.valid
+}
+
+/** Returns the note that an incomplete read has fewer opt-outs than the last complete one; none if it has as many. */
+export function unreadOptOuts(facts: readonly SourceFacts[], before: readonly SourceFacts[]): WarningSummary[] {
+  const optOutsIn = (sources: readonly SourceFacts[]) => sources.reduce((sum, { quality }) => sum + (quality?.optedOut ?? 0), 0)
+  const [is, was] = [optOutsIn(facts), optOutsIn(before)]
+  if (is >= was) return []
+  const message = `the end of the source is not proven, and ${is} rows opt out, last time ${was}: rows that were not read may say no`
+  return [{ code: 'OPT_OUTS_UNREAD' satisfies QualityCode, field: 'consent', message, count: was - is, lines: [] }]
 }

@@ -2,7 +2,6 @@
  * Reads the sources of a pipeline into a snapshot. If bytes, definition and do-not-reach lists are those of the last complete snapshot,
  * reads no rows and uses that snapshot (docs/architecture.md#three-gates-work-that-is-skipped-safely).
  */
-import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { definitionHashOf } from '../../mapping/mapper.ts'
 import type { StoredStatistics } from '../../mapping/statistics/readStatistics.ts'
@@ -19,7 +18,7 @@ import { discardSnapshot, openSnapshot, storeSources } from '../../db/snapshots.
 import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
-import { erodedNotes, fallenSources, interruptedValid, type FallenSource } from './fallenRows.ts'
+import { erodedNotes, fallenSources, interruptedValid, unreadOptOuts, type FallenSource } from './fallenRows.ts'
 import { formerDestinationNotes } from './formerDestination.ts'
 import { loadLastSnapshot, type LastSnapshot } from './lastSnapshot.ts'
 import type { ReadContext } from './readRecords.ts'
@@ -181,15 +180,6 @@ async function readInto(
 function endUnproven(reason: string): WarningSummary {
   const message = `the end of the source is not proven (${reason}): missing rows are not deleted`
   return { code: 'END_UNPROVEN' satisfies RecordCode, field: '', message, count: 1, lines: [] }
-}
-
-/** Returns the note that an incomplete read has fewer opt-outs than the last complete one; none if it has as many. */
-function unreadOptOuts(facts: readonly SourceFacts[], before: readonly SourceFacts[]): WarningSummary[] {
-  const optOutsIn = (sources: readonly SourceFacts[]) => sources.reduce((sum, { quality }) => sum + (quality?.optedOut ?? 0), 0)
-  const [is, was] = [optOutsIn(facts), optOutsIn(before)]
-  if (is >= was) return []
-  const message = `the end of the source is not proven, and ${is} rows opt out, last time ${was}: rows that were not read may say no`
-  return [{ code: 'OPT_OUTS_UNREAD' satisfies QualityCode, field: 'consent', message, count: was - is, lines: [] }]
 }
 
 /** Returns the note that another pipeline wrote to this destination before. Other checks compare only the pipelines of one folder. */

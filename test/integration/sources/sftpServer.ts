@@ -58,7 +58,7 @@ export interface SftpLies {
  */
 export async function sftpServer({ ways, laterWays, questions = [], content = Buffer.from('id\n1\n'), most = 1_000_000, attrs }: SftpLies) {
   const { Server, utils } = createRequire(import.meta.resolve('ssh2-sftp-client'))('ssh2') as Ssh2
-  // Of 3,000 keys of kind ed25519, ssh2 could not read 9.
+  // Not ed25519: ssh2 could not read 9 of 3,000 such keys that it had made.
   const key = utils.generateKeyPairSync('ecdsa', { bits: 256 })
   const logins: string[] = []
   const code = utils.sftp.STATUS_CODE
