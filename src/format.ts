@@ -31,7 +31,7 @@ export function instant(value: string | Date | number): string {
 
 /** Quotes an argument for a shell. Returns a text that needs no quotes unchanged. */
 export function quoteArgument(text: string): string {
-  return /^[\w.:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+  return /^[\w.:/@%+-][\w.:/@%+=,-]*$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 /** Quotes a text for a pipeline file in YAML. `${` in it, such as in the name of a column, becomes `$${`, because it is no variable. */

@@ -1,4 +1,5 @@
 import { UsageError } from '../../../errors.ts'
+import { quoteArgument } from '../../../format.ts'
 import type { SourceSettings } from '../../../formats/fileError.ts'
 import type { ConsentTest } from '../../../model/pipeline.ts'
 import { argument, flag, listOption, option, type Invocation } from '../../context.ts'
@@ -102,16 +103,11 @@ export function commandLineOf(options: InitOptions, added: readonly string[]): s
   return [
     'sluice init',
     ...(name === undefined ? [] : [name]),
-    ...flags.flatMap(([flag, value]) => (value === undefined ? [] : [`--${flag} ${shellWord(value)}`])),
+    ...flags.flatMap(([flag, value]) => (value === undefined ? [] : [`--${flag} ${quoteArgument(value)}`])),
     ...(options.sandbox ? ['--sandbox'] : []),
     ...(options.force ? ['--force'] : []),
     ...added,
   ].join(' ')
-}
-
-/** Quotes a text as one word of a shell. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /** Returns the id of the sandbox's destination of a type; undefined if the sandbox has none. Without `kind`: of the first type. */

@@ -1,4 +1,5 @@
 import { UsageError } from '../../../errors.ts'
+import { quoteArgument } from '../../../format.ts'
 import { EncodingError } from '../../../formats/encodingError.ts'
 import { FileError } from '../../../formats/fileError.ts'
 import { resolvePipeline } from '../../../pipeline/resolve.ts'
@@ -12,7 +13,7 @@ import { draftPipeline, failingProposals, type Draft, type Target } from './draf
 import { columnNames, inspectSource, type Inspection } from './inspection.ts'
 import type { Question } from './question.ts'
 import { peopleColumns } from './peopleColumns.ts'
-import { commandLineOf, initKinds, sandboxTarget, shellWord, type InitOptions } from './options.ts'
+import { commandLineOf, initKinds, sandboxTarget, type InitOptions } from './options.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
 /** Function that asks a question and returns the answer; empty if the user only presses Enter. */
@@ -106,7 +107,7 @@ async function inspectWithSetting(
   }
   const [first] = members
   if (first === undefined || options.settings.member !== undefined) throw error
-  const flag = `--member ${shellWord(first)}`
+  const flag = `--member ${quoteArgument(first)}`
   if (ask === undefined) throw missingOption([flag], error.message, commandLineOf(options, [flag]))
   const answer = await ask(`Which file of the archive? The first are ${members.map(safe).join(', ')} [${safe(first)}] `)
   return inspectWithAnswers(context, { ...options, settings: { ...options.settings, member: answer === '' ? first : answer } }, ask)

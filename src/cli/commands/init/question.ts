@@ -1,10 +1,11 @@
 import type { Reject, Warning } from '../../../model/record.ts'
+import { quoteArgument } from '../../../format.ts'
 import { safe } from '../../terminal/text.ts'
 import type { ConsentColumn } from '../../../mapping/members/unmappedColumns.ts'
 import { valuesText } from '../../../mapping/consent/consentText.ts'
 import { parseConsentAnswer, formatConsentAnswer } from './consentAnswers.ts'
 import { columnNames, type Inspection } from './inspection.ts'
-import { shellWord, type InitOptions } from './options.ts'
+import type { InitOptions } from './options.ts'
 import type { Destination } from '../../../destinations/destination.ts'
 
 /** Value that only the user knows, as a question and as a flag. */
@@ -57,7 +58,7 @@ export function consentQuestion({ column, test, shown }: ConsentColumn, isPropos
   const proposed = formatConsentAnswer(test)
   const restriction = test.appliesTo === undefined ? {} : { appliesTo: test.appliesTo }
   return {
-    flag: `--consent ${safe(shellWord(`${column}=${proposed ?? ''}`))}`,
+    flag: `--consent ${safe(quoteArgument(`${column}=${proposed ?? ''}`))}`,
     reason: `"${safe(column)}" looks like consent`,
     text: `Which values of "${safe(column)}" mean that a person may be reached? ${shown.length === 0 ? 'It contains dates or texts; not:empty means any' : valuesText(shown)} (- if it is not about consent)`,
     ...(proposed !== undefined && isProposed ? { proposed } : {}),
