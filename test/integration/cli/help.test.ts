@@ -140,7 +140,7 @@ describe('a call that cannot be', () => {
     [
       ['--pipelines', '../b c', 'run', 'shop', '--approve-delete=3'],
       'UNKNOWN_OPTION',
-      "sluice --pipelines '../b c' run shop '--approve-deletes=3'",
+      "sluice --pipelines '../b c' run shop --approve-deletes=3",
     ],
     [['forget', '--emial', 'jane@example.com'], 'UNKNOWN_OPTION', 'write --email instead of --emial'],
     [['run'], 'MISSING_ARGUMENT', 'sluice help run'],
