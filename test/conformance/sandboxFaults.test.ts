@@ -400,6 +400,17 @@ describe('answers that do not fit', () => {
     expect(await data({ shape: 'empty' })).toEqual([])
     expect(await data({ shape: 'short' })).toHaveLength(1)
   })
+  test.for([
+    [{ kind: 'short' }, 2],
+    [{ kind: 'short', by: 2 }, 1],
+    [{ kind: 'long' }, 4],
+    [{ kind: 'duplicate_results' }, 4],
+    [{ kind: 'reorder' }, 3],
+  ] as const)('%o changes the sums of an upload of three users to %i', async ([fault, sum]) => {
+    await arm(fault, { path: '/12/accounts/' })
+    expect((await users(3)).body.data).toEqual({ success_count: sum, total_count: sum })
+    expect((await last()).applied).toBe(true)
+  })
   test('partial_apply applies the first half and counts so', async () => {
     await sandbox.control.switches({ audience_users_response: 'array' })
     await arm({ kind: 'partial_apply' }, { path: '/12/accounts/' })

@@ -39,10 +39,10 @@ function isCorrupting(kind: FaultKind): kind is CorruptingKind {
 }
 
 const CORRUPTIONS: Readonly<Record<CorruptingKind, Corruption>> = {
-  short: onResults((results, fault) => results.slice(0, Math.max(0, results.length - integerSetting(fault, 'by', 1)))),
-  long: onResults((results) => [...results, unknownResult(results.at(-1))]),
-  reorder: onResults((results) => results.toReversed()),
-  duplicate_results: onResults((results) => [...results.slice(0, 1), ...results]),
+  short: onResultList((results, fault) => results.slice(0, Math.max(0, results.length - integerSetting(fault, 'by', 1)))),
+  long: onResultList((results) => [...results, unknownResult(results.at(-1))]),
+  reorder: onResultList((results) => results.toReversed()),
+  duplicate_results: onResultList((results) => [...results.slice(0, 1), ...results]),
   alien_id: onFirstResult((one) => ({
     ...one,
     ...('id' in one ? { id: `alien-${String(one['id'])}` } : {}),
@@ -105,6 +105,27 @@ function onJson(change: (body: JsonObject, fault: Fault, request: RequestFacts) 
   }
 }
 
+/**
+ * Returns a corruption of the list of results. An upload of users may answer with the sums of its operations instead of a list. Then the
+ * sums are those of the corrupted list.
+ */
+function onResultList(change: (results: readonly unknown[], fault: Fault) => unknown[]): Corruption {
+  const changeList = onResults(change)
+  const changeSums = onJson((body, fault, { json }) => {
+    const sums = recordOf(body['data'])
+    const { success_count: success, total_count: total } = sums
+    if (typeof success !== 'number' || typeof total !== 'number') return body
+    const usersPerOperation = listOf(json).map((operation) => usersOf([operation]).length)
+    const added = sumOf(change(usersPerOperation, fault)) - sumOf(usersPerOperation)
+    return { ...body, data: { ...sums, success_count: success + added, total_count: total + added } }
+  })
+  return (answer, fault, request) => changeSums(changeList(answer, fault, request), fault, request)
+}
+
+function sumOf(numbers: readonly unknown[]): number {
+  return numbers.reduce<number>((sum, one) => sum + Number(one), 0)
+}
+
 /** Returns a corruption of the results in a JSON body. The results are `data` if that is an array, else the first array in `data`. */
 function onResults(change: (results: readonly unknown[], fault: Fault) => unknown[]): Corruption {
   return onJson((body, fault) => {
@@ -137,8 +158,8 @@ function parseExact(text: string): unknown {
 
 /** Returns a copy of a result. If the result has an id or a product key, the copy has that of an unknown product. */
 function unknownResult(result: unknown): unknown {
-  const one = recordOf(result)
-  return { ...one, ...('id' in one ? { id: 'alien-product' } : {}), ...('product_key' in one ? { product_key: '999' } : {}) }
+  if (!isRecord(result)) return result
+  return { ...result, ...('id' in result ? { id: 'alien-product' } : {}), ...('product_key' in result ? { product_key: '999' } : {}) }
 }
 
 /** Turns the result of a put into a failure. */
