@@ -45,7 +45,7 @@ const policy: MemberPolicy = {
   identifiers: identifierTypes,
   requiresKey: true,
   appliesConsent: true,
-  hasRemovals: false,
+  isDoNotReach: false,
   takesEffectiveAt: true,
   bothEmailForms: false,
 }

@@ -40,9 +40,9 @@ const policy: MemberPolicy = {
   identifiers: ['email', 'phone_number'],
   requiresKey: false,
   appliesConsent: false,
-  hasRemovals: true,
+  isDoNotReach: true,
   takesEffectiveAt: false,
-  longest,
+  longestMembership: longest,
   // An audience may have sent either form of an address with an international domain, so the list has both.
   bothEmailForms: true,
 }

@@ -6,7 +6,7 @@ import {
   headerCellsOf,
   mappingFromPreset,
   describeSource,
-  hintsFor,
+  suggestedSettings,
   describeMissingColumn,
   presetOf,
   unusedColumnWarnings,
@@ -24,12 +24,12 @@ import type { Preset } from './presets/index.ts'
 import type { Warning } from '../model/record.ts'
 import { cellText } from './rejectsFile.ts'
 
-/** Fields of a product bound to one header, with the missing required fields and the warnings. */
+/** Product fields bound to one header. */
 interface BoundFields {
   readonly binding: Record<string, BoundField>
   /** Indexes of the columns that the mapping reads. */
   readonly used: Set<number>
-  /** Required fields without a column, and how to map them. */
+  /** Required fields without a column. */
   readonly missing: MissingColumn[]
   readonly warnings: Warning[]
 }
@@ -57,9 +57,9 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       warnings: [...warnings, ...unusedColumnWarnings(columns, used, productFields, binding)],
       used,
       missing,
-      hints: hintsFor(optional, unused),
+      hints: suggestedSettings(optional, unused),
       mapping: {
-        // `presetOf` returns a preset for every header. The preset is not shown if no field is bound.
+        // `presetOf` returns a preset for every header, even if the preset binds no field.
         preset: Object.keys(binding).length === 0 ? undefined : preset?.name,
         fields: shownFields(binding, currency, columns),
       },
@@ -68,7 +68,6 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
   }
 }
 
-/** Binds every field of a product to the columns of one header. Lists missing fields in the order of `requiredProductFields`. */
 function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: readonly string[]): BoundFields {
   const fields: BoundFields = { binding: {}, used: new Set(), missing: [], warnings: [] }
   for (const field of productFields) {
@@ -91,8 +90,9 @@ function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: rea
 }
 
 /**
- * Returns the mapping of a field that `map:` does not have: the preset's columns that the header has, or the preset's constant. If there
- * are none, returns the column of the field's name, with the preset's default.
+ * Returns the mapping of a field that `map:` does not have. It is the first of these:
+ * - the preset's columns that the header has, or the preset's constant
+ * - the column of the field's name, with the preset's default
  */
 function unconfiguredMapping(preset: Preset | undefined, field: string, columns: readonly string[]): FieldMapping {
   const entry = preset?.map[field]
@@ -117,7 +117,6 @@ function unconfiguredWarnings({ field, indexes }: BoundField, columns: readonly 
   return []
 }
 
-/** Returns the bound fields and their columns, for display. A currency column is shown after the price, because it completes the price. */
 function shownFields(
   binding: Readonly<Record<string, BoundField>>,
   currency: CurrencyColumn | undefined,
@@ -132,8 +131,8 @@ function shownFields(
 }
 
 /**
- * Describes a missing required field that exports of this preset never contain, such as the link. The hint maps another column and puts
- * a prefix before its values. Undefined if the preset suggests no column for the field, or if the header has none of these columns.
+ * Describes a missing required field that exports of this preset never contain, such as the link. The hint maps another column and puts a
+ * prefix before its values. Undefined if the header has no column that the preset suggests.
  */
 function missingWithPrefix(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
   const suggested = preset?.suggestedPrefix?.[field]

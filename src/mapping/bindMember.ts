@@ -1,6 +1,13 @@
 /** Binds the header of an export to the identifiers, tests and times of a member. */
 import type { ConsentTest, Duration, Pipeline } from '../model/pipeline.ts'
-import { headerCellsOf, describeSource, hintsFor, describeMissingColumn, unusedColumnWarnings, type BoundHeader } from './boundColumns.ts'
+import {
+  headerCellsOf,
+  describeSource,
+  suggestedSettings,
+  describeMissingColumn,
+  unusedColumnWarnings,
+  type BoundHeader,
+} from './boundColumns.ts'
 import { bindIdentifiers } from './members/bindIdentifiers.ts'
 import { bindTests, missingConsentWarnings } from './members/bindTests.ts'
 import { identifiersOptedOut, mapMember, memberKey } from './members/mapMember.ts'
@@ -29,13 +36,13 @@ export interface MemberPolicy {
   /** True if columns of consent and age decide who is sent. */
   readonly appliesConsent: boolean
   /** True for a do-not-reach list: `map.remove`, or else the consent tests of the preset, remove members from it. */
-  readonly hasRemovals: boolean
+  readonly isDoNotReach: boolean
   /** True if `effective_at`, the start of a membership, is read from the rows. */
   readonly takesEffectiveAt: boolean
   /**
    * Longest membership that may be sent; undefined if there is no limit. An `expires_at` that is at least this far ahead counts as empty.
    */
-  readonly longest?: Duration
+  readonly longestMembership?: Duration
   /** True if an email with an international domain is sent in both forms. */
   readonly bothEmailForms: boolean
 }
@@ -67,7 +74,7 @@ export function memberBinder(
     const { preset, used, missing, warnings } = header
     const binding = bindHeader(header, { policy, today, rules })
     for (const name of preset?.ignore ?? []) ignored.add(normalizeHeader(name))
-    // `bindHeader` has added all columns that the mapping reads to `used`. The others are searched for consent and identifiers.
+    // The mapped columns are in `used` now. The others are searched for consent and identifiers.
     const { warnings: unmappedWarnings, checkRow } = unmapped.bind({ columns, used, identifiers: binding.identifiers })
     const unused = columns.filter((_, index) => !used.has(index))
     const reported = { header, identifiers: binding.identifiers }
@@ -85,7 +92,7 @@ export function memberBinder(
       ],
       used,
       missing,
-      hints: hintsFor(unboundTypes(policy, header, binding), unused),
+      hints: suggestedSettings(unboundTypes(policy, header, binding), unused),
       mapping: {
         preset: preset?.name,
         ...(preset === undefined ? {} : { known: { columns: countKnownColumns(preset, columns), of: columns.length } }),
@@ -113,7 +120,7 @@ function keptValuesOf({ filters }: Pipeline): (column: string) => ReadonlySet<st
   return (column) => kept.get(normalizeHeader(column))
 }
 
-/** Returns the rules for identifiers, by `options.allow`. The policy of the destination may require both forms of emails too. */
+/** Returns the rules for identifiers, by `options.allow`. */
 function memberRules({ mapping }: Pipeline, policy: MemberPolicy): MemberRules {
   const allow = new Set(mapping.allow)
   return {
@@ -128,7 +135,7 @@ function memberRules({ mapping }: Pipeline, policy: MemberPolicy): MemberRules {
   }
 }
 
-/** Binds one header to the parts of a member. Marks the used columns, and collects missing columns and warnings in `header`. */
+/** Binds one header to the parts of a member. Adds the used columns, the missing columns and the warnings to `header`. */
 function bindHeader(
   header: MemberHeader,
   {
@@ -139,11 +146,11 @@ function bindHeader(
 ): MemberBinding {
   const { pipeline, columns, preset, missing, warnings } = header
   if (pipeline.consent === undefined && policy.appliesConsent) warnings.push(...missingConsentWarnings(preset, columns, 'consent'))
-  if (pipeline.remove === undefined && policy.hasRemovals) warnings.push(...missingConsentWarnings(preset, columns, 'remove'))
+  if (pipeline.remove === undefined && policy.isDoNotReach) warnings.push(...missingConsentWarnings(preset, columns, 'remove'))
   const identifiers = bindIdentifiers(header, policy.identifiers)
   const key = header.bindField('key')
-  const isKeyed = policy.requiresKey || key !== undefined || pipeline.map['key'] !== undefined
-  if (key === undefined && isKeyed) missing.push(describeMissingColumn('key', pipeline.map['key']?.columns ?? ['key'], columns))
+  const expectsKeyColumn = policy.requiresKey || key !== undefined || pipeline.map['key'] !== undefined
+  if (key === undefined && expectsKeyColumn) missing.push(describeMissingColumn('key', pipeline.map['key']?.columns ?? ['key'], columns))
   if (identifiers.length === 0)
     missing.push(
       describeMissingColumn(
@@ -155,15 +162,15 @@ function bindHeader(
   const [keyType, ...otherKeyTypes] = key === undefined ? [] : keyTypesOf(key, identifiers)
   return {
     key,
-    isKeyed,
+    expectsKeyColumn,
     keyType,
     otherKeyTypes: otherKeyTypes.filter((type) => type !== undefined),
     identifiers,
     effectiveAt: policy.takesEffectiveAt ? header.bindField('effective_at') : undefined,
     expiresAt: header.bindField('expires_at'),
     defaultEndMs: membershipEnd(today, policy.expiresIn),
-    isDoNotReach: policy.hasRemovals,
-    latestEndMs: policy.longest === undefined ? noEndFromMs : membershipEnd(today, policy.longest),
+    isDoNotReach: policy.isDoNotReach,
+    latestEndMs: policy.longestMembership === undefined ? noEndFromMs : membershipEnd(today, policy.longestMembership),
     ...bindTests(
       header,
       identifiers.map(({ type }) => type),
@@ -184,8 +191,8 @@ function keyTypesOf({ indexes, mapping }: BoundField, identifiers: readonly Boun
 }
 
 /**
- * Returns the identifier types without a column. Leaves out the type that `missing` reports. Leaves out `handle`, because a user name is
- * not a handle at the service (docs/inputs.md, case 200).
+ * Returns the identifier types without a column, except the type in `missing`. Leaves out `handle`, because a user name is not a handle at
+ * the service (docs/inputs.md, case 200).
  */
 function unboundTypes(policy: MemberPolicy, { missing }: MemberHeader, { identifiers }: MemberBinding): readonly IdentifierType[] {
   return policy.identifiers.filter(
@@ -193,7 +200,6 @@ function unboundTypes(policy: MemberPolicy, { missing }: MemberHeader, { identif
   )
 }
 
-/** Returns the bound parts of a member and their columns, for display. */
 function shownFields(
   { key, identifiers, effectiveAt, expiresAt, consent, consentByType, remove }: MemberBinding,
   columns: readonly string[],

@@ -1,4 +1,4 @@
-/** Shared parts of binding a header of products or members: columns of presets, and messages about missing and unused columns. */
+/** Binds the columns of presets, and describes missing and unused columns. For products and members. */
 import { quoteSetting } from '../format.ts'
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import { suggestName } from '../suggestName.ts'
@@ -34,7 +34,7 @@ export interface BoundHeader {
   readonly reportUnmapped?: () => UnmappedReport
   /** Required fields, and columns of tests and row filters, that the header lacks. They fail the run of a table, not of JSON and XML. */
   readonly missing: readonly MissingColumn[]
-  /** Suggested entries of `map:` for unmapped optional fields, such as `gtin: "EAN"`. The names of unused columns suggest them. */
+  /** Suggested entries of `map:` for unmapped optional fields, such as `gtin: "EAN"`. */
   readonly hints: readonly string[]
   readonly mapping: MappingShown
   /** Cells of the header. A row with these cells repeats the header (docs/inputs.md, case 24). */
@@ -43,7 +43,7 @@ export interface BoundHeader {
 
 /** Fields and where their values come from, for display. */
 export interface MappingShown {
-  /** Name of the preset, recognized or configured; undefined if none is used. */
+  /** Recognized or configured preset. */
   readonly preset: string | undefined
   /** Number of the header's columns that the preset has (`columns`), and of all columns of the header (`of`). Members only. */
   readonly known?: { readonly columns: number; readonly of: number }
@@ -52,7 +52,6 @@ export interface MappingShown {
 
 /** Cell of the header, for the comparison with the cells of rows. */
 export interface HeaderCell {
-  /** Index of the column. */
   readonly index: number
   /** Name of the column, trimmed and in lower case. */
   readonly name: string
@@ -80,7 +79,7 @@ export function describeSource({ indexes, mapping }: Pick<BoundField, 'indexes' 
   return `${names.join(', ')}${transforms}`
 }
 
-/** Adds the identifiers that the row opts out to its result `mapped`. The result must have no record. */
+/** Adds the identifiers that the row opts out to its result. Only for a result without a record. */
 export function withOptOuts(mapped: Mapped, bound: Pick<BoundHeader, 'optedOut'>, row: Row): Mapped {
   const optedOut = bound.optedOut?.(row) ?? []
   return optedOut.length === 0 ? mapped : { ...mapped, optedOut }
@@ -93,28 +92,27 @@ export function headerCellsOf(fields: readonly (BoundField | undefined)[], colum
 }
 
 /**
- * Returns the preset's mapping of one field for this header. Replaces the preset's names by the columns that match them. Of several
- * matches, a column with a prefix comes first (docs/inputs.md, case 142). Takes the first country column that the header has.
+ * Returns the preset's mapping of one field for this header, with the names of the matching columns. Of several matches, a column with a
+ * prefix comes first (docs/inputs.md, case 142).
  */
 export function mappingFromPreset(presetField: PresetField, columns: readonly string[]): FieldMapping {
-  const { columns: expected, compute, defaultCountry = [], transforms = [], ...constantAndDefault } = presetField
+  const { columns: expected, computeFromTexts, defaultCountry = [], transforms = [], ...constantAndDefault } = presetField
   const present = expected.flatMap((name) => {
     const normal = normalizeHeader(name)
     const found = columns.filter((column) => normalizeHeader(column) === normal)
     return found.toSorted((a, b) => Number(b.includes(':')) - Number(a.includes(':')))
   })
   const country = defaultCountry.find((name) => findColumn(columns, name) >= 0)
-  // One name for each column of the preset, in its order; '' for a column that the header lacks.
-  const namesForCompute = expected.map((name) => columns[findColumn(columns, name)] ?? '')
+  // Name in the header, or '' if the header lacks the column.
+  const namesInPresetOrder = expected.map((name) => columns[findColumn(columns, name)] ?? '')
   return {
     ...constantAndDefault,
     columns: present,
     transforms,
     ...(country === undefined ? {} : { defaultCountry: country }),
-    // A function of a preset needs at least one of its columns.
-    ...(compute === undefined || present.length === 0
+    ...(computeFromTexts === undefined || present.length === 0
       ? {}
-      : { compute: (row) => compute(namesForCompute.map((name) => trimText(firstText(row[name]) ?? ''))) }),
+      : { compute: (row) => computeFromTexts(namesInPresetOrder.map((name) => trimText(firstText(row[name]) ?? ''))) }),
   }
 }
 
@@ -128,8 +126,8 @@ export function presetOf(pipeline: Pipeline, columns: readonly string[], records
 }
 
 /**
- * Describes a field without a column, with the setting that maps it to the column of the most similar name. `configuredNames`: column
- * names in the setting of the field; may be empty. The message shows the first one.
+ * Describes a field without a column, with the setting that maps it to the column of the most similar name. `configuredNames`: column names
+ * in the setting of the field; may be empty.
  */
 export function describeMissingColumn(field: string, configuredNames: readonly string[], columns: readonly string[]): MissingColumn {
   const expected = configuredNames[0] ?? field
@@ -152,22 +150,19 @@ export function describeMissingColumn(field: string, configuredNames: readonly s
 }
 
 /** Returns an entry of `map:` for each field for which one of the columns has a usual name. */
-export function hintsFor(fields: readonly string[], columns: readonly string[]): readonly string[] {
+export function suggestedSettings(fields: readonly string[], columns: readonly string[]): readonly string[] {
   return fields.flatMap((field) => {
     const column = columnForField(field, columns)
     return column === undefined ? [] : [settingOf(field, column, columns)]
   })
 }
 
-/**
- * Returns the entry of `map:` that fills a field from a column, such as `gtin: "EAN"`. Joins a price with the header's currency column.
- * Adds the transform `stock` to the availability if the name of its column is about stock.
- */
+/** Returns the entry of `map:` that fills a field from a column, such as `gtin: "EAN"`. Joins a price with the header's currency column. */
 function settingOf(field: string, column: string, columns: readonly string[]): string {
   const name = quoteSetting(column)
   const currency = field === 'price' || field === 'sale_price' ? columnForField('currency', columns) : undefined
   if (currency !== undefined && currency !== column) return `${field}: { columns: [${name}, ${quoteSetting(currency)}], transform: join }`
-  // The service takes words such as `in stock`, not a number of pieces.
+  // For a column of stock numbers: the service takes words such as `in stock`.
   return field === 'availability' && /stock|qty|quantit|bestand|lager|menge|onhand|inventory|stok|existenc|giacenza|voorraad/i.test(column)
     ? `availability: { column: ${name}, transform: stock }`
     : `${field}: ${name}`
@@ -179,8 +174,8 @@ function quotedNames(columns: readonly string[]): string {
 }
 
 /**
- * Merges all missing fields into one message and one hint. Both are empty if no field is missing. If several fields are missing, and no
- * hint names the only column of the source, the hint is about the delimiter.
+ * Merges all missing fields into one message and one hint; both empty if no field is missing. If the source has one column and no hint
+ * names it, the hint is about the delimiter.
  */
 export function mergeMissing(
   { missing, hints }: Pick<BoundHeader, 'missing' | 'hints'>,
@@ -214,8 +209,8 @@ export function missingColumnWarning(field: string, name: string, columns: reado
 }
 
 /**
- * Returns a warning for each column that has a name and that no field uses. `fields`: fields of the destination, to suggest for a column; empty for members.
- * `bound`: fields that are bound already. They are not suggested.
+ * Returns a warning for each named column that no field uses. `fields`: fields to suggest for such a column; empty for members. `bound`:
+ * bound fields, which are not suggested.
  */
 export function unusedColumnWarnings(
   columns: readonly string[],

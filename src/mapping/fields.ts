@@ -1,16 +1,12 @@
-/**
- * Binds columns of a source to a target field. The names of the columns come from the pipeline's `map:`, from a preset, or from the name
- * of the field.
- */
+/** Binds columns of a source to a target field. */
 import type { FieldMapping, Transform } from '../model/pipeline.ts'
 import { identifierTypes, type Cell, type Row } from '../model/record.ts'
 import { trimText } from './text.ts'
 import { applyTransforms, TransformError } from './transforms.ts'
 
 /**
- * Reads the untrimmed text or texts of a field from a row. If all texts are empty after the transforms, returns the default of the field.
- * Without a default, returns undefined or empty texts. Throws TransformError if a transform, or a function of the user or of a preset,
- * fails.
+ * Reads the untrimmed texts of a field from a row. If all are empty after the transforms, returns the default of the field. Without a
+ * default, returns undefined or empty texts. Throws TransformError if a transform or function fails.
  */
 type FieldReader = (row: Row) => Cell | undefined
 
@@ -25,7 +21,7 @@ export interface BoundField {
   readonly read: FieldReader
 }
 
-/** Columns of a field in a preset, found by `normalizeHeader`, and how their cells become the value of the field. */
+/** Mapping of one field in a preset. Columns are found by `normalizeHeader`. */
 export interface PresetField {
   readonly columns: readonly string[]
   readonly constant?: string
@@ -34,22 +30,20 @@ export interface PresetField {
   /** Value for rows in which all columns are empty. */
   readonly default?: string
   readonly transforms?: readonly Transform[]
-  /** Computes the field from several columns: their trimmed texts in the order of `columns`, `''` for a missing one. */
-  readonly compute?: (texts: readonly string[]) => string
+  /** Computes the field from the trimmed texts of `columns`, in their order; `''` for a missing column. */
+  readonly computeFromTexts?: (texts: readonly string[]) => string
 }
 
-/** Returns true if a field has no constant, function or transform. Then its values are cells of its columns, or its default. */
+/** Returns true if a field has no constant, function or transform. */
 export const readsCells = ({
   constant,
   compute,
+  computeFromTexts,
   transforms = [],
-}: Pick<PresetField, 'constant' | 'transforms'> & { readonly compute?: unknown }): boolean =>
-  constant === undefined && compute === undefined && transforms.length === 0
+}: Pick<PresetField, 'constant' | 'computeFromTexts' | 'transforms'> & Pick<FieldMapping, 'compute'>): boolean =>
+  constant === undefined && compute === undefined && computeFromTexts === undefined && transforms.length === 0
 
-/**
- * Normalizes a column name: `g:Image Link`, `image-link`, ` IMAGE_LINK` → `image_link`. A prefix before a colon is removed if it is one
- * word.
- */
+/** Normalizes a column name: `g:Image Link`, `image-link`, ` IMAGE_LINK` → `image_link`. Removes a prefix of one word before a colon. */
 export function normalizeHeader(name: string): string {
   return trimText(name)
     .toLowerCase()
@@ -73,12 +67,12 @@ export function findColumn(columns: readonly string[], name: string): number {
   return withPrefix >= 0 ? withPrefix : columns.findIndex((column) => normalizeHeader(column) === normalName)
 }
 
-/** Fields that take every text of every column. Other fields take the first text that is not empty, except as in `bindField`. */
+/** Fields that take every text of every column. Others take the first text that is not empty, except as in `bindField`. */
 const listFields: ReadonlySet<string> = new Set([...identifierTypes, 'additional_image_link'])
 
 /**
- * Binds a field to the columns of one header. Without constant, function, transforms and default, a field with one column gets the whole
- * cell. So even a field that takes one text gets all texts of the cell, and the mapping of the record decides.
+ * Binds a field to the columns of one header. A field with one column, and without constant, function, transforms and default, gets the
+ * whole cell. So it may get several texts, even if it takes one; the mapping of the record decides.
  */
 export function bindField(field: string, mapping: FieldMapping, columns: readonly string[]): BoundField {
   const indexes: number[] = []
@@ -131,7 +125,7 @@ function textsAt(indexes: readonly number[], row: Row): string[] {
 }
 
 /**
- * Returns the texts that a function of the user or of a preset computes from a row. Numbers become text. Undefined and null are left out.
+ * Returns the texts that a function computes from a row. Numbers become text. Undefined and null are left out.
  *
  * @throws {TransformError} if the function throws or returns another type
  */
@@ -161,7 +155,7 @@ function cellsByName(row: Row): Readonly<Record<string, Cell | undefined>> {
   return cells
 }
 
-/** Returns all texts of a cell. A missing cell counts as an empty one, because JSON and XML omit empty values: both have one empty text. */
+/** Returns all texts of a cell. A missing cell has one empty text, because JSON and XML omit empty values. */
 export function allTexts(cell: Cell | undefined): readonly string[] {
   if (cell === undefined || cell.length === 0) return oneEmptyText
   return typeof cell === 'string' ? [cell] : cell

@@ -17,7 +17,7 @@ const eastAsian = 5
 const beyondAscii = /[^\u0000-\u007f]/
 /** Minimum length of a run of `isUpperHalf` characters that shows a wrong encoding. Correct text hardly has such a run. */
 const shortestGarbledRun = 4
-/** Minimum number of different characters in such a run: `££££` is correct text. */
+/** Minimum number of different characters in the run: `££££` is correct text. */
 const minDistinct = 3
 /** Characters that windows-1252 has at 0x80 to 0x9F, except those of ordinary texts: `€ ™ •`, dashes and most quotes. */
 const rareWindows1252: ReadonlySet<number> = new Set(Array.from('ŒœŠšŸŽžƒˆ˜‚„†‡…‰‹', (character) => character.charCodeAt(0)))
@@ -25,16 +25,16 @@ const rareWindows1252: ReadonlySet<number> = new Set(Array.from('ŒœŠšŸŽž�
 const doubleCyrillic = /(?:[РС][^\s]){4}/
 
 /**
- * Returns true for text that looks wrongly decoded. A correct name may look like that too. Only many rows with such text prove a wrong
- * encoding. Pure.
+ * Returns true for text that looks wrongly decoded. A correct name may look like that too, so only many such rows prove a wrong encoding.
+ * Pure.
  */
 export function looksGarbled(text: string): boolean {
   if (!beyondAscii.test(text)) return false
-  // Script of the current run of characters of one script, its length, and the script of the run before.
+  // Script and length of the current run, and the script of the run before.
   let script = other
   let length = 0
   let previousScript = other
-  // Length of the current run of `isUpperHalf` characters, and the first different characters of that run.
+  // Length of the current run of `isUpperHalf` characters, and its first different characters.
   let upperRun = 0
   const distinct: number[] = []
   for (let i = 0; i < text.length; i++) {
@@ -62,16 +62,14 @@ export function looksGarbled(text: string): boolean {
 }
 
 /**
- * Returns true for C1 controls, U+FFFD and private use characters. Decoders of East Asian code pages return private use characters. U+0085
- * is excluded: it is a line end in some exports.
+ * Returns true for C1 controls, U+FFFD and private use characters, which decoders of East Asian code pages return. Excludes U+0085, a line
+ * end in some exports.
  */
 function isNeverText(code: number): boolean {
   return (code >= 0x80 && code <= 0x9f && code !== 0x85) || code === 0xfffd || (code >= 0xe000 && code <= 0xf8ff)
 }
 
-/**
- * Returns true for U+00A1 to U+00FF and for `rareWindows1252`. The comparisons exclude most characters, so that the set is rarely searched.
- */
+/** Returns true for U+00A1 to U+00FF and for `rareWindows1252`. Excludes most characters before it searches the set. */
 function isUpperHalf(code: number): boolean {
   return (
     (code >= 0xa1 && code <= 0xff) ||
@@ -89,8 +87,7 @@ function scriptOf(code: number): number {
 }
 
 /**
- * Returns true if the next character, of script `nextScript`, cannot belong to the same word. `script` and `length` describe the run of
- * characters before it; `previousScript` is the script of the run before that. These characters cannot:
+ * Returns true if a character of `nextScript` cannot belong to the word of the run before it (`script`, `length`). These characters cannot:
  * - Cyrillic directly after two or more Latin letters;
  * - Latin letters on both sides of another alphabet;
  * - Chinese characters or Korean syllables beside another alphabet than Latin. Kana count as no script here.

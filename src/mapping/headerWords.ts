@@ -1,11 +1,11 @@
 /**
- * Column names of shops and CRMs in several languages, for suggestions (docs/inputs.md, cases 176 and 210). Without a setting, only a
- * currency column is mapped by such a name.
+ * Column names of shops and CRMs in several languages, for suggestions (docs/inputs.md, cases 176 and 210). Only a currency column is
+ * mapped by such a name without a setting.
  */
 
 /**
- * Field → column names as `foldedName` returns them, in order of preference, separated by spaces. Two entries are not target fields: a
- * `currency` column completes a price, and a `default_country` column completes a phone number.
+ * Field → column names as `foldedName` returns them, in order of preference. Two entries are not target fields: a `currency` column
+ * completes a price, and a `default_country` column a phone number.
  */
 const otherNames: Readonly<Record<string, string>> = {
   id: 'productid itemid offerid sku articleid articlenumber artikelnummer artikelnr artnr productnumber productcode itemnumber code reference referencia ref codigo codice kod urunkodu stokkodu indeks артикул',
@@ -74,12 +74,12 @@ function foldedName(column: string): string {
   )
 }
 
-/** Returns the fields that have the name of the column among their names; most often none or one. */
+/** Returns the fields that have this column name; most often none or one. */
 export function fieldsForColumn(column: string): readonly string[] {
   return fieldsByName.get(foldedName(column)) ?? []
 }
 
-/** Returns the column whose name comes first among the names of the field; undefined if no column has one of these names. */
+/** Returns the column whose name comes first in the order of preference; undefined if no column has a name of the field. */
 export function columnForField(field: string, columns: readonly string[]): string | undefined {
   const names = namesOf(field)
   return columns

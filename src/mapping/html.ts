@@ -1,4 +1,4 @@
-/** Decodes the entities and removes the tags of HTML. */
+/** Decodes entities and removes tags of HTML. */
 import { htmlEntities } from './htmlEntities.ts'
 
 const namedEntities: ReadonlyMap<string, string> = new Map([
@@ -7,10 +7,10 @@ const namedEntities: ReadonlyMap<string, string> = new Map([
 ])
 const entity = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,7}));/g
 
-/** Characters that HTML 5 reads for `&#128;` to `&#159;`: those of windows-1252. It has none at five of these codes. */
+/** Characters that HTML 5 reads for `&#128;` to `&#159;`: those of windows-1252, which lacks five of these codes. */
 const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
 
-/** Decodes HTML entities once: `&amp;lt;` becomes `&lt;`. Entities with an unknown name, or an invalid code point, stay as they are. */
+/** Decodes HTML entities once: `&amp;lt;` becomes `&lt;`. Keeps entities with an unknown name or an invalid code point. */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
   return text.replace(entity, (whole: string, decimal?: string, hex?: string, name?: string) => {
@@ -37,8 +37,8 @@ const inlineTag =
   /^<\/?\s*(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)\b/i
 
 /**
- * Returns HTML without its tags, comments, scripts, styles and other markup (`hiddenMarkup`). Text that only looks like a tag stays, and so
- * do entities. If anything was removed, each run of white space becomes one space. Otherwise the text is returned unchanged.
+ * Returns HTML without tags, comments, scripts, styles and other markup (`hiddenMarkup`). Entities stay, and text that only looks like a
+ * tag. If anything was removed, each run of white space becomes one space.
  */
 export function stripHtml(text: string): string {
   if (!text.includes('<')) return text
@@ -59,8 +59,8 @@ function mayHaveHidden(text: string): boolean {
 }
 
 /**
- * Replaces markup that a browser does not show by a space. A script, style or comment without an end stays. After the search for an end
- * failed, no end of the same name is searched again. Otherwise a text of many starts would take quadratic time.
+ * Replaces markup that a browser does not show by a space. A script, style or comment without an end stays, and its end is searched only
+ * once. Otherwise a text of many starts would take quadratic time.
  */
 function withoutHidden(text: string): string {
   let plain = ''
@@ -88,9 +88,7 @@ function withoutHidden(text: string): string {
   return from === 0 ? text : plain + text.slice(from)
 }
 
-/**
- * Returns the offset after the first end of a script, style or comment at or after `from`; -1 without an end. `name` of a comment: `<!--`.
- */
+/** Returns the offset after the end of a script, style or comment (`name`: `<!--`); -1 without an end. */
 function endOf(text: string, name: string, from: number): number {
   if (name === '<!--') {
     const at = text.indexOf('-->', from)
@@ -101,17 +99,15 @@ function endOf(text: string, name: string, from: number): number {
   return close.test(text) ? close.lastIndex : -1
 }
 
-/** Replaces every run of white space by one space. */
 function withSingleSpaces(text: string): string {
-  // The two searches take half the time of the replacement, and find nothing in most ASCII texts.
+  // Faster than the replacement, and finds nothing in most ASCII texts.
   return / {2}/.test(text) || mayBeOtherSpace.test(text) ? text.replace(/\s{2,}|[^\S ]/g, ' ') : text
 }
-/** Matches the ASCII white space except U+0020, and every character from U+00A0 on. Only some of the latter are white space. */
+/** Matches ASCII white space except U+0020, and every character from U+00A0 on, white space or not. */
 const mayBeOtherSpace = /[\t-\r\u00a0-\uffff]/
 
 /**
- * Replaces every tag by the result of `textOfTag`. A tag ends at the next `>` and contains no `<`. A regular expression with a replace
- * function took twice as long as this loop.
+ * Replaces every tag by the result of `textOfTag`. A tag ends at the next `>` and contains no `<`. A regular expression took twice as long.
  */
 function withoutTags(text: string): string {
   let plain = ''
@@ -137,7 +133,7 @@ function withoutTags(text: string): string {
   return from === 0 ? text : plain + text.slice(from)
 }
 
-// Caches of results of `textOfTag`, because descriptions repeat a small number of different tags.
+// Caches of `textOfTag`, because descriptions repeat few different tags.
 /** Tag of at most `maxCachedLength` characters → the text that replaces it. */
 const tagTexts = new Map<string, string>()
 /** `shortKey` of a tag with at most three ASCII characters between `<` and `>` → the text that replaces it. */

@@ -1,4 +1,4 @@
-/** Lists the named entities of HTML 4 and the Turkish letters of HTML 5, without the five entities of XML (HTML 4.01, section 24). */
+/** Named entities of HTML 4 (HTML 4.01, section 24) and the Turkish letters of HTML 5, without the five entities of XML. */
 
 /** Names of U+00A0 to U+00FF, in order. */
 const latin =

@@ -1,6 +1,6 @@
 /**
- * Parses dates and times of ISO 8601, also with a space instead of `T` or before the offset. `Date.parse` is not used, because it turns 30
- * February into March and accepts many other notations (docs/inputs.md, cases 79 and 128).
+ * Parses dates and times of ISO 8601, also with a space instead of `T` or before the offset. `Date.parse` would turn 30 February into March
+ * and accept many other notations (docs/inputs.md, cases 79 and 128).
  */
 
 /** Point in time, and its ISO 8601 text. */
@@ -14,8 +14,9 @@ export interface Instant {
 const isoForm = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/
 
 /**
- * Parses a trimmed date or time. If `zone` (IANA name) is given, reads a time without an offset in that zone. If `dateOnly` is given, reads
- * a date without a time as midnight UTC, whatever the zone. Returns undefined for any other text, and for years before 1900.
+ * Parses a trimmed date or time. Returns undefined for any other text, and for years before 1900.
+ * - `dateOnly`: reads a date without a time as midnight UTC, whatever the zone.
+ * - `zone` (IANA name): reads a time without an offset in that zone.
  */
 export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: string): Instant | undefined {
   const match = isoForm.exec(text)
@@ -42,7 +43,7 @@ interface Offset {
 
 const noOffset: Offset = { minutes: 0, text: 'Z' }
 
-/** Returns the written offset, or else the offset of the zone. Undefined if there is neither, or if the written offset is not valid. */
+/** Returns the written offset, or else the offset of the zone. Undefined without both, and for an invalid written offset. */
 function writtenOrZoneOffset(written: string | undefined, zone: string | undefined, localMs: number): Offset | undefined {
   if (written !== undefined) return written.toUpperCase() === 'Z' ? noOffset : readOffset(written)
   if (zone === undefined) return undefined
@@ -52,8 +53,8 @@ function writtenOrZoneOffset(written: string | undefined, zone: string | undefin
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /**
- * Returns the offset of a zone at a local time. `localMs`: that time in milliseconds, as if it were UTC. If the clock shows the time twice
- * (end of summer time), takes the offset of the later instant. If the clock skips the time, takes the offset from before the change.
+ * Returns the offset of a zone at a local time. `localMs`: that time, as if it were UTC. If the clock shows the time twice (end of summer
+ * time), takes the later offset. If the clock skips the time, takes the offset before the change.
  */
 function offsetIn(zone: string, localMs: number): Offset | undefined {
   let format = formats.get(zone)
@@ -63,7 +64,7 @@ function offsetIn(zone: string, localMs: number): Offset | undefined {
     // `GMT+01:00`, or only `GMT` for offset zero. ISO 8601 has no seconds of offsets such as `GMT+00:09:21`, of Paris in 1900.
     return readOffset(name?.replace('GMT', '').slice(0, 6) || '+00:00')
   }
-  // No zone changes its offset twice within two days. So the offset is that of a day before, or that of a day after.
+  // No zone changes its offset twice within two days.
   const later = offsetAt(localMs + dayMs)
   if (later === undefined || offsetAt(localMs - later.minutes * 60_000)?.minutes === later.minutes) return later
   return offsetAt(localMs - dayMs)

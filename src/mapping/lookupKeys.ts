@@ -1,7 +1,7 @@
-/** Computes the packed identifiers and record keys that find a value in the database, such as the email that `explain` gets. */
+/** Computes the packed identifiers and record keys by which a value is found in the database. */
 import { countryCode } from './identifiers/country.ts'
 import { hashKey, keyText, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
-import { everyForm, normalizeIdentifier } from './identifiers/normalize.ts'
+import { everyFormRules, normalizeIdentifier } from './identifiers/normalize.ts'
 import { hasNumberingPlan } from './identifiers/phoneFast.ts'
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../model/record.ts'
@@ -10,9 +10,9 @@ import { presets } from './presets/index.ts'
 import { trimText } from './text.ts'
 
 /**
- * Returns the packed identifiers of a raw value, or of a SHA-256 in hex. There is one for each form that some setting produces, the default
- * form first (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`. `country`: for
- * phone numbers without `+`; undefined if there is none.
+ * Returns the packed identifiers of a raw value, or of a SHA-256 in hex. One for each form that some setting sends, the default form first
+ * (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`. `country`: for phone numbers
+ * without `+`.
  */
 export function packedForms(type: IdentifierType, text: string, country?: string): readonly PackedIdentifier[] {
   const trimmed = trimText(text)
@@ -22,22 +22,21 @@ export function packedForms(type: IdentifierType, text: string, country?: string
 
 /** Returns the texts that `packedForms` packs; empty for a digest. */
 function normalizedForms(type: IdentifierType, text: string, country: string | undefined): readonly string[] {
-  const result = normalizeIdentifier(type, text, country, everyForm)
+  const result = normalizeIdentifier(type, text, country, everyFormRules)
   return 'code' in result ? [] : [result.text, ...(result.otherForm === undefined ? [] : [result.otherForm])]
 }
 
 /**
- * Returns the identifier types of the key's columns, by `map:` or by the preset. Empty if no identifier has a column of the key, or if the
- * key is a constant, computed or transformed. The header is not known here: without `map:` and `preset:`, returns the types of every preset
- * that may be recognized.
+ * Returns the identifier types that the key's columns may have, by `map:` or the preset. Without both, returns those of every preset that
+ * may be recognized. Empty for a key that is a constant, computed or transformed.
  */
-function keyTypesOf({ map, preset: name }: Pick<Pipeline, 'map' | 'preset'>): ReadonlySet<IdentifierType> {
+function possibleKeyTypes({ map, preset: name }: Pick<Pipeline, 'map' | 'preset'>): ReadonlySet<IdentifierType> {
   if (name === undefined && Object.keys(map).length > 0) return new Set(keyTypesIn(map))
   const possible = presets.filter((preset) => (name === undefined ? preset.records === 'members' : preset.name === name))
   return new Set(possible.flatMap((preset) => keyTypesIn({ ...preset.map, ...map })))
 }
 
-/** Returns the identifier types that share a column with the key. Names that are equal by `normalizeHeader` may be one column. */
+/** Returns the identifier types that share a column with the key, by `normalizeHeader`. */
 function keyTypesIn(fields: Readonly<Record<string, PresetField | FieldMapping>>): readonly IdentifierType[] {
   const { key } = fields
   if (key === undefined || !readsCells(key)) return []
@@ -45,7 +44,7 @@ function keyTypesIn(fields: Readonly<Record<string, PresetField | FieldMapping>>
   return identifierTypes.filter((type) => fields[type]?.columns.some((column) => columns.has(normalizeHeader(column))))
 }
 
-/** Returns the fixed `default_country` of a pipeline. Undefined without one, and if the setting names a column. */
+/** Returns the fixed `default_country` of a pipeline. Undefined if the setting is missing or names a column. */
 export function defaultCountryOf({ map }: Pick<Pipeline, 'map'>): string | undefined {
   const columnOrCountry = map['phone_number']?.defaultCountry
   const code = columnOrCountry === undefined ? undefined : countryCode(columnOrCountry)
@@ -62,22 +61,21 @@ export function defaultCountryOf({ map }: Pick<Pipeline, 'map'>): string | undef
  * `default_country` of the pipeline.
  */
 export function memberKeysOf(text: string, pipeline: Pick<Pipeline, 'map' | 'preset'>): readonly Buffer[] {
-  const keyTypes = keyTypesOf(pipeline)
+  const keyTypes = possibleKeyTypes(pipeline)
   const country = defaultCountryOf(pipeline)
-  // If a row has no usable identifier, its key is the text of its key column. If the first key column contains emails, the text is in lower
-  // case.
+  // For a row without a usable identifier. The text of a key column of emails is in lower case.
   const texts = new Set([keyText(text, undefined)])
   if (keyTypes.has('email')) texts.add(keyText(text, 'email'))
   const keys = [...texts].map(hashKey)
   for (const type of new Set<IdentifierType>(['email', 'phone_number', ...keyTypes])) {
     const packed = packedForms(type, text, country)
     if (packed.length === 0) continue
-    // Keys of rows with a key column: the normalized identifier or, from a column of digests, the digest.
+    // Key column: the normalized identifier or, from a column of digests, the digest.
     const forms = normalizedForms(type, text, country)
     const digests = type === 'partner_user_id' ? [] : packed.map((identifier) => identifier.subarray(1).toString('hex'))
     keys.push(...[...forms, ...digests].map(hashKey))
-    // Keys of rows without a key column (do-not-reach lists): the hash of all their identifiers. Here a row has only one identifier, in its
-    // default form or in all forms.
+    // No key column (do-not-reach lists): the hash of all identifiers of the row. Here this is one identifier, in its default form or in
+    // all forms.
     keys.push(hashKey(packed[0]?.toString('latin1') ?? ''))
     const sorted = packed.toSorted((a, b) => a.compare(b))
     if (packed.length > 1) keys.push(hashKey(sorted.map((identifier) => identifier.toString('latin1')).join('')))

@@ -1,4 +1,4 @@
-/** Maps rows to records for one pipeline: binds the columns once for each header, then maps row by row. */
+/** Maps rows to records for one pipeline. Binds the columns once for each header. */
 import { hash } from 'node:crypto'
 import { RunError } from '../errors.ts'
 import { quoteSetting } from '../format.ts'
@@ -19,25 +19,27 @@ import { faultOfTransform, TransformError } from './transforms.ts'
 export const normalizerVersion = 19
 
 /**
- * Maps the rows of all sources of one pipeline to records, without clock and I/O. The record or reject depends only on the row, and on the
- * day that the mapper was created with. Warnings and `reportUnmapped` may depend on earlier rows too.
+ * Maps the rows of all sources of one pipeline, without clock and I/O. The record or reject depends only on the row and the day. Warnings
+ * and `reportUnmapped` may depend on earlier rows too.
  */
 export interface RecordMapper {
   /** Maps a row to a record or a reject, or to `filtered` if a row filter leaves it out. */
   readonly map: (row: Row) => Mapped
   /**
-   * Binds the columns of a source, and returns the warnings about the header. Called before the first row of the source, and again if later
-   * rows have more columns. `uri`: address of the source for messages; by default, that of the first source. `isTable`: true if all rows
-   * have these columns, as in CSV. In XML and JSON each record has its own columns, so a missing column does not fail the run.
+   * Binds the columns of a source, and returns the warnings about the header. Call it before the first row, and again when later rows have
+   * more columns.
+   * - `uri`: address of the source for messages; by default, that of the first source.
+   * - `isTable`: true if all rows have these columns, as in CSV. A record of XML or JSON may lack any column, so a missing one does not
+   *   fail the run.
    *
    * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column
    *
-   * @throws {RunError} FILE_DUPLICATE_COLUMN if several columns have the same name, and only some of them are read
+   * @throws {RunError} FILE_DUPLICATE_COLUMN if several columns have one name, and only some of them are read
    */
   readonly bindHeader: (columns: readonly string[], uri?: string, isTable?: boolean) => readonly Warning[]
   /** Reports on the unmapped columns, from the rows mapped so far. */
   readonly reportUnmapped: () => UnmappedReport
-  /** Returns the row's cells, masked if personal, aligned with its columns: the stored part of a reject. */
+  /** Returns the row's cells for a stored reject, masked if personal, aligned with its columns. */
   readonly mask: (row: Row) => readonly string[]
 }
 
@@ -46,13 +48,13 @@ const maxCachedHeaders = 512
 
 /** Mapper that also describes how it maps a header, for `init` and `check`. */
 export interface DescribingMapper extends RecordMapper {
-  /** Returns the columns that fill the fields. `hint`: how to map missing required fields; undefined if none is missing. */
+  /** Returns the columns that fill the fields. `hint`: how to map missing required fields. */
   readonly describe: (columns: readonly string[]) => MappingShown & { readonly hint: string | undefined }
   /** Returns what to add to `map:` for this header: the missing required fields, and hints for optional ones. */
   readonly propose: (columns: readonly string[]) => Pick<BoundHeader, 'missing' | 'hints'>
 }
 
-/** Returns the mapper of a pipeline. It caches bound headers. `bind`: binds a header for the type of the destination. */
+/** Returns the mapper of a pipeline. `bind`: binds a header for the type of the destination. */
 export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) => BoundHeader): DescribingMapper {
   const boundHeaders = new Map<string, BoundHeader>()
   let lastColumns: readonly string[] | undefined
@@ -107,16 +109,16 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
 }
 
 /**
- * Returns the SHA-256 (hex) of the pipeline definition and the version of the mapping rules. While it is the same, the same bytes map to
- * the same records on the same day. On another day, children and ends of memberships may differ.
+ * Returns the SHA-256 (hex) of the pipeline definition and the version of the mapping rules. The same hash, bytes and day give the same
+ * records.
  */
 export function definitionHashOf(pipeline: Pipeline): string {
   return hash('sha256', `${normalizerVersion} ${pipeline.definitionHash}`)
 }
 
 /**
- * Rejects a row in which the reader found a fault. If the fault is about the joined file, the row's own cells are correct. Then row filters
- * and consent apply to it. In any other faulty row the cells may be shifted.
+ * Rejects a row in which the reader found a fault. After a fault of the joined file the row's own cells are correct, so row filters and
+ * consent apply. After any other fault the cells may be shifted.
  */
 function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>, bound: BoundHeader): Mapped {
   const hasCorrectCells = code.startsWith('JOIN_')
@@ -138,7 +140,7 @@ function rejectRepeatedHeader({ line, columns }: Row, { headerCells }: BoundHead
   return { reject: { line, code, field, message: 'the header is repeated here', hint: hintOf(code) }, warnings: [] }
 }
 
-/** Maps a row in which the reader found no fault. A rejected row keeps the identifiers that it opts out. */
+/** Maps a row in which the reader found no fault. */
 function mapFaultless(row: Row, bound: BoundHeader): Mapped {
   try {
     const mapped = bound.map(row)
@@ -156,8 +158,7 @@ function withReaderWarnings({ line, warnings }: Row, mapped: Mapped): Mapped {
 }
 
 /**
- * Adds the key of the row to its reject, so that its record is kept as it was (docs/guarantees.md#nothing-lost). Returns the reject
- * unchanged if the row has no key, or if a transform of the key fails.
+ * Adds the key of the row, if it can be read, to its reject. The record with this key is kept as it was (docs/guarantees.md#nothing-lost).
  */
 function withKey(reject: Reject, bound: BoundHeader, row: Row): Reject {
   try {
@@ -170,8 +171,8 @@ function withKey(reject: Reject, bound: BoundHeader, row: Row): Reject {
 }
 
 /**
- * Adapts a bound header to a corrected file of `sluice rejects --csv`. Removes the warnings about the reason columns of this file. Restores
- * the cells that the command changed for spreadsheets. Returns the header of any other file unchanged.
+ * Adapts a bound header to a corrected file of `sluice rejects --csv`. Its reason columns cause no warnings. Cells that were changed for
+ * spreadsheets are restored. Returns the header of any other file unchanged.
  */
 function adaptToRejectsFile(bound: BoundHeader, columns: readonly string[]): BoundHeader {
   const ignored = new Set(reasonIndexes(columns).map((index) => columns[index]))
@@ -186,7 +187,7 @@ function adaptToRejectsFile(bound: BoundHeader, columns: readonly string[]): Bou
   }
 }
 
-/** Throws RunError FILE_DUPLICATE_COLUMN if the mapping reads the first of several columns with one name, but not all of them. */
+/** Throws RunError FILE_DUPLICATE_COLUMN if several columns have one name, and the mapping reads only some of them. */
 function checkRepeatedColumns({ used, mapping }: BoundHeader, columns: readonly string[], uri: string): void {
   for (const index of used) {
     const name = columns[index] ?? ''
@@ -199,7 +200,7 @@ function checkRepeatedColumns({ used, mapping }: BoundHeader, columns: readonly 
       `the column "${redactPersonalData(name)}" occurs ${repeats.length + 1} times, and not all of them are read`,
       {
         where: shownAddress(uri),
-        // A column of `consent:` or of a country is not a field.
+        // Columns of `consent:` and countries are not fields.
         hint:
           field === undefined
             ? `Name each of these columns in its setting: ${names}`
@@ -211,7 +212,7 @@ function checkRepeatedColumns({ used, mapping }: BoundHeader, columns: readonly 
 
 /**
  * Returns `products` for a JSON file `{ "products": … }` that is read as one record, with columns such as `products.id`. More than half of
- * the columns, and at least three, must have one parent. Otherwise returns undefined.
+ * the columns, and at least three, must have one parent.
  */
 function wrapperOf(columns: readonly string[]): string | undefined {
   const counts = new Map<string, number>()
@@ -227,14 +228,14 @@ function wrapperOf(columns: readonly string[]): string | undefined {
 }
 
 /**
- * Returns true if each column of `headerCells` has its own name as its cell. Ignores case, and up to eight spaces around the name. Returns
- * false if `headerCells` has fewer than two columns, because one cell may be a value that is equal to the name.
+ * Returns true if each column of `headerCells` has its own name as its cell, ignoring case and up to eight spaces. With one column it
+ * returns false: a cell may be a value that is equal to the name.
  */
 function repeatsHeader(row: Row, headerCells: readonly HeaderCell[]): boolean {
   if (headerCells.length < 2) return false
   for (const { index, name } of headerCells) {
     const cell = row.cells[index]
-    // The length is compared first, because this runs for every row and most cells have another length.
+    // Length first, because this runs for every row.
     if (typeof cell !== 'string' || cell.length < name.length || cell.length > name.length + 8) return false
     if (trimText(cell).toLowerCase() !== name) return false
   }

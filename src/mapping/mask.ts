@@ -1,5 +1,5 @@
 /**
- * Masks personal values. The user can find a masked value in the source file; another person cannot use it
+ * Masks personal values, so that the user can find them in the source file, and another person cannot use them
  * (docs/guarantees.md#no-raw-identifier-at-rest).
  */
 import { cutText } from '../cutText.ts'
@@ -10,7 +10,7 @@ const digitsOf = (text: string) => text.replace(/\P{Nd}/gu, '')
 /** Returns true for a text with an @, also a full-width one. */
 const hasAt = (text: string) => /[@＠]/.test(text)
 
-/** Masks a valid or invalid email: `jane.doe@example.com` → `j***@e***.com`. Text without an @ is masked by `maskText`. */
+/** Masks an email, also an invalid one: `jane.doe@example.com` → `j***@e***.com`. */
 function maskEmail(email: string): string {
   const text = email.toLowerCase().replaceAll('＠', '@')
   const at = text.lastIndexOf('@')
@@ -27,7 +27,7 @@ function maskPhone(text: string): string {
   return digits.length < 6 ? '***' : `***${digits.slice(-2)}`
 }
 
-/** Masks a text: `Jane` → `J***`. An empty text stays empty. */
+/** Masks a text: `Jane` → `J***`. */
 export function maskText(text: string): string {
   return text === '' ? '' : `${firstCharacter(text)}***`
 }
@@ -38,7 +38,7 @@ export function maskUnknown(text: string): string {
   return digitsOf(text).length >= 6 ? maskPhone(text) : maskText(text)
 }
 
-/** Masks an identifier by its type. Text with an @ is masked as an email, whatever its type. */
+/** Masks an identifier by its type. Text with an @ is masked as an email. */
 export function maskIdentifier(type: IdentifierType, text: string): string {
   if (hasAt(text)) return maskEmail(text)
   if (type === 'phone_number') return maskPhone(text)
@@ -46,26 +46,25 @@ export function maskIdentifier(type: IdentifierType, text: string): string {
 }
 
 /**
- * Describes a packed identifier without its value: its type and the first 12 hex digits of its digest. A `partner_user_id` is not hashed,
- * so only its type is returned.
+ * Describes a packed identifier by its type and the first 12 hex digits of its digest. A `partner_user_id` is not hashed, so it is
+ * described only by its type.
  */
 export function describeIdentifier(packed: Buffer): string {
   const type = identifierTypes[(packed[0] ?? 1) - 1] ?? 'identifier'
   return type === 'partner_user_id' ? type : `${type} ${packed.toString('hex', 1, 7)}…`
 }
 
-// Patterns of emails (also with `%40` for the @), of phone numbers with `+`, and of user and password in a web address. A password may
-// contain an @.
+// Emails (also with `%40` for the @), phone numbers with `+`, and user and password in a web address. A password may contain an @.
 const emailLike = /(?<![^\s@"'<>()[\]{},;:=/?&])[^\s@"'<>()[\]{},;:=/?&]+(?:[@＠]|%40)[^\s@"'<>()[\]{},;/?&]+/gi
 const phoneLike = /[+＋]\p{Nd}[\p{Nd}\s()./\u2010-\u2015\u2212-]{6,24}\p{Nd}/gu
 const credentials = /\/\/[^/\s]*@/g
 
-/** Number of characters of a value that `showValue` searches for personal data. Emails and credentials are shorter. */
+/** Number of characters that `showValue` searches for personal data. */
 const searchedLength = 2_000
 
 /**
- * Cuts a product value or a column name to `length` characters for a message. The text may contain credentials, emails and phone numbers.
- * They are masked before the cut, because an email without its `@` would not be found.
+ * Cuts a product value or a column name to `length` characters for a message. Masks credentials, emails and phone numbers before the cut:
+ * an email without its `@` would not be found.
  */
 export function showValue(text: string, length = 60): string {
   const masked = redactPersonalData(cutText(text, searchedLength))

@@ -1,7 +1,7 @@
 /** Recognizes card and bank account numbers, and the columns that contain them (docs/inputs.md, cases 134 and 199). */
 import type { Cell, Row } from '../model/record.ts'
 
-/** Number of rows that are checked, to save time. A column of card or account numbers has one in its first rows. */
+/** Number of rows that are checked. A column of such numbers has one in its first rows. */
 const maxRows = 500
 
 /** Content of a column, as text for a message. */
@@ -9,9 +9,7 @@ export type PersonalNumbers = 'card numbers' | 'bank account numbers'
 
 /** Search for card and bank account numbers in the rows of one source. */
 export interface PersonalColumns {
-  /**
-   * Returns the columns of a row, mapped or not, that have such a number as their whole cell. Returns none after the first `maxRows` rows.
-   */
+  /** Returns the columns of a row, mapped or not, whose whole cell is such a number. Returns none after the first `maxRows` rows. */
   readonly find: (row: Row) => readonly (readonly [column: string, what: PersonalNumbers])[]
 }
 

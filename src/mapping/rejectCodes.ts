@@ -1,13 +1,10 @@
-/**
- * Codes of rejects and warnings, each with its meaning and hint. scripts/rejectsDoc.ts writes them to `docs/rejects.md`. Codes are stable,
- * sentences are not.
- */
+/** Codes of rejects and warnings, which `docs/rejects.md` shows. Codes are stable, sentences are not. */
 
-/** Entry of one code: its outcome, and the sentences that users read. */
+/** Outcome of one code, and the sentences that users read. */
 export interface CodeEntry {
   /**
-   * `reject`: the row is not used. If the code is about one identifier, and the member has another usable one, only that identifier is not
-   * used. `warning`: a value was repaired or dropped, or looks wrong. A warning may also be about a column or the whole source.
+   * `reject`: the row is not used. A member with another usable identifier loses only the identifier. `warning`: a value was repaired or
+   * dropped, or looks wrong. It may also be about a column or the whole source.
    */
   readonly outcome: 'reject' | 'warning'
   readonly meaning: string

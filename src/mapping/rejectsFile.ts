@@ -1,17 +1,16 @@
 /**
- * Recognizes a corrected file of `sluice rejects --csv` that is read as a source. Such a file has five more columns than the merchant's
- * file. They contain the reasons of the rejects, and are ignored. `spreadsheetCell` and `cellText` have changed some of its cells;
- * `withOriginalCells` undoes this.
+ * Recognizes a corrected file of `sluice rejects --csv` that is read as a source, and restores its cells. After the columns of the
+ * merchant's file it has five more, with the reasons of the rejects. They are ignored.
  */
 import type { Cell, Row } from '../model/record.ts'
 
 const reasonColumns = ['line', 'code', 'field', 'message', 'hint']
-/** Matches a cell that a spreadsheet may read as a formula, also with apostrophes before the formula. */
+/** Matches a cell that a spreadsheet may read as a formula, also with apostrophes before it. */
 const formula = /^'*[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
 
 /**
- * Returns the indexes of the five reason columns, which are the last columns. Empty if the table is not a rejects file. If the merchant's
- * file has a column of the same name, a reason column has the prefix `reject_`, once or several times.
+ * Returns the indexes of the five reason columns, the last ones. Empty if the table is not a rejects file. A reason column has the prefix
+ * `reject_`, once or several times, if the merchant's file has a column of its name.
  */
 export function reasonIndexes(columns: readonly string[]): number[] {
   const from = columns.length - reasonColumns.length
@@ -19,17 +18,14 @@ export function reasonIndexes(columns: readonly string[]): number[] {
   return reasonColumns.map((_, i) => from + i)
 }
 
-/** Returns true for the first line of a rejects file. A spreadsheet may have changed the delimiter to a semicolon or a tab. */
+/** Returns true for the first line of a rejects file, also if a spreadsheet changed its delimiter. */
 export function isRejectsHeader(line: string): boolean {
   return [',', ';', '\t'].some(
     (delimiter) => reasonIndexes(line.split(delimiter).map((cell) => cell.trim().replace(/^"(.*)"$/s, '$1'))).length > 0,
   )
 }
 
-/**
- * Returns a cell as one text; `''` for a missing cell. Joins several texts: addresses by commas, as in feeds, and other texts as a JSON
- * array.
- */
+/** Returns a cell as one text; `''` for a missing cell. Joins addresses by commas, as in feeds, and other texts as a JSON array. */
 export function cellText(cell: Cell | undefined): string {
   if (cell === undefined) return ''
   if (typeof cell === 'string') return cell
@@ -37,15 +33,12 @@ export function cellText(cell: Cell | undefined): string {
   return cell.every((text) => /^https?:\/\/[^\s,]+$/i.test(text)) ? cell.join(',') : JSON.stringify(cell)
 }
 
-/**
- * Returns a cell as `sluice rejects` writes it: with an apostrophe before a text that a spreadsheet may read as a formula. If the text has
- * this apostrophe already, it gets a second one, so that `withOriginalCells` restores the text.
- */
+/** Returns a cell as `sluice rejects` writes it: with one more apostrophe before a text that a spreadsheet may read as a formula. */
 export function spreadsheetCell(text: string): string {
   return formula.test(text) ? `'${text}` : text
 }
 
-/** Returns the row as in the merchant's own file: without apostrophes, and with the separate texts that `cellText` joined. */
+/** Returns the row as in the merchant's file: without the added apostrophes, and with the separate texts that `cellText` joined. */
 export function withOriginalCells(row: Row): Row {
   return row.cells.some((cell) => typeof cell === 'string' && originalCell(cell) !== cell)
     ? { ...row, cells: row.cells.map((cell) => (typeof cell === 'string' ? originalCell(cell) : cell)) }

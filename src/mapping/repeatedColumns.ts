@@ -1,9 +1,9 @@
 /** Renames repeated columns by position: a second `Email`, in the fifth column, becomes `Email (column 5)`. */
 
-/** Matches the name of a renamed column. Its group is the repeated name. */
+/** Matches the name of a renamed column. Group: the repeated name. */
 const renamed = /^(.*) \(column \d+\)$/s
 
-/** Returns the header with its repeated names renamed by position. The first column with a name keeps the name. Empty names stay empty. */
+/** Returns the header with its repeated names renamed. The first column keeps its name. Empty names stay empty. */
 export function renameRepeats(header: readonly string[]): readonly string[] {
   const seen = new Set<string>()
   return header.map((column, index) => {
@@ -20,7 +20,7 @@ export function isRepeat(column: string): boolean {
   return renamed.test(column)
 }
 
-/** Returns the names that `renameRepeats` gave to the columns that repeat `name`; empty for most names. */
+/** Returns the names that `renameRepeats` gave to the repeats of `name`. */
 export function repeatsOf(name: string, columns: readonly string[]): readonly string[] {
   return columns.filter((column) => renamed.exec(column)?.[1] === name)
 }

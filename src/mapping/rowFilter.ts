@@ -7,25 +7,25 @@ import type { Cell, Row } from '../model/record.ts'
 import { comparableText, foldedText } from './text.ts'
 
 /**
- * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`. For members, the result still has the identifiers
- * that the excluded row opts out (docs/consent.md#one-identifier-on-several-rows). A filter column that a table lacks is reported like a
- * missing required field. In JSON and XML, a missing column counts as an empty cell.
+ * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`, for members with the identifiers that it opts out
+ * (docs/consent.md#one-identifier-on-several-rows). Reports a filter column that a table lacks like a missing field. In JSON and XML it
+ * counts as an empty cell.
  */
 export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: readonly string[]): BoundHeader {
   if (pipeline.filters.length === 0) return bound
   const filters = pipeline.filters.map(({ keep, column, values }) => {
-    // In a file of people, a value of `except:` may mean `no` in a consent column. So it also matches cells that only look the same, with
-    // invisible or full-width characters. `not_values` does the same.
+    // In a file of people, a value of `except:` may mean `no`. So it also matches cells that only look the same, with invisible or
+    // full-width characters, as `not_values` does.
     const mayBeNo = !keep && bound.optedOut !== undefined
     const formOf = mayBeNo ? (text: string) => comparableText(foldedText(text)) : comparableText
     return { keep, column, index: findColumn(columns, column), values: new Set(values.map(formOf)), formOf }
   })
-  // Filters of the columns in `ignored` do not apply.
+  // Skips filters of the columns in `ignored`.
   const passes = (cells: Row['cells'], ignored: readonly number[] = []) =>
     filters.every(({ keep, index, values, formOf }) => ignored.includes(index) || cellIsOneOf(cells[index], values, formOf) === keep)
   const excludes = ({ cells, fault }: Row) => {
     const { unjoined = [], variants } = fault ?? {}
-    // The joined file may have no row, or an unreadable one. A missing cell is not a reason to delete the record.
+    // A row may have no match in the joined file. A missing cell is not a reason to delete the record.
     if (variants === undefined) return !passes(cells, unjoined)
     return variants.every(
       (variant) => !passes(cells.map((cell, index) => (unjoined.includes(index) ? variant[unjoined.indexOf(index)] : cell))),
@@ -56,7 +56,7 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
   }
 }
 
-/** Returns true if a text of the cell is one of the values, after `formOf`. The values have this form. A missing cell counts as empty. */
+/** Returns true if `formOf` of a text of the cell is in `values`. A missing cell counts as empty. */
 function cellIsOneOf(cell: Cell | undefined, values: ReadonlySet<string>, formOf: (text: string) => string): boolean {
   if (cell === undefined) return values.has('')
   return typeof cell === 'string' ? values.has(formOf(cell)) : cell.some((text) => values.has(formOf(text)))

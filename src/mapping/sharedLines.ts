@@ -1,11 +1,11 @@
 import type { MappedRecord, Reject, Row } from '../model/record.ts'
 
 /**
- * Detects rows that share their line with another row, as in XML and JSON without line ends. A line number does not identify such a row, so
- * the messages of its reject also name the record.
+ * Detects rows on the line of another row, as in XML and JSON without line ends. A line number does not identify such a row, so the
+ * messages of its reject also name the record.
  */
 export class SharedLines {
-  /** Line of the row registered last, and the position of the row among the rows of this line, from 1. */
+  /** Line of the row registered last, and its position among the rows of this line, from 1. */
   #line = 0
   #position = 0
 
@@ -16,12 +16,12 @@ export class SharedLines {
   }
 
   /**
-   * Returns the reject of the row registered last. Adds the record's id, or its position in the line, to the messages. Returns the reject
-   * unchanged if no other row has its line. `next`: the row after the row registered last; undefined at the end.
+   * Returns the reject of the row registered last. If another row has its line, adds the record's id, or its position in the line, to the
+   * messages. `next`: the next row; undefined at the end.
    */
   nameRecord(reject: Reject, kind: MappedRecord['kind'], next: Row | undefined): Reject {
     if (this.#position === 1 && next?.line !== reject.line) return reject
-    // The key of a member is a digest. The user cannot find it in the source.
+    // The key of a member is a digest that the user cannot find in the source.
     const record =
       kind === 'product' && reject.key !== undefined
         ? `id ${JSON.stringify(Buffer.from(reject.key).toString())}`

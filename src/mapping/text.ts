@@ -1,18 +1,17 @@
-/** Cleans, checks, compares and cuts text of any field: spaces, invisible characters, control characters. */
+/** Cleans, checks, compares and cuts text. */
 
-// Matches a character that `trimText` removes: a space, zero-width character or byte order mark (docs/inputs.md, case 103). `trim()` does
-// not remove U+0085, U+180E, U+200B to U+200D and U+2060.
+// Matches a character that `trimText` removes (docs/inputs.md, case 103). `trim()` does not remove U+0085, U+180E, U+200B to U+200D and
+// U+2060.
 const trimmable = /[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]/
-// Matches control characters (but not tab, LF and CR), direction marks, zero-width characters and fillers. Does not match joiners (U+200C,
-// U+200D) and variation selectors, because they change the letter or emoji beside them (docs/inputs.md, case 15).
+// Matches control characters, direction marks, zero-width characters and fillers. Not tab, LF and CR. Not joiners (U+200C, U+200D) and
+// variation selectors, which change the letter or emoji beside them (docs/inputs.md, case 15).
 const controls =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0]/g
-// Matches a control or invisible character. Does not match variation selectors. Does not match signs before numbers, such as U+0600,
-// because they are visible.
+// Matches a control or invisible character. Not variation selectors, and not visible signs before numbers, such as U+0600.
 const controlsOrInvisible =
   /(?![\p{Variation_Selector}\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
 
-/** Removes Unicode spaces and zero-width characters at both ends. Returns the same string if there are none. */
+/** Removes Unicode spaces and zero-width characters at both ends. */
 export function trimText(text: string): string {
   const length = text.length
   if (length === 0) return text
@@ -28,8 +27,8 @@ export function trimText(text: string): string {
 }
 
 /**
- * Returns the form in which a cell and a value of the pipeline file are compared. It is trimmed and in lower case, and `1.0` becomes `1`.
- * pandas 2 writes the integers of a column as `1.0` if one cell of the column is empty.
+ * Returns the form in which cells and values of the pipeline file are compared: trimmed, in lower case, `1` for `1.0`. pandas 2 writes
+ * integers as `1.0` if one cell of the column is empty.
  */
 export function comparableText(text: string): string {
   const lower = trimText(text).toLowerCase()
@@ -37,8 +36,8 @@ export function comparableText(text: string): string {
 }
 
 /**
- * Returns the text in NFKC, trimmed and without invisible characters. Each run of spaces and control characters becomes one space. Most
- * texts that look alike to a reader become the same.
+ * Returns the text in NFKC, trimmed and without invisible characters, so that most texts that look alike are equal. Each run of spaces and
+ * control characters becomes one space.
  */
 export function foldedText(text: string): string {
   if (!/[^ -~]|^ | $| {2}/.test(text)) return text
@@ -47,49 +46,45 @@ export function foldedText(text: string): string {
     .trim()
 }
 
-/** Removes all invisible characters: direction marks, soft hyphens, zero-width characters, variation selectors, fillers. */
+/** Removes invisible characters: direction marks, soft hyphens, zero-width characters, variation selectors, fillers. */
 export function withoutInvisible(text: string): string {
   return text.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+/gu, '')
 }
 
-/** Returns true for text with a visible character: not a space, control or invisible character, filler or empty Braille cell (U+2800). */
+/** Returns true for text with a visible character. Fillers and the empty Braille cell (U+2800) are not visible. */
 export function hasVisible(text: string): boolean {
   return /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\u2800]/u.test(text)
 }
 
-/** Returns true for a text with NUL or half of a surrogate pair. Postgres cannot store the first, UTF-8 cannot encode the second. */
+/** Returns true for a text with NUL, which Postgres cannot store, or half of a surrogate pair, which UTF-8 cannot encode. */
 export function isBroken(text: string): boolean {
   return text.includes('\u0000') || !text.isWellFormed()
 }
 
-/** Matches a character that is not printable ASCII, and `&`. */
+/** Matches `&` and any character but printable ASCII. */
 const notPlain = /[^ -%'-~]/
 
-/**
- * Returns true for text that is only printable ASCII without `&`. Such text is not broken, escaped or wrongly decoded, and has no invisible
- * characters. The caller need not search for each of these.
- */
+/** Returns true for printable ASCII without `&`. Such text is not broken, escaped or wrongly decoded, and has no invisible characters. */
 export function isPlainText(text: string): boolean {
   return !notPlain.test(text)
 }
 
 /**
- * Removes control, direction and zero-width characters and fillers. Keeps tabs, line ends and joiners. Words stay apart: a vertical tab,
- * form feed or U+0085 becomes `lineEnd`, and an empty Braille cell (U+2800) a space.
+ * Removes control, direction and zero-width characters and fillers. Keeps tabs, line ends and joiners. A vertical tab, form feed or U+0085
+ * becomes `lineEnd`, and an empty Braille cell (U+2800) a space: words stay apart.
  */
 export function stripControls(text: string, lineEnd: '\n' | ' '): string {
   return text.replace(controls, (char) => (char === '\u2800' ? ' ' : /[\u000b\u000c\u0085]/.test(char) ? lineEnd : ''))
 }
 
-/** Returns true for text with a control or invisible character. Tabs, line ends and joiners count, variation selectors do not. */
+/** Returns true for text with a control or invisible character: also a tab, line end or joiner, but not a variation selector. */
 export function hasInvisible(text: string): boolean {
   return controlsOrInvisible.test(text)
 }
 
 /**
- * Cuts a text to at most `units` UTF-16 units, between two graphemes, and trims the cut end. If the first grapheme alone is longer, cuts it
- * between two code points. Returns a text that is short enough unchanged. The result also has at most `units` code points, because a code
- * point takes one or two units (docs/inputs.md, case 61).
+ * Cuts a longer text to at most `units` UTF-16 units (and so code points), between two graphemes (docs/inputs.md, case 61). Trims the cut
+ * end. If the first grapheme alone is longer, cuts it between two code points.
  */
 export function cutAtGrapheme(text: string, units: number): string {
   if (text.length <= units) return text

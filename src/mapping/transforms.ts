@@ -1,7 +1,4 @@
-/**
- * Named transforms of a mapping, applied in order to the texts of a field. `docs/rejects.md` shows `meaning` and `example`. If arguments
- * are wrong, the message of the pipeline schema shows the fault and `example`. No argument is a regular expression.
- */
+/** Named transforms of a mapping. `docs/rejects.md` shows `meaning` and `example`. No argument is a regular expression. */
 import type { Transform } from '../model/pipeline.ts'
 import type { Fault } from '../model/record.ts'
 import { suggestName } from '../suggestName.ts'
@@ -10,31 +7,31 @@ import { hintOf } from './rejectCodes.ts'
 import { decodeEntities, stripHtml } from './html.ts'
 import { trimText } from './text.ts'
 
-/** One transform. */
+/** Transform that a pipeline can name. */
 export interface TransformEntry {
   readonly meaning: string
   readonly example: string
   /** Returns the new texts of the field. Throws TransformError if it cannot convert a text. */
   readonly apply: (texts: readonly string[], args: Readonly<Record<string, unknown>>) => string[]
-  /** Names of its arguments that are texts. */
+  /** Arguments that are texts. */
   readonly textArguments?: readonly string[]
-  /** Names of its other arguments. Only `check` checks their types. */
+  /** Other arguments, whose types only `check` checks. */
   readonly otherArguments?: readonly string[]
   /**
-   * Returns the fault of the arguments, such as `needs "from" as text`; undefined if there is none. Not called if an argument is unknown,
-   * or if one of `textArguments` is not a text.
+   * Returns the fault of the arguments: `needs "from" as text`. Called only if all arguments are known, and all of `textArguments` are
+   * texts.
    */
   readonly check?: (args: Readonly<Record<string, unknown>>) => string | undefined
 }
 
 /**
- * Failure of a transform, or of a function of the user or a preset, for one value. The message continues a sentence that begins with the
- * words "the value": `is not an amount`. It does not contain the value itself.
+ * Failure of a transform, or of a function, for one value. The message follows the words "the value": `is not an amount`. It does not
+ * contain the value.
  */
 export class TransformError extends Error {
   /** Name of the transform, or `function`. */
   readonly transform: string
-  /** Field and columns that the transform was applied to. Undefined until the reader of the field adds them (`fields.ts`). */
+  /** Field and columns of the value. The reader of the field adds them. */
   readonly place: { readonly field: string; readonly columns: readonly string[] } | undefined
   constructor(transform: string, message: string, place?: TransformError['place']) {
     super(message)
@@ -43,10 +40,7 @@ export class TransformError extends Error {
   }
 }
 
-/**
- * Converts the failure of a transform to the fault `TRANSFORM_FAILED` of a row. The message contains the field and its columns. If the
- * field is not known, the name of the transform replaces it.
- */
+/** Converts the failure of a transform to the fault `TRANSFORM_FAILED` of a row. */
 export function faultOfTransform({ transform, message, place }: TransformError): Fault {
   const columns = place === undefined ? [] : place.columns.map((column) => `"${redactPersonalData(column)}"`)
   const field = place?.field ?? transform
@@ -206,10 +200,7 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
   },
 } satisfies Readonly<Record<string, TransformEntry>>)
 
-/**
- * Returns the fault of the arguments of a transform, such as `needs "from" as text`; undefined if there is none. An unknown argument is a
- * fault too.
- */
+/** Returns the fault of the arguments of a transform: `needs "from" as text`. An unknown argument is a fault too. */
 export function argumentFault(
   { textArguments = [], otherArguments = [], check }: TransformEntry,
   args: Readonly<Record<string, unknown>>,
@@ -228,7 +219,7 @@ export function argumentFault(
 }
 
 /**
- * Returns the texts of a field after all transforms, applied in order.
+ * Applies transforms to the texts of a field, in order.
  *
  * @throws {TransformError} if a transform cannot convert a text
  */
@@ -247,7 +238,7 @@ function isTextMapping(value: unknown): boolean {
 /** `values` of a `map` transform → result of `valuesByText`. */
 const convertedValues = new WeakMap<object, ReadonlyMap<string, string>>()
 
-/** Returns the entries of `values` with trimmed keys in lower case. Converts each object only once. */
+/** Returns the entries of `values` with trimmed keys in lower case. */
 function valuesByText(values: unknown): ReadonlyMap<string, string> {
   if (typeof values !== 'object' || values === null) return new Map()
   const cached = convertedValues.get(values)
@@ -258,8 +249,8 @@ function valuesByText(values: unknown): ReadonlyMap<string, string> {
 }
 
 /**
- * Converts a text of the form `form` to ISO 8601. `form` contains YYYY, MM and DD. Parts of the time that `form` does not contain become
- * zero. Does not check that the date exists.
+ * Converts a text to ISO 8601. `form` contains YYYY, MM and DD. Parts of the time that it lacks become zero. Does not check that the date
+ * exists.
  *
  * @throws {TransformError} if the text does not have the form
  */
@@ -299,7 +290,7 @@ const signs: Readonly<Record<string, string>> = {
   tl: 'TRY',
   r$: 'BRL',
 }
-/** Sign in lower case → the currencies that share the sign. Only the configured currency is accepted, if it is one of them. */
+/** Sign in lower case → the currencies that share it. The configured currency must be one of them. */
 const sharedSigns: Readonly<Record<string, string>> = {
   '¥': 'JPY CNY',
   $: 'USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP',
@@ -314,8 +305,8 @@ const sharedSigns: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns an amount in the form `1299.00 EUR`. If neither the text nor the settings have a currency, returns only the amount. The last
- * group must have three digits. Groups between the first and the last have two or three, as in India.
+ * Returns an amount in the form `1299.00 EUR`, or `1299.00` if neither the text nor the settings have a currency. The last group must have
+ * three digits. Groups between the first and the last have two or three, as in India.
  *
  * @throws {TransformError} if the text is not an amount, or its currency is not clear
  */
@@ -350,7 +341,7 @@ function plainSigns(text: string): string {
 }
 
 /**
- * Returns the currency of a currency sign or code. Without a sign and code, returns the configured currency. It may be `''`.
+ * Returns the currency of a sign or code. Without one, returns the configured currency, which may be `''`.
  *
  * @throws {TransformError} if the sign is unknown, or if several currencies share it and the configured one is not among them
  */

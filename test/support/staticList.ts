@@ -50,7 +50,7 @@ const staticList: Destination<StaticListDefinition> = {
       identifiers: identifierTypes,
       requiresKey: true,
       appliesConsent: true,
-      hasRemovals: false,
+      isDoNotReach: false,
       takesEffectiveAt: false,
       bothEmailForms: false,
       expiresIn: pipeline.destination.expiresIn,

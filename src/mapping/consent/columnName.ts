@@ -1,4 +1,4 @@
-/** Classifies column names: about consent or opt-out, for which channel, and how certain the name is. Pure. */
+/** Classifies column names: consent or opt-out, for which channel, and how certain. Pure. */
 
 /** Classified name of a consent column. */
 export interface ConsentName {
@@ -99,7 +99,6 @@ function channelOf(name: string): ConsentName['channel'] {
   return phoneChannel.test(name) && !emailChannel.test(name) ? 'phone' : 'any'
 }
 
-/** Classifies the words of a name, except for its channel. */
 function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
   const hasOptInWord = certainIn.test(withoutOptOutWords(name))
   if (certainOut.test(name)) {
@@ -124,8 +123,8 @@ function mayBeAboutOrder(name: string): boolean {
 }
 
 /**
- * Returns the polarity of a name with words of an opt-in. Returns `unclear` for a negation that is not directly before these words: it may
- * be about something else (`Non-profit newsletter`). Also returns `unclear` for the words of `otherMeaning` and `reversing`.
+ * Returns the polarity of a name with words of an opt-in. A negation that is not directly before these words may be about something else
+ * (`Non-profit newsletter`), so the result is `unclear`.
  */
 function optInPolarity(name: string): ConsentName['polarity'] {
   const negated = negation.exec(name)?.[0]

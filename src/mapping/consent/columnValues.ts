@@ -13,10 +13,10 @@ export interface CountedValue {
 const maxValueLength = 40
 /** Maximum number of distinct values. A column with more values contains names, dates or numbers, not states such as `subscribed`. */
 const maxValues = 40
-/** Number of rows that are counted. A limit saves time. The first rows of most exports have every state that the column has. */
+/** Number of rows that are counted. The first rows of most exports have every value of such a column. */
 const maxRows = 20_000
 
-/** Counts the distinct values in the first rows of one column, up to a limit. Also counts the cells that look like dates. */
+/** Counts the distinct values of one column, and its cells that look like dates. */
 export class ColumnValues {
   #counts: Map<string, number> | undefined = new Map()
   #rows = 0
@@ -26,7 +26,6 @@ export class ColumnValues {
   unreadableDateCount = 0
   /** Number of these dates that are in the future. A consent that was given has an earlier date. */
   futureDateCount = 0
-  /** Number of counted cells that are not empty. */
   filledCount = 0
   readonly #latestMs: number
 
@@ -35,7 +34,7 @@ export class ColumnValues {
     this.#latestMs = today.getTime() + 86_400_000
   }
 
-  /** Counts a cell of the first `maxRows` rows. A missing cell counts as empty. */
+  /** Counts a cell. A missing cell counts as empty. */
   add(cell: string | undefined): void {
     if (this.#rows++ >= maxRows) return
     const value = cell === undefined ? '' : trimText(cell)
@@ -62,7 +61,7 @@ export class ColumnValues {
       : [...this.#counts].map(([value, count]) => ({ value, count })).toSorted((a, b) => b.count - a.count)
   }
 
-  /** True if the column has further cells after the first `maxRows` rows. They were not counted. */
+  /** True if cells after the first `maxRows` were not counted. */
   get isPartial(): boolean {
     return this.#rows > maxRows
   }
@@ -86,8 +85,7 @@ export function looksLikeDate(value: string): boolean {
 
 /**
  * Returns true for a value that may be shown: at most 40 letters, digits, spaces, symbols and usual punctuation marks, without `@`. It may
- * have up to five digits of any script, but not four in a row. So emails, phone numbers and most dates are not shown. Names of people are
- * not recognized.
+ * have up to five digits, but not four in a row: emails, phone numbers and most dates are not shown. Does not recognize names of people.
  */
 export function isShowable(value: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{S} _./,'()[\]&:-]{0,40}$/u.test(value) && !/\p{N}{4}|(?:\p{N}\P{N}*){6}/u.test(value)

@@ -1,8 +1,4 @@
-/**
- * Binds a test of consent or removal to a column, and decides whether a cell passes it. `mayBeSent.ts` applies it to rows, and
- * `members/rowIdentifiers.ts` to identifiers of one type. `sync/read/optedOut.ts` then excludes the identifiers without consent from all
- * other rows (docs/guarantees.md#a-no-is-never-sent).
- */
+/** Binds tests of consent and removal to columns, and applies them to cells (docs/guarantees.md#a-no-is-never-sent). */
 import type { ConsentTest } from '../../model/pipeline.ts'
 import type { Row } from '../../model/record.ts'
 import { allTexts, findColumn } from '../fields.ts'
@@ -13,21 +9,20 @@ import { comparableText, foldedText, trimText } from '../text.ts'
 export interface BoundTest {
   /** Index of the column; -1 if the header does not have it. */
   readonly index: number
-  /** Test as the pipeline or the preset defines it. */
   readonly test: ConsentTest
   /** Returns true if a trimmed text passes. */
   readonly passes: (text: string) => boolean
 }
 
-/** Binds a test to its column. The index is -1 if the header does not have the column. */
+/** Binds a test to its column. */
 export function bindTest(test: ConsentTest, columns: readonly string[]): BoundTest {
   return { index: findColumn(columns, test.column), test, passes: cellTest(test) }
 }
 
 /**
- * Returns a function that returns true if a trimmed text passes the test. Values are compared by `comparableText`. Those of `notValues`
- * also match texts that only look the same, with invisible or full-width characters. Dates without an offset are read in UTC. A text that
- * is not a date does not pass a test of dates. A date that is equal to `after` or `before` does not pass either.
+ * Returns a function that returns true for a trimmed text that passes the test:
+ * - `values`, `notValues`: compared by `comparableText`. `notValues` also match texts with invisible or full-width characters.
+ * - `after`, `before`: a date in between. Without an offset it is read in UTC. Any other text fails.
  */
 export function cellTest({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
   if (values !== undefined) {

@@ -1,4 +1,4 @@
-/** Formats consent tests for pipeline files, and the values of a column for messages. Pure. */
+/** Formats consent tests for pipeline files, and column values for messages. Pure. */
 import { quoteSetting } from '../../format.ts'
 import type { ConsentTest } from '../../model/pipeline.ts'
 import type { CountedValue } from './columnValues.ts'

@@ -20,7 +20,7 @@ export interface ProposedTest {
  */
 export const unknownYes = '<yes>'
 
-/** Pairs of a no and its yes. If all values of a column fail the test, the test lists the opposites of those in a pair. */
+/** Pairs of a no and its yes. If all values of a column fail, the proposed test lists their opposites. */
 const opposites: readonly (readonly [string, string])[] = [
   ['no', 'yes'],
   ['false', 'true'],
@@ -38,15 +38,15 @@ const opposites: readonly (readonly [string, string])[] = [
   ['abgemeldet', 'angemeldet'],
 ]
 
-/** Values that usually pass in a column of this polarity. */
+/** Values that pass in most columns of this polarity. */
 const usualValues: Readonly<Record<ConsentName['polarity'], readonly string[]>> = {
   in: ['yes', 'true', '1'],
   out: ['', 'no', 'false', '0'],
   unclear: ['subscribed'],
 }
 
-/** `yes`: a person with this value may be reached; `no`: may not be reached; `unknown`: only the user can decide. */
-type Answer = 'yes' | 'no' | 'unknown'
+/** `unknown`: only the user can decide. */
+type MayReach = 'yes' | 'no' | 'unknown'
 
 /** Facts about a column that decide what one of its values means. */
 interface ColumnFacts {
@@ -62,21 +62,21 @@ interface ColumnFacts {
 }
 
 /**
- * Proposes the test of a column: people pass it if they may be reached. `name`: what the name of the column says about consent; undefined
- * if only the values show it. If only the user can decide which values pass, the test has the placeholder `unknownYes`.
+ * Proposes the test of a column: people pass it if they may be reached. `name`: undefined if only the values show that the column is about
+ * consent.
  */
 export function proposeTest(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const all = values.counted
   if (all === undefined || values.mostlyDates) return proposeForDatesOrTexts(column, name, values)
   const facts = factsOf(all, name)
   const { polarity, hasNumberCodes } = facts
-  const valuesWith = (answer: Answer) => unique(all.flatMap(({ value }) => (answerOf(value, facts) === answer ? [value] : [])))
+  const valuesWith = (mayReach: MayReach) => unique(all.flatMap(({ value }) => (mayReachOf(value, facts) === mayReach ? [value] : [])))
   const yes = valuesWith('yes')
   const no = valuesWith('no')
   const unknown = valuesWith('unknown')
   const shown = all.every(({ value }) => isShowable(value)) ? all : []
   const proposed = (passing: readonly string[], certain = false): ProposedTest => ({ test: { column, values: passing }, certain, shown })
-  // The values may be personal data, so the test contains none of them. In an opt-out column, only empty cells pass.
+  // The values may be personal data, so the test contains none of them.
   if (shown.length === 0 && all.length > 0) return proposed([polarity === 'out' ? '' : unknownYes])
   if (yes.length > 0) {
     const certain = unknown.length === 0 && !hasNumberCodes && name?.onlyFlags !== true
@@ -84,11 +84,10 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   }
   // Only the user knows what number codes mean, and the letters `O` and `E`. In a column of unclear polarity this also holds for words
   // such as `yes` or `enabled`. A test that lists them might let people pass who said no.
-  const isDoubtfulAnswer = (value: string) =>
-    isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')
-  if (hasNumberCodes || unknown.some(isDoubtfulAnswer)) return proposed([unknownYes])
+  const mayMeanYes = (value: string) => isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')
+  if (hasNumberCodes || unknown.some(mayMeanYes)) return proposed([unknownYes])
   if (polarity === 'out') return proposed(oppositesOf(no, polarity))
-  // Values such as customer types. Words are left out that mean no in columns of consent, or may mean it.
+  // Values such as customer types, without words that mean or may mean no.
   const unclassified = unknown.filter((value) => consentMeaning(value) !== 'out' && !mayMeanNo(value))
   if (unclassified.length === 0) {
     const hasUnknownWord = unknown.some((value) => consentMeaning(value) === undefined)
@@ -127,8 +126,7 @@ function isNumber(value: string): boolean {
   return /^[+-]?\d+(?:[.,]\d+)?$/.test(value)
 }
 
-/** Returns the answer of one value of a column. */
-function answerOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheckMarks, letterYes }: ColumnFacts): Answer {
+function mayReachOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheckMarks, letterYes }: ColumnFacts): MayReach {
   const text = comparableText(value)
   const isDate = looksLikeDate(value)
   if (hasCheckMarks && text === 'x') return 'unknown'
@@ -157,11 +155,11 @@ function answerOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheckMa
 /**
  * Proposes a test for a column of dates, reasons or texts:
  * - In an opt-out column, empty cells and words such as `no` pass.
- * - In a column of dates whose name is that of an opt-in, or not about consent, the dates after `earliestConsent` pass.
- * - If such a column has a word that means yes, or an unreadable date, filled cells without a word against it pass. This test is never
- *   certain, because an unknown word of a later file would pass.
- * - In any other column the value is `unknownYes`, because only the user knows which texts or dates mean yes. The same applies if a date is
- *   in the future or a word has no known meaning. It also applies instead of the second test if only a part of the file was read.
+ * - In a column of dates, the dates after `earliestConsent` pass. Its name must be that of an opt-in, or not about consent.
+ * - If such a column also has words that mean yes, or unreadable dates, filled cells without a word against consent pass. This test is
+ *   never certain, because an unknown word of a later file would pass. It needs the values of all rows.
+ * - Otherwise the value is `unknownYes`: only the user knows which texts mean yes. The same applies to dates in the future and to unknown
+ *   words.
  */
 function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const { counted = [] } = values

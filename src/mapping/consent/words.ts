@@ -43,7 +43,7 @@ const weakIn = wordsOf(
 /** Maximum number of characters of a trimmed cell that are read. More than 40, because folding removes invisible characters and spaces. */
 const maxCellLength = 120
 
-/** Returns the cell in lower case, without the differences that `foldedText` removes. Cuts it at `maxCellLength` characters. */
+/** Returns the cell by `foldedText`, in lower case, cut at `maxCellLength` characters. */
 function folded(cell: string): string {
   return foldedText(trimText(cell).slice(0, maxCellLength)).toLowerCase()
 }
@@ -78,7 +78,7 @@ export function isYesOrNo(cell: string): boolean {
   return meaning === 'yes' || meaning === 'no'
 }
 
-/** Returns the meaning of a whole cell in a consent column. More words have a meaning than in `meaningOf`, and `not …` means `out`. */
+/** Returns the meaning of a whole cell in a consent column. Knows more words than `meaningOf`; `not …` means `out`. */
 export function consentMeaning(cell: string): Meaning {
   const found = meaningOf(cell)
   if (found !== undefined) return found
@@ -116,7 +116,7 @@ const changesWhenFolded =
   /[\s_-]{2}|[\u0300-\u036f]|[\ufe00-\ufe0f]|[\u180b-\u180f]|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uff01-\uff5e]/
 
 /** Returns true if the whole cell means `in` or `out` in any column, such as `Subscribed` or `hard_bounce`. */
-export function isStateWord(cell: string): boolean {
+export function isSubscriptionState(cell: string): boolean {
   return stateOf(cell) !== undefined
 }
 
@@ -125,7 +125,7 @@ export function isOptOutState(cell: string): boolean {
   return stateOf(cell) === 'out'
 }
 
-/** Returns the result of `meaningOf` if it is `in` or `out`. Most other cells are excluded by the fast filter. */
+/** Returns the result of `meaningOf` if it is `in` or `out`. The fast filter excludes most other cells. */
 function stateOf(cell: string): 'in' | 'out' | undefined {
   const text = trimText(cell)
   if (text.length > maxCellLength) return undefined

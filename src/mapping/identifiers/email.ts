@@ -1,19 +1,15 @@
-/** Normalizes emails. `hashIdentifier` (`digest.ts`) hashes the result. */
+/** Normalizes emails. */
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { foldedText, trimText, withoutInvisible } from '../text.ts'
-import type { Normalized } from './result.ts'
+import type { Normalized } from './normalized.ts'
 import { placeholderAddresses } from './placeholders.ts'
 
-/** Settings for the accepted spellings and the resulting forms of emails. */
 export interface EmailOptions {
   /** Accepts `mailto:a@b.c` and `Name <a@b.c>`, and extracts the address. */
   readonly wrapped: boolean
-  /**
-   * Converts an international domain to its ASCII form. If false, the domain stays as written, in lower case
-   * (docs/decisions/both-forms.md).
-   */
+  /** Converts an international domain to its ASCII form. If false, the domain stays as written (docs/decisions/both-forms.md). */
   readonly idnToAscii: boolean
-  /** Adds the ASCII form of an international domain, or the form with its own letters, whichever was not written. */
+  /** Adds the other form of an international domain: ASCII or its own letters. */
   readonly bothForms: boolean
 }
 
@@ -27,14 +23,14 @@ for (const char of "!#$%&'*+/=?^_`{|}~-") characterKinds[char.charCodeAt(0)] = 2
 /** Separator in a cell with several emails or phone numbers. The caller trims the parts (docs/inputs.md, cases 104 and 191). */
 export const listSeparator = /[,;|]|:::/
 
-/** Matches the address of a role in a company, and the example address `a@example.…`. */
+/** Matches the address of a role, and the example address `a@example.…`. */
 const roleAddress =
   /^(?:no-?reply|do-?not-?reply|info|admin|administrator|webmaster|postmaster|hostmaster|abuse|sales|support|contact|office|mailer-daemon|root|test)@|^a@example\./
 
 /**
  * Normalizes a trimmed email: without invisible characters, in NFC and lower case. Keeps dots and +tags of the mailbox. Rejects
- * placeholders. The address of a role, such as `info@`, gets the note EMAIL_ROLE. An address of mixed scripts gets EMAIL_MIXED_SCRIPT.
- * Source: docs/spec-notes.md#normalization; docs/inputs.md, cases 103 to 110.
+ * placeholders. Notes: EMAIL_ROLE for `info@`, EMAIL_MIXED_SCRIPT for mixed scripts. Source: docs/spec-notes.md#normalization;
+ * docs/inputs.md, cases 103 to 110.
  */
 export function normalizeEmail(text: string, options: EmailOptions): Normalized {
   const lower = text.toLowerCase()
@@ -45,7 +41,7 @@ export function normalizeEmail(text: string, options: EmailOptions): Normalized 
 
 const longestPlaceholder = Math.max(...[...placeholderAddresses].map(({ length }) => length))
 
-/** Returns the result for a valid address. Rejects a placeholder. The address of a role gets the note EMAIL_ROLE. */
+/** Returns the result for a valid address: rejects placeholders, notes EMAIL_ROLE. */
 function classifyAddress(address: string): Normalized {
   if (address.length <= longestPlaceholder && placeholderAddresses.has(address))
     return { code: 'EMAIL_INVALID', message: 'is a placeholder' }
@@ -53,7 +49,7 @@ function classifyAddress(address: string): Normalized {
 }
 
 /**
- * Returns true for a valid address in lower-case ASCII. One pass, because most addresses are checked only here. A valid address has
+ * Returns true for a valid address in lower-case ASCII, in one pass. It has
  * - one @
  * - dots only between other characters
  * - a domain whose labels have letters, digits and inner hyphens
@@ -62,7 +58,7 @@ function classifyAddress(address: string): Normalized {
 function isPlainAddress(text: string): boolean {
   const length = text.length
   if (length > 254) return false
-  // Character codes: 45 is a hyphen, 46 a dot, 64 an @. `last` is the previous character. It starts as a dot, so a first dot is invalid.
+  // 45 is a hyphen, 46 a dot, 64 an @. `last` is the previous character. It starts as a dot, so a first dot is invalid.
   let at = 0
   let last = 46
   for (; at < length; at++) {
@@ -127,12 +123,12 @@ function normalizeOtherAddress(given: string, options: EmailOptions): Normalized
   return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
 }
 
-/** Matches each part of a text that may be an address. Only looks ahead at its domain, because another address may begin in that domain. */
+/** Matches each part of a text that may be an address. Only looks ahead at the domain, because another address may begin in it. */
 const addressLike = /([^\s@<>()[\]{},;:|"“”„«»]{1,64})@(?=([\p{L}\p{M}\p{N}.-]{1,255}))/gu
 
 /**
- * Returns the addresses in a text, in both forms of their domain. The text may be a list (`listSeparator`), or have other words and marks.
- * May return texts that only look like addresses. That does no harm for addresses that are not sent, so use it only for these.
+ * Returns the addresses in a text or list, in both forms of their domain. Also returns texts that only look like addresses: use it only for
+ * addresses that are not sent.
  */
 export function addressesIn(text: string): readonly string[] {
   const found = new Set<string>()
@@ -151,8 +147,7 @@ export function addressesIn(text: string): readonly string[] {
       for (const [, local = '', ahead = ''] of spelling.matchAll(addressLike)) {
         const domain = ahead.replace(/[.-]+$/, '')
         if (!domain.includes('.')) continue
-        // A word or a mark may precede the address, so the address without it is added too: `a@example.com/b@example.com`,
-        // `mail=a@example.com`, `'a@example.com'`.
+        // Also without a word or mark before it: `a@example.com/b@example.com`, `mail=a@example.com`, `'a@example.com'`.
         const afterWord = /[^/=&\\]*$/.exec(local)?.[0] ?? ''
         const plain = /[\p{L}\p{N}_][\p{L}\p{M}\p{N}._+-]*$/u.exec(local)?.[0] ?? ''
         for (const start of new Set([local, afterWord, plain])) add(`${start}@${domain}`)
@@ -161,10 +156,7 @@ export function addressesIn(text: string): readonly string[] {
   return [...found]
 }
 
-/**
- * Adds `otherForm`: the address with the other form of an international domain. The two forms are `bücher.example` and
- * `xn--bcher-kva.example`.
- */
+/** Adds `otherForm` for an international domain: `xn--bcher-kva.example` for `bücher.example`, and the reverse. */
 function withOtherForm(result: Normalized): Normalized {
   if ('code' in result) return result
   const at = result.text.lastIndexOf('@') + 1
@@ -173,7 +165,7 @@ function withOtherForm(result: Normalized): Normalized {
   return other === '' || other === domain ? result : { ...result, otherForm: `${result.text.slice(0, at)}${other}` }
 }
 
-/** Returns true for text with both Latin letters and letters of a script that has lookalikes of Latin letters. */
+/** Returns true for text with Latin letters and letters of a script that has lookalikes of them. */
 function isMixedScript(text: string): boolean {
   return /[a-z]/.test(text) && /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u.test(text)
 }

@@ -2,20 +2,16 @@ import type { IdentifierType } from '../../model/record.ts'
 import { isCardNumber, isIban } from '../personalColumns.ts'
 import { trimText, withoutInvisible } from '../text.ts'
 import { normalizeEmail, type EmailOptions } from './email.ts'
-import { normalizePhone, withAsciiDigits, withPlainForm } from './phone.ts'
-import type { Normalized } from './result.ts'
+import { normalizePhone, withAsciiDigits, withPlusFreeForm } from './phone.ts'
+import type { Normalized } from './normalized.ts'
 
-/** Settings for the accepted spellings and the resulting forms of identifiers. */
 export interface IdentifierRules {
   readonly email: EmailOptions
   /** Adds the form of a phone number without its `+`. */
   readonly bothPhones: boolean
 }
 
-/**
- * Normalizes one raw value of any type. Does not recognize digests: callers handle them first. `country`: two-letter code for phone numbers
- * without `+`; undefined if there is none.
- */
+/** Normalizes one raw value. Does not recognize digests. `country`: two-letter code for phone numbers without `+`. */
 export function normalizeIdentifier(
   type: IdentifierType,
   value: string,
@@ -27,27 +23,27 @@ export function normalizeIdentifier(
     case 'email':
       return normalizeEmail(text, rules.email)
     case 'phone_number':
-      return rules.bothPhones ? withPlainForm(normalizePhone(text, country)) : normalizePhone(text, country)
+      return rules.bothPhones ? withPlusFreeForm(normalizePhone(text, country)) : normalizePhone(text, country)
     case 'handle':
-      return normalizeHandle(visible(text))
+      return normalizeHandle(visibleText(text))
     case 'service_id':
-      return normalizeServiceId(withoutApostrophe(visible(text)))
+      return normalizeServiceId(withoutApostrophe(visibleText(text)))
     case 'device_id':
-      return normalizeDeviceId(withoutApostrophe(visible(text)))
+      return normalizeDeviceId(withoutApostrophe(visibleText(text)))
     case 'partner_user_id':
-      return normalizePartnerId(withoutApostrophe(visible(text)))
+      return normalizePartnerId(withoutApostrophe(visibleText(text)))
   }
 }
 
-/** Removes invisible characters, as `normalizeEmail` and `normalizePhone` do. Pages put direction marks around handles and numbers. */
-function visible(text: string): string {
+/** Removes invisible characters. Pages put direction marks around handles and numbers. */
+function visibleText(text: string): string {
   return /[^ -~]/.test(text) ? trimText(withoutInvisible(text)) : text
 }
 
 const plainRules: IdentifierRules = { email: { wrapped: false, idnToAscii: false, bothForms: false }, bothPhones: false }
 
-/** Rules that return every form that some setting sends for a value. They reject an email with a name or `mailto:`. */
-export const everyForm: IdentifierRules = { email: { ...plainRules.email, bothForms: true }, bothPhones: true }
+/** Rules that return every form of a value that some setting sends. */
+export const everyFormRules: IdentifierRules = { email: { ...plainRules.email, bothForms: true }, bothPhones: true }
 
 /** Removes the apostrophe that spreadsheets put before digits. */
 function withoutApostrophe(text: string): string {
@@ -81,13 +77,13 @@ function normalizeDeviceId(text: string): Normalized {
   return /^[0-]+$/.test(id) ? { code: 'DEVICE_ID_INVALID', message: 'is all zeros: the device does not allow tracking' } : { text: id }
 }
 
-/** Matches what messengers and web forms put before a phone number. */
+/** Matches prefixes of messengers and web forms before a phone number. */
 const phoneScheme = /^(?:p:(?=\+)|(?:tel|sms|callto|whatsapp):\s*)/i
 
 /**
- * Returns a partner id unchanged: it is sent in clear. Therefore rejects texts that look like an email, a phone number, a card number or a
- * bank account number (docs/inputs.md, cases 126 and 199). Of plain digits, rejects only a card number, and a phone number that begins
- * with 00. Digits and signs of all scripts count.
+ * Returns a partner id unchanged: it is sent in clear. So rejects texts that look like an email, a phone number, a card number or a bank
+ * account number (docs/inputs.md, cases 126 and 199). Of plain digits, rejects only a card number, and a phone number that begins with 00.
+ * Digits and signs of all scripts count.
  */
 function normalizePartnerId(text: string): Normalized {
   const personal = (what: string): Normalized => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })

@@ -1,15 +1,15 @@
 import { fastPhone, hasNumberingPlan } from './phoneFast.ts'
 import { phoneLibrary } from './phoneLibrary.ts'
-import type { Normalized } from './result.ts'
+import type { Normalized } from './normalized.ts'
 import { foldedText, trimText, withoutInvisible } from '../text.ts'
 
 const invalid = (message: string): Normalized => ({ code: 'PHONE_INVALID', message })
 const hyphens = /[\u2010-\u2015\u2212]/g
 
 /**
- * Normalizes a trimmed phone number to E.164 with `+`, by the numbering plan of its country. `phoneFast.ts` reads common spellings, and
- * libphonenumber reads the others. An extension is removed, with the note PHONE_EXTENSION. `country`: two-letter code for numbers without
- * +. An unknown code counts as none. Source: docs/spec-notes.md#normalization; docs/inputs.md, cases 120 to 122, 193 to 197, 216.
+ * Normalizes a trimmed phone number to E.164 with `+`, by the numbering plan of its country. Removes an extension, with the note
+ * PHONE_EXTENSION. `country`: two-letter code for numbers without +; an unknown code counts as none. Source:
+ * docs/spec-notes.md#normalization; docs/inputs.md, cases 120 to 122, 193 to 197, 216.
  */
 export function normalizePhone(text: string, country: string | undefined): Normalized {
   const quick = fastPhone(text, country)
@@ -17,19 +17,19 @@ export function normalizePhone(text: string, country: string | undefined): Norma
 }
 
 /** Adds `otherForm`: the form without `+`. A service may hash this form (docs/inputs.md, case 121). */
-export function withPlainForm(result: Normalized): Normalized {
+export function withPlusFreeForm(result: Normalized): Normalized {
   return 'code' in result ? result : { ...result, otherForm: result.text.slice(1) }
 }
 
-/** Fewest digits of a number in any country, and most groups of digits in a usual spelling. */
+/** Minimum number of digits of a phone number, and maximum number of groups of digits. */
 const minDigits = 4
 const maxGroups = 8
-/** Most sequences of groups that `phonesIn` normalizes in one text. The library takes 6 µs for each, and a long text has thousands. */
+/** Maximum number of sequences of groups that `phonesIn` normalizes. The library takes 6 µs for each, and a long text has thousands. */
 const maxSequences = 1_000
 
 /**
- * Returns the phone numbers in a text, in E.164 with `+`. The text may be a list, or have other words. Numbers with only spaces or slashes
- * between them are found too. So this may return further numbers: use it only for numbers that are not sent.
+ * Returns the phone numbers in a text or list, in E.164 with `+`. Also tries parts of digits with only spaces or slashes between them. So
+ * it may return further numbers: use it only for numbers that are not sent.
  */
 export function phonesIn(text: string, country: string | undefined): readonly string[] {
   const found = new Set<string>()
@@ -97,10 +97,7 @@ export function withAsciiDigits(text: string): string {
   return text.replace(/\p{Nd}/gu, decimalDigit)
 }
 
-/**
- * Converts a digit of any script to ASCII. Counts down to the zero of its block, because blocks of ten digits do not start at multiples of
- * ten.
- */
+/** Converts a digit to ASCII. Counts down to the zero of its block, because the blocks do not start at multiples of ten. */
 function decimalDigit(char: string): string {
   if (char >= '0' && char <= '9') return char
   let code = char.codePointAt(0) ?? 48 // never undefined: a match is not empty

@@ -1,7 +1,7 @@
 /**
- * Fast path for phone numbers in common spellings, compiled from the metadata of libphonenumber. If it returns a number, the library
- * returns the same number. A test compares both in every country. If it returns undefined, the library decides (`phone.ts`). The fast path
- * takes 0.21 µs per number, the library 6.18 µs (docs/benchmarks.md).
+ * Fast path for phone numbers in common spellings: 0.21 µs per number, the library takes 6.18 µs (docs/benchmarks.md). Compiled from the
+ * library's metadata. Returns the same number as the library, or undefined: then the library decides. A test compares both in every
+ * country.
  */
 import type { CountryCode } from 'libphonenumber-js/max'
 import { phoneMetadata } from './phoneLibrary.ts'
@@ -24,13 +24,10 @@ const planIndex = {
 /** Rules of one country, compiled from its plan. */
 interface CountryRules {
   readonly callingCode: string
-  /**
-   * Digits before a national number that are stripped, such as `0`. Undefined if the country has none, or has a pattern or rule for them.
-   */
+  /** Digits before a national number that are stripped, such as `0`. Undefined if the country has none, or a pattern or rule for them. */
   readonly trunk: string | undefined
-  /** Pattern of a prefix that the library may strip. If the number without `trunk` begins with it, the library decides. */
+  /** Pattern of a prefix that the library may strip. If the rest without `trunk` begins with it, the library decides. */
   readonly doubtfulPrefix: RegExp | undefined
-  /** Pattern of the prefix for calls abroad. */
   readonly idd: RegExp
   /** Pattern of all numbers of the country, without calling code and `trunk`. */
   readonly general: RegExp
@@ -56,7 +53,7 @@ export function hasNumberingPlan(code: string): code is CountryCode {
 }
 
 const plus = 43
-/** Reused buffer: a plus and the digits of the current number. A text cut from it is flat, so a later hash of the text copies nothing. */
+/** Reused buffer: a plus and the digits of the current number. A text cut from it is flat, so hashing it copies nothing. */
 const plusAndDigits = Buffer.alloc(25, '+')
 
 /** Returns E.164 with `+`, or undefined if the library has to decide. `country`: two-letter code for numbers without `+`. */
@@ -82,7 +79,7 @@ export function fastPhone(text: string, country: string | undefined): string | u
   return country === undefined ? undefined : fastNational(plusAndDigits.latin1Slice(1, end), country)
 }
 
-/** Returns true if all digits in `plusAndDigits` before `end` are equal. `phone.ts` rejects such a number. */
+/** Returns true if all digits before `end` are equal: an invalid number (`phone.ts`). */
 function isOneDigitRepeated(end: number): boolean {
   const first = plusAndDigits[1]
   for (let i = 2; i < end; i++) if (plusAndDigits[i] !== first) return false
@@ -123,7 +120,7 @@ function fastNational(digits: string, country: string): string | undefined {
 
 function countryRulesOf(country: string): CountryRules | undefined {
   const cached = countryRules.get(country)
-  // Other texts are not cached: a column that is not about countries may have as many texts as rows.
+  // Other texts are not cached: a wrongly mapped column may have as many as rows.
   if (cached !== undefined || !hasNumberingPlan(country)) return cached
   const rules = compileCountry(country)
   countryRules.set(country, rules)
@@ -153,8 +150,7 @@ function codeRulesOf(code: string): CodeRules | undefined {
 
 /**
  * Compiles the rules of a calling code. `isValid` tries its countries in the order of the metadata, as the library does. The first country
- * whose leading digits match decides by its number types. A country without leading digits decides only if one of its types matches. After
- * a calling code, the library may strip the prefix of the code's main country: the first one in the metadata.
+ * whose leading digits match decides. A country without leading digits decides only if one of its number types matches.
  */
 function compileCode(code: string): CodeRules | undefined {
   const countries = countriesByCode()[code]
@@ -181,7 +177,7 @@ function compileCode(code: string): CodeRules | undefined {
   }
 }
 
-/** Returns the pattern of the prefix that the library may strip; undefined if there is none. `transforms`: a rule changes the number. */
+/** Returns the pattern of the prefix that the library may strip. `transforms`: a rule changes the number. */
 function prefixOf(plan: NumberingPlan): { readonly pattern: string; readonly transforms: boolean } | undefined {
   const forParsing = plan[planIndex.prefixForParsing]
   const pattern = typeof forParsing === 'string' && forParsing !== '' ? forParsing : plan[planIndex.nationalPrefix]
@@ -189,7 +185,7 @@ function prefixOf(plan: NumberingPlan): { readonly pattern: string; readonly tra
   return { pattern, transforms: typeof plan[planIndex.prefixRule] === 'string' && plan[planIndex.prefixRule] !== '' }
 }
 
-/** Joins the patterns of all number types, each with its own lengths, if it has any. Without types, returns the general pattern. */
+/** Joins the patterns of all number types, each with its lengths. Without types, returns the general pattern. */
 function typePattern(plan: NumberingPlan): string {
   const types = plan[planIndex.types]
   if (!Array.isArray(types)) return String(plan[planIndex.pattern])

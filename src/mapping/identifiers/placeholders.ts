@@ -48,10 +48,10 @@ export const placeholderAddresses: ReadonlySet<string> = new Set([
 ])
 
 /**
- * SHA-256 in hex of placeholders in usual spellings. Also those of other test values and empty fields: a space, phone numbers, an id of
- * zeros. Such a digest is not usable as an identifier of a row (docs/inputs.md, cases 102 and 118).
+ * SHA-256 in hex of placeholders and test values in usual spellings. A row cannot have such an identifier (docs/inputs.md, cases 102 and
+ * 118).
  */
-export const junkDigests: ReadonlySet<string> = new Set(
+export const placeholderDigests: ReadonlySet<string> = new Set(
   [
     ...placeholders,
     ...placeholderAddresses,

@@ -1,6 +1,6 @@
 /**
- * Finds and reads columns of ages or dates of birth. Children under 13 are never sent to an audience, even with consent
- * (docs/inputs.md, case 132).
+ * Finds and reads columns of ages and dates of birth. Children under 13 are never sent to an audience, even with consent (docs/inputs.md,
+ * case 132).
  */
 import { allTexts, normalizeHeader } from '../fields.ts'
 import type { Row } from '../../model/record.ts'
@@ -32,7 +32,7 @@ const birthColumns: ReadonlySet<string> = new Set([
   'geburtsdatum',
 ])
 
-// Names in several languages and spellings, as `nameWords` returns them. Ages of other people, such as `child age`, are not among them.
+// Names as `nameWords` returns them. Ages of other people, such as `child age`, are not among them.
 const ageNames =
   /^(?:(?:customer )?age|alter|edad|idade|leeftijd|wiek|alder|vek|vozrast|yas|ηλικια|возраст|вік|年齢|年龄|나이|العمر|גיל)(?: (?:c|(?:in )?(?:years|yrs|jahren?|ans|anos|anni|jaar|lat)))?$/
 const groupNames =
@@ -40,12 +40,12 @@ const groupNames =
 const birthNames =
   /^(?:birth ?date|birth ?day|b ?day|date ?(?:of ?)?birth|birth (?:dt|dob)|dob|d o b|birth ?year|year of birth|born(?: on)?|yob|geburts ?(?:datum|tag|jahr)|geb ?(?:datum|dat)|jahrgang|(?:date|annee) (?:de )?naissance|nee? (?:e )?le|nacimiento|(?:fecha|ano|f) (?:de )?nac(?:imiento)?|cumpleanos|data (?:di )?nascita|nato il|anno di nascita|(?:data|dt) (?:de )?nasc(?:imento)?|geboorte ?(?:datum|jaar)|data urodzenia|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|y[iı]l[iı])|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: c)?$/
 
-/** Format, unit or other note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`, `Alder (år)`. */
+/** Note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`, `Alder (år)`. */
 const noteAtEnd = /[([]([^()[\]]*)[)\]]\s*$/
-/** Words of a note in brackets about another person or a thing: `Birthday (child)`, `Age [account]`. */
+/** Words of a note about another person or a thing: `Birthday (child)`, `Age [account]`. */
 const otherNote =
   /\b(?:child|children|kids?|sons?|daughters?|baby|spouse|partner|wife|husband|mother|father|mum|mom|dad|mama|papa|parents?|relatives?|pets?|dogs?|cats?|horses?|kind|kinder|kindes|sohn|tochter|hund|katze|pferd|enfants?|fils|fille|bebe|chien|chat|nin[oa]s?|hij[oa]s?|mascota|perro|gato|figli[oa]?|bambin[oi]|cane|gatto|barn|dziecko|account|auto|car|email|mail|sms|reminder|sent|gift|coupon|voucher|campaign|vehicle|company|business|membership)\b/
-/** Units of a note in brackets for an age that is not in years: `Age (days)`. With a birth date they are its format: `(day/month/year)`. */
+/** Units of an age that is not in years: `Age (days)`. Beside a birth date they are its format: `(day/month/year)`. */
 const unitNote =
   /\b(?:days?|weeks?|months?|tagen?|wochen?|monaten?|jours|semaines|mois|dias|semanas|meses|giorni|settimane|mesi|dagen|weken|maanden|dni|tygodnie|miesiace)\b/
 /** Words for the customer at the start of a name: `Customer date of birth`. */
@@ -77,7 +77,7 @@ export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[
 function kindOf(column: string): BoundAge['kind'] | undefined {
   const name = normalizeHeader(column)
   const note = nameWords(noteAtEnd.exec(column)?.[1] ?? '')
-  // A note about another person or thing stays in the name. Such a name matches none of the patterns.
+  // With a note about another person or thing, the name matches no pattern.
   const words = nameWords(otherNote.test(note) ? column : column.replace(noteAtEnd, ''))
   if (ageColumns.has(name) || (ageNames.test(words) && !unitNote.test(note))) return 'age'
   if (groupNames.test(words)) return 'group'
@@ -85,8 +85,8 @@ function kindOf(column: string): BoundAge['kind'] | undefined {
 }
 
 /**
- * Returns the kind of the last name in a path of JSON or XML, such as `profile.birthdate`. Undefined if the path is about others. Also
- * undefined for an age or age group that is not below the path of a person.
+ * Returns the kind of the last name in a path of JSON or XML, such as `profile.birthdate`. Undefined for a path about others, and for an
+ * age or age group outside of `personPath`.
  */
 function kindBelowPath(column: string): BoundAge['kind'] | undefined {
   const [path = '', last = ''] = /^(.+)\.([@$]?\p{L}[\p{L}\p{N}_]+)$/u.exec(column)?.slice(1) ?? []
@@ -95,7 +95,7 @@ function kindBelowPath(column: string): BoundAge['kind'] | undefined {
 }
 
 /**
- * Returns true if a text of the cell shows that the person is or may be under 13. Returns false for texts in other forms than these.
+ * Returns true if a text of the cell shows that the person is or may be under 13. Reads no other forms than these.
  *
  * In a column of ages or groups:
  * - an age of one or two digits (`12`), also with decimals (`12.0`) or words (`12 years`); in groups, `12` alone is a code
@@ -113,18 +113,16 @@ export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boole
     // Spreadsheets write `'` before a text. `foldedText` would change `12½` to `121⁄2`.
     const text = foldedText(trimText(cell).replace(/^['\u2019]|[\u00bc-\u00be]/g, ''))
     if (kind === 'birth') return isChildsBirth(text, latestBirth)
-    // A plain number in a column of groups is a code.
     return (kind === 'age' || !/^\d+$/.test(text)) && isChildsAge(text)
   })
 }
 
-/** Returns true for an age under 13. Also reads `12.0`: programs write integers with decimals if one cell of the column is empty. */
+/** Returns true for an age under 13. */
 function isChildsAge(text: string): boolean {
   if (shortUnit.test(text)) return false
   // A limit of up to 18, as in `under 18`, may be about a child.
   const limit = limitBefore.exec(text) ?? limitBehind.exec(text)
   if (limit !== null) return Number(limit[1]) <= 18
-  // The lower end of a range counts.
   const age = ageOrRange.exec(text)
   return age !== null && Number(age[1]) < minAge
 }
@@ -132,7 +130,7 @@ function isChildsAge(text: string): boolean {
 /** Returns true if a person with this date of birth is or may be under 13. `latestBirth`: as in `BoundAge`. */
 function isChildsBirth(text: string, latestBirth: string): boolean {
   const iso = /^((?:19|20)\d{2})-?(0[1-9]|1[0-2])(?:-?(0[1-9]|[12]\d|3[01]))?(?:[T ]|$)/.exec(text)
-  // Without a day, the last day of the month is taken. Then a person who may be twelve counts as a child.
+  // Without a day, the last day of the month: a person who may be twelve counts as a child.
   if (iso !== null) return `${iso[1]}-${iso[2]}-${iso[3] ?? '31'}` > latestBirth
   const isDayNumberOrUnixTime = /^(?:\d{5}|\d{9,10}|\d{12,13})(?:[.,]\d+)?$/.test(text)
   if (isDayNumberOrUnixTime) return dayOfNumber(Number.parseFloat(text.replace(',', '.'))) > latestBirth
@@ -141,12 +139,11 @@ function isChildsBirth(text: string, latestBirth: string): boolean {
     const [first, last] = [Number(twoDigitYear[1]), Number(twoDigitYear[2])]
     // `85-06-16` starts with its year, because no month has 85 days.
     const year = first > 31 ? first : last
-    // A year of two digits is in this century, or in the last one if it would be in the future.
+    // In this century, or in the last one if it would be in the future.
     const century = 2000 + year <= Number(latestBirth.slice(0, 4)) + minAge ? 2000 : 1900
     return `${century + year}-12-31` > latestBirth
   }
-  // Day and month may be in any order, or missing. So only the year is read, and its last day is taken. In `20102013` both ends may be
-  // the year.
+  // Day and month may be in any order, or missing. So the last day of the year is taken. In `20102013` both ends may be the year.
   return (text.match(/\d+/g) ?? [])
     .filter(({ length }) => length === 4 || length === 6 || length === 8)
     .flatMap((digits) => [digits.slice(0, 4), digits.slice(-4)])

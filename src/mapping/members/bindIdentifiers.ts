@@ -4,28 +4,25 @@ import { countryCode } from '../identifiers/country.ts'
 import { hasNumberingPlan } from '../identifiers/phoneFast.ts'
 import { redactPersonalData } from '../mask.ts'
 import type { IdentifierType } from '../../model/record.ts'
-import { isColleagueName } from './identifierColumns.ts'
+import { isColleagueColumn } from './identifierColumns.ts'
 import type { BoundIdentifier } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
 /**
- * Binds the columns of each identifier type, and the country of phone numbers. Leaves out types that are not mapped. Warns about mapped
- * columns that, by their name, contain addresses of colleagues.
+ * Binds the columns of each mapped identifier type, and the country of phone numbers. Warns about columns that, by their name, contain
+ * addresses of colleagues.
  */
 export function bindIdentifiers(header: MemberHeader, types: readonly IdentifierType[]): readonly BoundIdentifier[] {
   return types.flatMap((type) => {
     const bound = header.bindField(type)
     if (bound === undefined) return []
     const country = bindCountry(header, type, bound.mapping.defaultCountry)
-    for (const index of bound.indexes) warnOfColleague(header, type, header.columns[index] ?? '')
+    for (const index of bound.indexes) warnOfColleagueColumn(header, type, header.columns[index] ?? '')
     return [{ ...bound, type, hashed: bound.mapping.hashed ?? false, country }]
   })
 }
 
-/**
- * Returns the index of the country column, or the code of a fixed country. If `columnOrCountry` is not a column and not a country, adds a
- * warning and returns undefined.
- */
+/** Returns the index of the country column, or the code of a fixed country. Warns about any other text, and returns undefined. */
 function bindCountry(
   { columns, used, warnings }: MemberHeader,
   type: IdentifierType,
@@ -43,8 +40,8 @@ function bindCountry(
   return undefined
 }
 
-function warnOfColleague({ warnings }: MemberHeader, type: IdentifierType, column: string): void {
-  if (!isColleagueName(column)) return
+function warnOfColleagueColumn({ warnings }: MemberHeader, type: IdentifierType, column: string): void {
+  if (!isColleagueColumn(column)) return
   const message = `${type}: "${redactPersonalData(column)}" seems to contain a colleague's address`
   warnings.push({ line: 1, code: 'OWNER_COLUMN', field: type, message })
 }

@@ -12,39 +12,36 @@ import type { MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
 /**
- * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. `types`: the mapped identifier types. Marks the
- * columns of the tests and ages as used. With `consent: none`, also marks the columns of the preset's tests. If the header lacks columns of
- * the pipeline's tests, adds them to `header.missing`.
+ * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. Marks their columns as used, with `consent: none`
+ * also those of the preset's tests. Adds columns that the header lacks to `header.missing`. `types`: the mapped identifier types.
  */
 export function bindTests(
   header: MemberHeader,
   types: readonly IdentifierType[],
-  { appliesConsent, hasRemovals, today }: { readonly appliesConsent: boolean; readonly hasRemovals: boolean; readonly today: Date },
+  { appliesConsent, isDoNotReach, today }: { readonly appliesConsent: boolean; readonly isDoNotReach: boolean; readonly today: Date },
 ): Pick<MemberBinding, 'consent' | 'consentByType' | 'ages' | 'remove'> {
   const { columns, preset, used } = header
   const { consent } = header.pipeline
   const ofPreset = presetTests(preset, columns)
   // A child on a do-not-reach list stays on it.
   const ages = appliesConsent ? ageColumnsOf(columns, today) : []
-  // If `consent:` has tests, they replace those of the preset. A column of the preset that they do not name is reported as unmapped.
+  // Tests in `consent:` replace those of the preset. A column that only the preset names is then reported as unmapped.
   for (const { index } of [...(Array.isArray(consent) ? [] : ofPreset), ...ages]) used.add(index)
-  const tests = hasRemovals || consent === 'none' ? [] : (consent?.map((test) => bindConfiguredTest(header, 'consent', test)) ?? ofPreset)
+  const tests = isDoNotReach || consent === 'none' ? [] : (consent?.map((test) => bindConfiguredTest(header, 'consent', test)) ?? ofPreset)
   const onlyPhones = types.every((type) => type === 'phone_number')
-  // A test for one type applies to the identifiers of that type. If only phone numbers are mapped, a test for them applies to the whole
-  // row. A test for a type that is not mapped does not apply.
+  // If only phone numbers are mapped, a test for them applies to the whole row. A test for a type that is not mapped does not apply.
   const isForMappedType = ({ test }: BoundTest) => test.appliesTo !== undefined && types.includes(test.appliesTo)
   return {
     consent: tests.filter((bound) => bound.test.appliesTo === undefined || (onlyPhones && isForMappedType(bound))),
     consentByType: onlyPhones ? [] : tests.filter(isForMappedType),
     ages,
-    remove: hasRemovals ? removalTests(header, ofPreset) : [],
+    remove: isDoNotReach ? removalTests(header, ofPreset) : [],
   }
 }
 
 /**
- * Returns the tests that remove a person from a do-not-reach list: the pipeline's test, or else the consent tests of the preset. A person
- * who consents does not belong on the list. Leaves out the preset's tests for one identifier type. If the header lacks an expected column
- * of the preset, returns none, because the other tests would remove people who opted out.
+ * Returns the tests that remove a person from a do-not-reach list, from the pipeline or else from the preset. Tests of the preset must be
+ * for the whole row. If the header lacks an expected column of the preset, returns none: the other tests would remove people who opted out.
  */
 function removalTests(header: MemberHeader, ofPreset: readonly BoundTest[]): readonly BoundTest[] {
   const { remove } = header.pipeline
@@ -59,10 +56,7 @@ export function consentTestsOf({ pipeline, preset, columns }: MemberHeader): rea
   return pipeline.consent ?? presetTests(preset, columns).map(({ test }) => test)
 }
 
-/**
- * Binds a test of the pipeline, and marks its column as used. If the header lacks the column, adds it to `header.missing`, with the setting
- * that names the most similar column.
- */
+/** Binds a test of the pipeline, and marks its column as used. Adds a column that the header lacks to `header.missing`. */
 function bindConfiguredTest({ columns, missing, used }: MemberHeader, field: 'consent' | 'remove', test: ConsentTest): BoundTest {
   const bound = bindTest(test, columns)
   if (bound.index >= 0) {
@@ -75,7 +69,7 @@ function bindConfiguredTest({ columns, missing, used }: MemberHeader, field: 'co
   return bound
 }
 
-/** Returns the preset's consent tests that have a column in the header, bound to this column. */
+/** Returns the preset's consent tests whose column the header has. */
 export function presetTests(preset: Preset | undefined, columns: readonly string[]): readonly BoundTest[] {
   return (preset?.consent ?? []).flatMap(({ columns: names, values, appliesTo }) => {
     const index = names.map((name) => findColumn(columns, name)).find((found) => found >= 0)
@@ -85,8 +79,8 @@ export function presetTests(preset: Preset | undefined, columns: readonly string
 }
 
 /**
- * Returns a warning for each expected consent column of the preset that the header lacks. `field`: the setting that the user must write
- * instead, `consent` for an audience and `remove` for a do-not-reach list.
+ * Returns a warning for each expected consent column of the preset that the header lacks. `field`: setting that can replace it; `consent`
+ * for an audience, `remove` for a do-not-reach list.
  */
 export function missingConsentWarnings(preset: Preset | undefined, columns: readonly string[], field: 'consent' | 'remove'): Warning[] {
   return missingConsentColumns(preset, columns).map((name) => ({
@@ -98,12 +92,12 @@ export function missingConsentWarnings(preset: Preset | undefined, columns: read
 }
 
 /**
- * Returns a warning if, by the name of the file, its people did not agree (`Preset.unconsentedFile`). Returns none if the pipeline has
- * a `consent:`. `file`: path or address of the source, or the name of the file in an archive.
+ * Returns a warning if the name of the file says that its people did not agree (`Preset.unconsentedFile`). A pipeline with `consent:` has
+ * no such warning. `file`: path or address of the source, or the name of the file in an archive.
  */
 export function unconsentedFileWarnings(pipeline: Pipeline, columns: readonly string[], file: string): Warning[] {
   const name = file.split(/[/\\]/).at(-1) ?? ''
-  // Recognizes the preset even if the pipeline has a `map:`, because a `map:` does not change what the file is.
+  // Also with a `map:`, because a `map:` does not change what the file is.
   if (pipeline.consent !== undefined || presetOf(pipeline, columns, 'members')?.unconsentedFile?.test(name) !== true) return []
   return [
     { line: 1, code: 'CONSENT_UNKNOWN', field: 'file', message: `the people in "${name}" did not subscribe, by the name of the file` },

@@ -1,4 +1,4 @@
-/** Recognizes emails and phone numbers by their form, and two kinds of columns by name: phone numbers, and data of other people. Pure. */
+/** Recognizes emails and phone numbers by their form, and columns of phone numbers or of other people by their name. Pure. */
 import { isDetailName, nameWords } from '../consent/columnName.ts'
 import { normalizeEmail } from '../identifiers/email.ts'
 
@@ -21,8 +21,8 @@ const date =
   /^(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2})|(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\d{6})?)$/
 
 /**
- * Returns true if a trimmed cell has the form of a phone number. `inPhoneColumn`: true if `isPhoneName` returns true for the name of the
- * column. Then plain digits count too, except dates.
+ * Returns true if a trimmed cell has the form of a phone number. `inPhoneColumn`: true if the column has a phone name (`isPhoneName`). Then
+ * plain digits count too, except dates.
  */
 export function looksLikePhone(cell: string, inPhoneColumn: boolean): boolean {
   if (cell.length < 7 || cell.length > 32) return false
@@ -45,20 +45,20 @@ export function isPhoneName(column: string): boolean {
   return phoneName.test(nameWords(column)) && !isDetailName(column)
 }
 
-/** Returns true for a name that means a colleague in most exports, such as `OwnerEmail`, `Sales rep`, `created_by`. */
-export function isColleagueName(column: string): boolean {
+/** Returns true for a column that usually names a colleague, such as `OwnerEmail`, `Sales rep`, `created_by`. */
+export function isColleagueColumn(column: string): boolean {
   return /\b(?:owner|assigned|assignee|account manager|sales ?rep|created by|modified by|updated by|advisor)\b|^manager\b/.test(
     nameWords(column),
   )
 }
 
 /**
- * Returns true if the name of a column shows that it contains emails or numbers of others than the customer. The others are colleagues, a
- * referrer, an emergency contact, a company or a store. Also true for fax numbers.
+ * Returns true for a column name of others than the customer: colleagues, a referrer, an emergency contact, a company or store. Also true
+ * for fax numbers.
  */
 export function belongsToSomeoneElse(column: string): boolean {
   return (
-    isColleagueName(column) ||
+    isColleagueColumn(column) ||
     /\b(?:manager|representative|agent|responsible|staff|employee|betreuer|vermittler|invited by|refer\w*|parent|sender|from e ?mail|reply ?to|partner|emergency|company|store|shop|fax)\b/.test(
       nameWords(column),
     )

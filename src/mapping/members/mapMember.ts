@@ -1,5 +1,5 @@
 /**
- * Maps one row to one member: its identifiers, its key, its consent (docs/guarantees.md#a-no-is-never-sent) and its times (spec 4.3 rule 3;
+ * Maps one row to one member: identifiers, key, consent (docs/guarantees.md#a-no-is-never-sent) and times (spec 4.3 rule 3;
  * docs/inputs.md).
  */
 import { firstText } from '../fields.ts'
@@ -15,9 +15,10 @@ import type { MemberBinding } from './memberBinding.ts'
 import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
 
 /**
- * Maps a row. Pure. Rejects a row without a usable identifier, with an empty key column, with too many identifiers or with wrong times.
- * Drops an unusable identifier with a warning if another one is usable. A row that must not be sent needs only a key or an identifier. A row
- * that adds a person to a do-not-reach list needs only an identifier.
+ * Maps a row. Pure. Drops an unusable identifier with a warning if another one is usable.
+ * - A row for an audience is rejected without a usable identifier, with an empty key column, too many identifiers or wrong times.
+ * - A row that must not be sent needs only a key or an identifier.
+ * - A row that adds a person to a do-not-reach list needs only an identifier.
  *
  * @throws {TransformError} if a transform of the key or of `expires_at` fails, unless the row adds a person to such a list
  */
@@ -26,11 +27,12 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const identifiers = new RowIdentifiers(row, binding, isPermitted)
   const isRemoved = binding.remove.length > 0 && binding.remove.every((test) => passesTest(row, test))
   const desired = isPermitted && !isRemoved
-  const listed = binding.isDoNotReach && desired
-  const key = listed ? keyOfListed(identifiers) : identifiers.key()
-  // A row that must not be sent becomes a record with `desired: false`. So does a row if all its identifiers lack consent. A key alone is
-  // enough, because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends
-  // them. But if a key column is mapped, a removal from a do-not-reach list needs the key.
+  const addsToList = binding.isDoNotReach && desired
+  const key = addsToList ? keyForList(identifiers) : identifiers.key()
+  // A row that must not be sent becomes a record with `desired: false`. So does a row if all its identifiers lack consent.
+  // - A key alone is enough: some exports leave the identifiers of such rows empty.
+  // - Identifiers alone are enough too, so that no other row sends them. Exception: with a key column, a removal from a do-not-reach list
+  //   needs the key.
   if (!desired || (identifiers.packed.length === 0 && identifiers.withoutConsent.length > 0)) {
     const recordKey = key ?? (binding.remove.length > 0 ? undefined : identifiers.keyOfIdentifiers())
     if (recordKey !== undefined)
@@ -46,7 +48,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
       }
   }
   const effectiveAtMs = effectiveAtOf(row, binding, identifiers)
-  const expiresAtMs = listed ? endOfListed(row, binding, identifiers) : expiresAtOf(row, binding)
+  const expiresAtMs = addsToList ? endForList(row, binding, identifiers) : expiresAtOf(row, binding)
   const faults = faultsOf(identifiers, { binding, key, effectiveAtMs, expiresAtMs })
   if (faults.length > 0 || key === undefined || expiresAtMs === null) return rejectOf(row, key, faults, identifiers.warnings)
   identifiers.warnDropped()
@@ -69,8 +71,8 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
  * - Of a row without consent, or of a child: all identifiers.
  * - Of any other row: the identifiers of types without consent.
  *
- * A row without a match in the joined file (`sources/joinedSource.ts`) lacks the cells of that file. A missing cell is
- * not a no, so tests of these columns do not apply. A row with several different matches opts out what any of them opts out.
+ * A row without a match in the joined file lacks the cells of that file. A missing cell is not a no, so tests of these columns do not
+ * apply. A row with several different matches opts out what any of them opts out.
  */
 export function identifiersOptedOut(row: Row, binding: MemberBinding): readonly PackedIdentifier[] {
   const { unjoined, variants } = row.fault ?? {}
@@ -97,7 +99,7 @@ function withCells(row: Row, indexes: readonly number[], cells: readonly (Cell |
   return { ...readable, cells: all }
 }
 
-/** Returns the reject with all `faults`: the first one gives its code, the others are in `more`. */
+/** Returns the reject with all `faults`; `more` has all but the first. */
 function rejectOf(row: Row, key: Uint8Array | undefined, faults: readonly IdentifierFault[], warnings: readonly Warning[]): Mapped {
   const [first, ...more] = faults.map(({ code, field, message }) => ({ code, field, message: `${field} ${message}`, hint: hintOf(code) }))
   if (first === undefined) throw new Error('a reject needs a fault')
@@ -120,7 +122,7 @@ function faultsOf(identifiers: RowIdentifiers, parts: Readonly<RowParts>): reado
   const hasKeyAndIdentifiers = key !== undefined && packed.length > 0 && count <= maxIdentifiers
   if (hasKeyAndIdentifiers && effectiveAtMs === undefined && expiresAtMs === undefined) return noFaults
   const faults: IdentifierFault[] = []
-  if (binding.isKeyed && key === undefined) faults.push({ code: 'KEY_MISSING', field: 'key', message: 'is missing' })
+  if (binding.expectsKeyColumn && key === undefined) faults.push({ code: 'KEY_MISSING', field: 'key', message: 'is missing' })
   if (count > maxIdentifiers)
     faults.push({
       code: 'TOO_MANY_IDENTIFIERS',
@@ -143,7 +145,7 @@ interface RowParts {
   expiresAtMs: number | undefined | null
 }
 
-/** Returns the faults of the row's times; `expiresAtMs`: as in `RowParts`. */
+/** Returns the faults of the row's times. `expiresAtMs`: null if the cell cannot be read. */
 function timeFaults(
   binding: MemberBinding,
   effectiveAtMs: number | undefined,
@@ -158,8 +160,8 @@ function timeFaults(
 }
 
 /**
- * Returns the key of a rejected row, so that the record with this key is kept as it was. Undefined if the row has no key or opts out. A row
- * that is rejected for its match in the joined file can still opt out. Its record must not be kept.
+ * Returns the key of a rejected row: the record with this key is kept as it was. Undefined if the row has no key, or opts out despite its
+ * fault in the joined file.
  *
  * @throws {TransformError} if a transform of the key fails
  */
@@ -167,7 +169,7 @@ export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefi
   return rejectedRowOptsOut(row, binding) ? undefined : new RowIdentifiers(row, binding).key()
 }
 
-/** Returns true if a row without one match in the joined file opts out. Its own cells, or one of several matches, decide. */
+/** Returns true if a row with a fault in the joined file opts out. Its own cells decide, or any of several matches. */
 function rejectedRowOptsOut(row: Row, binding: MemberBinding): boolean {
   const { unjoined, variants } = row.fault ?? {}
   if (unjoined === undefined) return false
@@ -176,8 +178,8 @@ function rejectedRowOptsOut(row: Row, binding: MemberBinding): boolean {
 }
 
 /**
- * Returns `effective_at` in milliseconds since 1970. Undefined without this column, and for an empty cell. Also undefined, with a warning
- * in `identifiers`, if the cell cannot be read or its transform fails.
+ * Returns `effective_at` in milliseconds since 1970; undefined without a value. Adds a warning if the cell cannot be read or its transform
+ * fails.
  */
 function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, identifiers: RowIdentifiers): number | undefined {
   if (effectiveAt === undefined) return undefined
@@ -195,8 +197,8 @@ function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, identifiers: Ro
   return instant?.ms
 }
 
-/** Returns the key of a row that adds a person to a do-not-reach list. Without a key in the row, its identifiers are the key. */
-function keyOfListed(identifiers: RowIdentifiers): Uint8Array | undefined {
+/** Returns the key of a row that adds a person to a do-not-reach list. */
+function keyForList(identifiers: RowIdentifiers): Uint8Array | undefined {
   try {
     return identifiers.key() ?? identifiers.keyOfIdentifiers()
   } catch (error) {
@@ -207,10 +209,10 @@ function keyOfListed(identifiers: RowIdentifiers): Uint8Array | undefined {
 }
 
 /**
- * Returns `expires_at` of a row that adds a person to a do-not-reach list, as `expiresAtOf`. If the cell cannot be read, adds a warning and
- * returns undefined. Then the person stays on the list for as long as the row is in the source.
+ * Returns `expires_at` of a row that adds a person to a do-not-reach list. If the cell cannot be read, adds a warning and returns
+ * undefined. Then the person stays on the list while the row is in the source.
  */
-function endOfListed(row: Row, binding: MemberBinding, identifiers: RowIdentifiers): number | undefined {
+function endForList(row: Row, binding: MemberBinding, identifiers: RowIdentifiers): number | undefined {
   try {
     const endMs = expiresAtOf(row, binding)
     if (endMs !== null) return endMs
@@ -223,8 +225,8 @@ function endOfListed(row: Row, binding: MemberBinding, identifiers: RowIdentifie
 }
 
 /**
- * Returns `expires_at` in milliseconds since 1970. Undefined without this column, for an empty cell, and for an end that is too late to be
- * sent. Null if the cell cannot be read. Then the row is rejected, because the default end could be later than the real end.
+ * Returns `expires_at` in milliseconds since 1970. Undefined without a value, and for an end that is too late to be sent. Null if the cell
+ * cannot be read: the row is rejected, because the default end could be later than the real end.
  *
  * @throws {TransformError} if a transform of `expires_at` fails
  */

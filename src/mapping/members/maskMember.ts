@@ -8,9 +8,8 @@ import { comparableText, foldedText, trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
 /**
- * Returns a function that masks the cells of a row. Identifiers are masked by their type. Other cells are masked too, because they may be
- * names or addresses. Cells of times, countries, removal tests and consent tests for the whole row are shown if they are not personal
- * (`mayBePersonal`). In a row whose cells may be shifted, they are shown only if they are certainly harmless (`isHarmless`).
+ * Returns a function that masks the cells of a row. Shows only cells of times, countries and tests for the whole row, if they are not
+ * personal (`mayBePersonal`). If the cells may be shifted, they must be certainly harmless (`isHarmless`).
  */
 export function maskMember(binding: MemberBinding): (row: Row) => readonly string[] {
   const shownIndexes = new Set([
@@ -45,14 +44,14 @@ export function maskMember(binding: MemberBinding): (row: Row) => readonly strin
   }
 }
 
-/** Returns true for a date or time, a country, a word of consent, or one of `words` (the values of the tests). */
+/** Returns true for a date or time, a country, a word of consent, or one of `words`. */
 function isHarmless(text: string, words: ReadonlySet<string>): boolean {
   const trimmed = trimText(text)
   if (words.has(comparableText(trimmed)) || meaningOf(trimmed) !== undefined) return true
   return parseInstant(trimmed, 'utc-midnight', 'UTC') !== undefined || hasNumberingPlan(countryCode(trimmed))
 }
 
-/** Returns true for a text with an `@`, over 40 characters, or nine or more digits. False for digits of an ISO date or time. */
+/** Returns true for a text with an `@`, over 40 characters, or nine or more digits. An ISO date or time is not personal. */
 function mayBePersonal(text: string): boolean {
   if (text.length > 40) return true
   const folded = foldedText(text)

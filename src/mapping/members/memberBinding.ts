@@ -5,13 +5,13 @@ import type { BoundField } from '../fields.ts'
 import type { IdentifierRules } from '../identifiers/normalize.ts'
 import type { IdentifierType } from '../../model/record.ts'
 
-/** Parts of a member, each with the columns of one header that it is read from. Also has the rules for the values. */
+/** Parts of a member, each with its columns of one header, and the rules for the values. */
 export interface MemberBinding {
-  /** Column or columns of the key. Undefined if the header has none. */
+  /** Columns of the key. Undefined if the header has none. */
   readonly key: BoundField | undefined
   /** True if the key column is required or mapped. Otherwise the key of a row is computed from its identifiers that have consent. */
-  readonly isKeyed: boolean
-  /** Identifier type of the key's first column. Undefined if it has none, or if the key is a constant, computed or transformed. */
+  readonly expectsKeyColumn: boolean
+  /** Identifier type of the key's first column. Undefined if there is none, or if the key is a constant, computed or transformed. */
   readonly keyType: IdentifierType | undefined
   /** Identifier types of the key's other columns, in order. Empty unless all columns of the key are identifiers. */
   readonly otherKeyTypes: readonly IdentifierType[]
@@ -27,9 +27,9 @@ export interface MemberBinding {
   /** Tests that apply only to the identifiers of the type `appliesTo`. */
   readonly consentByType: readonly BoundTest[]
   readonly ages: readonly BoundAge[]
-  /** True for a do-not-reach list. A person whose row is rejected there is sent to the audiences. */
+  /** True for a do-not-reach list. A person whose row is rejected there is still sent to the audiences. */
   readonly isDoNotReach: boolean
-  /** Tests of a do-not-reach list. A row that passes all of them is removed from the list. Without tests, no row is removed. */
+  /** Tests of a do-not-reach list. A row that passes all of them is removed from the list. Without tests, no row is. */
   readonly remove: readonly BoundTest[]
   readonly rules: MemberRules
 }
@@ -37,9 +37,9 @@ export interface MemberBinding {
 /** Identifier type with its columns. */
 export interface BoundIdentifier extends BoundField {
   readonly type: IdentifierType
-  /** True if the column is declared to contain digests: then raw values are rejected. */
+  /** True if the column is declared to contain digests. Then raw values are rejected. */
   readonly hashed: boolean
-  /** Country of phone numbers without +: a two-letter code, or the index of the country column; undefined if there is none. */
+  /** Two-letter code, or index of the country column, for phone numbers without +. */
   readonly country: string | number | undefined
 }
 

@@ -4,11 +4,11 @@ import { bindField, type BoundField } from '../fields.ts'
 import type { Preset } from '../presets/index.ts'
 import type { Warning } from '../../model/record.ts'
 
-/** Header whose fields are being bound. Collects the used columns, the missing columns and the warnings. */
+/** Header while its fields are bound. Collects the used columns, the missing columns and the warnings. */
 export class MemberHeader {
   readonly pipeline: Pipeline
   readonly columns: readonly string[]
-  /** The configured preset. Without one: the recognized preset if the pipeline has no `map:`, else undefined. */
+  /** The configured preset, or the recognized one if the pipeline has no `map:`. */
   readonly preset: Preset | undefined
   /** Indexes of the columns that the mapping reads. */
   readonly used = new Set<number>()
@@ -23,9 +23,8 @@ export class MemberHeader {
   }
 
   /**
-   * Binds a field by the pipeline's `map:`, or else by the preset, and marks its columns as used. Adds a warning for each column of `map:`
-   * that the header lacks. Returns undefined if neither maps the field. Also returns undefined if the mapping has no constant, no function
-   * and no column of this header.
+   * Binds a field by `map:`, or else by the preset, and marks its columns as used. Warns about each column of `map:` that the header lacks.
+   * Returns undefined if the mapping has no constant, no function and no column of this header.
    */
   bindField(field: string): BoundField | undefined {
     const { columns } = this

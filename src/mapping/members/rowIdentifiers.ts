@@ -5,7 +5,7 @@ import { packDigest, hashIdentifier, hashKey, keyText, packPlain } from '../iden
 import { addressesIn, listSeparator } from '../identifiers/email.ts'
 import { normalizeIdentifier } from '../identifiers/normalize.ts'
 import { phonesIn } from '../identifiers/phone.ts'
-import { isPlaceholder, junkDigests } from '../identifiers/placeholders.ts'
+import { isPlaceholder, placeholderDigests } from '../identifiers/placeholders.ts'
 import { maskIdentifier } from '../mask.ts'
 import type { Cell, IdentifierType, PackedIdentifier, Row, Warning } from '../../model/record.ts'
 import type { RecordCode } from '../rejectCodes.ts'
@@ -17,11 +17,11 @@ import type { BoundIdentifier, MemberBinding } from './memberBinding.ts'
 /** Maximum number of identifiers of a row. */
 export const maxIdentifiers = 50
 /** Lower-case texts of a key column that count as empty. */
-const absentKeys = new Set(['null', 'undefined', 'n/a', 'none', 'nan', '-', '#n/a'])
+const emptyKeyTexts = new Set(['null', 'undefined', 'n/a', 'none', 'nan', '-', '#n/a'])
 const noWarnings: readonly Warning[] = []
 const noFaults: readonly IdentifierFault[] = []
 const noIdentifiers: readonly PackedIdentifier[] = []
-/** Matches most emails. Any other text may contain several emails, or one that has a second form (docs/decisions/both-forms.md). */
+/** Matches most emails. Any other text may contain several emails, or have a second form (docs/decisions/both-forms.md). */
 const ordinaryAddress = /^[\w.+-]+@[a-z\d.-]+$/i
 const sha256Hex = /^[0-9a-fA-F]{64}$/
 /** Matches each digest in a text: 64 hex digits, or 43 characters of base64. */
@@ -31,13 +31,13 @@ const digestLike = /(?<![\da-f])[\da-f]{64}(?![\da-f])|(?<![\w+/-])[\w+/-]{43}=?
 export interface IdentifierFault {
   readonly code: RecordCode
   readonly field: string
-  /** Continues a sentence that begins with the field: `is missing`. Values in it are masked. */
+  /** Follows the name of the field: `is missing`. Values in it are masked. */
   readonly message: string
   /** True for an email in a phone column, or the reverse. */
   readonly isMisplaced?: true
 }
 
-/** Identifiers of one row and the warnings about them. The constructor reads all of them. */
+/** Identifiers of one row, all read by the constructor, and the warnings about them. */
 export class RowIdentifiers {
   readonly #row: Row
   readonly #binding: MemberBinding
@@ -45,9 +45,9 @@ export class RowIdentifiers {
   #warnings: Warning[] | undefined
   /** Normalized identifier of the key column, if that column is an identifier too. */
   #keyText: string | undefined
-  /** First normalized identifier of the key's type in other columns. It is the key if the key column has no usable identifier. */
+  /** First normalized identifier of the key's type in other columns. */
   #sameTypeKeyText: string | undefined
-  /** First normalized identifier of each of `otherKeyTypes`. Created when needed. */
+  /** First normalized identifier of each of `otherKeyTypes`. */
   #keyTextsByType: Map<IdentifierType, string> | undefined
   /** Cell of the key column, if that column is an identifier too. */
   readonly #keyCell: string | undefined
@@ -55,14 +55,14 @@ export class RowIdentifiers {
   #isKeyCell = false
   /** Usable identifiers, sorted bytewise, without duplicates. Leaves out the types that `consentByType` excludes. */
   readonly packed: PackedIdentifier[] = []
-  // Created when needed, like the warnings, because nearly no row needs them.
+  // Created when needed: nearly no row needs them.
   #withoutConsent: PackedIdentifier[] | undefined
   #faults: IdentifierFault[] | undefined
   /** List that `#add` and `#append` add to: `packed`, or `#withoutConsent` for a type without consent. */
   #target = this.packed
-  /** True if `#append` added an identifier, so that a list has to be sorted. */
+  /** True if a list has to be sorted. */
   #isUnsorted = false
-  /** Number of values that are not placeholders, plus their second forms. Above `maxIdentifiers`, only opted-out values are read. */
+  /** Number of values that are not placeholders, plus their second forms. Values above `maxIdentifiers` are read only to opt them out. */
   count = 0
 
   /** `isPermitted`: result of `mayBeSent`. If false, the row opts out all its identifiers. */
@@ -81,7 +81,7 @@ export class RowIdentifiers {
     return this.#warnings ?? noWarnings
   }
 
-  /** Reasons why identifiers are not usable, in the order in which they were read: by type, then by column. */
+  /** Reasons why identifiers are not usable, by type, then by column. */
   get faults(): readonly IdentifierFault[] {
     return this.#faults ?? noFaults
   }
@@ -96,7 +96,7 @@ export class RowIdentifiers {
     return this.#withoutConsent === undefined ? this.packed : sortUnique([...this.packed, ...this.#withoutConsent])
   }
 
-  /** Field to name in a fault that is about all identifiers. */
+  /** Field in a fault that is about all identifiers. */
   get firstField(): string {
     return this.#binding.identifiers[0]?.field ?? 'key'
   }
@@ -116,7 +116,7 @@ export class RowIdentifiers {
     }
   }
 
-  /** Returns the cell. If its transform fails, adds a fault and returns undefined: other identifiers of the row may still be usable. */
+  /** Returns the cell. If its transform fails, adds a fault and returns undefined. */
   #readCell(bound: BoundIdentifier): Cell | undefined {
     try {
       return bound.read(this.#row)
@@ -134,7 +134,7 @@ export class RowIdentifiers {
     } else this.#readOne(bound, cell)
   }
 
-  /** Reads one value: normalizes and adds it, or adds a fault. Reads a row that opts out as thoroughly as possible (`#optOutParts`). */
+  /** Normalizes and adds one value, or adds a fault. Searches a value that opts out for further identifiers (`#optOutParts`). */
   #readOne(bound: BoundIdentifier, value: string): void {
     const text = trimText(value)
     if (isPlaceholder(text)) return
@@ -167,7 +167,7 @@ export class RowIdentifiers {
     this.#add(hashIdentifier(type, result.otherForm))
   }
 
-  /** Adds every identifier that can be read in a cell that is not valid. The cell may be a list, or have other words. */
+  /** Adds every identifier in a cell that is not valid, such as a list or a sentence. */
   #optOutParts(bound: BoundIdentifier, text: string): void {
     for (const hex of digestsIn(text)) this.#append(packDigest(bound.type, hex))
     for (const other of this.#binding.identifiers) {
@@ -197,7 +197,7 @@ export class RowIdentifiers {
     if ('text' in result) this.#append(hashIdentifier(type, result.text))
   }
 
-  /** Adds a digest and returns true. Adds a fault instead if the text is not a digest, or is the digest of a placeholder. */
+  /** Adds a digest and returns true. Adds a fault and returns false for any other text, and for the digest of a placeholder. */
   #readDigest(bound: BoundIdentifier, text: string): boolean {
     const { field, type, hashed } = bound
     const hex = hexDigest(text, this.#binding.rules.base64)
@@ -210,7 +210,7 @@ export class RowIdentifiers {
       })
       return false
     }
-    if (junkDigests.has(hex)) {
+    if (placeholderDigests.has(hex)) {
       this.#addFault({ code: 'HASH_OF_PLACEHOLDER', field, message: 'is the digest of an empty text or of a placeholder' })
       return false
     }
@@ -233,7 +233,7 @@ export class RowIdentifiers {
     }
   }
 
-  /** Returns the first usable identifier of the key's other types, in the order of the key's columns. */
+  /** Returns the first usable identifier of `otherKeyTypes`. */
   #keyTextOfOtherType(): string | undefined {
     const found = this.#keyTextsByType
     return found === undefined ? undefined : this.#binding.otherKeyTypes.map((type) => found.get(type)).find((text) => text !== undefined)
@@ -248,8 +248,8 @@ export class RowIdentifiers {
   }
 
   /**
-   * Inserts an identifier in sort order, if the list does not have it yet. Types are read in the order of their type bytes, so only
-   * identifiers of the same type are compared.
+   * Inserts an identifier in sort order, without duplicates. Compares only identifiers of the same type: types are read in the order of
+   * their bytes.
    */
   #add(identifier: PackedIdentifier): void {
     const target = this.#target
@@ -269,8 +269,8 @@ export class RowIdentifiers {
   }
 
   /**
-   * Adds an identifier at the end of the list, which is sorted later. For opted-out identifiers, because their types may be out of order.
-   * A row may have thousands of them, and inserting each in order would take quadratic time.
+   * Adds an identifier at the end of the list, which is sorted later. Opted-out identifiers may be out of order, and so many that inserting
+   * each in order would take too long.
    */
   #append(identifier: PackedIdentifier): void {
     this.#target.push(identifier)
@@ -282,7 +282,7 @@ export class RowIdentifiers {
     this.#faults.push(fault)
   }
 
-  /** Adds one warning for all unusable identifiers together, if there are any. */
+  /** Adds one warning for all unusable identifiers together. */
   warnDropped(): void {
     const [first, ...others] = this.faults
     if (first === undefined) return
@@ -290,7 +290,7 @@ export class RowIdentifiers {
     this.warn('IDENTIFIER_DROPPED', first.field, message, first.isMisplaced)
   }
 
-  /** Adds a warning. `message` continues a sentence that begins with the field. */
+  /** Adds a warning. `message` follows the name of the field. */
   warn(code: RecordCode, field: string, message: string, isMisplaced?: true): void {
     this.#warnings ??= []
     this.#warnings.push({
@@ -319,23 +319,23 @@ export class RowIdentifiers {
    * @throws {TransformError} if a transform of the key column fails
    */
   key(): Buffer | undefined {
-    const { key, isKeyed } = this.#binding
-    // In JSON, only some rows may have the key column. A row without it has no key, even before the first row that has it.
-    if (key === undefined && isKeyed) return undefined
-    // All identifiers of `packed` together are the key. So two rows with one email and different phone numbers are two records. A changed
-    // row does not silently remove an identifier from the list.
+    const { key, expectsKeyColumn } = this.#binding
+    // In JSON, only some rows may have the key column.
+    if (key === undefined && expectsKeyColumn) return undefined
+    // All together are the key. So two rows with one email and different phone numbers are two records. A changed row does not silently
+    // remove an identifier from the list.
     if (key === undefined) return hashOfAll(this.packed)
     const normalized = this.#keyText ?? this.#sameTypeKeyText ?? this.#keyTextOfOtherType()
     if (normalized !== undefined) return hashKey(normalized)
     const text = trimText(firstText(key.read(this.#row)) ?? '')
-    if (isAbsent(text)) return undefined
+    if (isEmptyKey(text)) return undefined
     return hashKey(keyText(text, this.#binding.keyType))
   }
 }
 
 /**
- * Returns the 64 lower-case hex digits of a digest. The text may have quotes, spaces, or a prefix such as `0x` or `sha256:`. If `base64` is
- * true, it may be in base64. Returns undefined for any other text.
+ * Returns the 64 lower-case hex digits of a digest, also with quotes, spaces, or a prefix such as `0x` or `sha256:`. `base64`: true to
+ * accept base64. Returns undefined for any other text.
  */
 function hexDigest(text: string, base64: boolean): string | undefined {
   if (sha256Hex.test(text)) return text.toLowerCase()
@@ -350,7 +350,7 @@ function hexDigest(text: string, base64: boolean): string | undefined {
 /** Returns the digests in a text in hex, in any spelling. Leaves out digests of placeholders. */
 function digestsIn(text: string): readonly string[] {
   const texts = [text, ...(text.match(digestLike) ?? [])]
-  return texts.flatMap((one) => hexDigest(one, true) ?? []).filter((hex) => !junkDigests.has(hex))
+  return texts.flatMap((one) => hexDigest(one, true) ?? []).filter((hex) => !placeholderDigests.has(hex))
 }
 
 /** Returns true for an email that may have a second form, and for a text that may contain several emails. */
@@ -359,8 +359,8 @@ function mayHaveOtherForms(email: string): boolean {
 }
 
 /**
- * Returns the message for an email in a phone column, or a phone number in an email column. Undefined for any other value. Many misplaced
- * values show that the mapping is wrong (docs/inputs.md, case 112).
+ * Returns the message for an email in a phone column, or the reverse. Many misplaced values show that the mapping is wrong (docs/inputs.md,
+ * case 112).
  */
 function misplacedMessage(type: IdentifierType, text: string): string | undefined {
   if (type === 'phone_number' && text.includes('@')) return 'looks like an email'
@@ -371,15 +371,15 @@ function hashOfAll(identifiers: readonly PackedIdentifier[]): Buffer | undefined
   return identifiers.length === 0 ? undefined : hashKey(identifiers.map((identifier) => identifier.toString('latin1')).join(''))
 }
 
-/** Returns true for a trimmed key that is empty or one of `absentKeys`. Skips the search for keys that start with a digit, as most do. */
-function isAbsent(text: string): boolean {
+/** Returns true for a trimmed key that is empty or one of `emptyKeyTexts`. Most keys start with a digit and need no search. */
+function isEmptyKey(text: string): boolean {
   if (text === '') return true
   const first = text.charCodeAt(0)
-  // The longest of `absentKeys` has nine characters.
-  return (first < 48 || first > 57) && text.length <= 9 && absentKeys.has(text.toLowerCase())
+  // The longest of `emptyKeyTexts` has nine characters.
+  return (first < 48 || first > 57) && text.length <= 9 && emptyKeyTexts.has(text.toLowerCase())
 }
 
-/** Sorts the given list of identifiers bytewise, removes repeated ones from it, and returns it. */
+/** Sorts the list bytewise in place, removes duplicates, and returns it. */
 function sortUnique(identifiers: PackedIdentifier[]): PackedIdentifier[] {
   identifiers.sort((a, b) => a.compare(b))
   const unique = identifiers.filter((identifier, index) => index === 0 || identifiers[index - 1]?.equals(identifier) !== true)

@@ -1,13 +1,13 @@
 /**
- * Searches the unmapped columns for consent, emails and phone numbers. Without a mapped consent column, people who did not consent would
- * be sent. Without a mapped identifier column, people would not be sent.
+ * Searches the unmapped columns for consent, emails and phone numbers. If they are not mapped, people who did not consent would be sent,
+ * and others would not be.
  */
 import type { ConsentTest } from '../../model/pipeline.ts'
 import { classifyColumnName, isDetailOf, type ConsentName } from '../consent/columnName.ts'
 import { ColumnValues, looksLikeDate } from '../consent/columnValues.ts'
 import { consentLine, valuesText, toFlowYaml } from '../consent/consentText.ts'
 import { proposeTest, unknownYes, type ProposedTest } from '../consent/proposeTest.ts'
-import { consentMeaning, isDoubtfulYes, isOptOutState, isStateWord, isYesOrNo } from '../consent/words.ts'
+import { consentMeaning, isDoubtfulYes, isOptOutState, isSubscriptionState, isYesOrNo } from '../consent/words.ts'
 import { redactPersonalData } from '../mask.ts'
 import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
@@ -30,13 +30,13 @@ export interface IdentifierColumn {
   readonly lines: readonly number[]
 }
 
-/** Unmapped columns that decide whether a person may be reached, or that contain identifiers, with the settings to write. */
+/** Findings in the unmapped columns, with the settings to write. */
 export interface UnmappedReport {
   /** Unmapped columns of emails or phone numbers. */
   readonly identifiers: readonly (Pick<IdentifierColumn, 'column' | 'count' | 'lines'> & { readonly message: string })[]
-  /** Setting to write: a `map:` that also reads the columns of `identifiers`, or an `ignore:`. Undefined if there are none. */
+  /** Setting to write: a `map:` that also reads these columns, or an `ignore:`. Undefined without such columns. */
   readonly identifierHint: string | undefined
-  /** Setting `consent:` to write for this file; undefined if no unmapped column is about consent. */
+  /** Setting `consent:` to write for this file. Undefined without such columns. */
   readonly consentHint: string | undefined
   /** Returns the values of an unmapped column for a message: `"yes" 140, "no" 60`; `''` if none may be shown. */
   readonly shownValues: (column: string) => string
@@ -44,7 +44,6 @@ export interface UnmappedReport {
   readonly consentColumns: readonly ConsentColumn[]
 }
 
-/** Report of a mapper that has no unmapped columns. */
 export const nothingUnmapped: UnmappedReport = {
   identifiers: [],
   identifierHint: undefined,
@@ -55,17 +54,17 @@ export const nothingUnmapped: UnmappedReport = {
 
 /** Settings of the search. */
 export interface SearchSettings {
-  /** True if columns of consent are searched for. */
+  /** True if consent is searched for. */
   readonly searchesConsent: boolean
   /** Identifier types to search for: `email` and `phone_number`, if the destination takes them. */
   readonly types: readonly IdentifierType[]
   /** Day of the read. */
   readonly today: Date
-  /** Returns true for names that the preset or the user declares irrelevant. */
+  /** Returns true for columns in an `ignore`. */
   readonly isIgnored: (column: string) => boolean
   /**
-   * Returns the values of `only:` for a column of a row filter, compared by `comparableText`; an empty set for `except:`. Undefined for any
-   * other column. Of a filter column, only cells such as `Unsubscribed` are reported, because the user chose its values.
+   * Returns the values of `only:` for a column of a row filter, in the form of `comparableText`; an empty set for `except:`. Undefined for
+   * any other column. The user chose the values of a filter column, so only cells such as `Unsubscribed` are reported.
    */
   readonly keptValues?: (column: string) => ReadonlySet<string> | undefined
 }
@@ -79,22 +78,22 @@ export interface MappedHeader {
   readonly identifiers: readonly { readonly type: IdentifierType; readonly indexes: readonly number[] }[]
 }
 
-/** State of an unmapped column: its classified name, and counts of its cells so far. */
+/** Unmapped column: its classified name, and counts of its cells so far. */
 interface ColumnState {
   /** Undefined if the name is not about consent, and for a filter column. */
   readonly consentName: ConsentName | undefined
-  /** Result of `SearchSettings.keptValues`: undefined for a column without a row filter. */
+  /** As `SearchSettings.keptValues`. */
   readonly keptValues: ReadonlySet<string> | undefined
   readonly values: ColumnValues
   readonly hasPhoneName: boolean
   readonly belongsToSomeoneElse: boolean
-  /** True for a consent column: by its name, or later by its values. */
+  /** True for a consent column, by its name or by the values so far. */
   isConsent: boolean
   /** Number of rows with this column. */
   rowCount: number
   /** Number of cells that are not empty. */
   filledCount: number
-  /** First cell that is not empty, trimmed; undefined before it. */
+  /** First cell that is not empty, trimmed. */
   firstValue: string | undefined
   /** False once another cell differs from `firstValue`. */
   isConstant: boolean
@@ -105,10 +104,10 @@ interface ColumnState {
   readonly lines: number[]
 }
 
-/** Minimum share of the rows of an identifier column that have an identifier in it. */
+/** Minimum share of the rows with an identifier in an identifier column. */
 const minIdentifierShare = 0.05
 
-/** Unmapped columns of all headers of one mapper, by name. Memory is bounded by the number of columns. */
+/** Unmapped columns of all headers of one mapper, by name. */
 export class UnmappedColumns {
   readonly #settings: SearchSettings
   readonly #states = new Map<string, ColumnState>()
@@ -121,7 +120,7 @@ export class UnmappedColumns {
     this.#settings = settings
   }
 
-  /** Returns the warnings of the header, and a function for its rows. `checkRow` counts the cells of a row and returns its warnings. */
+  /** Returns the warnings of the header. `checkRow` counts the cells of a row and returns its warnings. */
   bind(header: MappedHeader): { readonly warnings: readonly Warning[]; readonly checkRow: (row: Row) => readonly Warning[] } {
     const { columns, used, identifiers } = header
     this.#mapsPhones ||= identifiers.some(({ type }) => type === 'phone_number')
@@ -136,7 +135,7 @@ export class UnmappedColumns {
     return { warnings, checkRow: searched.length === 0 ? () => noWarnings : (row) => this.#checkRow(row, searched, mappedIndexes) }
   }
 
-  /** Returns the unmapped consent columns of used channels, each with a proposed test. They are in the order of their first appearance. */
+  /** Returns the unmapped consent columns of used channels, each with a proposed test. */
   consentColumns(): readonly ConsentColumn[] {
     if (!this.#settings.searchesConsent) return []
     return [...this.#states].flatMap(([column, { consentName, values, isConsent }]): ConsentColumn[] => {
@@ -148,9 +147,9 @@ export class UnmappedColumns {
   }
 
   /**
-   * Returns the unmapped columns with an identifier in at least 5 % of the rows and in at least half of the filled cells. Identifiers that
-   * a mapped column of the row has too do not count. Leaves out consent columns, columns of other people, and columns whose filled cells
-   * all have the same value (from 3 rows on).
+   * Returns the unmapped columns with an identifier in at least 5 % of the rows and in half of the filled cells. Identifiers that a mapped
+   * column of the row has too do not count. Leaves out consent columns, columns of other people, and columns with a single value (from 3
+   * rows on).
    */
   identifierColumns(): readonly IdentifierColumn[] {
     return [...this.#states].flatMap(([column, state]): IdentifierColumn[] => {
@@ -166,8 +165,8 @@ export class UnmappedColumns {
   }
 
   /**
-   * Returns the whole `consent:` setting for this file: the tests in use, and one for every unmapped consent column. Undefined if there
-   * is no such column. Adds what the user has to decide: the values for a placeholder, and whether a vague name is about consent.
+   * Returns the whole `consent:` setting for this file: the tests in use, and one for every unmapped consent column. Undefined without such
+   * columns. Names what the user has to decide: the values for a placeholder, and columns with vague names.
    */
   consentHint(testsInUse: readonly ConsentTest[]): string | undefined {
     const found = this.consentColumns()
@@ -190,7 +189,6 @@ export class UnmappedColumns {
     return state.values.mostlyDates ? 'dates, or empty' : ''
   }
 
-  /** Returns the state of a column. Creates the state for the first header with the column. */
   #stateOf(column: string, columns: readonly string[]): ColumnState {
     const existing = this.#states.get(column)
     if (existing !== undefined) return existing
@@ -216,7 +214,7 @@ export class UnmappedColumns {
     return state
   }
 
-  /** Returns true for columns about letters, push or fax. Also true for columns about calls and texts if no phone number is mapped. */
+  /** Returns true for columns about letters, push or fax, and without mapped phone numbers also about calls and texts. */
   #isOfUnusedChannel(name: ConsentName | undefined): boolean {
     return name?.channel === 'other' || (name?.channel === 'phone' && !this.#mapsPhones)
   }
@@ -245,7 +243,7 @@ export class UnmappedColumns {
       state.values.add(text)
       if (text === undefined || text === '') continue
       countFilled(state, trimText(text))
-      // Any text of a cell may show that the column is about consent.
+      // Of several texts, any may show that the column is about consent.
       const shownText = typeof cell === 'string' ? text : (cell?.find((one) => this.#consentCode(state, one) !== undefined) ?? text)
       const code = this.#consentCode(state, shownText)
       if (code !== undefined) {
@@ -260,9 +258,7 @@ export class UnmappedColumns {
   /**
    * Returns the code of the warning if the cell shows that the column is about consent:
    * - LEFT_UNMAPPED: a cell such as `Unsubscribed` in a column whose name is not about consent, or in a filter column.
-   * - CONSENT_UNMAPPED: a cell that confirms the name of the column.
-   *
-   * Returns undefined if the name is certain, because the warning of the header already covers the column.
+   * - CONSENT_UNMAPPED: a cell that confirms the name of the column. A certain name needs none: the header already has a warning.
    */
   #consentCode(
     { consentName, keptValues, isConsent, emailCount, phoneCount }: ColumnState,
@@ -270,16 +266,16 @@ export class UnmappedColumns {
   ): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
     if (!this.#settings.searchesConsent || this.#isOfUnusedChannel(consentName)) return undefined
     if (keptValues !== undefined) return isOptOutState(text) && !keptValues.has(comparableText(text)) ? 'LEFT_UNMAPPED' : undefined
-    if (consentName === undefined) return isStateWord(text) ? 'LEFT_UNMAPPED' : undefined
+    if (consentName === undefined) return isSubscriptionState(text) ? 'LEFT_UNMAPPED' : undefined
     if (consentName.certain) return undefined
     if (isConsent) return 'CONSENT_UNMAPPED'
     if (consentName.onlyFlags === true) {
       const isFlag = emailCount + phoneCount === 0 && /\D/.test(text) && (isYesOrNo(text) || isDoubtfulYes(text))
-      return isFlag || isStateWord(text) ? 'CONSENT_UNMAPPED' : undefined
+      return isFlag || isSubscriptionState(text) ? 'CONSENT_UNMAPPED' : undefined
     }
-    const isAnswer = consentMeaning(text) !== undefined || isDoubtfulYes(text)
+    const isKnownWord = consentMeaning(text) !== undefined || isDoubtfulYes(text)
     const isDateOfOptOut = consentName.polarity === 'out' && looksLikeDate(trimText(text))
-    return isAnswer || isDateOfOptOut ? 'CONSENT_UNMAPPED' : undefined
+    return isKnownWord || isDateOfOptOut ? 'CONSENT_UNMAPPED' : undefined
   }
 
   #countIdentifier(row: Row, state: ColumnState, text: string, mappedIndexes: readonly number[]): void {
@@ -288,7 +284,6 @@ export class UnmappedColumns {
     const isEmail = cell.includes('@') && types.includes('email') && looksLikeEmail(cell)
     const isPhone = !isEmail && types.includes('phone_number') && looksLikePhone(cell, state.hasPhoneName)
     if (!isEmail && !isPhone) return
-    // A cell that repeats a mapped identifier is not counted.
     if (mappedIndexes.some((index) => allTexts(row.cells[index]).some((other) => sameIdentifier(other, cell, isEmail)))) return
     if (isEmail) state.emailCount++
     else state.phoneCount++
@@ -298,7 +293,7 @@ export class UnmappedColumns {
 
 const noWarnings: readonly Warning[] = []
 
-/** Returns the warning about a cell that shows that its unmapped column is about consent. */
+/** Returns the warning about a cell that shows that its column is about consent. */
 function rowWarning(
   line: number,
   column: string,
@@ -321,15 +316,12 @@ function countFilled(state: ColumnState, value: string): void {
   else if (state.isConstant && value !== state.firstValue) state.isConstant = false
 }
 
-/** Returns the text of a cell, or the first of its texts that is not empty. Undefined if there is none. */
+/** Returns the text of a cell, or the first of its texts that is not empty. */
 function firstFilledText(cell: Cell | undefined): string | undefined {
   return cell === undefined || typeof cell === 'string' ? cell : cell.find((text) => text !== '')
 }
 
-/**
- * Returns true for equal emails, ignoring case, or equal phone numbers. Compares only the last nine digits of phone numbers, because one of
- * the two may lack the country code.
- */
+/** Returns true for equal emails, ignoring case, or phone numbers with equal last nine digits: one may lack the country code. */
 function sameIdentifier(mapped: string, cell: string, isEmail: boolean): boolean {
   if (mapped === '') return false
   if (mapped === cell) return true

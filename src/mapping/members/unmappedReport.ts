@@ -1,4 +1,4 @@
-/** Reports the unmapped columns of consent, emails and phone numbers, with one hint for identifiers and one for consent. */
+/** Reports the unmapped columns of consent, emails and phone numbers. */
 import { quoteSetting } from '../../format.ts'
 import { toFlowYaml } from '../consent/consentText.ts'
 import { readsCells } from '../fields.ts'
@@ -15,7 +15,7 @@ export interface ReportedHeader {
   readonly identifiers: readonly BoundIdentifier[]
 }
 
-/** Returns the report on the unmapped columns, from the rows so far. `firstHeaderOf`: returns the first header that had the column. */
+/** Returns the report on the unmapped columns, from the rows so far. `firstHeaderOf`: the first header with a column. */
 export function unmappedReport(unmapped: UnmappedColumns, firstHeaderOf: (column: string) => ReportedHeader): UnmappedReport {
   const found = unmapped.identifierColumns()
   const consentColumns = unmapped.consentColumns()
@@ -36,8 +36,8 @@ export function unmappedReport(unmapped: UnmappedColumns, firstHeaderOf: (column
 
 /**
  * Returns the `map:` that also reads the unmapped identifier columns, and the `ignore:` that declares them irrelevant. Adds a recognized
- * preset as `preset:`, because a pipeline with `map:` recognizes none. A new `map:` would drop the settings of a field that does more than
- * read cells. For such a field, names only the columns to add by hand.
+ * preset as `preset:`, because a pipeline with `map:` recognizes none. A new `map:` would drop other settings of a field; then names only
+ * the columns to add by hand.
  */
 function identifierHint(found: readonly IdentifierColumn[], firstHeaderOf: (column: string) => ReportedHeader): string {
   const fields: string[] = []
@@ -57,7 +57,7 @@ function identifierHint(found: readonly IdentifierColumn[], firstHeaderOf: (colu
       toAddByHand.push(`add ${unmappedNames.map(quoteSetting).join(', ')} to map.${type} by hand`)
       continue
     }
-    // The configured names, because this header may lack columns that other sources have.
+    // The configured names: this header may lack columns of other sources.
     const mappedNames = configured?.columns ?? bound?.indexes.map((index) => columns[index] ?? '') ?? []
     const names = [...mappedNames, ...unmappedNames]
     const isNewPhone = mapping === undefined && type === 'phone_number'

@@ -1,8 +1,8 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Contacts of HubSpot. The column of the contact owner is not mapped, because the owner is an employee of the merchant. If a pipeline maps
- * it, a guard withholds the run with `OWNER_COLUMN`, until `guards.accept` names this code (docs/inputs.md, case 190).
+ * Contacts of HubSpot. The column of the contact owner, an employee of the merchant, is not mapped. If a pipeline maps it, the warning
+ * `OWNER_COLUMN` withholds the run (docs/inputs.md, case 190).
  */
 export const hubspot: Preset = {
   name: 'hubspot',
@@ -31,7 +31,7 @@ export const hubspot: Preset = {
     ['Record ID', 'Email', 'Create Date'],
     ['Record ID', 'First Name', 'Last Name', 'Email', 'Contact owner'],
   ],
-  // Other CRMs have a record id too. A header with one of these columns is not recognized as one of HubSpot.
+  // Other CRMs have a record id too.
   columnsOfOtherExports: [
     'Created Time',
     'Modified Time',

@@ -1,4 +1,4 @@
-/** All presets, and their recognition by the header of a source. */
+/** All presets, and their recognition by a header. */
 import { normalizeHeader } from '../fields.ts'
 import { googleCustomerMatch } from './googleCustomerMatch.ts'
 import { googleShopping } from './googleShopping.ts'
@@ -62,7 +62,7 @@ export function recognizePreset(columns: readonly string[], records: Preset['rec
   return best
 }
 
-/** Returns how many columns of the header the preset names, without the columns of its row groups. Counts a repeated column each time. */
+/** Returns how many columns of the header the preset names, outside of its row groups. A repeated column counts each time. */
 export function countKnownColumns(preset: Preset, columns: readonly string[]): number {
   const { sample, recognize, recognizeAlso = [], map, consent = [], ignore = [] } = preset
   const presetColumns = [

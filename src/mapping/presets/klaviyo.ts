@@ -2,7 +2,6 @@ import type { Preset } from './preset.ts'
 
 /**
  * Profiles of Klaviyo. A profile has consent if it is subscribed to email and was not suppressed later (bounced, complained, unsubscribed).
- * If the export has the column of consent to SMS, a phone number also needs that consent.
  */
 export const klaviyo: Preset = {
   name: 'klaviyo',

@@ -1,10 +1,11 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Members of a Mailchimp audience. Mailchimp exports subscribed, unsubscribed, cleaned and non-subscribed members to separate files. Only
- * the file of unsubscribed members has columns `UNSUB_…`. Only the file of cleaned members (their addresses bounced) has columns `CLEAN_…`.
- * A member with an `UNSUB_TIME` or a `CLEAN_TIME` has no consent. The file of non-subscribed members, such as customers who never agreed,
- * has the same columns as the file of subscribed members. It is recognized by its name, and causes the warning `CONSENT_UNKNOWN`.
+ * Members of a Mailchimp audience. Mailchimp exports a file for each status:
+ * - subscribed
+ * - unsubscribed: has the column `UNSUB_TIME`
+ * - cleaned (the address bounced): has the column `CLEAN_TIME`
+ * - non-subscribed, such as customers who never agreed: has the columns of the subscribed file, so its name decides (`unconsentedFile`)
  */
 export const mailchimp: Preset = {
   name: 'mailchimp',
@@ -46,7 +47,7 @@ export const mailchimp: Preset = {
     { columns: ['SMS_MARKETING_STATUS'], values: ['subscribed'], appliesTo: 'phone_number' },
   ],
   unconsentedFile: /(?:^|[^a-z])non-?subscribed_/i,
-  // Details of a consent. They do not decide whether a member has one.
+  // Details of a consent, which do not decide it.
   ignore: [
     'OPTIN_TIME',
     'OPTIN_IP',

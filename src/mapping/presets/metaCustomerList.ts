@@ -1,9 +1,9 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Upload template for a customer list of Meta. The template has three columns `email` and three columns `phone`. The preset would read only
- * the first of each. So the header is rejected (`FILE_DUPLICATE_COLUMN`) until the pipeline maps all of them (docs/inputs.md, case 192). The
- * preset reads all of them if the merchant renames them: `email_1`, `email_2`, `email_3`, and `phone_1`, `phone_2`, `phone_3`.
+ * Upload template for a customer list of Meta, with three columns `email` and three columns `phone`. Such a header is rejected
+ * (`FILE_DUPLICATE_COLUMN`) until the pipeline maps all of them (docs/inputs.md, case 192). Renamed columns are read too: `email_1`,
+ * `phone_1` and so on.
  */
 export const metaCustomerList: Preset = {
   name: 'meta-customer-list',

@@ -1,16 +1,15 @@
-import { optionReader } from './options.ts'
+import { optionReader } from './optionReader.ts'
 import type { Preset } from './preset.ts'
 
 /** Names of the option columns, in the order that `optionReader` takes. */
 const optionColumns = [1, 2, 3].flatMap((n) => [`Option${n} Name`, `Option${n} Value`])
 
-/** Names of the columns of the price and the compare-at price, each in the old header (before 2025) and in the new header. */
+/** Columns of the price and the compare-at price, each in the old header (before 2025) and the new one. */
 const priceColumns = ['Variant Price', 'Price', 'Variant Compare At Price', 'Compare-at price']
 
 /**
- * Returns the regular price and the sale price from the texts of `priceColumns`. The product is reduced if its compare-at price is above
- * its price, and both are plain decimal numbers. Then the compare-at price is the regular price, and the price is the sale price. If the
- * product is not reduced, the price is the regular price, and the sale price is `''`.
+ * Returns the regular price and the sale price from the texts of `priceColumns`. A compare-at price above the price is the regular price,
+ * if both are plain decimals. Then the price is the sale price. Otherwise the sale price is `''`.
  */
 function pricesOf([oldHeaderPrice = '', newHeaderPrice = '', oldHeaderCompareAt = '', newHeaderCompareAt = '']: readonly string[]): {
   readonly regular: string
@@ -24,7 +23,7 @@ function pricesOf([oldHeaderPrice = '', newHeaderPrice = '', oldHeaderCompareAt 
 
 const plainDecimal = /^\d+(?:\.\d+)?$/
 
-/** Names of the columns that decide the availability, in the order that `availabilityOf` takes. */
+/** Columns that decide the availability. */
 const availabilityColumns = [
   'Status',
   'Published',
@@ -37,7 +36,6 @@ const availabilityColumns = [
   'Inventory quantity',
 ]
 
-/** Returns the availability from the texts of `availabilityColumns`. */
 function availabilityOf([
   status = '',
   oldHeaderPublished = '',
@@ -55,15 +53,14 @@ function availabilityOf([
   // Without a stock tracker, the shop sells without a limit.
   const isTracked = (oldHeaderTracker || newHeaderTracker) !== ''
   if (!isTracked || Number(oldHeaderQuantity || newHeaderQuantity) > 0) return 'in stock'
-  // The old header's column contains `continue`, that of the new header `true`.
+  // `continue` in the old header, `true` in the new one.
   const sellsWithoutStock = /^(?:continue|true)$/i.test(oldHeaderPolicy || newHeaderPolicy)
   return sellsWithoutStock ? 'available for order' : 'out of stock'
 }
 
 /**
- * Products of a Shopify shop, with the old header (before 2025) or the new one. The export has no columns for currency and link: set
- * `options.default_currency` and map the link. A row is a variant, or has only a further image of the product. The first row of a product
- * also has its description.
+ * Products of a Shopify shop, with the old header (before 2025) or the new one. It has no columns for currency and link: set
+ * `options.default_currency` and map the link. A row is a variant, or has only a further image of the product.
  */
 export const shopifyProducts: Preset = {
   name: 'shopify-products',
@@ -106,16 +103,16 @@ export const shopifyProducts: Preset = {
     // The export puts an apostrophe before a SKU that begins with a digit.
     id: {
       columns: ['Variant SKU', 'SKU'],
-      compute: ([oldHeaderSku = '', newHeaderSku = '']) => (oldHeaderSku || newHeaderSku).replace(/^'(?=\d)/, ''),
+      computeFromTexts: ([oldHeaderSku = '', newHeaderSku = '']) => (oldHeaderSku || newHeaderSku).replace(/^'(?=\d)/, ''),
     },
     title: { columns: ['Title'] },
     description: { columns: ['Body (HTML)', 'Description'] },
-    price: { columns: priceColumns, compute: (texts) => pricesOf(texts).regular },
-    sale_price: { columns: priceColumns, compute: (texts) => pricesOf(texts).sale },
+    price: { columns: priceColumns, computeFromTexts: (texts) => pricesOf(texts).regular },
+    sale_price: { columns: priceColumns, computeFromTexts: (texts) => pricesOf(texts).sale },
     image_link: { columns: ['Variant Image', 'Variant image URL', 'Image Src', 'Product image URL'] },
     additional_image_link: { columns: ['Image Src', 'Product image URL'] },
-    color: { columns: optionColumns, compute: optionReader('color', 'colour') },
-    size: { columns: optionColumns, compute: optionReader('size') },
+    color: { columns: optionColumns, computeFromTexts: optionReader('color', 'colour') },
+    size: { columns: optionColumns, computeFromTexts: optionReader('size') },
     brand: { columns: ['Vendor'] },
     gtin: { columns: ['Variant Barcode', 'Barcode'] },
     mpn: { columns: ['Google Shopping / MPN'] },
@@ -124,11 +121,11 @@ export const shopifyProducts: Preset = {
     age_group: { columns: ['Google Shopping / Age Group'] },
     google_product_category: { columns: ['Google Shopping / Google Product Category'] },
     product_type: { columns: ['Type'] },
-    availability: { columns: availabilityColumns, compute: availabilityOf },
+    availability: { columns: availabilityColumns, computeFromTexts: availabilityOf },
     inventory: {
       columns: ['Variant Inventory Tracker', 'Inventory tracker', 'Variant Inventory Qty', 'Inventory quantity'],
       // Without a stock tracker, the shop does not maintain the quantity.
-      compute: ([oldHeaderTracker = '', newHeaderTracker = '', oldHeaderQuantity = '', newHeaderQuantity = '']) =>
+      computeFromTexts: ([oldHeaderTracker = '', newHeaderTracker = '', oldHeaderQuantity = '', newHeaderQuantity = '']) =>
         (oldHeaderTracker || newHeaderTracker) === '' ? '' : oldHeaderQuantity || newHeaderQuantity,
     },
     item_group_id: { columns: ['Handle', 'URL handle'] },

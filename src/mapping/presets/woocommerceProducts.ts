@@ -1,4 +1,4 @@
-import { optionReader } from './options.ts'
+import { optionReader } from './optionReader.ts'
 import type { Preset } from './preset.ts'
 
 /** Names of the option columns, in the order that `optionReader` takes. */
@@ -9,12 +9,12 @@ function withoutApostrophe(text: string): string {
   return text.replace(/^'(?=[=+\-@])/, '')
 }
 
-/** Returns the first text that is not empty, without the apostrophe of the export; `''` if all are empty. */
+/** Returns the first text that is not empty, by `withoutApostrophe`; `''` without one. */
 function firstFilled(texts: readonly string[]): string {
   return withoutApostrophe(texts.find((text) => text !== '') ?? '')
 }
 
-/** Returns the first description that is not empty. The export writes a line end as `\n`, and the characters `\n` as `\\n`. */
+/** Returns the first description that is not empty. The export escapes a line end as `\n`, and the characters `\n` as `\\n`. */
 function descriptionOf(texts: readonly string[]): string {
   return firstFilled(texts).replace(/(\\?)\\n/g, (_, escape: string) => (escape === '' ? '\n' : '\\n'))
 }
@@ -30,9 +30,8 @@ function salePeriod([starts = '', ends = '']: readonly string[]): string {
 }
 
 /**
- * Returns a function that reads an option of a variation, such as its size. `names`: possible names of the option, in lower case. The
- * function returns `''` for a list of values, which a product with variations has. Commas or `|` separate the values of a list. The export
- * writes a comma inside a value as `\,`.
+ * Returns a function that reads an option of a variation, as `optionReader`. A list of values gives `''`: it belongs to a product with
+ * variations. Commas or `|` separate its values; a comma inside a value is `\,`.
  */
 function singleOptionReader(...names: readonly string[]): (texts: readonly string[]) => string {
   const read = optionReader(...names)
@@ -51,9 +50,8 @@ const availabilities: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Product export of a WooCommerce shop. The condition of every product is `new`. An unpublished product is `discontinued`. The export has
- * no columns for currency and link: set `options.default_currency` and map the link. A product with variations cannot be bought, so only
- * its variations become products. They inherit its texts and images.
+ * Product export of a WooCommerce shop. It has no columns for currency and link: set `options.default_currency` and map the link. A product
+ * with variations cannot be bought, so only its variations become products.
  */
 export const woocommerceProducts: Preset = {
   name: 'woocommerce-products',
@@ -87,24 +85,27 @@ export const woocommerceProducts: Preset = {
   ],
   recognize: ['ID', 'SKU', 'Name', 'Regular price', 'In stock?'],
   map: {
-    id: { columns: ['SKU'], compute: firstFilled },
-    title: { columns: ['Name'], compute: firstFilled },
-    description: { columns: ['Description', 'Short description'], compute: descriptionOf },
+    id: { columns: ['SKU'], computeFromTexts: firstFilled },
+    title: { columns: ['Name'], computeFromTexts: firstFilled },
+    description: { columns: ['Description', 'Short description'], computeFromTexts: descriptionOf },
     price: { columns: ['Regular price'] },
     sale_price: { columns: ['Sale price'] },
     // The dates of the export have no offset, so a sale with dates is sent only with `options.timezone`.
-    sale_price_effective_date: { columns: ['Date sale price starts', 'Date sale price ends'], compute: salePeriod },
+    sale_price_effective_date: { columns: ['Date sale price starts', 'Date sale price ends'], computeFromTexts: salePeriod },
     gtin: { columns: ['GTIN, UPC, EAN, or ISBN'] },
-    brand: { columns: ['Brands'], compute: firstFilled },
-    product_type: { columns: ['Categories'], compute: firstFilled },
-    // `parent`: the shop counts one stock for all variations, so the stock of a single variation is not known.
-    inventory: { columns: ['Stock'], compute: ([stock = '']) => (stock.toLowerCase() === 'parent' ? '' : withoutApostrophe(stock)) },
-    item_group_id: { columns: ['Parent'], compute: firstFilled },
-    color: { columns: optionColumns, compute: singleOptionReader('color', 'colour') },
-    size: { columns: optionColumns, compute: singleOptionReader('size') },
+    brand: { columns: ['Brands'], computeFromTexts: firstFilled },
+    product_type: { columns: ['Categories'], computeFromTexts: firstFilled },
+    // `parent`: all variations share one stock.
+    inventory: {
+      columns: ['Stock'],
+      computeFromTexts: ([stock = '']) => (stock.toLowerCase() === 'parent' ? '' : withoutApostrophe(stock)),
+    },
+    item_group_id: { columns: ['Parent'], computeFromTexts: firstFilled },
+    color: { columns: optionColumns, computeFromTexts: singleOptionReader('color', 'colour') },
+    size: { columns: optionColumns, computeFromTexts: singleOptionReader('size') },
     availability: {
       columns: ['Published', 'In stock?'],
-      compute: ([published = '', stock = '']) => {
+      computeFromTexts: ([published = '', stock = '']) => {
         // `Published` is 1 for a published product, 0 for a private one and -1 for a draft.
         if (published === '0' || withoutApostrophe(published) === '-1') return 'discontinued'
         return availabilities.get(stock) ?? stock

@@ -1,4 +1,4 @@
-/** Reads the addresses of a product: its page, its mobile page and its images. */
+/** Reads the addresses of a product: page, mobile page and images. */
 import { isBroken, trimText } from '../text.ts'
 import { hostOf, maxLinkLength, parseImage, parseLink, splitImages } from './links.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
@@ -13,7 +13,7 @@ const maxImages = 10
  * @throws {TransformError} if a transform fails
  */
 export function linkOf(row: ProductRow): string {
-  const text = row.required('link')
+  const text = row.requiredText('link')
   const parsed = parseLink(text)
   if ('invalid' in parsed) throw new RowRejected('LINK_INVALID', 'link', parsed.invalid)
   if (parsed.toAscii) row.warn('LINK_HOST_ASCII', 'link', 'has an international host')
@@ -29,13 +29,13 @@ export function linkOf(row: ProductRow): string {
 }
 
 /**
- * Returns the mobile link; undefined if the cell is empty. Also returns undefined, with a warning, for a placeholder, a failed transform,
- * an invalid link or http.
+ * Returns the mobile link; undefined for an empty cell. Also undefined, with a warning, for a placeholder, a failed transform, an invalid
+ * link or http.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */
 export function mobileLinkOf(row: ProductRow): string | undefined {
-  const text = row.optional('mobile_link')
+  const text = row.optionalText('mobile_link')
   if (text === undefined) return undefined
   const parsed = parseLink(text)
   if ('invalid' in parsed || parsed.http) {
@@ -46,14 +46,14 @@ export function mobileLinkOf(row: ProductRow): string | undefined {
 }
 
 /**
- * Returns the address of the main image as it is sent: the first one of a list. Warns about the other addresses, unless the additional
- * images come from the same column.
+ * Returns the address of the main image as it is sent: the first of a list. Warns about the others, unless the additional images read the
+ * same column.
  *
  * @throws {RowRejected} if the address is missing, broken or invalid, or is http and `options.refuse` names http_image
  * @throws {TransformError} if a transform fails
  */
 export function imageOf(row: ProductRow): string {
-  const [first = '', ...others] = imagesOf(row.required('image_link'))
+  const [first = '', ...others] = imagesOf(row.requiredText('image_link'))
   const parsed = parseImage(first)
   if ('invalid' in parsed) throw new RowRejected('IMAGE_INVALID', 'image_link', parsed.invalid)
   if (parsed.http && row.rules.httpImagesRejected)
@@ -67,9 +67,9 @@ export function imageOf(row: ProductRow): string {
 }
 
 /**
- * Returns the addresses of a list. The address of an image service may contain another address behind a comma:
- * `https://img.example/fetch/w_300,https://shop.example/a.jpg`. Such a text is not split. It has no spaces, and its first part ends with
- * transform parameters and not with the type of an image.
+ * Returns the addresses of a list. The address of an image service may contain another address behind a comma and is not split:
+ * `https://img.example/fetch/w_300,https://shop.example/a.jpg`. It has no spaces, and before the comma transform parameters instead of an
+ * image type.
  */
 function imagesOf(text: string): readonly string[] {
   const images = splitImages(text).filter((image) => image !== '')
@@ -84,9 +84,8 @@ function imagesOf(text: string): readonly string[] {
 const transformEnd = /\/[a-z]{1,3}_[^/,?]+(?:,[a-z]{1,3}_[^/,?]+)*$/i
 
 /**
- * Returns the addresses of up to `maxImages` additional images, joined by commas; undefined if there are none. `main`: address of the main
- * image. Addresses that are invalid, repeated, too many or equal to `main` are dropped with a warning. Placeholders are dropped without a
- * warning.
+ * Returns up to `maxImages` additional images, joined by commas. `main`: address of the main image. Drops invalid, repeated and further
+ * addresses and `main` with a warning, placeholders without one.
  */
 export function additionalImagesOf(row: ProductRow, main: string): string | undefined {
   const cell = row.cell('additional_image_link')
@@ -100,7 +99,7 @@ export function additionalImagesOf(row: ProductRow, main: string): string | unde
     if (trimmed === '' || commonPlaceholders.has(trimmed.toLowerCase())) continue
     const parsed = isBroken(trimmed) ? { invalid: 'broken' } : parseImage(trimmed)
     const rejected = 'invalid' in parsed || (parsed.http && row.rules.httpImagesRejected)
-    // If both fields share a column, the list always contains the main image. So that image is left out without a warning.
+    // If both fields share a column, the main image is always in the list.
     if (!rejected && parsed.link === main && sharesImageColumn(row)) continue
     if (rejected || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1
     else {
@@ -114,7 +113,6 @@ export function additionalImagesOf(row: ProductRow, main: string): string | unde
   return images.length === 0 ? undefined : images.join(',')
 }
 
-/** Returns true if `image_link` and `additional_image_link` share a column. */
 function sharesImageColumn(row: ProductRow): boolean {
   const main = row.binding.image_link?.indexes ?? []
   return row.binding.additional_image_link?.indexes.some((index) => main.includes(index)) === true

@@ -1,7 +1,4 @@
-/**
- * Active ISO 4217 codes with their number of decimals (list of January 2026), and retired codes with their month. Codes without a defined
- * number of decimals, such as that of gold, are left out.
- */
+/** ISO 4217 codes (list of January 2026). Codes without a number of decimals, such as that of gold, are left out. */
 
 const twoDecimals =
   'AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CNY COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD XCG YER ZAR ZMW ZWG'
@@ -17,10 +14,7 @@ export const currencyDecimals: ReadonlyMap<string, number> = new Map([
   ...Object.entries(otherDecimals).flatMap(([decimals, codes]) => codes.split(' ').map((code) => [code, Number(decimals)] as const)),
 ])
 
-/**
- * Retired code → month in which ISO 4217 withdrew it. Old feeds still use these codes, so the message of a reject has the month
- * (docs/inputs.md, case 159).
- */
+/** Retired code → month in which ISO 4217 withdrew it. Old feeds still use them (docs/inputs.md, case 159). */
 export const retiredCurrencies: ReadonlyMap<string, string> = new Map([
   ['BGN', '2026-01'],
   ['ANG', '2025-03'],

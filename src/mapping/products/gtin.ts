@@ -1,15 +1,12 @@
-/** Parses trade item numbers (UPC, EAN, JAN, ISBN). Verifies check digits (GS1 General Specifications 7.9; docs/inputs.md, case 88). */
+/** Parses trade item numbers (UPC, EAN, JAN, ISBN; GS1 General Specifications 7.9; docs/inputs.md, case 88). */
 
-/** Digits as they are sent, or the reason why the number is not valid. `normalized`: true if the digits differ from the text. */
+/** Digits as they are sent, or the reason why they are not valid. `normalized`: true if they differ from the text. */
 export type GtinResult = { readonly gtin: string; readonly normalized: boolean } | { readonly invalid: string }
 
-/** Matches the characters around digits by which a spreadsheet treats them as text: `'0400…`, `="0400…"`. */
+/** Matches the marks by which a spreadsheet treats digits as text: `'0400…`, `="0400…"`. */
 const textMark = /^(?:=?"|['\u2018\u2019])|["'\u2019]$/g
 
-/**
- * Parses a trimmed gtin. An ISBN-10 becomes an ISBN-13. If a number lost its leading zero, none is added, because the result could be the
- * number of another item.
- */
+/** Parses a trimmed gtin. An ISBN-10 becomes an ISBN-13. Adds no lost leading zero: the result could be the number of another item. */
 export function parseGtin(text: string): GtinResult {
   const plain = text.replace(textMark, '').replace(/[\s\u2010-\u2015-]/g, '')
   if (/^\d(?:\.\d+)?[eE]\+?\d+$/.test(plain)) return { invalid: 'was damaged by a spreadsheet' }
@@ -20,7 +17,7 @@ export function parseGtin(text: string): GtinResult {
   if (!/^(?:\d{8}|\d{12,14})$/.test(plain)) return { invalid: 'does not have 8, 12, 13 or 14 digits' }
   if (/^0+$/.test(plain)) return { invalid: 'is all zeros' }
   if (checkDigit(plain.slice(0, -1)) !== plain.charCodeAt(plain.length - 1) - 48) return { invalid: 'has a wrong check digit' }
-  // Leading zeros do not change the number. So all lengths are tested in the form of 14 digits: an indicator, then 13 digits.
+  // As 14 digits: an indicator, then 13 digits. Leading zeros do not change the number.
   const padded = plain.padStart(14, '0')
   const isGtin8 = padded.startsWith('000000')
   const isForStores = isGtin8 ? padded[6] === '2' : /^.(?:2|02)/.test(padded)
@@ -36,7 +33,7 @@ function checkDigit(digits: string): number {
   return (10 - (sum % 10)) % 10
 }
 
-/** Returns the ISBN-13; undefined if the check digit of the ISBN-10 is wrong. */
+/** Returns the ISBN-13; undefined for a wrong check digit. */
 function isbn13(isbn10: string): string | undefined {
   let sum = 0
   for (let i = 0; i < 10; i++) sum += (10 - i) * (isbn10[i] === 'X' || isbn10[i] === 'x' ? 10 : Number(isbn10[i]))

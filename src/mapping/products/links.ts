@@ -1,26 +1,22 @@
 /**
- * Parses addresses in products (docs/inputs.md, cases 81 to 86). Rejects an invalid address even if a browser would correct it, because the
- * merchant pays for every click on a wrong address. Exception: spaces and commas in image addresses are encoded.
+ * Parses addresses in products (docs/inputs.md, cases 81 to 86). Rejects an invalid address even if a browser would correct it: the
+ * merchant pays for every click. Exception: spaces and commas in image addresses are encoded.
  */
 
-/**
- * Parsed link, or the reason why it is not valid. `toAscii`: true if it had an international host, which was changed to A-labels (`xn--…`).
- * `http`: true for http, false for https.
- */
+/** Parsed link, or the reason why it is not valid. `toAscii`: true if an international host was changed to A-labels (`xn--…`). */
 export type LinkResult = { readonly link: string; readonly toAscii: boolean; readonly http: boolean } | { readonly invalid: string }
 
 /** Maximum length of an address in characters. */
 export const maxLinkLength = 2048
 
-// A host that matches both patterns and has no `..` needs no check by `URL`. It has ASCII labels, and the last label begins with a letter.
-// A port of five digits does not match, because it may be too high.
+// A host that matches both patterns and has no `..` needs no check by `URL`. A port of five digits does not match, because it may be too
+// high.
 const simpleHost = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,4})?$/
 const lastLabel = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,4})?$/
 
 /**
- * Parses a trimmed absolute address of http or https. Writes the scheme in lower case. Writes an international host in A-labels, without
- * its default port. Drops port 80 of http, because an upgrade to https would keep it. Leaves the other parts unchanged. `invalid` contains
- * no part of the address.
+ * Parses a trimmed absolute address of http or https. Writes the scheme in lower case, and an international host in A-labels without its
+ * default port. Drops port 80 of http: an upgrade to https would keep it. `invalid` contains no part of the address.
  */
 export function parseLink(text: string): LinkResult {
   return plainLink.test(text) && text.length <= maxLinkLength ? { link: text, toAscii: false, http: false } : parseAnyLink(text)
@@ -29,7 +25,7 @@ export function parseLink(text: string): LinkResult {
 /** Matches most valid links: https in lower case, a host of ASCII labels, no port. */
 const plainLink = /^https:\/\/(?:[a-zA-Z0-9][a-zA-Z0-9-]*\.)+[a-zA-Z](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:[/?#][^\s\u0000-\u001f\u007f\\<>"]*)?$/
 
-/** Parses as `parseLink`, but without its shortcut `plainLink`. Exported so that a test can compare both. */
+/** Parses as `parseLink`, without its shortcut. Exported so that a test can compare both. */
 export function parseAnyLink(text: string): LinkResult {
   const scheme = /^https?:\/\//i.exec(text)?.[0]
   if (scheme === undefined) return { invalid: 'is not an absolute https address' }
@@ -62,21 +58,21 @@ const acceptedTypes = /\.(?:jpe?g|gif|webp|png)$/i
 const rejectedTypes = /\.(?:svgz?|bmp|tiff?|ico|avif|heic|heif|psd|pdf|eps|ai|mp4|mov|webm|avi|html?|zip)$/i
 
 /**
- * Parsed image address, or the reason why it is not valid. `http`: true for http. `encoded`: true if spaces or commas were percent-encoded.
- * `typeKnown`: true if the path ends with an accepted image type.
+ * Parsed image address, or the reason why it is not valid. `encoded`: true if spaces or commas were percent-encoded. `typeKnown`: true if
+ * the path ends with an accepted image type.
  */
 export type ImageResult =
   | { readonly link: string; readonly http: boolean; readonly encoded: boolean; readonly typeKnown: boolean }
   | { readonly invalid: string }
 
 /**
- * Parses a trimmed image address as `parseLink` does, and percent-encodes its spaces and commas. A comma must be encoded, because commas
- * separate the addresses of a list. If the path ends with one of `rejectedTypes`, the address is not valid.
+ * Parses a trimmed image address as `parseLink`, and percent-encodes its spaces and commas: commas separate the addresses of a list.
+ * Rejects a path that ends with one of `rejectedTypes`.
  */
 export function parseImage(text: string): ImageResult {
   const encodedText = text.includes(' ') || text.includes(',') ? text.replace(/ /g, '%20').replace(/,/g, '%2C') : text
   const parsed = parseLink(encodedText)
-  // `parseLink` reports `is not an absolute https address`. An image may be http, so the word `https` is removed.
+  // An image may be http: `is not an absolute https address` loses its `https`.
   if ('invalid' in parsed) return { invalid: parsed.invalid.replace('https ', '') }
   const { link, http } = parsed
   const path = link.includes('?') || link.includes('#') ? link.replace(/[?#].*$/s, '') : link

@@ -1,22 +1,22 @@
-/** Maps one row to one product: every field rule of spec 2.2, with the outcomes of docs/inputs.md. */
+/** Maps one row to one product, by the field rules of spec 2.2 and docs/inputs.md. */
 import type { Fault, Mapped, Row } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
 import { faultOfTransform, TransformError } from '../transforms.ts'
 import { imageOf, linkOf, mobileLinkOf, additionalImagesOf } from './addresses.ts'
 import { inventoryOf, priceOf, saleOf } from './offer.ts'
-import { idOf, idOfRejected, identityOf } from './productId.ts'
+import { idOf, idOfRejected, brandGtinMpnOf } from './productId.ts'
 import { ProductRow, RowRejected, type ProductBinding } from './productRow.ts'
 import { colorOf, descriptionOf, categoryOf, optionalServiceWordOf, titleOf, serviceWordOf } from './productTexts.ts'
 import type { ProductRules } from './rules.ts'
 import { labelPlaceholders } from './vocabulary.ts'
 
 /**
- * Maps a row to a record or a reject. A wrong required field rejects the row. A wrong optional field is dropped with a warning. Four
- * exceptions reject the row too:
- * - The text of an optional field is broken (`isBroken`). Exception: additional images.
- * - The currency column contradicts the currency that the pipeline sets for `sale_price`.
- * - The stock contradicts the availability.
- * - None of brand, gtin and mpn is valid.
+ * Maps a row to a record or a reject. A wrong required field rejects the row. A wrong optional field is dropped with a warning, except that
+ * these reject the row too:
+ * - a broken text (`isBroken`), unless it is an additional image
+ * - a currency column that contradicts the currency that the pipeline sets for `sale_price`
+ * - a stock that contradicts the availability
+ * - brand, gtin and mpn, if none is valid
  */
 export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRules): Mapped {
   const product = new ProductRow(row, binding, rules)
@@ -28,7 +28,7 @@ export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRule
     return { record: { kind: 'product', key, line: row.line, json }, warnings: product.warnings }
   } catch (error) {
     const first = faultOf(error)
-    // The transform of the id may be what failed.
+    // The transform of the id may have failed.
     if (key === undefined && !(error instanceof TransformError)) key = keyOfRejected(product)
     const more = faultsOf(row, binding, rules).filter(({ field }) => field !== first.field)
     return {
@@ -39,8 +39,8 @@ export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRule
 }
 
 /**
- * Readers of the fields that most often reject a row. They run only for a rejected row, to report more than its first fault. They miss two
- * rare causes: a conflicting currency of `sale_price`, and a broken text in an optional field without a reader.
+ * Readers of the fields that most often reject a row. They run only for a rejected row, to report more than its first fault. They miss a
+ * conflicting currency of `sale_price`, and a broken text in most optional fields.
  */
 const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
   idOf,
@@ -51,11 +51,11 @@ const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
   priceOf,
   linkOf,
   imageOf,
-  identityOf,
+  brandGtinMpnOf,
   (row) => inventoryOf(row, serviceWordOf(row, 'availability')),
 ]
 
-/** Returns the first fault of each field that a reader of `fieldReaders` rejects. */
+/** Returns the first fault of each field in `fieldReaders`. */
 function faultsOf(row: Row, binding: ProductBinding, rules: ProductRules): readonly Fault[] {
   const product = new ProductRow(row, binding, rules)
   const faults = new Map<string, Fault>()
@@ -78,7 +78,7 @@ function faultOf(error: unknown): Fault {
 }
 
 /**
- * Returns the key of a rejected row: the UTF-8 bytes of its id. Undefined if the id cannot be read. Reads only the id.
+ * Returns the key of a rejected row: its id in UTF-8. Undefined if the id cannot be read.
  *
  * @throws {TransformError} if a transform of the id fails
  */
@@ -92,7 +92,7 @@ function keyOfRejected(product: ProductRow): Buffer | undefined {
 }
 
 /**
- * Returns the JSON of the product, with its fields in byte order of their names. Reads the required fields first.
+ * Returns the JSON of the product, with its fields in byte order. Reads the required fields first.
  *
  * @throws {RowRejected | TransformError} for the first field that rejects the row
  */
@@ -104,43 +104,43 @@ function jsonOf(row: ProductRow, id: string): string {
   const price = priceOf(row)
   const link = linkOf(row)
   const imageLink = imageOf(row)
-  const [brand, gtin, mpn] = identityOf(row)
+  const [brand, gtin, mpn] = brandGtinMpnOf(row)
   const inventory = inventoryOf(row, availability)
   const sale = saleOf(row, price)
   const images = additionalImagesOf(row, imageLink)
   const ageGroup = optionalServiceWordOf(row, 'age_group')
-  // Prices, numbers, addresses and the service's words have no character that JSON escapes, so they are not passed to `JSON.stringify`.
+  // Only the other texts may need JSON escapes: not prices, numbers, addresses and the service's words.
   let json = images === undefined ? '{' : `{"additional_image_link":"${images}",`
   if (ageGroup !== undefined) json += `"age_group":"${ageGroup}",`
   json += `"availability":"${availability}"`
   if (brand !== undefined) json += `,"brand":${brand}`
-  const color = row.json('color', colorOf)
+  const color = row.memoizedJson('color', colorOf)
   if (color !== undefined) json += `,"color":${color}`
   json += `,"condition":"${condition}"`
   for (const label of labels) {
-    const text = row.json(label.field, label.read)
+    const text = row.memoizedJson(label.field, label.read)
     if (text !== undefined) json += `,"${label.field}":${text}`
   }
   json += `,"description":${JSON.stringify(description)}`
   const gender = optionalServiceWordOf(row, 'gender')
   if (gender !== undefined) json += `,"gender":"${gender}"`
-  const category = row.json('google_product_category', googleCategoryOf)
+  const category = row.memoizedJson('google_product_category', googleCategoryOf)
   if (category !== undefined) json += `,"google_product_category":${category}`
   if (gtin !== undefined) json += `,"gtin":"${gtin}"`
   json += `,"id":${JSON.stringify(id)},"image_link":"${imageLink}"`
   if (inventory !== undefined) json += `,"inventory":${inventory}`
-  const group = row.json('item_group_id', groupOf)
+  const group = row.memoizedJson('item_group_id', groupOf)
   if (group !== undefined) json += `,"item_group_id":${group}`
   json += `,"link":"${link}"`
   const mobileLink = mobileLinkOf(row)
   if (mobileLink !== undefined) json += `,"mobile_link":"${mobileLink}"`
   if (mpn !== undefined) json += `,"mpn":${JSON.stringify(mpn)}`
   json += `,"price":"${price.text}"`
-  const productType = row.json('product_type', productTypeOf)
+  const productType = row.memoizedJson('product_type', productTypeOf)
   if (productType !== undefined) json += `,"product_type":${productType}`
   if (sale.price !== undefined) json += `,"sale_price":"${sale.price}"`
   if (sale.period !== undefined) json += `,"sale_price_effective_date":${JSON.stringify(sale.period)}`
-  const size = row.json('size', sizeOf)
+  const size = row.memoizedJson('size', sizeOf)
   if (size !== undefined) json += `,"size":${size}`
   return `${json},"title":${JSON.stringify(title)}}`
 }

@@ -14,8 +14,8 @@ import { RowRejected, type ProductRow } from './productRow.ts'
  * @throws {TransformError} if a transform fails
  */
 export function priceOf(row: ProductRow): Price {
-  const text = withCurrency(row, 'price', row.required('price'))
-  const result = parsedOnce(row, text)
+  const text = withCurrency(row, 'price', row.requiredText('price'))
+  const result = cachedPrice(row, text)
   if ('code' in result) {
     throw new RowRejected(result.code, 'price', `"${showValue(text)}" ${result.message}`)
   }
@@ -26,17 +26,17 @@ export function priceOf(row: ProductRow): Price {
 }
 
 /** Parses a price, or returns the stored result for the same text. */
-function parsedOnce({ rules }: ProductRow, text: string): PriceResult {
-  const cached = rules.prices.get(text)
+function cachedPrice({ rules }: ProductRow, text: string): PriceResult {
+  const cached = rules.priceMemo.get(text)
   if (cached !== undefined) return cached
   const result = parsePrice(text, rules.price)
-  rules.prices.set(text, result)
+  rules.priceMemo.set(text, result)
   return result
 }
 
 /**
- * Adds the currency of the row's currency column to a price without a currency. If the column is missing, or its cell is not a currency,
- * returns the price unchanged.
+ * Adds the currency of the row's currency column to a price without one. Returns the price unchanged if the column is missing, or its cell
+ * is not a currency.
  *
  * @throws {RowRejected} if the currency column contradicts the currency that `options.default_currency` or the price transform sets
  */
@@ -46,7 +46,7 @@ function withCurrency(row: ProductRow, field: 'price' | 'sale_price', text: stri
   const isAmountOnly = !/[^\p{Nd}.,．，'’\s]/u.test(text)
   const pipelineCurrency = isAmountOnly ? row.rules.price.defaultCurrency?.toUpperCase() : currencyOfTransform(row, field, text)
   if (!isAmountOnly && pipelineCurrency === undefined) return text
-  const cell = trimText(firstText(row.source.cells[currency.index]) ?? '').toUpperCase()
+  const cell = trimText(firstText(row.rawRow.cells[currency.index]) ?? '').toUpperCase()
   const columnCurrency = currencyBySign.get(cell) ?? (/^[A-Z]{3}$/.test(cell) ? cell : undefined)
   if (columnCurrency === undefined) return text
   if (pipelineCurrency !== undefined && pipelineCurrency !== columnCurrency)
@@ -64,7 +64,7 @@ function currencyOfTransform(row: ProductRow, field: 'price' | 'sale_price', tex
   return typeof currency === 'string' && text.endsWith(currency) ? currency : undefined
 }
 
-/** Sign in a currency column → its currency. `$` and `¥` are left out, because several currencies use them. */
+/** Sign in a currency column → its currency. Several currencies use `$` and `¥`. */
 const currencyBySign: ReadonlyMap<string, string> = new Map([
   ['€', 'EUR'],
   ['£', 'GBP'],
@@ -77,8 +77,8 @@ export interface Sale {
 }
 
 /**
- * Returns the sale price and its period. An invalid period is left out with a warning, together with the sale price. Without its period,
- * the sale price would be advertised immediately and without an end.
+ * Returns the sale price and its period. If the period is invalid, both are left out with a warning. The sale price alone would be
+ * advertised immediately and without an end.
  *
  * @throws {RowRejected} as `salePriceOf` and `salePeriodOf`
  */
@@ -92,16 +92,16 @@ export function saleOf(row: ProductRow, price: Price): Sale {
 }
 
 /**
- * Returns the sale price as it is sent; undefined if the cell is empty. Also returns undefined, with a warning, for a placeholder, a failed
- * transform, an invalid sale price or a fault of `salePriceFault`.
+ * Returns the sale price as it is sent; undefined for an empty cell. Also undefined, with a warning, for a placeholder, a failed transform,
+ * an invalid sale price or a fault of `salePriceFault`.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`), or if `withCurrency` rejects the row
  */
 function salePriceOf(row: ProductRow, price: Price): string | undefined {
-  const given = row.optional('sale_price')
+  const given = row.optionalText('sale_price')
   if (given === undefined) return undefined
   const text = withCurrency(row, 'sale_price', given)
-  const result = parsedOnce(row, text)
+  const result = cachedPrice(row, text)
   const fault = 'code' in result ? result.message : salePriceFault(row, result.price, price)
   if (fault !== undefined || 'code' in result) {
     row.warn('SALE_PRICE_DROPPED', 'sale_price', `"${showValue(text)}" ${fault}`)
@@ -111,7 +111,7 @@ function salePriceOf(row: ProductRow, price: Price): string | undefined {
   return result.price.text
 }
 
-/** Returns the reason why a sale price cannot be sent beside the price; undefined if it can. Zero needs `options.allow: [zero_price]`. */
+/** Returns the reason why a sale price cannot be sent beside the price. */
 function salePriceFault(row: ProductRow, salePrice: Price, price: Price): string | undefined {
   if (salePrice.minor === 0n && !row.rules.allowed.has('zero_price')) return 'is zero'
   if (salePrice.currency !== price.currency) return 'has another currency than the price'
@@ -119,13 +119,13 @@ function salePriceFault(row: ProductRow, salePrice: Price, price: Price): string
 }
 
 /**
- * Returns the sale period as `start/end`, or the reason why it is not valid. Returns undefined for an empty cell and, with a warning, for a
- * placeholder. A time without an offset is read in `options.timezone`. Without that option, such a time is not valid.
+ * Returns the sale period as `start/end`, or the reason why it is not valid. Undefined for an empty cell and, with a warning, for a
+ * placeholder. A time without an offset needs `options.timezone`.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */
 function salePeriodOf(row: ProductRow): string | { readonly invalid: string } | undefined {
-  const text = row.optional('sale_price_effective_date')
+  const text = row.optionalText('sale_price_effective_date')
   if (text === undefined) return row.transformFailed('sale_price_effective_date') ? { invalid: 'cannot be read' } : undefined
   const [from = '', to = '', more] = text.split('/').map(trimText)
   if (from === '' || to === '' || more !== undefined) return { invalid: `"${showValue(text)}" is not two times with / between them` }
@@ -139,7 +139,7 @@ function salePeriodOf(row: ProductRow): string | { readonly invalid: string } | 
   return period
 }
 
-/** Describes why the times of a period are not valid. Called only if at least one of them is not. */
+/** Describes why the times of a period are not valid. */
 function timeFault(...times: readonly string[]): string {
   if (times.every((time) => parseInstant(time, undefined, 'UTC') !== undefined)) return 'has a time without offset'
   const areDatesOrTimes = times.every((time) => parseInstant(time, 'utc-midnight', 'UTC') !== undefined)
@@ -147,13 +147,13 @@ function timeFault(...times: readonly string[]): string {
 }
 
 /**
- * Returns the stock in pieces; undefined if the cell is empty. Also returns undefined, with a warning, for a placeholder, a failed
- * transform or any text but a whole number from 0 to 2147483647.
+ * Returns the stock in pieces; undefined for an empty cell. Also undefined, with a warning, for a placeholder, a failed transform, or
+ * anything but a whole number from 0 to 2147483647.
  *
  * @throws {RowRejected} if the stock is below 1 and `availability` is `in stock`, or if the text is broken (`isBroken`)
  */
 export function inventoryOf(row: ProductRow, availability: string): number | undefined {
-  const text = row.optional('inventory')
+  const text = row.optionalText('inventory')
   if (text === undefined) return undefined
   const whole = /^-?\d{1,12}$/.test(text) ? Number(text) : undefined
   if (whole !== undefined && whole < 1 && availability === 'in stock')

@@ -1,7 +1,7 @@
 import { currencyDecimals, retiredCurrencies } from './currencies.ts'
 import type { RecordCode } from '../rejectCodes.ts'
 
-/** Exact amount: the text that is sent, and the integer number of minor units such as cents (docs/inputs.md, case 77). */
+/** Exact amount: the text that is sent, and the number of minor units such as cents (docs/inputs.md, case 77). */
 export interface Price {
   readonly text: string
   readonly minor: bigint
@@ -9,12 +9,12 @@ export interface Price {
 }
 
 /**
- * Parsed price, or the code and message of a reject. `warning`: code of a warning, set if the text that is sent differs from the parsed
- * text. `message` continues a sentence that begins with the value: `"12" has no currency`.
+ * Parsed price, or the code and message of a reject. `warning`: set if the text that is sent differs from the parsed text. `message`
+ * follows the value: `"12" has no currency`.
  */
 export type PriceResult = { readonly price: Price; readonly warning?: RecordCode } | { readonly code: RecordCode; readonly message: string }
 
-/** Settings of the pipeline for parsing prices. */
+/** Settings for parsing prices. */
 export interface PriceOptions {
   /** Currency code of prices that have none. */
   readonly defaultCurrency?: string
@@ -31,7 +31,7 @@ const codeFirst = /^([A-Za-z]{3})[ \u00a0\u202f\t]*(\d+(?:\.\d+)?)$/
 const fullWidthRun = /[\uff01-\uff5e\u3000]+/g
 
 /**
- * Parses a trimmed price. The result has all decimals of the currency, so `12.9 EUR` and `12.90EUR` become the same text. Sources: spec 2.2
+ * Parses a trimmed price. The result has all decimals of the currency: `12.9 EUR` and `12.90EUR` become `12.90 EUR`. Sources: spec 2.2
  * (price); minor units of ISO 4217; docs/inputs.md, cases 69 to 77 and 156 to 159.
  */
 export function parsePrice(text: string, options: PriceOptions): PriceResult {

@@ -7,7 +7,7 @@ import { RowRejected, type ProductRow } from './productRow.ts'
 import { brandPlaceholders, spreadsheetDamage } from './vocabulary.ts'
 
 const plainId = /^[\w.-]+$/
-/** Matches every plain id that `spreadsheetDamage` matches (dates such as `1-Mar`), and some others. */
+/** Matches every plain id that `spreadsheetDamage` matches, such as `1-Mar`, and some others. */
 const damagedId = /^\d{1,2}-[A-Z]/
 
 /**
@@ -18,8 +18,8 @@ const damagedId = /^\d{1,2}-[A-Z]/
  * @throws {TransformError} if a transform of the id fails
  */
 export function idOf(row: ProductRow): string {
-  const cell = row.binding.id?.read(row.source)
-  // Shortcut: most ids have this form, and such an id passes all checks below unchanged.
+  const cell = row.binding.id?.read(row.rawRow)
+  // Shortcut: most ids have this form, and pass all checks below unchanged.
   if (typeof cell === 'string' && plainId.test(cell) && cell.length <= row.rules.options.maxIdLength && !damagedId.test(cell)) return cell
   if (typeof cell === 'object' && new Set(cell.map(trimText)).size > 1)
     throw new RowRejected('ID_INVALID', 'id', `has ${cell.length} values, expected one`)
@@ -38,8 +38,8 @@ export function idOf(row: ProductRow): string {
 }
 
 /**
- * Returns the id of a rejected row, so that its product stays as it was. Removes control and invisible characters, for which `idOf` rejects
- * an id. Undefined if the id cannot be read.
+ * Returns the id of a rejected row, so that its product stays as it was. Removes the invisible characters for which `idOf` rejects an id.
+ * Undefined if the id cannot be read.
  *
  * @throws {TransformError} if a transform of the id fails
  */
@@ -48,7 +48,7 @@ export function idOfRejected(row: ProductRow): string | undefined {
     return idOf(row)
   } catch (error) {
     if (!(error instanceof RowRejected)) throw error
-    const cell = row.binding.id?.read(row.source)
+    const cell = row.binding.id?.read(row.rawRow)
     if (typeof cell !== 'string' || !hasInvisible(cell)) return undefined
     const id = trimText(withoutInvisible(stripControls(cell, ' '))).normalize('NFC')
     return id === '' || isBroken(id) ? undefined : id
@@ -56,15 +56,15 @@ export function idOfRejected(row: ProductRow): string | undefined {
 }
 
 /**
- * Returns brand, gtin and mpn (spec 2.2; docs/inputs.md, cases 87 to 89): the brand as JSON, the others as text. Each is undefined if it is
- * missing. An invalid gtin is dropped with a warning if there is a brand or mpn.
+ * Returns brand, gtin and mpn (spec 2.2; docs/inputs.md, cases 87 to 89): the brand as JSON, the others as text. Drops an invalid gtin with
+ * a warning if there is a brand or mpn.
  *
  * @throws {RowRejected} if none of the three is valid, or if the text of one is broken (`isBroken`)
  */
-export function identityOf(row: ProductRow): readonly [brand: string | undefined, gtin: string | undefined, mpn: string | undefined] {
-  const brand = row.json('brand', brandOf)
+export function brandGtinMpnOf(row: ProductRow): readonly [brand: string | undefined, gtin: string | undefined, mpn: string | undefined] {
+  const brand = row.memoizedJson('brand', brandOf)
   const mpn = row.cleanText('mpn')
-  const text = row.optional('gtin')
+  const text = row.optionalText('gtin')
   const parsed = text === undefined ? undefined : parseGtin(text)
   if (parsed !== undefined && 'invalid' in parsed) {
     if (brand === undefined && mpn === undefined) throw new RowRejected('GTIN_INVALID', 'gtin', parsed.invalid)

@@ -1,4 +1,4 @@
-/** Reads the cells of one row as required or optional fields of its product, and collects the warnings. */
+/** Reads the cells of one row as fields of its product, and collects the warnings. */
 import { firstText, type BoundField } from '../fields.ts'
 import { looksGarbled } from '../garbled.ts'
 import type { Cell, Row, Warning } from '../../model/record.ts'
@@ -9,7 +9,7 @@ import { TransformError } from '../transforms.ts'
 import type { ProductRules } from './rules.ts'
 import { commonPlaceholders, type ProductField } from './vocabulary.ts'
 
-/** Product field → the columns of one header that fill the field. `currency`: the currency column, if no field reads this column. */
+/** Product field → its columns of one header. `currency`: currency column that no field reads. */
 export type ProductBinding = Readonly<Partial<Record<ProductField, BoundField>>> & { readonly currency?: CurrencyColumn }
 
 /** Column with the currency of the row's prices. */
@@ -22,10 +22,7 @@ export interface CurrencyColumn {
 const maxText = 1000
 const noWarnings: readonly Warning[] = []
 
-/**
- * Rejection of one row. Thrown by the readers of its fields, caught in `mapProduct.ts`. `message` continues a sentence that begins with the
- * field: `is missing`.
- */
+/** Rejection of one row, thrown by the readers of its fields. `message` follows the name of the field: `is missing`. */
 export class RowRejected {
   readonly code: RecordCode
   readonly field: string
@@ -37,17 +34,17 @@ export class RowRejected {
   }
 }
 
-/** Row that is read as a product. Its methods collect their warnings in `warnings`. */
+/** Row that is read as a product. */
 export class ProductRow {
-  readonly source: Row
+  readonly rawRow: Row
   readonly binding: ProductBinding
   readonly rules: ProductRules
   #warnings: Warning[] | undefined
   /** Optional fields whose transform failed. */
   #failedFields: ProductField[] | undefined
 
-  constructor(source: Row, binding: ProductBinding, rules: ProductRules) {
-    this.source = source
+  constructor(rawRow: Row, binding: ProductBinding, rules: ProductRules) {
+    this.rawRow = rawRow
     this.binding = binding
     this.rules = rules
   }
@@ -56,10 +53,10 @@ export class ProductRow {
     return this.#warnings ?? noWarnings
   }
 
-  /** Adds a warning. `message` continues a sentence that begins with the field: `is http`. */
+  /** Adds a warning. `message` follows the name of the field: `is http`. */
   warn(code: RecordCode, field: string, message: string): void {
     this.#warnings ??= []
-    this.#warnings.push({ line: this.source.line, code, field, message: `${field} ${message}` })
+    this.#warnings.push({ line: this.rawRow.line, code, field, message: `${field} ${message}` })
   }
 
   /**
@@ -68,20 +65,20 @@ export class ProductRow {
    * @throws {RowRejected} if the text is empty or broken
    * @throws {TransformError} if a transform fails
    */
-  required(field: ProductField): string {
-    const text = trimText(firstText(this.binding[field]?.read(this.source)) ?? '')
+  requiredText(field: ProductField): string {
+    const text = trimText(firstText(this.binding[field]?.read(this.rawRow)) ?? '')
     if (text === '') throw new RowRejected('FIELD_MISSING', field, 'is missing')
     if (isBroken(text)) throw new RowRejected('TEXT_BROKEN', field, 'contains a NUL or half of a character pair')
     return text
   }
 
   /**
-   * Returns the trimmed text of an optional field; undefined if it is empty. Also returns undefined, with a warning, for a placeholder or a
-   * failed transform. `placeholders`: in lower case; `xx`, `xxx` … are placeholders too.
+   * Returns the trimmed text of an optional field; undefined if it is empty. Also undefined, with a warning, for a placeholder or a failed
+   * transform. `placeholders`: in lower case; `xx`, `xxx` … are placeholders too.
    *
    * @throws {RowRejected} if the text is broken
    */
-  optional(field: ProductField, placeholders: ReadonlySet<string> = commonPlaceholders): string | undefined {
+  optionalText(field: ProductField, placeholders: ReadonlySet<string> = commonPlaceholders): string | undefined {
     if (this.binding[field] === undefined) return undefined
     const text = trimText(firstText(this.cell(field)) ?? '')
     if (text === '') return undefined
@@ -94,13 +91,13 @@ export class ProductRow {
   }
 
   /**
-   * Returns the cleaned text of an optional field. Returns undefined if `optional` does, or if nothing is left of the text. Also returns
-   * undefined, with a warning, if the text is longer than `maxText`.
+   * Returns the cleaned text of an optional field; undefined if nothing is left of it. Also undefined, with a warning, if the text is
+   * longer than `maxText`.
    *
-   * @throws {RowRejected} as `optional`
+   * @throws {RowRejected} as `optionalText`
    */
   cleanText(field: ProductField, placeholders?: ReadonlySet<string>): string | undefined {
-    const given = this.optional(field, placeholders)
+    const given = this.optionalText(field, placeholders)
     if (given === undefined) return undefined
     const text = this.clean(field, given)
     if (text.length <= maxText) return text === '' ? undefined : text
@@ -109,19 +106,19 @@ export class ProductRow {
   }
 
   /**
-   * Returns the result of `read` for an optional field as JSON; undefined if the result is. If an earlier row had the same cell, and the
-   * cell caused no warning, its result is reused. So the result of `read` must depend only on the cell and the rules.
+   * Returns the result of `read` for an optional field as JSON. Reuses the result of an earlier row with the same cell, if it caused no
+   * warning. So `read` must depend only on the cell and the rules.
    *
    * @throws {RowRejected} as `read`
    */
-  json(field: ProductField, read: (row: ProductRow) => string | undefined): string | undefined {
+  memoizedJson(field: ProductField, read: (row: ProductRow) => string | undefined): string | undefined {
     const bound = this.binding[field]
     if (bound === undefined) return undefined
     const { compute, transforms } = bound.mapping
-    // The result of a function or of transforms is not reused: they may throw, and a function may read other cells too.
-    const cell = compute === undefined && transforms.length === 0 ? bound.read(this.source) : undefined
+    // Results of functions and transforms are not reused: they may throw, and a function may read other cells.
+    const cell = compute === undefined && transforms.length === 0 ? bound.read(this.rawRow) : undefined
     if (typeof cell !== 'string') return quoted(read(this))
-    const memo = this.rules.knownJson[field]
+    const memo = this.rules.jsonMemos[field]
     const cached = memo.get(cell)
     if (cached !== undefined) return cached
     const before = this.warnings.length
@@ -130,10 +127,10 @@ export class ProductRow {
     return json
   }
 
-  /** Returns the cell of an optional field; undefined if it has no cell. If a transform fails, returns undefined with a warning. */
+  /** Returns the cell of an optional field. If a transform fails, returns undefined with a warning. */
   cell(field: ProductField): Cell | undefined {
     try {
-      return this.binding[field]?.read(this.source)
+      return this.binding[field]?.read(this.rawRow)
     } catch (error) {
       if (!(error instanceof TransformError)) throw error
       this.warn('TRANSFORM_DROPPED', field, `${error.message} (${error.transform})`)
@@ -143,12 +140,12 @@ export class ProductRow {
     }
   }
 
-  /** Returns true if an earlier call of `cell` for the field failed in a transform. Methods such as `optional` call `cell` too. */
+  /** Returns true if a transform of the field failed in `cell`, or in a method that calls it. */
   transformFailed(field: ProductField): boolean {
     return this.#failedFields?.includes(field) === true
   }
 
-  /** Decodes entities that were escaped twice. Removes control and invisible characters. Warns about each, and about garbled text. */
+  /** Decodes entities that were escaped twice, and removes control and invisible characters. Warns about each, and about garbled text. */
   clean(field: ProductField, text: string): string {
     if (isPlainText(text)) return text
     let clean = text

@@ -1,4 +1,4 @@
-/** Reads the texts of a product: title, description, enumerated words, color, categories. */
+/** Reads the texts of a product: title, description, words of the service, color, categories. */
 import { showValue } from '../mask.ts'
 import { stripHtml } from '../html.ts'
 import { cutAtGrapheme, hasVisible, trimText } from '../text.ts'
@@ -9,13 +9,13 @@ const maxTitle = 150
 const maxDescription = 5000
 
 /**
- * Returns the title as it is sent. `options.allow: [cut_title]` cuts a title that is longer than `maxTitle`.
+ * Returns the title as it is sent. `options.allow: [cut_title]` cuts a longer one at `maxTitle`.
  *
  * @throws {RowRejected} if the title is empty, broken or damaged by a spreadsheet, or is too long without that option
  * @throws {TransformError} if a transform fails
  */
 export function titleOf(row: ProductRow): string {
-  const title = row.clean('title', row.required('title'))
+  const title = row.clean('title', row.requiredText('title'))
   if (!hasVisible(title)) throw new RowRejected('FIELD_MISSING', 'title', 'is missing')
   if (spreadsheetDamage.test(title))
     throw new RowRejected('SPREADSHEET_DAMAGE', 'title', `"${showValue(title)}" was changed by a spreadsheet`)
@@ -27,13 +27,13 @@ export function titleOf(row: ProductRow): string {
 }
 
 /**
- * Returns the description without HTML. `options.allow: [cut_description]` cuts a description that is longer than `maxDescription`.
+ * Returns the description without HTML. `options.allow: [cut_description]` cuts a longer one at `maxDescription`.
  *
  * @throws {RowRejected} if the description is empty or broken, contains markup that `stripHtml` keeps, or is too long without that option
  * @throws {TransformError} if a transform fails
  */
 export function descriptionOf(row: ProductRow): string {
-  const clean = row.clean('description', row.required('description'))
+  const clean = row.clean('description', row.requiredText('description'))
   const plain = stripHtml(clean)
   if (plain !== clean) row.warn('DESCRIPTION_HTML', 'description', 'contained HTML')
   const description = trimText(plain)
@@ -48,8 +48,8 @@ export function descriptionOf(row: ProductRow): string {
   return cutAtGrapheme(description, maxDescription)
 }
 
-// Matches a tag, the start of a comment, or a document type. `stripHtml` keeps tags that are not of HTML, and comments
-// without an end. But the service requires plain text (spec 2.2).
+// Matches markup that `stripHtml` keeps: tags that are not of HTML, and comments without an end. The service requires plain text (spec
+// 2.2).
 const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*|\/?\s*)>|<!--|<!doctype[^<>]*>/i
 
 /**
@@ -59,7 +59,7 @@ const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*|\/?\s*)>|<!--|<!doctype[^<>]*>/i
  * @throws {TransformError} if a transform fails
  */
 export function serviceWordOf(row: ProductRow, field: 'availability' | 'condition'): string {
-  const text = row.required(field)
+  const text = row.requiredText(field)
   const word = knownWord(row, field, text)
   if (word === undefined)
     throw new RowRejected(
@@ -71,26 +71,26 @@ export function serviceWordOf(row: ProductRow, field: 'availability' | 'conditio
 }
 
 /**
- * Returns the service's word for the text of an optional field (`knownWord`); undefined if the cell is empty. Also returns undefined, with
- * a warning, for a placeholder, a failed transform or an unknown word.
+ * Returns the service's word for the text of an optional field (`knownWord`); undefined for an empty cell. Also undefined, with a warning,
+ * for a placeholder, a failed transform or an unknown word.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */
 export function optionalServiceWordOf(row: ProductRow, field: 'gender' | 'age_group'): string | undefined {
-  const text = row.optional(field)
+  const text = row.optionalText(field)
   if (text === undefined) return undefined
   const word = knownWord(row, field, text)
   if (word === undefined) row.warn('VALUE_DROPPED', field, `"${showValue(text)}" is not known`)
   return word
 }
 
-/** Returns true for a hex code. A code without `#` must have a digit, because a word such as `beaded` has only letters of hex codes. */
+/** Returns true for a hex code. Without `#` it must have a digit: `beaded` is a word. */
 const isHexCode = (color: string): boolean =>
   /^#[0-9a-f]{3,8}$/i.test(color) || (/^(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(color) && /\d/.test(color))
 
 /**
- * Returns the color; undefined if `ProductRow.cleanText` returns undefined. Also returns undefined, with a warning, for a hex code, a text
- * over 100 characters or a list of more than ten colors.
+ * Returns the color; undefined if `cleanText` returns undefined. Also undefined, with a warning, for a hex code, over 100 characters or
+ * more than ten colors.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */
@@ -104,8 +104,8 @@ export function colorOf(row: ProductRow): string | undefined {
 }
 
 /**
- * Returns a category with ` > ` between its levels; undefined if `ProductRow.cleanText` returns undefined. A `google_product_category`
- * should be a number from 1, or a path that begins with one of `topLevelCategories`. Any other value is kept with a warning.
+ * Returns a category with ` > ` between its levels; undefined if `cleanText` returns undefined. Warns about a `google_product_category`
+ * that is not a number from 1 and does not begin with one of `topLevelCategories`.
  *
  * @throws {RowRejected} if the text is broken (`isBroken`)
  */
@@ -121,8 +121,8 @@ export function categoryOf(row: ProductRow, field: 'google_product_category' | '
 }
 
 /**
- * Returns the service's word for a text; undefined for an unknown word. Case does not matter, and an underscore counts as a space.
- * Other words come from `options.values`. Warns if the word differs from the text.
+ * Returns the service's word for a text, by `acceptedWords` or `options.values`; undefined for an unknown word. Ignores case, and an
+ * underscore counts as a space. Warns if the word differs from the text.
  */
 function knownWord(row: ProductRow, field: keyof typeof acceptedWords, text: string): string | undefined {
   if (acceptedWords[field].has(text)) return text
@@ -133,8 +133,8 @@ function knownWord(row: ProductRow, field: keyof typeof acceptedWords, text: str
 }
 
 /**
- * Returns the word that `options.values` has for a text, or for its normalized form. Else returns the word for the part after the last
- * slash, as in `https://schema.org/InStock`. `words`: entries of the field, with keys in lower case.
+ * Returns the word in `options.values` for a text, its normalized form, or its part after the last slash, as in
+ * `https://schema.org/InStock`. `words`: entries of the field, with keys in lower case.
  */
 function configuredWord(words: ReadonlyMap<string, string> | undefined, text: string, normalized: string): string | undefined {
   const lastPart = text.slice(text.lastIndexOf('/') + 1)

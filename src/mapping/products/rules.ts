@@ -1,4 +1,4 @@
-/** Prepares the settings of a pipeline for its products, once for all rows. Keeps results for rows with equal cells. */
+/** Prepares the settings of a pipeline for its products. */
 import type { MappingOptions, Pipeline } from '../../model/pipeline.ts'
 import { trimText } from '../text.ts'
 import type { PriceOptions, PriceResult } from './price.ts'
@@ -9,21 +9,17 @@ import { productFields, type ProductField } from './vocabulary.ts'
 export interface ProductRules {
   readonly options: MappingOptions
   readonly price: PriceOptions
-  /** Names in `options.allow`. */
   readonly allowed: ReadonlySet<string>
-  /** True if `options.refuse` names `http_image`. */
   readonly httpImagesRejected: boolean
-  /** True if `options.refuse` names `zero_price`. */
   readonly zeroRejected: boolean
   /** From `options.values`: field → word of the source, in lower case → word to send. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
-  /** Field → cell → JSON of the field's value. Has only cells that caused no warning. */
-  readonly knownJson: Readonly<Record<ProductField, ValueMemo<string>>>
+  /** Field → cell → JSON of the field's value, for cells that caused no warning. */
+  readonly jsonMemos: Readonly<Record<ProductField, ValueMemo<string>>>
   /** Text of a price → result of `parsePrice`. */
-  readonly prices: ValueMemo<PriceResult>
+  readonly priceMemo: ValueMemo<PriceResult>
 }
 
-/** Returns the rules of a pipeline, with empty memos. */
 export function productRules({ mapping: options }: Pick<Pipeline, 'mapping'>): ProductRules {
   const allowed = new Set(options.allow)
   return {
@@ -43,7 +39,7 @@ export function productRules({ mapping: options }: Pick<Pipeline, 'mapping'>): P
       ]),
     ),
     // The cast is safe: every field has an entry.
-    knownJson: Object.fromEntries(productFields.map((field) => [field, new ValueMemo()])) as Record<ProductField, ValueMemo<string>>,
-    prices: new ValueMemo(),
+    jsonMemos: Object.fromEntries(productFields.map((field) => [field, new ValueMemo()])) as Record<ProductField, ValueMemo<string>>,
+    priceMemo: new ValueMemo(),
   }
 }

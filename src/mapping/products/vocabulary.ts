@@ -1,4 +1,4 @@
-/** Names of product fields, accepted words, placeholders, damaged values and categories (spec 2.2; docs/inputs.md). */
+/** Product fields, and the words, placeholders and categories in them (spec 2.2; docs/inputs.md). */
 
 /** Fields of a product that a source may fill, in byte order. The keys in a product's JSON have the same order. */
 export const productFields = [
@@ -54,8 +54,8 @@ export const acceptedWords: Readonly<Record<'availability' | 'condition' | 'gend
   age_group: new Set(['adult', 'all ages', 'teen', 'kids', 'toddler', 'infant', 'newborn']),
 }
 /**
- * Placeholders in custom labels, in lower case. Other fields have more placeholders, because only a label may be a word such as `test`.
- * Texts such as `xx` are in none of these sets. `ProductRow.optional` recognizes them.
+ * Placeholders in custom labels, in lower case. Fewer than in other fields, because a label may be a word such as `test`.
+ * `ProductRow.optionalText` also recognizes `xx`.
  */
 export const labelPlaceholders = new Set([
   'n/a',

@@ -1,7 +1,6 @@
 /**
- * Joins row groups, for exports that write one product over several rows. Fills each row with the values and images that only other rows of
- * its product have. Then the row can be mapped alone. Rows that only provide such values and images are left out. `joinerByHandle.ts` and
- * `joinerByParent.ts` decide what happens if the other row is missing, or no longer in memory.
+ * Joins row groups. Fills each row with the values and images that only other rows of its product have. Rows that only provide such values
+ * and images are left out.
  */
 import { presetByName, recognizePreset } from '../presets/index.ts'
 import type { Row } from '../../model/record.ts'
@@ -10,9 +9,8 @@ import { JoinerByParent } from './joinerByParent.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Creates the joiner for a table of products with these columns. Returns undefined if no preset fits, or if the preset has no row groups.
- * Also returns undefined if the table lacks a column that the row groups need. `preset`: name of the configured preset. If it is undefined,
- * the columns decide.
+ * Creates the joiner for a table of products. Undefined if no preset fits, or if it has no row groups, or the table lacks a column that
+ * they need. `preset`: name of the configured preset; otherwise the columns decide.
  */
 export function createRowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
   const rowGroups = (preset === undefined ? recognizePreset(columns, 'products') : presetByName(preset))?.rowGroups
@@ -20,7 +18,7 @@ export function createRowJoiner(columns: readonly string[], preset: string | und
   return rowGroups.kind === 'handle' ? JoinerByHandle.of(rowGroups, columns) : JoinerByParent.of(rowGroups, columns)
 }
 
-/** Passes the rows of a table through its joiner, and yields what the joiner returns. */
+/** Passes the rows of a table through its joiner. */
 export async function* joinRowGroups(rows: AsyncIterable<readonly Row[]>, joiner: RowJoiner): AsyncGenerator<readonly Row[]> {
   for await (const chunk of rows) {
     const complete = chunk.flatMap((row) => joiner.push(row))

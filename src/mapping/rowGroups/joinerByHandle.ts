@@ -1,7 +1,7 @@
 import type { HandleRowGroups } from '../presets/preset.ts'
 import { splitImages } from '../products/links.ts'
 import type { Row } from '../../model/record.ts'
-import { filledFrom, withJoinWarnings, indexesOf, textAt, textSize } from './cells.ts'
+import { fillEmptyCells, withJoinWarnings, indexesOf, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { RowJoiner } from './rowJoiner.ts'
  * images.
  */
 const maxRows = 4_096
-/** Maximum number of buffered characters, without the texts copied from the first row. The last buffered row may exceed it. */
+/** Maximum number of buffered characters, without texts copied from the first row. The last buffered row may exceed it. */
 const maxCharacters = 8_388_608
 /** Maximum number of images of a product. */
 const maxImages = 250
@@ -24,30 +24,30 @@ interface ColumnIndexes {
 }
 
 /**
- * Joins rows of one product that follow each other and have the same handle. Only the first row describes the product. The export writes
- * one image into a row, so a product with more images than variants has image-only rows. They are not returned. All other rows are returned
- * with the values that they inherit from the first row, and with all images of the product.
+ * Joins rows of one product, which follow each other and have the same handle. Returns each with the values of the first row that it lacks,
+ * and with all images of the product. Leaves out image-only rows: a product with more images than variants has them, because a row has one
+ * image.
  *
- * The rows of a product are buffered until its last image is known, or until they reach `maxRows` or `maxCharacters`. Later rows of the
- * product are returned immediately, with the images that were known at that limit.
+ * Buffers the rows of a product until its last image is known, or until they reach `maxRows` or `maxCharacters`. Later rows of the product
+ * are returned immediately, with the images that were known at that limit.
  */
 export class JoinerByHandle implements RowJoiner {
   readonly #indexes: ColumnIndexes
   /** Handle of the current product; `''` if the last row has none. */
   #currentHandle = ''
-  /** First row of the current product; undefined if there is no product, or if its first row has no title. */
+  /** First row of the current product; undefined if it has no title. */
   #first: Row | undefined
   #buffered: Row[] = []
   #bufferedText = 0
   /** True once the buffer of the current product reached its limit. */
   #isFull = false
-  /** Images of the current product without repeats, at most `maxImages`. */
+  /** Different images of the current product. */
   #images: string[] = []
-  /** Number of image-only rows that were joined to the buffered rows of the current product. */
+  /** Image-only rows joined to the buffered rows. */
   #currentJoinedCount = 0
-  /** Number of image-only rows that were joined to all products. */
+  /** Image-only rows joined to all products. */
   #joinedCount = 0
-  /** Number of image-only rows that were left out. Their product had reached a limit of the buffer, or had `maxRows` of them. */
+  /** Image-only rows left out, after their product reached a limit. */
   #leftOutCount = 0
 
   /** Returns the joiner for a table; undefined if the table lacks the column of the handle, the title or the image. */
@@ -71,7 +71,7 @@ export class JoinerByHandle implements RowJoiner {
   }
 
   push(row: Row): readonly Row[] {
-    // The cells of a faulty row may be shifted, so its product is not known. The row is buffered only to keep the order.
+    // The cells of a faulty row may be shifted, so its product is not known. Buffered only to keep the order.
     if (row.fault !== undefined) return this.#buffered.length === 0 ? [row] : this.#buffer(row)
     const handle = textAt(row, this.#indexes.handle)
     if (handle === '' || handle !== this.#currentHandle) return [...this.#release(), ...this.#begin(row, handle)]
@@ -86,7 +86,7 @@ export class JoinerByHandle implements RowJoiner {
       return []
     }
     if (!this.#isFull) this.#addImages(row)
-    const filled = filledFrom(row, this.#first, this.#indexes.inherited)
+    const filled = fillEmptyCells(row, this.#first, this.#indexes.inherited)
     return this.#isFull ? [this.#withImages(filled)] : this.#buffer(filled, textSize(row))
   }
 
@@ -106,8 +106,8 @@ export class JoinerByHandle implements RowJoiner {
   }
 
   /**
-   * Starts a product with its first row, and buffers this row. A row without a handle starts no product, and is returned immediately. A row
-   * with a handle but no title starts none either, and is returned with a fault.
+   * Starts a product with its first row, and buffers this row. Returns a row without a handle unchanged, and a row without a title with a
+   * fault.
    */
   #begin(row: Row, handle: string): readonly Row[] {
     this.#currentHandle = handle
@@ -121,20 +121,20 @@ export class JoinerByHandle implements RowJoiner {
     return this.#buffer(row)
   }
 
-  /** Returns true if a row has an image and no offer. Such a row only adds its image to the product. */
+  /** Returns true for a row with an image and no offer. */
   #isImageOnly(row: Row): boolean {
     return textAt(row, this.#indexes.image) !== '' && this.#indexes.offer.every((index) => textAt(row, index) === '')
   }
 
-  /** Adds the images of a row to the current product. A corrected rejects file has several images in one cell, joined by commas. */
+  /** Adds the images of a row. A corrected rejects file has several in one cell, joined by commas. */
   #addImages(row: Row): void {
     for (const image of splitImages(textAt(row, this.#indexes.image)))
       if (image !== '' && this.#images.length < maxImages && !this.#images.includes(image)) this.#images.push(image)
   }
 
   /**
-   * Buffers a row. If the buffered rows reach a limit now, returns all of them, else none. `ownTextSize`: number of characters of the row
-   * before it was filled from the first row. Copied texts do not count, because they take no further memory.
+   * Buffers a row. If the buffer is full now, returns all of its rows. `ownTextSize`: number of characters before the row was filled.
+   * Copied texts take no further memory.
    */
   #buffer(row: Row, ownTextSize = textSize(row)): readonly Row[] {
     this.#buffered.push(row)
@@ -155,7 +155,7 @@ export class JoinerByHandle implements RowJoiner {
     return first === undefined ? [] : [withJoinWarnings(first, joined), ...others]
   }
 
-  /** Returns the row with all known images of the current product in its image column. */
+  /** Returns the row with all known images of its product. */
   #withImages(row: Row): Row {
     if (this.#images.length === 0) return row
     const cells = [...row.cells]
@@ -164,7 +164,7 @@ export class JoinerByHandle implements RowJoiner {
   }
 }
 
-/** Returns the row with the fault that the first row of its product is not above it. Only the first row has the title. */
+/** Returns the row with the fault that the first row of its product is not above it. */
 function withMissingFirstRow(row: Row): Row {
   return {
     ...row,

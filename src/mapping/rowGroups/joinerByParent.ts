@@ -1,16 +1,15 @@
 import { findColumn } from '../fields.ts'
 import type { ParentRowGroups } from '../presets/preset.ts'
 import type { Row } from '../../model/record.ts'
-import { filledFrom, withJoinWarnings, indexesOf, textAt, textSize } from './cells.ts'
+import { fillEmptyCells, withJoinWarnings, indexesOf, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Maximum number of characters in the stored rows of parents. The oldest are dropped first, because an export writes variations soon after
- * their parent.
+ * Maximum number of characters in the stored parents. The oldest are dropped first: an export writes variations soon after their parent.
  */
 const maxCharacters = 16_777_216
 
-/** Indexes of the columns of `ParentRowGroups` in one table; -1 for a missing column. `type` and `parent` are never missing. */
+/** Indexes of the columns of `ParentRowGroups`; -1 for a missing one. `type` and `parent` are never missing. */
 interface ColumnIndexes {
   readonly type: number
   readonly id: number
@@ -21,8 +20,8 @@ interface ColumnIndexes {
 }
 
 /**
- * Fills each variation from its parent, the row of its product. A variation refers to its parent, and is somewhere below it. A variation
- * omits the values that all variations of the product share. A parent is not a record and is not returned.
+ * Fills each variation with the values that all variations of its product share, from a row above it, the parent. A parent is not a record
+ * and is not returned.
  */
 export class JoinerByParent implements RowJoiner {
   readonly #indexes: ColumnIndexes
@@ -32,9 +31,9 @@ export class JoinerByParent implements RowJoiner {
   readonly #names = new Map<Row, readonly string[]>()
   /** Number of characters in the stored parents. */
   #storedSize = 0
-  /** Number of parents that no warning counts yet. The next variation whose parent is stored gets one `ROWS_JOINED` for each of them. */
+  /** Number of parents that no warning counts yet. The next filled variation gets one `ROWS_JOINED` for each. */
   #uncountedParents = 0
-  /** Number of parents in the table so far. */
+  /** Number of parents so far. */
   #parentCount = 0
   /** Number of variations whose parent is not stored. */
   #orphanCount = 0
@@ -59,7 +58,7 @@ export class JoinerByParent implements RowJoiner {
 
   push(row: Row): readonly Row[] {
     if (row.fault !== undefined) return [row]
-    // The type of a parent is `variable`. The type of a variation is for example `variation, downloadable, virtual`.
+    // `variable` for a parent, for example `variation, downloadable, virtual` for a variation.
     const type = textAt(row, this.#indexes.type).toLowerCase()
     if (/^variable\b/.test(type)) {
       this.#storeParent(row)
@@ -74,7 +73,7 @@ export class JoinerByParent implements RowJoiner {
       this.#orphanCount++
       return [row]
     }
-    const filled = this.#unpublishedLike(filledFrom(row, parent, this.#indexes.inherited), parent)
+    const filled = this.#unpublishedLike(fillEmptyCells(row, parent, this.#indexes.inherited), parent)
     const joinedParents = this.#uncountedParents
     this.#uncountedParents = 0
     return [withJoinWarnings(filled, joinedParents)]
@@ -93,7 +92,7 @@ export class JoinerByParent implements RowJoiner {
     ]
   }
 
-  /** Stores a parent under its names. Then drops the oldest parents until the others have at most `maxCharacters`. */
+  /** Stores a parent, and drops the oldest ones beyond `maxCharacters`. */
   #storeParent(row: Row): void {
     const [id, sku] = [textAt(row, this.#indexes.id), textAt(row, this.#indexes.sku)]
     const names = [...(id === '' ? [] : [`id:${id}`]), ...(sku === '' ? [] : [sku])]
@@ -108,7 +107,7 @@ export class JoinerByParent implements RowJoiner {
     }
   }
 
-  /** Returns a published variation as unpublished if its parent is not published. Returns any other variation unchanged. */
+  /** Returns a published variation as unpublished if its parent is. */
   #unpublishedLike(row: Row, parent: Row): Row {
     const { published } = this.#indexes
     const isOnlyParentUnpublished = published >= 0 && textAt(parent, published) !== '1' && textAt(row, published) === '1'

@@ -3,20 +3,20 @@ import { identifierBytes, type PackedIdentifier } from '../../model/record.ts'
 
 /**
  * Sketch that finds packed identifiers on many rows, by the algorithm of Misra and Gries. Keeps every value that makes up more than
- * 1/`size` of all added values. After n added values, a count is too low by at most n / (`size` + 1). A count is too high only if two
- * identifiers have the same 64 bits in `add`. Uses flat arrays, because a Map would allocate a string for every identifier of every row.
+ * 1/`size` of all added values. After n values, a count is too low by at most n / (`size` + 1). It is too high only if two identifiers have
+ * the same 64 bits. Flat arrays: a Map would allocate a string for every identifier of every row.
  */
 export class FrequentDigests {
   readonly #size: number
   readonly #mask: number
-  /** For each slot, 64 bits of an identifier: high half, low half. A slot with a count of 0 is free. */
+  /** Slot → 64 bits of an identifier, high half first. A slot with a count of 0 is free. */
   #words: Uint32Array
   #counts: Uint32Array
-  /** Arrays of the table before the last `#decrement`. The next `#decrement` uses them again. */
+  /** Arrays for the next `#decrement`. */
   #otherWords: Uint32Array
   #otherCounts: Uint32Array
   #keptCount = 0
-  /** Low half of a watched value → high halves and items of the watched values with this low half. */
+  /** Low half of a watched value → the watched values with it. */
   readonly #watched = new Map<number, { readonly high: number; readonly item: number }[]>()
 
   /** `size`: maximum number of values that are kept; a power of two. */
@@ -29,20 +29,20 @@ export class FrequentDigests {
     this.#otherCounts = new Uint32Array(size * 2)
   }
 
-  /** Makes `add` return `item` for a value from now on. `hex`: the value, as in `entries()`. `item`: number of its `CountedItem`. */
+  /** Makes `add` return `item` for a value from now on. `hex`: the value, as in `entries()`. */
   watch(hex: string, item: number): void {
     const low = Number.parseInt(hex.slice(8), 16)
     const others = this.#watched.get(low) ?? []
     this.#watched.set(low, [...others, { high: Number.parseInt(hex.slice(0, 8), 16), item }])
   }
 
-  /** Counts an identifier. Returns the number of its item if it is watched, else -1. */
+  /** Counts an identifier. Returns its item if it is watched, else -1. */
   add(identifier: PackedIdentifier): number {
     const length = identifier.length
     const type = identifier[0] ?? 0
     let high: number
     let low: number
-    // Eight bytes of a digest, combined with its type, are enough. A `partner_user_id` is not a digest, so it is hashed to 64 bits.
+    // Eight bytes of a digest and its type are enough. A `partner_user_id` is not a digest, so it is hashed.
     if (type !== typeByte.partner_user_id && length === identifierBytes) {
       high =
         Math.imul(type, 0x9e3779b1) ^
@@ -63,7 +63,7 @@ export class FrequentDigests {
     return this.#watched.get(low)?.find((watched) => watched.high === high)?.item ?? -1
   }
 
-  /** Returns the kept values with their counts. A value is named by 16 hex digits. */
+  /** Returns the kept values in 16 hex digits, with their counts. */
   entries(): [hex: string, count: number][] {
     const entries: [string, number][] = []
     for (const [slot, count] of this.#counts.entries()) {
@@ -92,7 +92,7 @@ export class FrequentDigests {
     this.#keptCount++
   }
 
-  /** Subtracts 1 from every count. Rebuilds the table without the values whose count is then 0. */
+  /** Subtracts 1 from every count, and drops the values whose count is then 0. */
   #decrement(): void {
     const words = this.#words
     const counts = this.#counts

@@ -1,6 +1,6 @@
 /**
  * Sketch that finds frequent texts, by the algorithm of Misra and Gries. Keeps every value that makes up more than 1/`size` of all added
- * values. After n added values, a count is too low by at most n / (`size` + 1). No count is too high.
+ * values. After n values, a count is too low by at most n / (`size` + 1). No count is too high.
  */
 export class FrequentTexts {
   readonly #size: number
@@ -11,7 +11,6 @@ export class FrequentTexts {
     this.#size = size
   }
 
-  /** Counts a value. */
   add(value: string): void {
     const count = this.#counts.get(value)
     if (count !== undefined) this.#counts.set(value, count + 1)
@@ -24,7 +23,6 @@ export class FrequentTexts {
     return [...this.#counts]
   }
 
-  /** Subtracts 1 from every count. Deletes the values whose count is then 0. */
   #decrement(): void {
     for (const [value, count] of this.#counts) {
       if (count === 1) this.#counts.delete(value)

@@ -8,33 +8,26 @@ import type { StatisticsSums } from './statisticsSums.ts'
 
 /** Note on a whole source. */
 export interface QualityNote {
-  /** Upper snake case, stable: GROUP_LARGE, ALL_OUT_OF_STOCK … */
   readonly code: QualityCode
   readonly message: string
   /** Number of products, members, item groups, identifiers or currencies that the message is about. */
   readonly count: number
-  /** Lines, item groups with their counts, currencies with their counts, or the brand; never personal data. */
+  /** Lines, or values with their counts; never personal data. */
   readonly examples: readonly string[]
 }
 
 const maxExamples = 5
-/**
- * Minimum number of products for `ALL_OUT_OF_STOCK` and `BRAND_SAME`, and of members for `IDENTIFIER_SHARE`. From this number of products
- * on, a smaller garbled share is enough for `isEncodingDoubtful`.
- */
+/** Minimum number of products or members for notes on a share of them. In smaller files, `isEncodingDoubtful` needs a larger share. */
 const minRowsForShare = 100
 /** Minimum number of products for `GROUP_SAME`. In a smaller file, all products may be variants of one. */
 const minRowsForGroup = 20
 
-/**
- * Returns true if so many products are garbled that the encoding of the whole file may be wrong: more than 5 %. In files of fewer than
- * `minRowsForShare` products: more than half.
- */
+/** Returns true if so many products are garbled that the encoding of the whole file may be wrong. */
 function isEncodingDoubtful(garbled: number, products: number): boolean {
   return garbled > products * (products >= minRowsForShare ? 0.05 : 0.5)
 }
 
-/** Statistics that the notes on a source are derived from. */
+/** Statistics of a source that its notes are derived from. */
 interface NoteInputs {
   /** Sums of all rows. */
   readonly total: StatisticsSums
@@ -59,13 +52,13 @@ export function qualityNotes({ total, groups, identifiers, brand, group, unchang
   const note = (code: QualityCode, count: number, message: string, examples: readonly string[] = []) =>
     notes.push({ code, count, message, examples })
   const doubts: string[] = unchanged !== undefined && unchanged.unknownCount > 0 ? ['FEATURE_SETS_UNKNOWN'] : []
-  if (groups.doubtful) doubts.push('GROUP_LARGE')
-  if (groups.above.length > 0)
+  if (groups.mayExceedLimit) doubts.push('GROUP_LARGE')
+  if (groups.aboveLimit.length > 0)
     note(
       'GROUP_LARGE',
-      groups.above.length,
-      `${groups.above.length} item groups have more than ${maxGroupRows} products`,
-      groups.above.slice(0, maxExamples).map(([name, count]) => `${cutText(name, 60)}: ${count}`),
+      groups.aboveLimit.length,
+      `${groups.aboveLimit.length} item groups have more than ${maxGroupRows} products`,
+      groups.aboveLimit.slice(0, maxExamples).map(([name, count]) => `${cutText(name, 60)}: ${count}`),
     )
   if (products >= minRowsForShare && outOfStock === products)
     note('ALL_OUT_OF_STOCK', products, `all ${products} products are out of stock`)
@@ -79,11 +72,11 @@ export function qualityNotes({ total, groups, identifiers, brand, group, unchang
         .slice(0, maxExamples)
         .map(([code, count]) => `${code}: ${count}`),
     )
-  // The feature set of an unchanged row shows only whether its brand is the first one. If no row has the first brand any more, all rows may
-  // have the same other brand. The same applies to the item groups below.
+  // A feature set shows only whether the brand is the first one. If no row has the first brand any more, all rows may have the same other
+  // brand. The same applies to the item groups below.
   if (unchanged !== undefined && products >= minRowsForShare && brand !== '' && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
-    // `brand` begins with `"brand":"`, which has nine characters.
+    // Without `"brand":"`.
     note('BRAND_SAME', products, 'every product has the same brand', [cutText(brand.slice(9), 60).replace(/"$/, '')])
   if (unchanged !== undefined && products >= minRowsForGroup && group !== '' && otherGroup === products) doubts.push('GROUP_SAME')
   if (products >= minRowsForGroup && otherGroup === 0)
@@ -96,12 +89,12 @@ export function qualityNotes({ total, groups, identifiers, brand, group, unchang
       `${garbled.count} of ${products} products contain wrongly decoded text`,
       garbled.lines.map((line) => `line ${line}`),
     )
-  if (identifiers.doubtful) doubts.push('IDENTIFIER_REPEATED')
-  if (identifiers.above.length > 0)
+  if (identifiers.mayExceedLimit) doubts.push('IDENTIFIER_REPEATED')
+  if (identifiers.aboveLimit.length > 0)
     note(
       'IDENTIFIER_REPEATED',
-      identifiers.above.length,
-      `${identifiers.above.length} identifiers are on more than ${maxIdentifierRows} rows each, the most frequent on ${identifiers.above[0]?.[1] ?? 0}`,
+      identifiers.aboveLimit.length,
+      `${identifiers.aboveLimit.length} identifiers are on more than ${maxIdentifierRows} rows each, the most frequent on ${identifiers.aboveLimit[0]?.[1] ?? 0}`,
     )
   const shareLimit = members * 0.3
   if (members >= minRowsForShare && identifiers.highestInSource > shareLimit)

@@ -1,10 +1,10 @@
-/** Creates the statistics that all sources of a read share. Converts them to the form that is stored for the next read. */
+/** Creates and stores the statistics that all sources of a read share. */
 import { FrequentValues, type StoredFrequent } from './frequentValues.ts'
 import { FeatureSets, tracked, type StoredFeatureSets } from './rowStatistics.ts'
 
-/** Number of products above which an item group causes the note `GROUP_LARGE`. */
+/** Products above which an item group causes the note `GROUP_LARGE`. */
 export const maxGroupRows = 100
-/** Number of rows above which an identifier causes the note `IDENTIFIER_REPEATED`. */
+/** Rows above which an identifier causes the note `IDENTIFIER_REPEATED`. */
 export const maxIdentifierRows = 50
 
 /** Statistics over all sources of a read. */
@@ -18,14 +18,14 @@ export interface ReadStatistics {
 export interface StoredStatistics extends StoredFeatureSets {
   readonly groups: StoredFrequent
   readonly identifiers: StoredFrequent
-  /** True if the next read must be a full read (`FrequentValues.needsFullRead`). Not renamed, because workers of earlier versions read it. */
+  /** True if the next read must be a full read. Not renamed, because workers of earlier versions read it. */
   readonly due: boolean
 }
 
 /**
- * Creates the statistics of a read. `sources`: number of its sources. `stored`: statistics of the last read. `gated`: true if the read
- * skips unchanged rows (docs/architecture.md#three-gates-work-that-is-skipped-safely). Then the feature sets and counts of these rows come
- * from `stored`. In a full read, `stored` only selects the frequent values that are counted exactly (`FrequentValues`).
+ * Creates the statistics of a read. `stored`: statistics of the last read. `gated`: true if the read skips unchanged rows
+ * (docs/architecture.md#three-gates-work-that-is-skipped-safely), whose feature sets and counts come from `stored`. A full read only takes
+ * from `stored` which values to count exactly.
  */
 export function createReadStatistics(
   stored?: StoredStatistics,

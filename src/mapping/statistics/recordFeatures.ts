@@ -10,21 +10,20 @@ const sketchSize = 2048
 /** Matches UTF-8 that was read as windows-1252 or Latin-1: `Ã¼`, `â€™`. */
 const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/
 
-/** Computes the feature bits of the mapped records of one source. Finds item groups and identifiers that are on many records. */
+/** Computes the feature bits of the mapped records of one source, and finds their frequent item groups and identifiers. */
 export class RecordFeatures {
   readonly #featureSets: FeatureSets
-  /** Sketch of the item groups, as JSON text without quotes. */
+  /** Item groups, as JSON text without quotes. */
   readonly groups = new FrequentTexts(sketchSize)
-  /** Sketch of the identifiers. */
   readonly identifiers = new FrequentDigests(sketchSize)
-  /** First brand, with which `feature.otherBrand` compares, as key and value of JSON: `"brand":"Acme"`. Empty before it is found. */
+  /** First brand of the source as JSON, `"brand":"Acme"`; `''` before it is found. */
   brand: string
-  /** First item group, with which `feature.otherGroup` compares, as JSON text without quotes. Empty before it is found. */
+  /** First item group of the source, as JSON text without quotes; `''` before it is found. */
   group: string
   #lastCurrency = ''
   #currencyBits = 0
 
-  /** `first`: first brand and first item group of the last read. A gated read compares with them too. Empty in a full read. */
+  /** `first`: those of the last read, with which a gated read compares too. Empty in a full read. */
   constructor(featureSets: FeatureSets, first: { readonly brand: string; readonly group: string }) {
     this.#featureSets = featureSets
     this.brand = first.brand
@@ -33,13 +32,13 @@ export class RecordFeatures {
       this.identifiers.watch(name, featureSets.trackedItem(tracked.identifier, name))
   }
 
-  /** Returns the feature bits of a record. Appends the item numbers of its exactly counted groups and identifiers to `items`. */
+  /** Returns the feature bits of a record. Appends its exactly counted groups and identifiers to `items`. */
   bitsOf(record: MappedRecord, items: number[]): number {
     return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
   }
 
-  // The fields of the JSON are in byte order, so each search can begin at the field that was found before. The numbers 16, 9, 17 and 6 are
-  // the lengths of the searched texts, such as `"availability":"`.
+  // The fields of the JSON are in byte order, so each search begins at the field before. The numbers are the lengths of the searched texts:
+  // 16 for `"availability":"`.
   #productBits({ json }: ProductRecord, items: number[]): number {
     let bits: number = feature.product
     const availabilityAt = json.indexOf('"availability":"')
@@ -91,7 +90,7 @@ export class RecordFeatures {
   }
 }
 
-/** Returns the position of the quote that ends the JSON text at `from`. A quote after an odd number of backslashes is inside the text. */
+/** Returns the position of the quote that ends the JSON text at `from`. A quote after an odd number of backslashes does not. */
 function endOfText(json: string, from: number): number {
   for (let end = json.indexOf('"', from); ; end = json.indexOf('"', end + 1)) {
     let slashes = 0

@@ -1,13 +1,13 @@
 /**
- * Row statistics: the warnings, identifier types, currency and other features of each row. The notes on a source are derived from them. The
- * rows of a file have few different combinations of features. Each combination is a feature set with a number. The number is stored with
- * the digest of the raw record. So an unchanged row is counted without being mapped again.
+ * Row statistics: the warnings, identifier types, currency and other features of each row. Rows have few different combinations of
+ * features. Each combination is a feature set with a number, which is stored with the digest of the raw record. So an unchanged row is
+ * counted without being mapped again.
  */
 import type { Warning } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
 import { storableText } from '../../storableText.ts'
 
-/** Feature bits of a row. The bits from `currencyFactor` up are the number of its currency, from 1 on; 0 if it has no currency. */
+/** Feature bits of a row. The bits from `currencyFactor` up are the number of its currency, from 1 on. */
 export const feature = {
   product: 1,
   outOfStock: 2,
@@ -18,11 +18,11 @@ export const feature = {
   /** The brand is missing, or differs from the first brand of the source. */
   otherBrand: 16,
   member: 32,
-  /** An identifier was dropped because it is in the column of another type. */
+  /** An identifier was dropped: it is in the column of another type. */
   misplaced: 64,
-  /** The row has an identifier of the first type in `identifierTypes`. The next five bits are for the other types. */
+  /** The row has an identifier of the first of `identifierTypes`. The next five bits are for the other types. */
   fills: 128,
-  /** The item group is missing, or differs from the first item group of the source. This bit follows those of the identifier types. */
+  /** The item group is missing, or differs from the first item group of the source. */
   otherGroup: 8192,
 } as const
 const currencyFactor = 2 ** 14
@@ -38,10 +38,10 @@ export interface CountedItem {
   readonly message: string
 }
 
-/** Codes of the items that are exactly counted values: item groups and identifiers that are on many rows. */
+/** Codes of items that are exactly counted values: item groups and identifiers on many rows. */
 export const tracked = { group: '#group', identifier: '#identifier' } as const
 
-/** Feature set without items: `[null, feature bits]`. With items: `[number of the set without its last item, number of that item]`. */
+/** `[null, feature bits]`, or `[number of the set without its last item, number of that item]`. */
 type FeatureSet = readonly [shorter: number | null, added: number]
 
 /** Feature sets as stored in JSON. */
@@ -51,20 +51,20 @@ export interface StoredFeatureSets {
   readonly currencies: readonly string[]
 }
 
-/** Maximum number of items. Beyond it, a warning with a new code and field is not counted, and no further value is counted exactly. */
+/** Maximum number of items. Further warnings are not counted, and further values not exactly. */
 const maxItems = 700
 /**
- * Number of sets from which on a row with items gets no new set. Such a row is counted by its parts, and stored as `unknownSet`. There is
- * a limit, because set numbers are stored in two bytes.
+ * Number of sets from which on a row with items gets no new set. Such a row is counted by its parts, and stored as `unknownSet`. Set
+ * numbers are stored in two bytes.
  */
 const maxSets = 30_000
-/** Maximum number of currencies. Beyond it, new currencies are not counted. */
+/** Maximum number of currencies. Further ones are not counted. */
 const maxCurrencies = 200
 
-/** Number that is stored for a row whose feature set got no number, because there were too many sets. */
+/** Number stored for a row whose feature set got no number. */
 export const unknownSet = 32_767
 
-/** Numbers the feature sets in the order of their first rows. Stored sets keep their numbers. */
+/** Numbers the feature sets. Stored sets keep their numbers. */
 export class FeatureSets {
   readonly #items: CountedItem[] = []
   /** Code of an item → its field → its number. */
@@ -75,11 +75,11 @@ export class FeatureSets {
   /** `set * maxItems + item` → number of the set with that item added. */
   readonly #longer = new Map<number, number>()
   readonly #currencies: string[] = []
-  /** Bits of the last row. Most rows have the bits of the row before. `#lastBareSet`: number of the set with these bits, without items. */
+  /** Bits of the last row, and the set with these bits and without items. Most rows have the bits of the row before. */
   #lastBits = -1
   #lastBareSet = -1
 
-  /** `stored`: sets of the last read; undefined in a full read, which needs none, because it maps all rows. */
+  /** `stored`: sets of the last read; undefined in a full read. */
   constructor(stored?: StoredFeatureSets) {
     if (stored === undefined) return
     for (const [code, field, message] of stored.items) this.addItem(code, field, message)
@@ -91,7 +91,7 @@ export class FeatureSets {
     }
   }
 
-  /** Returns the number of an item. A new item is added first. If there are `maxItems` already, returns -1 for it. */
+  /** Returns the number of an item, new or not; -1 for one beyond `maxItems`. */
   addItem(code: string, field: string, message: string): number {
     let fields = this.#itemNumbers.get(code)
     if (fields === undefined) this.#itemNumbers.set(code, (fields = new Map()))
@@ -113,7 +113,7 @@ export class FeatureSets {
     return [...(this.#itemNumbers.get(code)?.keys() ?? [])]
   }
 
-  /** Returns the bits of a currency. A new currency is added first. If there are `maxCurrencies` already, returns 0 for it. */
+  /** Returns the bits of a currency, new or not; 0 for one beyond `maxCurrencies`. */
   addCurrency(name: string): number {
     let at = this.#currencies.indexOf(name)
     if (at === -1 && this.#currencies.length < maxCurrencies) at = this.#currencies.push(name) - 1
@@ -121,8 +121,8 @@ export class FeatureSets {
   }
 
   /**
-   * Returns the number of a row's set, and calls `count` with this number. A new set is added first. If there are too many sets, counts the
-   * row by its parts and returns `unknownSet`. Then `count` is called with a set of the bits, and with a set of each item.
+   * Returns the number of a row's set, new or not, and calls `count` with it. If there are too many sets, returns `unknownSet`, and calls
+   * `count` with the set of the bits and of each item.
    */
   setOf(bits: number, items: readonly number[], count: (set: number) => void): number {
     const bare = bits === this.#lastBits ? this.#lastBareSet : this.#bareSet(bits)
@@ -138,7 +138,7 @@ export class FeatureSets {
       if (next === undefined) {
         count(bare)
         const emptySet = this.#bareSet(0)
-        // These sets are not limited. There is at most one for each item, so their numbers stay below `unknownSet`.
+        // At most one set for each item, so their numbers stay below `unknownSet`.
         for (const each of new Set(items)) count(this.#longer.get(emptySet * maxItems + each) ?? this.#add(emptySet, each))
         return unknownSet
       }
@@ -163,7 +163,6 @@ export class FeatureSets {
     return { bits: bits % currencyFactor, currency: this.#currencies[Math.floor(bits / currencyFactor) - 1], items }
   }
 
-  /** Returns the sets in the form that is stored. */
   stored(): StoredFeatureSets {
     return {
       items: this.#items.map(({ code, field, message }) => [code, field, message]),
@@ -172,16 +171,16 @@ export class FeatureSets {
     }
   }
 
-  /** Returns the number of the set with these bits and without items. Adds the set if it is new. */
+  /** Returns the number of the set with these bits and without items, new or not. */
   #bareSet(bits: number): number {
     const existing = this.#bare.get(bits)
     if (existing !== undefined) return existing
-    // These sets are not limited, because only a few combinations of bits and currencies occur.
+    // Not limited, because few combinations of bits and currencies occur.
     this.#bare.set(bits, this.#sets.length)
     return this.#sets.push([null, bits]) - 1
   }
 
-  /** Adds a set with one more item, and returns its number. If there are too many sets, returns undefined. */
+  /** Adds a set with one more item; undefined if there are too many sets. */
   #lengthen(set: number, item: number): number | undefined {
     return this.#sets.length >= maxSets ? undefined : this.#add(set, item)
   }
@@ -192,42 +191,40 @@ export class FeatureSets {
   }
 }
 
-/** Counts rows by the number of their feature set, and keeps the first lines of each set. */
+/** Counts rows by their feature set, and keeps the first lines of each set. */
 export class FeatureSetCounts {
   #counts = new Uint32Array(64)
   #lines = new Float64Array(64 * linesKept)
   #unknownCount = 0
 
-  /** Counts a row. */
   add(set: number, line: number): void {
     const before = this.#counts[set]
-    // Tested first, because it is true for nearly every row of a large source.
+    // First, because it is true for nearly every row of a large source.
     if (before !== undefined && before >= linesKept) this.#counts[set] = before + 1
     else if (set === unknownSet) this.#unknownCount++
     else this.#addFirst(set, line)
   }
 
-  /** Number of all rows, also of those with `unknownSet`. Too high if a row was counted by its parts (`FeatureSets.setOf`). */
+  /** Number of all rows. Too high if a row was counted by its parts (`FeatureSets.setOf`). */
   get rows(): number {
     return this.#counts.reduce((sum, count) => sum + count, this.#unknownCount)
   }
 
-  /** Number of rows with `unknownSet`. */
   get unknownCount(): number {
     return this.#unknownCount
   }
 
-  /** Returns the number of rows with this set. */
+  /** Returns the number of rows with a set. */
   of(set: number): number {
     return this.#counts[set] ?? 0
   }
 
-  /** Returns the lines of the first rows with this set, at most `linesKept`, in the order of the source. */
+  /** Returns the first lines with this set, at most `linesKept`, in the order of the source. */
   linesOf(set: number): readonly number[] {
     return [...this.#lines.subarray(set * linesKept, set * linesKept + Math.min(this.of(set), linesKept))]
   }
 
-  /** Yields the number of every set with at least one row. */
+  /** Yields every set with at least one row. */
   *sets(): Generator<number> {
     for (let set = 0; set < this.#counts.length; set++) if (this.#counts[set] !== 0) yield set
   }
@@ -250,7 +247,7 @@ export class FeatureSetCounts {
   }
 }
 
-/** Returns the item numbers of a row's warnings, and adds new items. Leaves out a warning that would be one item too many. */
+/** Returns the item numbers of a row's warnings, without those beyond `maxItems`. */
 export function itemsOf(sets: FeatureSets, warnings: readonly Warning[]): number[] {
   const items: number[] = []
   for (const { code, field, message } of warnings) {

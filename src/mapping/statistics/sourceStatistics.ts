@@ -1,7 +1,4 @@
-/**
- * Collects statistics over all rows of a source, such as fill rates and repeated identifiers. The memory does not grow with the rows: a
- * counter for each feature set (`rowStatistics.ts`), and two sketches.
- */
+/** Collects statistics over all rows of a source, such as fill rates and repeated identifiers. The memory does not grow with the rows. */
 import { createReadStatistics, type ReadStatistics } from './readStatistics.ts'
 import { qualityNotes, type QualityNote } from './qualityNotes.ts'
 import type { Mapped } from '../../model/record.ts'
@@ -9,25 +6,25 @@ import { RecordFeatures } from './recordFeatures.ts'
 import { feature, itemsOf, FeatureSetCounts, tracked, type CountedItem } from './rowStatistics.ts'
 import { sumUp, type CountedLines } from './statisticsSums.ts'
 
-/** Statistics of one source. The next run compares some of them with its own, for example to find a drop of a fill rate. */
+/** Statistics of one source. The next run compares some of them with its own. */
 export interface SourceFigures {
   readonly rows: number
   readonly products: number
   readonly members: number
   readonly outOfStock: number
-  /** Rows with an identifier that was dropped because it is in the column of another type. */
+  /** Rows with an identifier that was dropped: it is in the column of another type. */
   readonly misplaced: CountedLines
   /** Identifier type → number of members that have at least one. */
   readonly filled: Readonly<Record<string, number>>
   readonly notes: readonly QualityNote[]
-  /** Row warnings and the further items of `SourceStatistics.add`, counted by code and field. */
+  /** Row warnings and other items, counted by code and field. */
   readonly items: readonly (CountedItem & CountedLines)[]
   /**
-   * Codes of notes that can be decided only if the unchanged rows are mapped too. If the feature set of an unchanged row is not known,
-   * `FEATURE_SETS_UNKNOWN` is one of them. Empty after a full read, because it maps all rows.
+   * Codes of notes that can be decided only if the unchanged rows are mapped too. `FEATURE_SETS_UNKNOWN`: the feature set of an unchanged
+   * row is not known. Empty after a full read.
    */
   readonly doubts: readonly string[]
-  /** First brand, with which `feature.otherBrand` compares, as key and value of JSON: `"brand":"Acme"`. Empty if there is none. */
+  /** First brand, with which `feature.otherBrand` compares, as JSON: `"brand":"Acme"`. Empty if there is none. */
   readonly brand: string
   /** First item group, with which `feature.otherGroup` compares, as JSON text without quotes. Empty if there is none. */
   readonly group: string
@@ -35,20 +32,17 @@ export interface SourceFigures {
 
 /** Statistics of one source while its rows are read. */
 export interface SourceStatistics {
-  /**
-   * Counts a row, and returns the number of its feature set, which is stored with the digest of the row. `items`: numbers of further items
-   * of the row. `bits`: further feature bits.
-   */
+  /** Counts a row, and returns the number of its feature set. `items` and `bits`: further items and feature bits of the row. */
   readonly add: (mapped: Mapped, items?: readonly number[], bits?: number) => number
-  /** Returns the statistics of all rows. `unchanged`: counts of the unchanged rows, which were not mapped. */
+  /** Returns the statistics. `unchanged`: counts of the rows that were not mapped. */
   readonly finish: (unchanged?: FeatureSetCounts) => SourceFigures
 }
 
 const noItems: readonly number[] = []
 
 /**
- * Creates the statistics of one source. `statistics`: those that all sources of the read share. `first`: first brand and first item group
- * of the last read, for a gated read (`RecordFeatures`); none in a full read.
+ * Creates the statistics of one source. `statistics`: those that all sources of the read share. `first`: first brand and item group of the
+ * last read, for a gated read.
  */
 export function createSourceStatistics(
   statistics: ReadStatistics = createReadStatistics(),

@@ -1,4 +1,4 @@
-/** Adds up the features of all rows of a source, from the counts of its feature sets (`rowStatistics.ts`). */
+/** Adds up the features of all rows of a source. */
 import { identifierTypes } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
 import { feature, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
@@ -10,7 +10,6 @@ export interface CountedLines {
   readonly lines: readonly number[]
 }
 
-/** Sum of the counts and lines of several feature sets. */
 class LineSum {
   count = 0
   readonly #allLines: number[] = []
@@ -25,10 +24,10 @@ class LineSum {
   }
 }
 
-/** Sums of one source: its rows by feature, by currency, by identifier type (`filled`) and by item. */
+/** Sums of one source: its rows by feature, currency, identifier type (`filled`) and item. */
 export type StatisticsSums = ReturnType<typeof sumUp>
 
-/** Returns the sums of one source. `unchanged`: counts of the rows that a gated read did not map; undefined in a full read. */
+/** Returns the sums of one source. `unchanged`: rows that a gated read did not map. */
 export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, unchanged: FeatureSetCounts | undefined) {
   const sums = { products: 0, members: 0, outOfStock: 0, otherBrand: 0, otherGroup: 0, ownGroup: 0 }
   const [garbled, misplaced] = [new LineSum(), new LineSum()]

@@ -7,7 +7,7 @@ import { ColumnValues } from '../../../src/mapping/consent/columnValues.ts'
 import { consentLine } from '../../../src/mapping/consent/consentText.ts'
 import { cellTest } from '../../../src/mapping/consent/consentTest.ts'
 import { proposeTest, unknownYes } from '../../../src/mapping/consent/proposeTest.ts'
-import { consentMeaning, isStateWord } from '../../../src/mapping/consent/words.ts'
+import { consentMeaning, isSubscriptionState } from '../../../src/mapping/consent/words.ts'
 import { UnmappedColumns } from '../../../src/mapping/members/unmappedColumns.ts'
 import { expandVariables } from '../../../src/pipeline/variables.ts'
 
@@ -171,7 +171,7 @@ const spellingsOf = (word: string) => [
 ]
 
 test.for(['unsubscribed', 'hard bounce', 'désabonné'].flatMap(spellingsOf))('the cell %j is a consent state in any column', (cell) =>
-  expect(isStateWord(cell)).toBe(true),
+  expect(isSubscriptionState(cell)).toBe(true),
 )
 
 test.for(
@@ -207,10 +207,10 @@ test.for([
 
 test.for(['Unsubscribed', ' hard_bounce ', 'CLEANED', 'opted-out', 'Subscribed', 'abgemeldet', 'Désabonné', 'отписан', 'NEVER_SUBSCRIBED'])(
   'the cell %s is a consent state in any column',
-  (cell) => expect(isStateWord(cell)).toBe(true),
+  (cell) => expect(isSubscriptionState(cell)).toBe(true),
 )
 test.for(['active', 'yes', 'NY', 'customer', 'pending', '', 'subscription', 'Baja'])('the cell %s is not', (cell) =>
-  expect(isStateWord(cell)).toBe(false),
+  expect(isSubscriptionState(cell)).toBe(false),
 )
 
 /** Column, its cells, the setting for a pipeline, and the cells of the rows that it sends. */
@@ -597,7 +597,9 @@ test.for(['headphones', 'microphone', 'Telex'])('%s is not a name of a phone col
   expect(isReportedAsPhones(column, ['2025550143', '2025550144'])).toBe(false)
 })
 
-test.for(['订阅', '退订', '退会', '구독'])('the state %s of two characters is recognized', (cell) => expect(isStateWord(cell)).toBe(true))
+test.for(['订阅', '退订', '退会', '구독'])('the state %s of two characters is recognized', (cell) =>
+  expect(isSubscriptionState(cell)).toBe(true),
+)
 
 test.for([
   'Frameldt nyhedsbrev',

@@ -74,13 +74,13 @@ test('a value on more rows than the limit is reported, or requires a full read',
           total.delete(`v${leave}`)
           for (const [value, count] of own) total.set(value, (total.get(value) ?? 0) + count)
           const values = new FrequentValues(sets, { ...options, before, gated: true })
-          const { above, doubtful, highestBound } = values.addSource(new Map(), [...own])
+          const { aboveLimit, mayExceedLimit, highestBound } = values.addSource(new Map(), [...own])
           const large = [...total].filter(([, count]) => count > limit)
-          for (const [value] of large) expect(doubtful || above.some(([one]) => one === value), `${value} unseen`).toBe(true)
+          for (const [value] of large) expect(mayExceedLimit || aboveLimit.some(([one]) => one === value), `${value} unseen`).toBe(true)
           expect(highestBound).toBeGreaterThanOrEqual(Math.max(0, ...total.values(), 0))
-          if (doubtful) doubted++
+          if (mayExceedLimit) doubted++
           reported++
-          if (doubtful) return
+          if (mayExceedLimit) return
           before = JSON.parse(JSON.stringify(values.stored()))
         }
       },
@@ -98,8 +98,8 @@ test('a value that is added once a day requires a full read before it is on more
   let before = whole.stored()
   for (let rows = 2; ; rows++) {
     const values = new FrequentValues(new FeatureSets(), { ...options, before, gated: true })
-    const { doubtful } = values.addSource(new Map(), [['a', 1]])
-    if (doubtful) return
+    const { mayExceedLimit } = values.addSource(new Map(), [['a', 1]])
+    if (mayExceedLimit) return
     expect(rows).toBeLessThanOrEqual(options.limit)
     before = values.stored()
   }
@@ -109,7 +109,7 @@ test('a value that is named like a property of every object is rare', () => {
   const options = { code: tracked.group, limit: 20 } as const
   const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
   const values = new FrequentValues(new FeatureSets(), { ...options, before: whole.stored(), gated: true })
-  expect(values.addSource(new Map(), [['constructor', 1]])).toMatchObject({ doubtful: false, above: [] })
+  expect(values.addSource(new Map(), [['constructor', 1]])).toMatchObject({ mayExceedLimit: false, aboveLimit: [] })
 })
 
 test('a value that an earlier source of the same read has once counts in the bound', () => {
@@ -117,13 +117,13 @@ test('a value that an earlier source of the same read has once counts in the bou
   const before = { counts: {}, slack: 17 }
   const values = new FrequentValues(new FeatureSets(), { ...options, before, gated: true })
   values.addSource(new Map(), [['a', 1]])
-  expect(values.addSource(new Map(), [['a', 3]])).toMatchObject({ highestBound: 21, doubtful: true })
+  expect(values.addSource(new Map(), [['a', 3]])).toMatchObject({ highestBound: 21, mayExceedLimit: true })
 })
 
 test('a stored bound over several sources is not a share of one of them', () => {
   const options = { code: tracked.identifier, limit: 20, before: { counts: { a: 60 }, slack: 0 }, gated: true } as const
   const several = new FrequentValues(new FeatureSets(), { ...options, sources: 2 })
-  expect(several.addSource(new Map(), [])).toEqual({ above: [['a', 60]], highestInSource: 0, highestBound: 60, doubtful: false })
+  expect(several.addSource(new Map(), [])).toEqual({ aboveLimit: [['a', 60]], highestInSource: 0, highestBound: 60, mayExceedLimit: false })
   const single = new FrequentValues(new FeatureSets(), { ...options, sources: 1 })
-  expect(single.addSource(new Map(), [])).toEqual({ above: [['a', 60]], highestInSource: 60, highestBound: 60, doubtful: false })
+  expect(single.addSource(new Map(), [])).toEqual({ aboveLimit: [['a', 60]], highestInSource: 60, highestBound: 60, mayExceedLimit: false })
 })

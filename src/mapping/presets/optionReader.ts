@@ -1,7 +1,6 @@
 /**
- * Returns a function that reads one option of a variant, such as its size. `names`: possible names of the option, in lower case. The
- * function takes the texts of the option columns: a name, its value, the next name, and so on. If no option has one of these names, the
- * function returns `''`.
+ * Returns a function that reads one option of a variant, such as its size; `''` if the variant lacks it. `names`: possible names of the
+ * option, in lower case. `texts`: a name, its value, the next name, and so on.
  */
 export function optionReader(...names: readonly string[]): (texts: readonly string[]) => string {
   return (texts) => {
