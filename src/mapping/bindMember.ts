@@ -120,7 +120,7 @@ function keptValuesOf({ filters }: Pipeline): (column: string) => ReadonlySet<st
   return (column) => kept.get(normalizeHeader(column))
 }
 
-/** Returns the rules for identifiers, by `options.allow`. */
+/** Returns the rules for identifiers, by `options.allow` and the policy of the destination. */
 function memberRules({ mapping }: Pipeline, policy: MemberPolicy): MemberRules {
   const allow = new Set(mapping.allow)
   return {

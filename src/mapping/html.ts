@@ -37,7 +37,7 @@ const inlineTag =
   /^<\/?\s*(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)\b/i
 
 /**
- * Returns HTML without tags, comments, scripts, styles and other markup (`hiddenMarkup`). Entities stay, and text that only looks like a
+ * Returns HTML without tags, comments, scripts, styles and other markup (`hiddenMarkup`). Keeps entities, and text that only looks like a
  * tag. If anything was removed, each run of white space becomes one space.
  */
 export function stripHtml(text: string): string {
@@ -88,7 +88,10 @@ function withoutHidden(text: string): string {
   return from === 0 ? text : plain + text.slice(from)
 }
 
-/** Returns the offset after the end of a script, style or comment (`name`: `<!--`); -1 without an end. */
+/**
+ * Returns the offset after the first end of a script, style or comment from `from` on; -1 without an end. `name`: `script`, `style` or
+ * `<!--`.
+ */
 function endOf(text: string, name: string, from: number): number {
   if (name === '<!--') {
     const at = text.indexOf('-->', from)
@@ -100,7 +103,7 @@ function endOf(text: string, name: string, from: number): number {
 }
 
 function withSingleSpaces(text: string): string {
-  // Faster than the replacement, and finds nothing in most ASCII texts.
+  // These tests are faster than the replacement. Most ASCII texts need none.
   return / {2}/.test(text) || mayBeOtherSpace.test(text) ? text.replace(/\s{2,}|[^\S ]/g, ' ') : text
 }
 /** Matches ASCII white space except U+0020, and every character from U+00A0 on, white space or not. */

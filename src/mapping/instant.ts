@@ -54,7 +54,7 @@ const formats = new Map<string, Intl.DateTimeFormat>()
 
 /**
  * Returns the offset of a zone at a local time. `localMs`: that time, as if it were UTC. If the clock shows the time twice (end of summer
- * time), takes the later offset. If the clock skips the time, takes the offset before the change.
+ * time), takes the offset of the later instant. If the clock skips the time, takes the offset before the change.
  */
 function offsetIn(zone: string, localMs: number): Offset | undefined {
   let format = formats.get(zone)

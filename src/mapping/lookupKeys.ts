@@ -1,6 +1,6 @@
 /** Computes the packed identifiers and record keys by which a value is found in the database. */
 import { countryCode } from './identifiers/country.ts'
-import { hashKey, keyText, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
+import { shortHash, keyText, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
 import { everyFormRules, normalizeIdentifier } from './identifiers/normalize.ts'
 import { hasNumberingPlan } from './identifiers/phoneFast.ts'
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
@@ -66,19 +66,19 @@ export function memberKeysOf(text: string, pipeline: Pick<Pipeline, 'map' | 'pre
   // For a row without a usable identifier. The text of a key column of emails is in lower case.
   const texts = new Set([keyText(text, undefined)])
   if (keyTypes.has('email')) texts.add(keyText(text, 'email'))
-  const keys = [...texts].map(hashKey)
+  const keys = [...texts].map(shortHash)
   for (const type of new Set<IdentifierType>(['email', 'phone_number', ...keyTypes])) {
     const packed = packedForms(type, text, country)
     if (packed.length === 0) continue
     // Key column: the normalized identifier or, from a column of digests, the digest.
     const forms = normalizedForms(type, text, country)
     const digests = type === 'partner_user_id' ? [] : packed.map((identifier) => identifier.subarray(1).toString('hex'))
-    keys.push(...[...forms, ...digests].map(hashKey))
+    keys.push(...[...forms, ...digests].map(shortHash))
     // No key column (do-not-reach lists): the hash of all identifiers of the row. Here this is one identifier, in its default form or in
     // all forms.
-    keys.push(hashKey(packed[0]?.toString('latin1') ?? ''))
+    keys.push(shortHash(packed[0]?.toString('latin1') ?? ''))
     const sorted = packed.toSorted((a, b) => a.compare(b))
-    if (packed.length > 1) keys.push(hashKey(sorted.map((identifier) => identifier.toString('latin1')).join('')))
+    if (packed.length > 1) keys.push(shortHash(sorted.map((identifier) => identifier.toString('latin1')).join('')))
   }
   return keys
 }

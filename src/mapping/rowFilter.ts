@@ -8,8 +8,8 @@ import { comparableText, foldedText } from './text.ts'
 
 /**
  * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`, for members with the identifiers that it opts out
- * (docs/consent.md#one-identifier-on-several-rows). Reports a filter column that a table lacks like a missing field. In JSON and XML it
- * counts as an empty cell.
+ * (docs/consent.md#one-identifier-on-several-rows). Reports a filter column that a table lacks like a missing field. In JSON and XML, a
+ * missing column counts as an empty cell.
  */
 export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: readonly string[]): BoundHeader {
   if (pipeline.filters.length === 0) return bound

@@ -272,7 +272,7 @@ function writeDate(text: string, form: string, offset: string): string {
   return `${parts['YYYY']}-${parts['MM']}-${parts['DD']}T${parts['HH']}:${parts['mm']}:${parts['ss']}${offset}`
 }
 
-/** Sign in lower case → the currency that the sign is always read as. */
+/** Sign in lower case → its only currency. */
 const signs: Readonly<Record<string, string>> = {
   '€': 'EUR',
   '£': 'GBP',

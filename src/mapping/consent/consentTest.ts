@@ -22,7 +22,7 @@ export function bindTest(test: ConsentTest, columns: readonly string[]): BoundTe
 /**
  * Returns a function that returns true for a trimmed text that passes the test:
  * - `values`, `notValues`: compared by `comparableText`. `notValues` also match texts with invisible or full-width characters.
- * - `after`, `before`: a date in between. Without an offset it is read in UTC. Any other text fails.
+ * - `after`, `before`: only a later or earlier date passes. A date without an offset is read in UTC.
  */
 export function cellTest({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
   if (values !== undefined) {

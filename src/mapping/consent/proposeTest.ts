@@ -45,7 +45,7 @@ const usualValues: Readonly<Record<ConsentName['polarity'], readonly string[]>> 
   unclear: ['subscribed'],
 }
 
-/** `unknown`: only the user can decide. */
+/** `yes`: a person with this value may be reached. `unknown`: only the user can decide. */
 type MayReach = 'yes' | 'no' | 'unknown'
 
 /** Facts about a column that decide what one of its values means. */

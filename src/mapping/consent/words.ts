@@ -99,7 +99,7 @@ export function mayMeanNo(cell: string): boolean {
   return negation.test(folded(cell))
 }
 
-/** Returns true for a check mark. Beside one, an `x` may mean no. */
+/** Returns true for a check mark. */
 export function isCheckMark(cell: string): boolean {
   return /^[✓✔☑✅]$/u.test(folded(cell))
 }

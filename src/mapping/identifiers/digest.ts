@@ -13,7 +13,7 @@ export const typeByte: Readonly<Record<IdentifierType, number>> = Object.fromEnt
 
 /** Hashes and packs a normalized identifier of any type but `partner_user_id`. */
 export function hashIdentifier(type: IdentifierType, normalized: string): PackedIdentifier {
-  // Binary text: 3.3 million hashes per second instead of 0.7 million with a Buffer (Node 24.21).
+  // With `binary`: 3.3 million hashes per second. With a Buffer: 0.7 million (Node 24.21).
   const packed = Buffer.allocUnsafe(identifierBytes)
   packed[0] = typeByte[type]
   packed.latin1Write(hash('sha256', normalized, 'binary'), 1, 32)
@@ -34,7 +34,7 @@ export function packPlain(value: string): PackedIdentifier {
 }
 
 /** Returns the first 16 bytes of SHA-256 over a text: the key of a record, or the hash of its content. */
-export function hashKey(text: string): Buffer {
+export function shortHash(text: string): Buffer {
   const key = Buffer.allocUnsafe(16)
   key.latin1Write(hash('sha256', text, 'binary'), 0, 16)
   return key

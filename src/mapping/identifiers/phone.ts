@@ -28,8 +28,8 @@ const maxGroups = 8
 const maxSequences = 1_000
 
 /**
- * Returns the phone numbers in a text or list, in E.164 with `+`. Also tries parts of digits with only spaces or slashes between them. So
- * it may return further numbers: use it only for numbers that are not sent.
+ * Returns the phone numbers in a text or list, in E.164 with `+`. Tries sequences of groups of digits. So it may return further
+ * numbers: use it only for numbers that are not sent.
  */
 export function phonesIn(text: string, country: string | undefined): readonly string[] {
   const found = new Set<string>()

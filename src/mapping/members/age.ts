@@ -117,7 +117,7 @@ export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boole
   })
 }
 
-/** Returns true for an age under 13. */
+/** Returns true for an age that is or may be under 13. */
 function isChildsAge(text: string): boolean {
   if (shortUnit.test(text)) return false
   // A limit of up to 18, as in `under 18`, may be about a child.
@@ -139,7 +139,7 @@ function isChildsBirth(text: string, latestBirth: string): boolean {
     const [first, last] = [Number(twoDigitYear[1]), Number(twoDigitYear[2])]
     // `85-06-16` starts with its year, because no month has 85 days.
     const year = first > 31 ? first : last
-    // In this century, or in the last one if it would be in the future.
+    // This century, or the last one if the year would be in the future.
     const century = 2000 + year <= Number(latestBirth.slice(0, 4)) + minAge ? 2000 : 1900
     return `${century + year}-12-31` > latestBirth
   }

@@ -1,7 +1,7 @@
 /** Normalizes, hashes and packs the identifiers of one row, and computes its key (spec 4.3 rule 3; docs/inputs.md). */
 import { firstText } from '../fields.ts'
 import { countryCode } from '../identifiers/country.ts'
-import { packDigest, hashIdentifier, hashKey, keyText, packPlain } from '../identifiers/digest.ts'
+import { packDigest, hashIdentifier, shortHash, keyText, packPlain } from '../identifiers/digest.ts'
 import { addressesIn, listSeparator } from '../identifiers/email.ts'
 import { normalizeIdentifier } from '../identifiers/normalize.ts'
 import { phonesIn } from '../identifiers/phone.ts'
@@ -322,14 +322,14 @@ export class RowIdentifiers {
     const { key, expectsKeyColumn } = this.#binding
     // In JSON, only some rows may have the key column.
     if (key === undefined && expectsKeyColumn) return undefined
-    // All together are the key. So two rows with one email and different phone numbers are two records. A changed row does not silently
-    // remove an identifier from the list.
+    // All identifiers together are the key. So two rows with one email and different phone numbers are two records. A changed row does not
+    // silently remove an identifier from the list.
     if (key === undefined) return hashOfAll(this.packed)
     const normalized = this.#keyText ?? this.#sameTypeKeyText ?? this.#keyTextOfOtherType()
-    if (normalized !== undefined) return hashKey(normalized)
+    if (normalized !== undefined) return shortHash(normalized)
     const text = trimText(firstText(key.read(this.#row)) ?? '')
     if (isEmptyKey(text)) return undefined
-    return hashKey(keyText(text, this.#binding.keyType))
+    return shortHash(keyText(text, this.#binding.keyType))
   }
 }
 
@@ -368,7 +368,7 @@ function misplacedMessage(type: IdentifierType, text: string): string | undefine
 }
 
 function hashOfAll(identifiers: readonly PackedIdentifier[]): Buffer | undefined {
-  return identifiers.length === 0 ? undefined : hashKey(identifiers.map((identifier) => identifier.toString('latin1')).join(''))
+  return identifiers.length === 0 ? undefined : shortHash(identifiers.map((identifier) => identifier.toString('latin1')).join(''))
 }
 
 /** Returns true for a trimmed key that is empty or one of `emptyKeyTexts`. Most keys start with a digit and need no search. */

@@ -1,6 +1,6 @@
 /**
- * Searches the unmapped columns for consent, emails and phone numbers. If they are not mapped, people who did not consent would be sent,
- * and others would not be.
+ * Searches the unmapped columns for consent, emails and phone numbers. Without them, people who did not consent would be sent, or people
+ * would be missing.
  */
 import type { ConsentTest } from '../../model/pipeline.ts'
 import { classifyColumnName, isDetailOf, type ConsentName } from '../consent/columnName.ts'
@@ -36,7 +36,7 @@ export interface UnmappedReport {
   readonly identifiers: readonly (Pick<IdentifierColumn, 'column' | 'count' | 'lines'> & { readonly message: string })[]
   /** Setting to write: a `map:` that also reads these columns, or an `ignore:`. Undefined without such columns. */
   readonly identifierHint: string | undefined
-  /** Setting `consent:` to write for this file. Undefined without such columns. */
+  /** Setting `consent:` to write for this file. Undefined without unmapped consent columns. */
   readonly consentHint: string | undefined
   /** Returns the values of an unmapped column for a message: `"yes" 140, "no" 60`; `''` if none may be shown. */
   readonly shownValues: (column: string) => string
@@ -60,7 +60,7 @@ export interface SearchSettings {
   readonly types: readonly IdentifierType[]
   /** Day of the read. */
   readonly today: Date
-  /** Returns true for columns in an `ignore`. */
+  /** Returns true for columns that the pipeline or the preset ignores. */
   readonly isIgnored: (column: string) => boolean
   /**
    * Returns the values of `only:` for a column of a row filter, in the form of `comparableText`; an empty set for `except:`. Undefined for

@@ -21,7 +21,7 @@ export interface Preset {
   /** Columns that this export never has. A header with one of them is not recognized. */
   readonly columnsOfOtherExports?: readonly string[]
   /**
-   * Target field → its columns, by all their names. In each row, a field takes its first column that is not empty. Identifiers,
+   * Target field → its columns, by all their possible names. In each row, a field takes its first column that is not empty. Identifiers,
    * `additional_image_link` and fields with `computeFromTexts` take all columns.
    */
   readonly map: Readonly<Record<string, PresetField>>
@@ -42,7 +42,7 @@ export interface Preset {
    * the warning `CONSENT_UNKNOWN`.
    */
   readonly unconsentedFile?: RegExp
-  /** Columns for the same treatment as by `ignore:`: not searched, and without a warning. */
+  /** Columns to ignore as with the pipeline's `ignore:`: not searched, and without a warning. */
   readonly ignore?: readonly string[]
   /** Set if the export spreads one product over several rows. */
   readonly rowGroups?: HandleRowGroups | ParentRowGroups

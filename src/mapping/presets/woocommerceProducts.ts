@@ -9,7 +9,7 @@ function withoutApostrophe(text: string): string {
   return text.replace(/^'(?=[=+\-@])/, '')
 }
 
-/** Returns the first text that is not empty, by `withoutApostrophe`; `''` without one. */
+/** Returns the first text that is not empty, without its apostrophe; `''` if all are empty. */
 function firstFilled(texts: readonly string[]): string {
   return withoutApostrophe(texts.find((text) => text !== '') ?? '')
 }

@@ -68,8 +68,8 @@ export function imageOf(row: ProductRow): string {
 
 /**
  * Returns the addresses of a list. The address of an image service may contain another address behind a comma and is not split:
- * `https://img.example/fetch/w_300,https://shop.example/a.jpg`. It has no spaces, and before the comma transform parameters instead of an
- * image type.
+ * `https://img.example/fetch/w_300,https://shop.example/a.jpg`. Such an address has no spaces, and has transform parameters before the
+ * comma.
  */
 function imagesOf(text: string): readonly string[] {
   const images = splitImages(text).filter((image) => image !== '')
@@ -84,8 +84,8 @@ function imagesOf(text: string): readonly string[] {
 const transformEnd = /\/[a-z]{1,3}_[^/,?]+(?:,[a-z]{1,3}_[^/,?]+)*$/i
 
 /**
- * Returns up to `maxImages` additional images, joined by commas. `main`: address of the main image. Drops invalid, repeated and further
- * addresses and `main` with a warning, placeholders without one.
+ * Returns up to `maxImages` additional images, joined by commas. `main`: address of the main image. Drops placeholders. Drops `main`, and
+ * invalid, repeated and further addresses, with a warning.
  */
 export function additionalImagesOf(row: ProductRow, main: string): string | undefined {
   const cell = row.cell('additional_image_link')

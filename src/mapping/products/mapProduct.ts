@@ -28,7 +28,7 @@ export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRule
     return { record: { kind: 'product', key, line: row.line, json }, warnings: product.warnings }
   } catch (error) {
     const first = faultOf(error)
-    // The transform of the id may have failed.
+    // If a transform failed, it may be that of the id.
     if (key === undefined && !(error instanceof TransformError)) key = keyOfRejected(product)
     const more = faultsOf(row, binding, rules).filter(({ field }) => field !== first.field)
     return {
@@ -109,7 +109,7 @@ function jsonOf(row: ProductRow, id: string): string {
   const sale = saleOf(row, price)
   const images = additionalImagesOf(row, imageLink)
   const ageGroup = optionalServiceWordOf(row, 'age_group')
-  // Only the other texts may need JSON escapes: not prices, numbers, addresses and the service's words.
+  // Prices, numbers, addresses and the service's words need no JSON escapes.
   let json = images === undefined ? '{' : `{"additional_image_link":"${images}",`
   if (ageGroup !== undefined) json += `"age_group":"${ageGroup}",`
   json += `"availability":"${availability}"`

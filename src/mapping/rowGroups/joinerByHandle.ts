@@ -24,9 +24,8 @@ interface ColumnIndexes {
 }
 
 /**
- * Joins rows of one product, which follow each other and have the same handle. Returns each with the values of the first row that it lacks,
- * and with all images of the product. Leaves out image-only rows: a product with more images than variants has them, because a row has one
- * image.
+ * Joins rows of one product, which follow each other and have the same handle. Returns each with all images of the product, and with its
+ * empty cells filled from the first row. Leaves out image-only rows: a row has one image, so further images have rows of their own.
  *
  * Buffers the rows of a product until its last image is known, or until they reach `maxRows` or `maxCharacters`. Later rows of the product
  * are returned immediately, with the images that were known at that limit.
@@ -155,7 +154,7 @@ export class JoinerByHandle implements RowJoiner {
     return first === undefined ? [] : [withJoinWarnings(first, joined), ...others]
   }
 
-  /** Returns the row with all known images of its product. */
+  /** Returns the row with all known images of the current product. */
   #withImages(row: Row): Row {
     if (this.#images.length === 0) return row
     const cells = [...row.cells]

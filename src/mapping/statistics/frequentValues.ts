@@ -8,7 +8,7 @@
  * These other values are counted by sketches of 2,048 values. With more different values, a count and its bound may be too low by 1/2,049
  * of all added values. With 24,588 identifiers, or with 51,225 products with a group, that is about a quarter of the limit.
  */
-import { tracked, type FeatureSets } from './rowStatistics.ts'
+import { exactCodes, type FeatureSets } from './rowStatistics.ts'
 
 /** Counts for the next read, stored as JSON. */
 export interface StoredFrequent {
@@ -58,7 +58,7 @@ export class FrequentValues {
   constructor(
     featureSets: FeatureSets,
     options: {
-      readonly code: (typeof tracked)[keyof typeof tracked]
+      readonly code: (typeof exactCodes)[keyof typeof exactCodes]
       readonly limit: number
       readonly before: StoredFrequent | undefined
       readonly gated: boolean
@@ -73,7 +73,7 @@ export class FrequentValues {
       const frequent = Object.entries(before.counts).filter(([, count]) => count > limit / 2)
       for (const [value] of sortByCount(frequent).slice(0, maxExact)) featureSets.addItem(code, value, '')
     }
-    this.#exact = new Set(featureSets.trackedValues(code))
+    this.#exact = new Set(featureSets.exactValues(code))
     // In a full read, values up to a quarter of the limit are not stored.
     this.#slack = gated ? (before?.slack ?? 0) : Math.floor(limit / 4)
     this.#earlier = new Map(Object.entries(gated ? (before?.counts ?? {}) : {}))

@@ -29,14 +29,13 @@ function isEncodingDoubtful(garbled: number, products: number): boolean {
 
 /** Statistics of a source that its notes are derived from. */
 interface NoteInputs {
-  /** Sums of all rows. */
   readonly total: StatisticsSums
   /** Frequent item groups and identifiers of all rows. */
   readonly groups: FrequentInSource
   readonly identifiers: FrequentInSource
-  /** As in `SourceFigures`. */
+  /** First brand as JSON: `"brand":"Acme"`. */
   readonly brand: string
-  /** As in `SourceFigures`. */
+  /** First item group, as JSON text without quotes. */
   readonly group: string
   /** Counts of the unchanged rows; undefined in a full read. */
   readonly unchanged: FeatureSetCounts | undefined
@@ -76,7 +75,7 @@ export function qualityNotes({ total, groups, identifiers, brand, group, unchang
   // brand. The same applies to the item groups below.
   if (unchanged !== undefined && products >= minRowsForShare && brand !== '' && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
-    // Without `"brand":"`.
+    // `brand` begins with `"brand":"`.
     note('BRAND_SAME', products, 'every product has the same brand', [cutText(brand.slice(9), 60).replace(/"$/, '')])
   if (unchanged !== undefined && products >= minRowsForGroup && group !== '' && otherGroup === products) doubts.push('GROUP_SAME')
   if (products >= minRowsForGroup && otherGroup === 0)

@@ -1,6 +1,6 @@
-/** Creates and stores the statistics that all sources of a read share. */
+/** Statistics that all sources of a read share, and the form in which they are stored. */
 import { FrequentValues, type StoredFrequent } from './frequentValues.ts'
-import { FeatureSets, tracked, type StoredFeatureSets } from './rowStatistics.ts'
+import { FeatureSets, exactCodes, type StoredFeatureSets } from './rowStatistics.ts'
 
 /** Products above which an item group causes the note `GROUP_LARGE`. */
 export const maxGroupRows = 100
@@ -35,9 +35,9 @@ export function createReadStatistics(
   const shared = { gated, sources }
   return {
     featureSets,
-    groups: new FrequentValues(featureSets, { code: tracked.group, limit: maxGroupRows, before: stored?.groups, ...shared }),
+    groups: new FrequentValues(featureSets, { code: exactCodes.group, limit: maxGroupRows, before: stored?.groups, ...shared }),
     identifiers: new FrequentValues(featureSets, {
-      code: tracked.identifier,
+      code: exactCodes.identifier,
       limit: maxIdentifierRows,
       before: stored?.identifiers,
       ...shared,

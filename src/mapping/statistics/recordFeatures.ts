@@ -1,7 +1,7 @@
 import { FrequentDigests } from './frequentDigests.ts'
 import { FrequentTexts } from './frequentTexts.ts'
 import type { MappedRecord, MemberRecord, ProductRecord } from '../../model/record.ts'
-import { feature, tracked, type FeatureSets } from './rowStatistics.ts'
+import { feature, exactCodes, type FeatureSets } from './rowStatistics.ts'
 
 const quote = 34
 const backslash = 92
@@ -23,13 +23,13 @@ export class RecordFeatures {
   #lastCurrency = ''
   #currencyBits = 0
 
-  /** `first`: those of the last read, with which a gated read compares too. Empty in a full read. */
+  /** `first`: first brand and item group of the last read, with which a gated read compares too. Empty in a full read. */
   constructor(featureSets: FeatureSets, first: { readonly brand: string; readonly group: string }) {
     this.#featureSets = featureSets
     this.brand = first.brand
     this.group = first.group
-    for (const name of featureSets.trackedValues(tracked.identifier))
-      this.identifiers.watch(name, featureSets.trackedItem(tracked.identifier, name))
+    for (const name of featureSets.exactValues(exactCodes.identifier))
+      this.identifiers.watch(name, featureSets.exactItem(exactCodes.identifier, name))
   }
 
   /** Returns the feature bits of a record. Appends its exactly counted groups and identifiers to `items`. */
@@ -37,8 +37,8 @@ export class RecordFeatures {
     return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
   }
 
-  // The fields of the JSON are in byte order, so each search begins at the field before. The numbers are the lengths of the searched texts:
-  // 16 for `"availability":"`.
+  // The fields of the JSON are in byte order, so each search can begin at a field that was found before. The numbers are the lengths of the searched
+  // texts: 16 for `"availability":"`.
   #productBits({ json }: ProductRecord, items: number[]): number {
     let bits: number = feature.product
     const availabilityAt = json.indexOf('"availability":"')
@@ -55,7 +55,7 @@ export class RecordFeatures {
       this.groups.add(group)
       if (this.group === '') this.group = group
       if (this.group !== group) bits += feature.otherGroup
-      const item = this.#featureSets.trackedItem(tracked.group, group)
+      const item = this.#featureSets.exactItem(exactCodes.group, group)
       if (item >= 0) items.push(item)
       if (json.startsWith(group, idAt + 6) && json.charCodeAt(idAt + 6 + group.length) === quote) bits += feature.ownGroup
     } else bits += feature.otherGroup
@@ -90,7 +90,7 @@ export class RecordFeatures {
   }
 }
 
-/** Returns the position of the quote that ends the JSON text at `from`. A quote after an odd number of backslashes does not. */
+/** Returns the position of the quote that ends the JSON text at `from`. A quote after an odd number of backslashes is part of the text. */
 function endOfText(json: string, from: number): number {
   for (let end = json.indexOf('"', from); ; end = json.indexOf('"', end + 1)) {
     let slashes = 0

@@ -30,7 +30,7 @@ const currencyFactor = 2 ** 14
 /**
  * Item of a feature set.
  * - A warning: its `code` and `field`, and its first `message`.
- * - An exactly counted value: `code` is one of `tracked`, `field` is the value, and `message` is empty.
+ * - An exactly counted value: `code` is one of `exactCodes`, `field` is the value, and `message` is empty.
  */
 export interface CountedItem {
   readonly code: string
@@ -39,7 +39,7 @@ export interface CountedItem {
 }
 
 /** Codes of items that are exactly counted values: item groups and identifiers on many rows. */
-export const tracked = { group: '#group', identifier: '#identifier' } as const
+export const exactCodes = { group: '#group', identifier: '#identifier' } as const
 
 /** `[null, feature bits]`, or `[number of the set without its last item, number of that item]`. */
 type FeatureSet = readonly [shorter: number | null, added: number]
@@ -71,13 +71,13 @@ export class FeatureSets {
   readonly #itemNumbers = new Map<string, Map<string, number>>()
   readonly #sets: FeatureSet[] = []
   /** Feature bits → number of the set with these bits and without items. */
-  readonly #bare = new Map<number, number>()
+  readonly #setsWithoutItems = new Map<number, number>()
   /** `set * maxItems + item` → number of the set with that item added. */
-  readonly #longer = new Map<number, number>()
+  readonly #extendedSets = new Map<number, number>()
   readonly #currencies: string[] = []
   /** Bits of the last row, and the set with these bits and without items. Most rows have the bits of the row before. */
   #lastBits = -1
-  #lastBareSet = -1
+  #lastSetWithoutItems = -1
 
   /** `stored`: sets of the last read; undefined in a full read. */
   constructor(stored?: StoredFeatureSets) {
@@ -85,8 +85,8 @@ export class FeatureSets {
     for (const [code, field, message] of stored.items) this.addItem(code, field, message)
     this.#currencies.push(...stored.currencies)
     for (const [shorter, added] of stored.sets) {
-      if (shorter === null) this.#bare.set(added, this.#sets.length)
-      else this.#longer.set(shorter * maxItems + added, this.#sets.length)
+      if (shorter === null) this.#setsWithoutItems.set(added, this.#sets.length)
+      else this.#extendedSets.set(shorter * maxItems + added, this.#sets.length)
       this.#sets.push([shorter, added])
     }
   }
@@ -104,12 +104,12 @@ export class FeatureSets {
   }
 
   /** Returns the item number of an exactly counted value; -1 for any other value. */
-  trackedItem(code: (typeof tracked)[keyof typeof tracked], value: string): number {
+  exactItem(code: (typeof exactCodes)[keyof typeof exactCodes], value: string): number {
     return this.#itemNumbers.get(code)?.get(value) ?? -1
   }
 
   /** Returns the exactly counted values. */
-  trackedValues(code: (typeof tracked)[keyof typeof tracked]): readonly string[] {
+  exactValues(code: (typeof exactCodes)[keyof typeof exactCodes]): readonly string[] {
     return [...(this.#itemNumbers.get(code)?.keys() ?? [])]
   }
 
@@ -125,21 +125,21 @@ export class FeatureSets {
    * `count` with the set of the bits and of each item.
    */
   setOf(bits: number, items: readonly number[], count: (set: number) => void): number {
-    const bare = bits === this.#lastBits ? this.#lastBareSet : this.#bareSet(bits)
+    const bare = bits === this.#lastBits ? this.#lastSetWithoutItems : this.#setWithoutItems(bits)
     this.#lastBits = bits
-    this.#lastBareSet = bare
+    this.#lastSetWithoutItems = bare
     if (items.length === 0) {
       count(bare)
       return bare < unknownSet ? bare : unknownSet
     }
     let set = bare
     for (const item of items) {
-      const next = this.#longer.get(set * maxItems + item) ?? this.#lengthen(set, item)
+      const next = this.#extendedSets.get(set * maxItems + item) ?? this.#extend(set, item)
       if (next === undefined) {
         count(bare)
-        const emptySet = this.#bareSet(0)
+        const emptySet = this.#setWithoutItems(0)
         // At most one set for each item, so their numbers stay below `unknownSet`.
-        for (const each of new Set(items)) count(this.#longer.get(emptySet * maxItems + each) ?? this.#add(emptySet, each))
+        for (const each of new Set(items)) count(this.#extendedSets.get(emptySet * maxItems + each) ?? this.#add(emptySet, each))
         return unknownSet
       }
       set = next
@@ -172,21 +172,21 @@ export class FeatureSets {
   }
 
   /** Returns the number of the set with these bits and without items, new or not. */
-  #bareSet(bits: number): number {
-    const existing = this.#bare.get(bits)
+  #setWithoutItems(bits: number): number {
+    const existing = this.#setsWithoutItems.get(bits)
     if (existing !== undefined) return existing
     // Not limited, because few combinations of bits and currencies occur.
-    this.#bare.set(bits, this.#sets.length)
+    this.#setsWithoutItems.set(bits, this.#sets.length)
     return this.#sets.push([null, bits]) - 1
   }
 
   /** Adds a set with one more item; undefined if there are too many sets. */
-  #lengthen(set: number, item: number): number | undefined {
+  #extend(set: number, item: number): number | undefined {
     return this.#sets.length >= maxSets ? undefined : this.#add(set, item)
   }
 
   #add(set: number, item: number): number {
-    this.#longer.set(set * maxItems + item, this.#sets.length)
+    this.#extendedSets.set(set * maxItems + item, this.#sets.length)
     return this.#sets.push([set, item]) - 1
   }
 }

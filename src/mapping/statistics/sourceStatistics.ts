@@ -3,7 +3,7 @@ import { createReadStatistics, type ReadStatistics } from './readStatistics.ts'
 import { qualityNotes, type QualityNote } from './qualityNotes.ts'
 import type { Mapped } from '../../model/record.ts'
 import { RecordFeatures } from './recordFeatures.ts'
-import { feature, itemsOf, FeatureSetCounts, tracked, type CountedItem } from './rowStatistics.ts'
+import { feature, itemsOf, FeatureSetCounts, exactCodes, type CountedItem } from './rowStatistics.ts'
 import { sumUp, type CountedLines } from './statisticsSums.ts'
 
 /** Statistics of one source. The next run compares some of them with its own. */
@@ -67,8 +67,8 @@ export function createSourceStatistics(
       const { products, members, outOfStock, misplaced, filled, items } = total
       const { brand, group } = features
       const exactCounts = (code: string) => new Map(items.filter((item) => item.code === code).map(({ field, count }) => [field, count]))
-      const groups = statistics.groups.addSource(exactCounts(tracked.group), features.groups.entries())
-      const identifiers = statistics.identifiers.addSource(exactCounts(tracked.identifier), features.identifiers.entries())
+      const groups = statistics.groups.addSource(exactCounts(exactCodes.group), features.groups.entries())
+      const identifiers = statistics.identifiers.addSource(exactCounts(exactCodes.identifier), features.identifiers.entries())
       return {
         rows: rows + (unchanged?.rows ?? 0),
         products,
@@ -77,7 +77,7 @@ export function createSourceStatistics(
         misplaced,
         filled: Object.fromEntries(filled),
         ...qualityNotes({ total, groups, identifiers, brand, group, unchanged }),
-        items: items.filter(({ code }) => code !== tracked.group && code !== tracked.identifier),
+        items: items.filter(({ code }) => code !== exactCodes.group && code !== exactCodes.identifier),
         brand,
         group,
       }

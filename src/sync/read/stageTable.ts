@@ -1,7 +1,7 @@
 /** Creates the table `stage`, which receives the mapped rows of a run, and writes products and members to this table. */
 import type { Connection } from '../../db/database.ts'
 import { hash } from 'node:crypto'
-import { hashKey } from '../../mapping/identifiers/digest.ts'
+import { shortHash } from '../../mapping/identifiers/digest.ts'
 import { identifierBytes, type MappedRecord, type MemberRecord, type PackedIdentifier } from '../../model/record.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/renderUserOperation.ts'
@@ -252,7 +252,7 @@ export const stageWriters = { products: ProductWriter, identifiers: MemberWriter
 
 /** Returns the first 16 bytes of the SHA-256 of a product in canonical JSON. */
 export function contentHash(json: string): Buffer {
-  return hashKey(json)
+  return shortHash(json)
 }
 
 /**

@@ -4,7 +4,7 @@ import { createSourceStatistics } from '../../../../src/mapping/statistics/sourc
 import { storedStatistics, createReadStatistics } from '../../../../src/mapping/statistics/readStatistics.ts'
 import { FrequentValues } from '../../../../src/mapping/statistics/frequentValues.ts'
 import type { Mapped } from '../../../../src/model/record.ts'
-import { FeatureSets, FeatureSetCounts, tracked, unknownSet } from '../../../../src/mapping/statistics/rowStatistics.ts'
+import { FeatureSets, FeatureSetCounts, exactCodes, unknownSet } from '../../../../src/mapping/statistics/rowStatistics.ts'
 
 /** Row with the warnings of the bits in `which`. */
 const warned = (line: number, which: number): Mapped => ({
@@ -62,7 +62,7 @@ test('a value on more rows than the limit is reported, or requires a full read',
         const total = new Map<string, number>()
         const add = (into: Map<string, number>, value: number, count: number) => into.set(`v${value}`, (into.get(`v${value}`) ?? 0) + count)
         for (const [value, count] of first) add(total, value, count)
-        const options = { code: tracked.group, limit } as const
+        const options = { code: exactCodes.group, limit } as const
         const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
         whole.addSource(new Map(), [...total])
         if (whole.needsFullRead) return
@@ -92,7 +92,7 @@ test('a value on more rows than the limit is reported, or requires a full read',
 })
 
 test('a value that is added once a day requires a full read before it is on more rows than the limit', () => {
-  const options = { code: tracked.identifier, limit: 20 } as const
+  const options = { code: exactCodes.identifier, limit: 20 } as const
   const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
   whole.addSource(new Map(), [['a', 1]])
   let before = whole.stored()
@@ -106,14 +106,14 @@ test('a value that is added once a day requires a full read before it is on more
 })
 
 test('a value that is named like a property of every object is rare', () => {
-  const options = { code: tracked.group, limit: 20 } as const
+  const options = { code: exactCodes.group, limit: 20 } as const
   const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
   const values = new FrequentValues(new FeatureSets(), { ...options, before: whole.stored(), gated: true })
   expect(values.addSource(new Map(), [['constructor', 1]])).toMatchObject({ mayExceedLimit: false, aboveLimit: [] })
 })
 
 test('a value that an earlier source of the same read has once counts in the bound', () => {
-  const options = { code: tracked.group, limit: 20 } as const
+  const options = { code: exactCodes.group, limit: 20 } as const
   const before = { counts: {}, slack: 17 }
   const values = new FrequentValues(new FeatureSets(), { ...options, before, gated: true })
   values.addSource(new Map(), [['a', 1]])
@@ -121,7 +121,7 @@ test('a value that an earlier source of the same read has once counts in the bou
 })
 
 test('a stored bound over several sources is not a share of one of them', () => {
-  const options = { code: tracked.identifier, limit: 20, before: { counts: { a: 60 }, slack: 0 }, gated: true } as const
+  const options = { code: exactCodes.identifier, limit: 20, before: { counts: { a: 60 }, slack: 0 }, gated: true } as const
   const several = new FrequentValues(new FeatureSets(), { ...options, sources: 2 })
   expect(several.addSource(new Map(), [])).toEqual({ aboveLimit: [['a', 60]], highestInSource: 0, highestBound: 60, mayExceedLimit: false })
   const single = new FrequentValues(new FeatureSets(), { ...options, sources: 1 })
