@@ -27,9 +27,7 @@ import { cellText } from './rejectsFile.ts'
 /** Product fields bound to one header. */
 interface BoundFields {
   readonly binding: Record<string, BoundField>
-  /** Indexes of the columns that the mapping reads. */
   readonly used: Set<number>
-  /** Required fields without a column. */
   readonly missing: MissingColumn[]
   readonly warnings: Warning[]
 }

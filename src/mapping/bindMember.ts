@@ -31,7 +31,6 @@ const noEndFromMs = Date.UTC(2100, 0)
 export interface MemberPolicy {
   /** Identifier types that the destination takes. */
   readonly identifiers: readonly IdentifierType[]
-  /** True if the header must have a key column. */
   readonly requiresKey: boolean
   /** True if columns of consent and age decide who is sent. */
   readonly appliesConsent: boolean

@@ -141,7 +141,6 @@ function withoutTags(text: string): string {
 const tagTexts = new Map<string, string>()
 /** `shortKey` of a tag with at most three ASCII characters between `<` and `>` → the text that replaces it. */
 const shortTagTexts = new Map<number, string>()
-/** Maximum number of tags in `tagTexts`. */
 const maxCachedTags = 500
 const maxCachedLength = 16
 

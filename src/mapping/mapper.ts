@@ -140,7 +140,6 @@ function rejectRepeatedHeader({ line, columns }: Row, { headerCells }: BoundHead
   return { reject: { line, code, field, message: 'the header is repeated here', hint: hintOf(code) }, warnings: [] }
 }
 
-/** Maps a row in which the reader found no fault. */
 function mapFaultless(row: Row, bound: BoundHeader): Mapped {
   try {
     const mapped = bound.map(row)

@@ -5,9 +5,7 @@
 import { cutText } from '../cutText.ts'
 import { identifierTypes, type IdentifierType } from '../model/record.ts'
 
-/** Returns the digits of any script in a text. */
 const digitsOf = (text: string) => text.replace(/\P{Nd}/gu, '')
-/** Returns true for a text with an @, also a full-width one. */
 const hasAt = (text: string) => /[@＠]/.test(text)
 
 /** Masks an email, also an invalid one: `jane.doe@example.com` → `j***@e***.com`. */

@@ -14,7 +14,6 @@ export interface CodeEntry {
 const reject = (meaning: string, hint: string): CodeEntry => ({ outcome: 'reject', meaning, hint })
 const warning = (meaning: string, hint: string): CodeEntry => ({ outcome: 'warning', meaning, hint })
 
-/** Code → its entry. */
 export const recordCodes = {
   HEADER_REPEATED: reject('The row repeats the header.', 'Remove the second header from the export.'),
   ROW_RAGGED: reject(

@@ -55,7 +55,6 @@ export function faultOfTransform({ transform, message, place }: TransformError):
 /** Returns a check that an argument is given as text. */
 const needsText = (name: string) => (args: Readonly<Record<string, unknown>>) =>
   typeof args[name] === 'string' ? undefined : `needs "${name}" as text`
-/** Returns a text argument; `fallback` if it is not given. */
 const textOf = (args: Readonly<Record<string, unknown>>, name: string, fallback = ''): string => {
   const value = args[name]
   return typeof value === 'string' ? value : fallback

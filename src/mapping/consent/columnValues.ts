@@ -9,7 +9,6 @@ export interface CountedValue {
   readonly count: number
 }
 
-/** Maximum number of characters of a value that is counted. */
 const maxValueLength = 40
 /** Maximum number of distinct values. A column with more values contains names, dates or numbers, not states such as `subscribed`. */
 const maxValues = 40
@@ -20,11 +19,10 @@ const maxRows = 20_000
 export class ColumnValues {
   #counts: Map<string, number> | undefined = new Map()
   #rows = 0
-  /** Number of counted cells that look like dates. */
   dateCount = 0
-  /** Number of these dates that the tests `after:` and `before:` cannot read, such as `1/31/24`. Does not count `0000-00-00`. */
+  /** Number of dates that the tests `after:` and `before:` cannot read, such as `1/31/24`. Does not count `0000-00-00`. */
   unreadableDateCount = 0
-  /** Number of these dates that are in the future. A consent that was given has an earlier date. */
+  /** Number of dates in the future. A consent that was given has an earlier date. */
   futureDateCount = 0
   filledCount = 0
   readonly #latestMs: number

@@ -1,4 +1,3 @@
-/** Normalizes emails. */
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { foldedText, trimText, withoutInvisible } from '../text.ts'
 import type { Normalized } from './normalized.ts'

@@ -8,7 +8,6 @@ import { phoneMetadata } from './phoneLibrary.ts'
 
 /** Numbering plan of a country: an array in metadata of version 4, as the library's class `NumberingPlan` reads it. */
 type NumberingPlan = readonly unknown[]
-/** Indexes in a `NumberingPlan`. */
 const planIndex = {
   callingCode: 0,
   /** International direct dialing: the prefix for calls abroad. */

@@ -115,7 +115,6 @@ function rejectOf(row: Row, key: Uint8Array | undefined, faults: readonly Identi
 
 const noFaults: readonly IdentifierFault[] = []
 
-/** Returns the reasons why the row is rejected; none for a valid one. */
 function faultsOf(identifiers: RowIdentifiers, parts: Readonly<RowParts>): readonly IdentifierFault[] {
   const { binding, key, effectiveAtMs, expiresAtMs } = parts
   const { packed, count, firstField } = identifiers
@@ -136,7 +135,6 @@ function faultsOf(identifiers: RowIdentifiers, parts: Readonly<RowParts>): reado
   return faults
 }
 
-/** Parts of a row that decide its faults, beside its identifiers. */
 interface RowParts {
   binding: MemberBinding
   key: Uint8Array | undefined
@@ -145,7 +143,6 @@ interface RowParts {
   expiresAtMs: number | undefined | null
 }
 
-/** Returns the faults of the row's times. `expiresAtMs`: null if the cell cannot be read. */
 function timeFaults(
   binding: MemberBinding,
   effectiveAtMs: number | undefined,

@@ -1,4 +1,3 @@
-/** Types of a header that is bound to the parts of a member. */
 import type { BoundAge } from './age.ts'
 import type { BoundTest } from '../consent/consentTest.ts'
 import type { BoundField } from '../fields.ts'

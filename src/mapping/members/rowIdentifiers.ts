@@ -14,7 +14,6 @@ import { TransformError } from '../transforms.ts'
 import { passesTest } from '../consent/consentTest.ts'
 import type { BoundIdentifier, MemberBinding } from './memberBinding.ts'
 
-/** Maximum number of identifiers of a row. */
 export const maxIdentifiers = 50
 /** Lower-case texts of a key column that count as empty. */
 const emptyKeyTexts = new Set(['null', 'undefined', 'n/a', 'none', 'nan', '-', '#n/a'])
@@ -290,7 +289,7 @@ export class RowIdentifiers {
     this.warn('IDENTIFIER_DROPPED', first.field, message, first.isMisplaced)
   }
 
-  /** Adds a warning. `message` follows the name of the field. */
+  /** `message` follows the name of the field. */
   warn(code: RecordCode, field: string, message: string, isMisplaced?: true): void {
     this.#warnings ??= []
     this.#warnings.push({

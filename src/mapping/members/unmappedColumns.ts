@@ -32,15 +32,13 @@ export interface IdentifierColumn {
 
 /** Findings in the unmapped columns, with the settings to write. */
 export interface UnmappedReport {
-  /** Unmapped columns of emails or phone numbers. */
   readonly identifiers: readonly (Pick<IdentifierColumn, 'column' | 'count' | 'lines'> & { readonly message: string })[]
-  /** Setting to write: a `map:` that also reads these columns, or an `ignore:`. Undefined without such columns. */
+  /** Setting to write: a `map:` that also reads these columns, or an `ignore:`. Undefined if `identifiers` is empty. */
   readonly identifierHint: string | undefined
   /** Setting `consent:` to write for this file. Undefined without unmapped consent columns. */
   readonly consentHint: string | undefined
   /** Returns the values of an unmapped column for a message: `"yes" 140, "no" 60`; `''` if none may be shown. */
   readonly shownValues: (column: string) => string
-  /** Unmapped consent columns, each with its proposed test. */
   readonly consentColumns: readonly ConsentColumn[]
 }
 
@@ -58,7 +56,6 @@ export interface SearchSettings {
   readonly searchesConsent: boolean
   /** Identifier types to search for: `email` and `phone_number`, if the destination takes them. */
   readonly types: readonly IdentifierType[]
-  /** Day of the read. */
   readonly today: Date
   /** Returns true for columns that the pipeline or the preset ignores. */
   readonly isIgnored: (column: string) => boolean
@@ -89,9 +86,7 @@ interface ColumnState {
   readonly belongsToSomeoneElse: boolean
   /** True for a consent column, by its name or by the values so far. */
   isConsent: boolean
-  /** Number of rows with this column. */
   rowCount: number
-  /** Number of cells that are not empty. */
   filledCount: number
   /** First cell that is not empty, trimmed. */
   firstValue: string | undefined
@@ -111,9 +106,7 @@ const minIdentifierShare = 0.05
 export class UnmappedColumns {
   readonly #settings: SearchSettings
   readonly #states = new Map<string, ColumnState>()
-  /** True if a header had a mapped column of phone numbers. */
   #mapsPhones = false
-  /** True if a header had a mapped column of another identifier type. */
   #mapsOtherTypes = false
 
   constructor(settings: SearchSettings) {
@@ -293,7 +286,6 @@ export class UnmappedColumns {
 
 const noWarnings: readonly Warning[] = []
 
-/** Returns the warning about a cell that shows that its column is about consent. */
 function rowWarning(
   line: number,
   column: string,

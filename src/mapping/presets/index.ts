@@ -1,4 +1,3 @@
-/** All presets, and their recognition by a header. */
 import { normalizeHeader } from '../fields.ts'
 import { googleCustomerMatch } from './googleCustomerMatch.ts'
 import { googleShopping } from './googleShopping.ts'

@@ -57,7 +57,6 @@ export interface HandleRowGroups {
   readonly handle: readonly string[]
   /** Title, filled only in the first row of a product. */
   readonly title: readonly string[]
-  /** Address of an image of the product. */
   readonly image: readonly string[]
   /** Columns of an offer. A row with an image, and without a value in these columns, only adds the image to its product. */
   readonly offer: readonly string[]

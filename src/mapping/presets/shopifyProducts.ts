@@ -23,7 +23,6 @@ function pricesOf([oldHeaderPrice = '', newHeaderPrice = '', oldHeaderCompareAt 
 
 const plainDecimal = /^\d+(?:\.\d+)?$/
 
-/** Columns that decide the availability. */
 const availabilityColumns = [
   'Status',
   'Published',

@@ -25,7 +25,6 @@ export function priceOf(row: ProductRow): Price {
   return result.price
 }
 
-/** Parses a price, or returns the stored result for the same text. */
 function cachedPrice({ rules }: ProductRow, text: string): PriceResult {
   const cached = rules.priceMemo.get(text)
   if (cached !== undefined) return cached
@@ -139,7 +138,6 @@ function salePeriodOf(row: ProductRow): string | { readonly invalid: string } | 
   return period
 }
 
-/** Describes why the times of a period are not valid. */
 function timeFault(...times: readonly string[]): string {
   if (times.every((time) => parseInstant(time, undefined, 'UTC') !== undefined)) return 'has a time without offset'
   const areDatesOrTimes = times.every((time) => parseInstant(time, 'utc-midnight', 'UTC') !== undefined)

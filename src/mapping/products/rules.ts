@@ -1,4 +1,3 @@
-/** Prepares the settings of a pipeline for its products. */
 import type { MappingOptions, Pipeline } from '../../model/pipeline.ts'
 import { trimText } from '../text.ts'
 import type { PriceOptions, PriceResult } from './price.ts'

@@ -1,4 +1,3 @@
-/** Maximum number of values that a memo keeps. */
 const maxValues = 1_000
 const maxKeyLength = 200
 
@@ -11,7 +10,6 @@ export class ValueMemo<Value> {
   #hits = 0
   #isOff = false
 
-  /** Returns the stored result for a text. */
   get(text: string): Value | undefined {
     if (this.#isOff || text.length > maxKeyLength) return undefined
     const value = this.#values.get(text)

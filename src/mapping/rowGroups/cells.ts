@@ -1,4 +1,3 @@
-/** Reads and fills the cells of rows in row groups. */
 import { findColumn, firstText } from '../fields.ts'
 import type { Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'

@@ -11,7 +11,6 @@ import type { RowJoiner } from './rowJoiner.ts'
 const maxRows = 4_096
 /** Maximum number of buffered characters, without texts copied from the first row. The last buffered row may exceed it. */
 const maxCharacters = 8_388_608
-/** Maximum number of images of a product. */
 const maxImages = 250
 
 /** Indexes of the columns of `HandleRowGroups` in one table. */
@@ -38,7 +37,6 @@ export class JoinerByHandle implements RowJoiner {
   #first: Row | undefined
   #buffered: Row[] = []
   #bufferedText = 0
-  /** True once the buffer of the current product reached its limit. */
   #isFull = false
   /** Different images of the current product. */
   #images: string[] = []
@@ -120,7 +118,6 @@ export class JoinerByHandle implements RowJoiner {
     return this.#buffer(row)
   }
 
-  /** Returns true for a row with an image and no offer. */
   #isImageOnly(row: Row): boolean {
     return textAt(row, this.#indexes.image) !== '' && this.#indexes.offer.every((index) => textAt(row, index) === '')
   }

@@ -29,11 +29,9 @@ export class JoinerByParent implements RowJoiner {
   readonly #parents = new Map<string, Row>()
   /** Stored parent → its names; the oldest parent first. */
   readonly #names = new Map<Row, readonly string[]>()
-  /** Number of characters in the stored parents. */
   #storedSize = 0
   /** Number of parents that no warning counts yet. The next filled variation gets one `ROWS_JOINED` for each. */
   #uncountedParents = 0
-  /** Number of parents so far. */
   #parentCount = 0
   /** Number of variations whose parent is not stored. */
   #orphanCount = 0

@@ -18,9 +18,7 @@ export interface StoredFrequent {
   readonly slack: number
 }
 
-/** Maximum number of values that are counted exactly. */
 const maxExact = 64
-/** Maximum number of values in `StoredFrequent.counts`. */
 const maxStored = 1_000
 
 /** Frequent values of one source. */
@@ -30,7 +28,10 @@ export interface FrequentInSource {
    * all sources, so each source reports it.
    */
   readonly aboveLimit: readonly (readonly [value: string, count: number])[]
-  /** Rows of the most frequent value in this source. With several sources, a gated read considers only the exactly counted values. */
+  /**
+   * Rows of the most frequent value in this source. A gated read considers only the exactly counted values and, with a single source, those
+   * of `aboveLimit`.
+   */
   readonly highestInSource: number
   /** Upper bound of the rows of any value. */
   readonly highestBound: number
@@ -46,7 +47,6 @@ export class FrequentValues {
   readonly #gated: boolean
   readonly #sources: number
   readonly #exact: ReadonlySet<string>
-  /** Counts to store for the next read. */
   readonly #toStore = new Map<string, number>()
   /** Upper bound for every value that is not in `#toStore`. */
   #slack: number

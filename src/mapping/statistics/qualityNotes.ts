@@ -27,10 +27,8 @@ function isEncodingDoubtful(garbled: number, products: number): boolean {
   return garbled > products * (products >= minRowsForShare ? 0.05 : 0.5)
 }
 
-/** Statistics of a source that its notes are derived from. */
 interface NoteInputs {
   readonly total: StatisticsSums
-  /** Frequent item groups and identifiers of all rows. */
   readonly groups: FrequentInSource
   readonly identifiers: FrequentInSource
   /** First brand as JSON: `"brand":"Acme"`. */

@@ -5,7 +5,6 @@ import { feature, exactCodes, type FeatureSets } from './rowStatistics.ts'
 
 const quote = 34
 const backslash = 92
-/** Maximum number of values that each sketch keeps. */
 const sketchSize = 2048
 /** Matches UTF-8 that was read as windows-1252 or Latin-1: `Ã¼`, `â€™`. */
 const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/

@@ -108,7 +108,6 @@ export class FeatureSets {
     return this.#itemNumbers.get(code)?.get(value) ?? -1
   }
 
-  /** Returns the exactly counted values. */
   exactValues(code: (typeof exactCodes)[keyof typeof exactCodes]): readonly string[] {
     return [...(this.#itemNumbers.get(code)?.keys() ?? [])]
   }
@@ -214,7 +213,6 @@ export class FeatureSetCounts {
     return this.#unknownCount
   }
 
-  /** Returns the number of rows with a set. */
   of(set: number): number {
     return this.#counts[set] ?? 0
   }

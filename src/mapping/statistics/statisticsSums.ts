@@ -1,4 +1,3 @@
-/** Adds up the features of all rows of a source. */
 import { identifierTypes } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
 import { feature, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
