@@ -15,8 +15,8 @@ import { repeatsOf } from './repeatedColumns.ts'
 import { shownAddress } from '../shownAddress.ts'
 import { faultOfTransform, TransformError } from './transforms.ts'
 
-/** Version of the mapping rules, part of every definition hash. Raise it when the same cells may map to something else. */
-export const normalizerVersion = 19
+/** Part of every definition hash. Raise it when the same cells may map to something else. */
+export const mappingRulesVersion = 19
 
 /**
  * Maps the rows of all sources of one pipeline, without clock and I/O. The record or reject depends only on the row and the day. Warnings
@@ -113,7 +113,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
  * records.
  */
 export function definitionHashOf(pipeline: Pipeline): string {
-  return hash('sha256', `${normalizerVersion} ${pipeline.definitionHash}`)
+  return hash('sha256', `${mappingRulesVersion} ${pipeline.definitionHash}`)
 }
 
 /**

@@ -32,18 +32,18 @@ export class TransformError extends Error {
   /** Name of the transform, or `function`. */
   readonly transform: string
   /** Field and columns of the value. The reader of the field adds them. */
-  readonly place: { readonly field: string; readonly columns: readonly string[] } | undefined
-  constructor(transform: string, message: string, place?: TransformError['place']) {
+  readonly appliedTo: { readonly field: string; readonly columns: readonly string[] } | undefined
+  constructor(transform: string, message: string, appliedTo?: TransformError['appliedTo']) {
     super(message)
     this.transform = transform
-    this.place = place
+    this.appliedTo = appliedTo
   }
 }
 
 /** Converts the failure of a transform to the fault `TRANSFORM_FAILED` of a row. */
-export function faultOfTransform({ transform, message, place }: TransformError): Fault {
-  const columns = place === undefined ? [] : place.columns.map((column) => `"${redactPersonalData(column)}"`)
-  const field = place?.field ?? transform
+export function faultOfTransform({ transform, message, appliedTo }: TransformError): Fault {
+  const columns = appliedTo === undefined ? [] : appliedTo.columns.map((column) => `"${redactPersonalData(column)}"`)
+  const field = appliedTo?.field ?? transform
   return {
     code: 'TRANSFORM_FAILED',
     field,

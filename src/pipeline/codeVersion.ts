@@ -71,7 +71,7 @@ export function isSluice(specifier: string): boolean {
 
 /** Finds an imported module. Returns undefined if the code or the inputs of the module are not known. */
 async function moduleOf(specifier: string, from: string): Promise<Module | undefined> {
-  // A change of Sluice's own mapping rules is covered by `normalizerVersion` (mapping/mapper.ts).
+  // A change of Sluice's own mapping rules is covered by `mappingRulesVersion` (mapping/mapper.ts).
   if (isSluice(specifier)) return { own: true }
   if (isBuiltin(specifier)) return pure.has(specifier.replace(/^node:/, '')) ? { own: true } : undefined
   const base = pathToFileURL(from)

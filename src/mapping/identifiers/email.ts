@@ -1,6 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { foldedText, trimText, withoutInvisible } from '../text.ts'
-import type { Normalized } from './normalized.ts'
+import type { IdentifierResult } from './identifierResult.ts'
 import { placeholderAddresses } from './placeholders.ts'
 
 export interface EmailOptions {
@@ -12,7 +12,7 @@ export interface EmailOptions {
   readonly bothForms: boolean
 }
 
-const invalid = (message: string): Normalized => ({ code: 'EMAIL_INVALID', message })
+const invalid = (message: string): IdentifierResult => ({ code: 'EMAIL_INVALID', message })
 
 // By code of a lower-case ASCII character. 1: letter or digit; 2: other character before the @, except the dot; 0: any other character.
 const characterKinds = new Uint8Array(128)
@@ -31,7 +31,7 @@ const roleAddress =
  * placeholders. Notes: EMAIL_ROLE for `info@`, EMAIL_MIXED_SCRIPT for mixed scripts. Source: docs/spec-notes.md#normalization;
  * docs/inputs.md, cases 103 to 110.
  */
-export function normalizeEmail(text: string, options: EmailOptions): Normalized {
+export function normalizeEmail(text: string, options: EmailOptions): IdentifierResult {
   const lower = text.toLowerCase()
   if (isPlainAddress(lower))
     return options.bothForms && lower.includes('xn--') ? withOtherForm(classifyAddress(lower)) : classifyAddress(lower)
@@ -41,7 +41,7 @@ export function normalizeEmail(text: string, options: EmailOptions): Normalized 
 const longestPlaceholder = Math.max(...[...placeholderAddresses].map(({ length }) => length))
 
 /** Returns the result for a valid address: rejects placeholders, notes EMAIL_ROLE. */
-function classifyAddress(address: string): Normalized {
+function classifyAddress(address: string): IdentifierResult {
   if (address.length <= longestPlaceholder && placeholderAddresses.has(address))
     return { code: 'EMAIL_INVALID', message: 'is a placeholder' }
   return roleAddress.test(address) ? { text: address, note: 'EMAIL_ROLE' } : { text: address }
@@ -92,7 +92,7 @@ function isPlainAddress(text: string): boolean {
 }
 
 /** Normalizes an address that `isPlainAddress` does not accept, or returns why it is not valid. */
-function normalizeOtherAddress(given: string, options: EmailOptions): Normalized {
+function normalizeOtherAddress(given: string, options: EmailOptions): IdentifierResult {
   let text = trimText(withoutInvisible(given))
   if (options.wrapped) text = trimText(/^[^<>]*<([^<>]+)>$/.exec(text)?.[1] ?? text).replace(/^mailto:/i, '')
   if (/^mailto:/i.test(text) || /[<>]/.test(text)) return invalid('contains a name or mailto:')
@@ -156,7 +156,7 @@ export function addressesIn(text: string): readonly string[] {
 }
 
 /** Adds `otherForm` for an international domain: `xn--bcher-kva.example` for `bücher.example`, and the reverse. */
-function withOtherForm(result: Normalized): Normalized {
+function withOtherForm(result: IdentifierResult): IdentifierResult {
   if ('code' in result) return result
   const at = result.text.lastIndexOf('@') + 1
   const domain = result.text.slice(at)

@@ -3,7 +3,7 @@ import { isCardNumber, isIban } from '../personalColumns.ts'
 import { trimText, withoutInvisible } from '../text.ts'
 import { normalizeEmail, type EmailOptions } from './email.ts'
 import { normalizePhone, withAsciiDigits, withPlusFreeForm } from './phone.ts'
-import type { Normalized } from './normalized.ts'
+import type { IdentifierResult } from './identifierResult.ts'
 
 export interface IdentifierRules {
   readonly email: EmailOptions
@@ -17,7 +17,7 @@ export function normalizeIdentifier(
   value: string,
   country: string | undefined,
   rules: IdentifierRules = plainRules,
-): Normalized {
+): IdentifierResult {
   const text = trimText(value)
   switch (type) {
     case 'email':
@@ -54,7 +54,7 @@ function withoutApostrophe(text: string): string {
  * Normalizes a handle: no @, lower case, 1 to 15 letters, digits and underscores (docs/spec-notes.md#normalization;
  * docs/inputs.md, case 124).
  */
-function normalizeHandle(text: string): Normalized {
+function normalizeHandle(text: string): IdentifierResult {
   const handle = (text.startsWith('@') ? text.slice(1) : text).trim().toLowerCase()
   return /^[a-z0-9_]{1,15}$/.test(handle)
     ? { text: handle }
@@ -62,7 +62,7 @@ function normalizeHandle(text: string): Normalized {
 }
 
 /** Normalizes a service id: 1 to 20 decimal digits as text, zeros kept (docs/inputs.md, case 125). */
-function normalizeServiceId(text: string): Normalized {
+function normalizeServiceId(text: string): IdentifierResult {
   return /^\d{1,20}$/.test(text) ? { text } : { code: 'SERVICE_ID_INVALID', message: 'is not made of up to 20 digits' }
 }
 
@@ -70,7 +70,7 @@ function normalizeServiceId(text: string): Normalized {
  * Normalizes an advertising id: a UUID with dashes, or the 16 hex digits of an Android id, in lower case. Rejects ids of zeros only
  * (docs/spec-notes.md#normalization; docs/inputs.md, case 123).
  */
-function normalizeDeviceId(text: string): Normalized {
+function normalizeDeviceId(text: string): IdentifierResult {
   const id = text.toLowerCase()
   if (!/^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16})$/.test(id))
     return { code: 'DEVICE_ID_INVALID', message: 'is not an advertising id' }
@@ -85,8 +85,8 @@ const phoneScheme = /^(?:p:(?=\+)|(?:tel|sms|callto|whatsapp):\s*)/i
  * account number (docs/inputs.md, cases 126 and 199). Of plain digits, rejects only a card number, and a phone number that begins with 00.
  * Digits and signs of all scripts count.
  */
-function normalizePartnerId(text: string): Normalized {
-  const personal = (what: string): Normalized => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })
+function normalizePartnerId(text: string): IdentifierResult {
+  const personal = (what: string): IdentifierResult => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })
   if (text.length > 256 || !text.isWellFormed() || /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\ufeff]/.test(text))
     return { code: 'PARTNER_ID_INVALID', message: 'is too long or contains control characters' }
   if (/\S(?:@|%40|＠)\S/i.test(text)) return personal('an email')

@@ -1,9 +1,9 @@
 import { fastPhone, hasNumberingPlan } from './phoneFast.ts'
 import { phoneLibrary } from './phoneLibrary.ts'
-import type { Normalized } from './normalized.ts'
+import type { IdentifierResult } from './identifierResult.ts'
 import { foldedText, trimText, withoutInvisible } from '../text.ts'
 
-const invalid = (message: string): Normalized => ({ code: 'PHONE_INVALID', message })
+const invalid = (message: string): IdentifierResult => ({ code: 'PHONE_INVALID', message })
 const hyphens = /[\u2010-\u2015\u2212]/g
 
 /**
@@ -11,13 +11,13 @@ const hyphens = /[\u2010-\u2015\u2212]/g
  * PHONE_EXTENSION. `country`: two-letter code for numbers without +; an unknown code counts as none. Source:
  * docs/spec-notes.md#normalization; docs/inputs.md, cases 120 to 122, 193 to 197, 216.
  */
-export function normalizePhone(text: string, country: string | undefined): Normalized {
+export function normalizePhone(text: string, country: string | undefined): IdentifierResult {
   const quick = fastPhone(text, country)
   return quick !== undefined ? { text: quick } : normalizeByLibrary(text, country)
 }
 
 /** Adds `otherForm`: the form without `+`. A service may hash this form (docs/inputs.md, case 121). */
-export function withPlusFreeForm(result: Normalized): Normalized {
+export function withPlusFreeForm(result: IdentifierResult): IdentifierResult {
   return 'code' in result ? result : { ...result, otherForm: result.text.slice(1) }
 }
 
@@ -64,7 +64,7 @@ export function phonesIn(text: string, country: string | undefined): readonly st
 }
 
 /** Normalizes a number with the library, or returns why it is not valid. */
-function normalizeByLibrary(given: string, country: string | undefined): Normalized {
+function normalizeByLibrary(given: string, country: string | undefined): IdentifierResult {
   // The patterns below take quadratic time for a long run of digits or spaces.
   if (given.length > 200) return invalid('has too many characters')
   const spelled = trimText(withoutInvisible(given.normalize('NFKC')))

@@ -95,7 +95,7 @@ export class FrequentValues {
       if (count > this.#limit) aboveLimit.push([value, count])
       this.#toStore.set(value, (this.#toStore.get(value) ?? 0) + count)
     }
-    // A value without a stored count may have up to `#slack` rows.
+    // In a gated read, a value without a stored count may have up to `#slack` rows.
     const unstoredBound = this.#gated ? this.#slack : 0
     let highestBound = Math.max(highestInSource, unstoredBound)
     const mappedCounts = new Map(mapped.filter(([value]) => !this.#exact.has(value)))
