@@ -32,9 +32,9 @@ export interface Preset {
   readonly suggestedPrefix?: Readonly<Record<string, { readonly columns: readonly string[]; readonly prefix: string }>>
   /**
    * Consent tests. A test without a column in the header is skipped.
-   * - In an audience without `consent:`, a row must pass every test.
-   * - In a do-not-reach list without `map: { remove }`, a row that passes every test without `appliesTo` is removed from the list. If the
-   *   header lacks the column of an `expected` test, no row is removed.
+   * - In an audience: used if the pipeline has no `consent:`. A row must pass every test.
+   * - In a do-not-reach list: used if the pipeline has no `map: { remove }`. A row that passes every test without `appliesTo` is removed
+   *   from the list. If the header lacks the column of an `expected` test, no row is removed.
    */
   readonly consent?: readonly PresetTest[]
   /**
@@ -76,7 +76,7 @@ export interface ParentRowGroups {
   readonly type: string
   readonly id: string
   readonly sku: string
-  /** Parent of a variation: its SKU, or its id such as `id:7`. */
+  /** Reference of a variation to its parent: the parent's SKU, or the parent's id such as `id:7`. */
   readonly parent: string
   /** `1` for a published product or variation. */
   readonly published: string

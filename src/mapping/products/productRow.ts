@@ -19,7 +19,7 @@ export interface CurrencyColumn {
 }
 
 /** Maximum number of characters of an optional text. */
-const maxText = 1000
+const maxTextLength = 1000
 const noWarnings: readonly Warning[] = []
 
 /** Rejection of one row, thrown by the readers of its fields. `message` follows the name of the field: `is missing`. */
@@ -92,7 +92,7 @@ export class ProductRow {
 
   /**
    * Returns the cleaned text of an optional field; undefined if nothing is left of it. Also undefined, with a warning, if the text is
-   * longer than `maxText`.
+   * longer than `maxTextLength`.
    *
    * @throws {RowRejected} as `optionalText`
    */
@@ -100,8 +100,8 @@ export class ProductRow {
     const given = this.optionalText(field, placeholders)
     if (given === undefined) return undefined
     const text = this.clean(field, given)
-    if (text.length <= maxText) return text === '' ? undefined : text
-    this.warn('VALUE_TOO_LONG', field, `has ${text.length} characters, ${maxText} are allowed`)
+    if (text.length <= maxTextLength) return text === '' ? undefined : text
+    this.warn('VALUE_TOO_LONG', field, `has ${text.length} characters, ${maxTextLength} are allowed`)
     return undefined
   }
 

@@ -37,7 +37,7 @@ export class JoinerByHandle implements RowJoiner {
   #first: Row | undefined
   #buffered: Row[] = []
   #bufferedText = 0
-  #isFull = false
+  #reachedLimit = false
   /** Different images of the current product. */
   #images: string[] = []
   /** Image-only rows joined to the buffered rows. */
@@ -74,7 +74,7 @@ export class JoinerByHandle implements RowJoiner {
     if (handle === '' || handle !== this.#currentHandle) return [...this.#release(), ...this.#begin(row, handle)]
     if (this.#first === undefined) return [withMissingFirstRow(row)]
     if (this.#isImageOnly(row)) {
-      if (this.#isFull || this.#currentJoinedCount === maxRows) this.#leftOutCount++
+      if (this.#reachedLimit || this.#currentJoinedCount === maxRows) this.#leftOutCount++
       else {
         this.#joinedCount++
         this.#currentJoinedCount++
@@ -82,9 +82,9 @@ export class JoinerByHandle implements RowJoiner {
       }
       return []
     }
-    if (!this.#isFull) this.#addImages(row)
+    if (!this.#reachedLimit) this.#addImages(row)
     const filled = fillEmptyCells(row, this.#first, this.#indexes.inherited)
-    return this.#isFull ? [this.#withImages(filled)] : this.#buffer(filled, textSize(row))
+    return this.#reachedLimit ? [this.#withImages(filled)] : this.#buffer(filled, textSize(row))
   }
 
   end(): readonly Row[] {
@@ -109,7 +109,7 @@ export class JoinerByHandle implements RowJoiner {
   #begin(row: Row, handle: string): readonly Row[] {
     this.#currentHandle = handle
     this.#first = undefined
-    this.#isFull = false
+    this.#reachedLimit = false
     this.#images = []
     if (handle === '') return [row]
     if (textAt(row, this.#indexes.title) === '') return [withMissingFirstRow(row)]
@@ -129,14 +129,14 @@ export class JoinerByHandle implements RowJoiner {
   }
 
   /**
-   * Buffers a row. If the buffer is full now, returns all of its rows. `ownTextSize`: number of characters before the row was filled.
+   * Buffers a row. If it reaches a limit now, returns all buffered rows. `ownTextSize`: number of characters before the row was filled.
    * Copied texts take no further memory.
    */
   #buffer(row: Row, ownTextSize = textSize(row)): readonly Row[] {
     this.#buffered.push(row)
     this.#bufferedText += ownTextSize
     if (this.#buffered.length < maxRows && this.#bufferedText < maxCharacters) return []
-    this.#isFull = true
+    this.#reachedLimit = true
     return this.#release()
   }
 

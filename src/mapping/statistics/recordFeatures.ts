@@ -36,7 +36,7 @@ export class RecordFeatures {
     return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
   }
 
-  // The fields of the JSON are in byte order, so each search can begin at a field that was found before. The numbers are the lengths of the searched
+  // The fields of the JSON are in byte order, so each search can begin at an earlier field. The numbers are the lengths of the searched
   // texts: 16 for `"availability":"`.
   #productBits({ json }: ProductRecord, items: number[]): number {
     let bits: number = feature.product
