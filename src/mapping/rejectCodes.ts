@@ -3,8 +3,8 @@
 /** Outcome of one code, and the sentences that users read. */
 export interface CodeEntry {
   /**
-   * `reject`: the row is not used. A member with another usable identifier loses only the identifier. `warning`: a value was repaired or
-   * dropped, or looks wrong. It may also be about a column or the whole source.
+   * `reject`: the row is not used. For a code about one identifier, only the identifier is not used if the member has another usable one.
+   * `warning`: a value was repaired or dropped, or looks wrong. It may also be about a column or the whole source.
    */
   readonly outcome: 'reject' | 'warning'
   readonly meaning: string

@@ -1,6 +1,6 @@
 /**
- * Searches the unmapped columns for consent, emails and phone numbers. Without them, people who did not consent would be sent, or people
- * would be missing.
+ * Searches the unmapped columns for consent, emails and phone numbers. Without a mapped consent column, people who did not consent would be
+ * sent. Without a mapped identifier column, people would not be sent.
  */
 import type { ConsentTest } from '../../model/pipeline.ts'
 import { classifyColumnName, isDetailOf, type ConsentName } from '../consent/columnName.ts'

@@ -51,7 +51,7 @@ export interface StoredFeatureSets {
   readonly currencies: readonly string[]
 }
 
-/** Maximum number of items. Further warnings are not counted, and further values not exactly. */
+/** Maximum number of items. Beyond it, a warning with a new code and field is not counted, and a new value not exactly. */
 const maxItems = 700
 /**
  * Number of sets from which on a row with items gets no new set. Such a row is counted by its parts, and stored as `unknownSet`. Set
