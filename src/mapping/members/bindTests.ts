@@ -40,8 +40,8 @@ export function bindTests(
 }
 
 /**
- * Returns the tests that remove a person from a do-not-reach list: the pipeline's test, or else the preset's tests for the whole row. If
- * the header lacks an expected column of the preset, returns none of these: they would remove people who opted out.
+ * Returns the tests that remove a person from a do-not-reach list. Without a test of the pipeline, these are the preset's tests for the
+ * whole row. If the header lacks an expected column of the preset, there are none: the other tests would remove people who opted out.
  */
 function removalTests(header: MemberHeader, ofPreset: readonly BoundTest[]): readonly BoundTest[] {
   const { remove } = header.pipeline
