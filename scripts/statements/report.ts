@@ -30,7 +30,7 @@ const stagingTables = new Set([
   'omitted',
   'sharing_record',
   'opted_out',
-  'own_end',
+  'own_times',
   'pending_product',
   'removal',
   'repeated',

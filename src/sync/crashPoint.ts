@@ -1,7 +1,6 @@
 /** Named points at which a test can kill the process (docs/faults.md, W1). */
 
 const [crashLabel, crashCall = '1'] = (process.env['CRASH_AT'] ?? '').split(':')
-/** Number of calls with `crashLabel` so far. */
 let calls = 0
 
 /** Kills the process with SIGKILL in the n-th call with `label`, if the environment has `CRASH_AT=label:n`. Without `:n`, n is 1. */

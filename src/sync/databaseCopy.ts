@@ -1,10 +1,10 @@
-/** If the database is a copy, or was restored from a dump, stops a run or an erasure before it sends anything. */
+/** Stops runs and erasures in a copied or restored database, before anything is sent. */
 import { countSyncedElsewhere, bindToThisDatabase } from '../db/destinations.ts'
 import { RunError } from '../errors.ts'
 import type { EngineDeps } from './engine.ts'
 
 /**
- * Throws if the destination was last synced from another database. If it was never synced, binds it to this database.
+ * Binds a destination that was never synced to this database. Throws if the destination was last synced from another database.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */
@@ -14,8 +14,8 @@ export async function assertSyncedHere(deps: Pick<EngineDeps, 'db'>, run: { read
 }
 
 /**
- * Throws if any destination of this environment was last synced from another database. The other database would not have an erasure that is
- * made here, and would send the person again with the next renewal.
+ * Throws if any destination of this environment was last synced from another database. An erasure that is made here would be unknown there,
+ * and the next renewal from there would send the person again.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */

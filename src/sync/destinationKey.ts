@@ -3,7 +3,7 @@ import type { DestinationKey } from '../db/destinations.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { EngineDeps } from './engine.ts'
 
-/** Returns the key of a pipeline's destination at the service of `deps`. */
+/** Returns the address of the service, and the type and ids of the pipeline's destination. Together they identify the destination. */
 export function destinationKey(
   deps: { readonly service: Pick<EngineDeps['service'], 'origin'> },
   { destination }: Pipeline,

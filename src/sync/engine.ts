@@ -1,4 +1,3 @@
-/** Dependencies and settings that all stages of a run share. */
 import type { Clock } from '../clock.ts'
 import { longestRequestedWaitMs } from '../http/retryAfter.ts'
 import type { Logger } from '../log.ts'
@@ -23,7 +22,7 @@ export interface EngineDeps {
   readonly actor?: string
   readonly service: ServiceIdentity
   readonly settings: EngineSettings
-  /** Environment, for the sources' credentials. */
+  /** Environment variables, for the credentials of sources. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly onProgress?: (progress: Progress) => void
   /**
@@ -39,11 +38,10 @@ export interface ServiceIdentity extends Fence {
   readonly version: string
 }
 
-/** Limits and times of the engine. */
+/** Limits and times of the engine. Names that end in `Ms` are milliseconds. */
 export interface EngineSettings {
   /** Time after which the lease of a worker without a heartbeat expires. */
   readonly leaseMs: number
-  /** Time between two heartbeats. */
   readonly heartbeatMs: number
   /** Timeout of one request to the service. */
   readonly httpTimeoutMs: number
@@ -55,13 +53,13 @@ export interface EngineSettings {
   readonly maxAttempts: number
   readonly backoffMinMs: number
   readonly backoffMaxMs: number
-  /** Longest wait that the service may request; a longer one is shortened to it. */
+  /** A longer wait that the service requests (`Retry-After`) is shortened to this time. */
   readonly retryAfterCapMs: number
-  /** Maximum number of parallel requests for one push of this process. */
+  /** Maximum number of parallel requests of one push. */
   readonly concurrency: number
   /** Time after which a queued run is skipped if no worker has the requested version of its pipeline. */
   readonly unclaimedAfterMs: number
-  /** Approximate maximum of request bytes per push: of batches that are claimed, in flight, or answered and not yet recorded. */
+  /** Approximate maximum of request bytes per push: from the claim of a batch until its answer is recorded. */
   readonly maxBytesInMemory: number
   /** Maximum number of users in the first part of a first load (docs/decisions/first-load-in-parts.md): those of three requests. */
   readonly usersInFirstPart: number
@@ -69,12 +67,11 @@ export interface EngineSettings {
   readonly keepRunsDays: number
 }
 
-/** Maximum number of answers that a push records in parallel. Each uses a connection of the pool. */
+/** Maximum number of answers that a push records in parallel, each over its own database connection. */
 export const maxParallelRecordings = 4
 
 /**
- * Returns the default settings. On loopback there is no network, gateway or replica between Sluice and the service. So these settings are
- * shorter there:
+ * Returns the default settings. On loopback there is no gateway or replica before the service, so these settings are shorter:
  *
  * - `horizonMs` (docs/decisions/late-arrival-horizon.md)
  * - `readLagMs` (docs/faults.md, C1)

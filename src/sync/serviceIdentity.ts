@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { ServiceIdentity } from './engine.ts'
 
-/** Returns the address and version of the service, and the text that identifies the credentials. */
+/** Returns the fields of `ServiceIdentity` from the configuration. */
 export function serviceIdentity(service: {
-  /** Address of the service. Its path becomes part of `origin`, because two services may share a host. */
+  /** Its path becomes part of `origin`, because two services may share a host. */
   readonly adsBaseUrl: string
   readonly adsVersion: string
   readonly consumerKey: string
@@ -14,8 +14,8 @@ export function serviceIdentity(service: {
 }
 
 /**
- * Returns a text that identifies the application and the user, without a secret. An access token starts with the id of its user, so the
- * text stays the same for a new token. If the token has no such id, the start of its SHA-256 identifies the user.
+ * Returns a text without secrets that identifies the application and the user: token `42-…` → `user 42 of application …`. So a new token
+ * of the same user gives the same text. A token without a user id is identified by the start of its SHA-256.
  */
 export function credentialsOf(service: { readonly consumerKey: string; readonly accessToken: string }): string {
   const user = /^(\d+)-/.exec(service.accessToken)?.[1]

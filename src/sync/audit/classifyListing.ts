@@ -1,8 +1,4 @@
-/**
- * Classifies the products that the service lists for a catalog. Compares each page with the confirmed content, and stores one short row
- * per product in a temporary table. Memory therefore stays that of one page, and one query at the end finds the products that were not
- * listed.
- */
+/** Classifies the listed products of a catalog page by page, in temporary tables. So memory stays that of one page. */
 import type { Transaction } from '../../db/database.ts'
 import type { ListedProduct } from '../../destinations/destination.ts'
 import { isInvalidated } from '../../db/invalidated.ts'
@@ -17,26 +13,26 @@ import type { ShownDifference } from './report.ts'
 
 /**
  * Result for one product:
- * - `same` or `changed`: listed, with equal or different content. A different product_key is a difference too.
+ * - `same` or `changed`: listed, with equal or different content. The product_key counts as content.
  * - `notListed`: desired and confirmed, but not listed.
  * - `hidden`: like `notListed`, but another variant of its group is listed, or its confirmed content is no longer stored.
  * - `unmanaged`: listed, but neither desired nor confirmed. An earlier run may have deleted it.
- * - `unresolved`: a request for the product was unresolved, or was confirmed, during the audit. So a comparison proves nothing. This is
- *   also the outcome if the confirmed content is no longer stored, and the listed content has another hash.
- * - `unconfirmed`: listed but not compared, because no content of the product was confirmed, or its delete is outstanding.
+ * - `unresolved`: a request for it was unresolved or confirmed during the audit, so a comparison proves nothing. Also if the confirmed
+ *   content is no longer stored, and the listed content has another hash.
+ * - `unconfirmed`: listed but not compared, because no content was confirmed, or its delete is outstanding.
  */
 export type ListingOutcome = 'same' | 'changed' | 'notListed' | 'hidden' | 'unmanaged' | 'unresolved' | 'unconfirmed'
 
-/** Maximum number of changed products whose differing values are stored. For the others only the names of the fields are stored. */
+/** Maximum number of changed products whose values are stored. Of any further product only the names of the changed fields are stored. */
 const maxStoredDetails = 1_000
-/** Number of characters after which a stored value is cut. */
+/** In characters. */
 const maxValueLength = 200
 
-/** Stored state of a listed product. The columns of `remote` are null if the product has no row there. */
+/** Stored data of a listed product. The columns of `remote` are null if the product has no row there. */
 type StoredProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_hash'>> & {
-  /** Place of the product in the page, from 1. */
+  /** Position of the product in the page, from 1. */
   readonly ord: string
-  /** True if a request for the product was unresolved when the audit began. */
+  /** A request for the product was unresolved when the audit began. */
   readonly unresolved: boolean
   /** Confirmed content as JSON; null if the product is not desired, nothing is confirmed, or the content is no longer stored. */
   readonly confirmed: string | null
@@ -45,9 +41,10 @@ type StoredProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_ha
 }
 
 /**
- * SQL of the confirmed content of a product as JSON. `m` and `r` are the aliases of its rows in `remote` and `record`. If the product is in
- * sync, or was until an audit invalidated its hash (`db/invalidated.ts`), this is the content of the record. Otherwise it is cut out of the body of the request that
- * confirmed the product. Null if this body is no longer stored.
+ * SQL of the confirmed content of a product as JSON. `m`, `r`: its rows in `remote` and `record`.
+ *
+ * - The product is in sync, or was until an audit invalidated its hash (`db/invalidated.ts`): the content of the record.
+ * - Otherwise: cut out of the body of the request that confirmed it; null if this body is no longer stored.
  */
 const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m.synced_hash')} then r.body else (
     select convert_from(substring(b.body from e.byte_offset + 1 for e.byte_length), 'UTF8')
@@ -55,9 +52,8 @@ const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m
     where e.batch_id = m.batch_id and m.key = any(e.keys) and e.hash = m.synced_hash and b.body is not null limit 1) end`
 
 /**
- * Classifies a listing page by page. Its temporary tables belong to the connection, so a connection can have only one classifier. The table
- * `audited` has a row for each product. Its column `fields` has the names of the fields that differ, and `detail` the differences
- * (`ShownDifference`) as JSON.
+ * Classifier of one listing. A connection can have only one, because of its temporary tables. The table `audited` has a row for each
+ * product. `fields`: names of the fields that differ. `detail`: the differences (`ShownDifference`) as JSON.
  */
 export class ListingClassifier {
   readonly #tx: Transaction
@@ -88,7 +84,7 @@ export class ListingClassifier {
     return this.#returnedFields.size === 0 ? [] : comparedFields.filter((field) => !this.#returnedFields.has(field))
   }
 
-  /** Classifies one page. If a product is listed several times, on one page or on several, the last one decides its outcome. */
+  /** Classifies one page. If a product is listed several times, the last one decides its outcome. */
   async classifyPage(listed: readonly ListedProduct[]): Promise<void> {
     const lastById = new Map(listed.map((product) => [product.id, product]))
     const products = [...lastById.values()]
@@ -135,16 +131,9 @@ export class ListingClassifier {
   }
 
   /**
-   * Adds the desired and confirmed products that were not listed, as `notListed`. They become `hidden` instead in these cases:
-   *
-   * - Another variant of their group is listed. A listing shows only the first variant (spec 2.2), so the others may exist
-   *   (docs/faults.md, C1).
-   * - Their confirmed content is no longer stored.
-   *
-   * Afterwards any product, listed or not, becomes `unresolved` in these cases:
-   *
-   * - A request for it was unresolved when the audit began, or is unresolved now.
-   * - A request for it was confirmed in between.
+   * Adds the products that were not listed, as `notListed` or `hidden`. A listing shows only the first variant of a group (spec 2.2), so
+   * other variants may exist (docs/faults.md, C1). Then marks products as `unresolved` whose request was unresolved at the start, is
+   * unresolved now, or was confirmed in between.
    */
   async finish(): Promise<void> {
     const destinationId = this.#destinationId
@@ -181,7 +170,7 @@ export class ListingClassifier {
     if (!isDesired && synced_hash === null) return { outcome: 'unmanaged', differences: [] }
     if (!isDesired || synced_hash === null) return { outcome: 'unconfirmed', differences: [] }
     if (confirmed === null) {
-      // The confirmed content is no longer stored. Only its hash can be compared.
+      // The confirmed content is no longer stored, but its hash is.
       const same = contentHash(canonicalProduct(product.fields)).equals(synced_hash)
       return { outcome: same ? 'same' : 'unresolved', differences: [] }
     }
@@ -192,7 +181,7 @@ export class ListingClassifier {
     return { outcome: 'changed', differences: desired === null ? differences : withDesired(differences, contentOf(desired)) }
   }
 
-  /** Returns the differences of a changed product as JSON, shortened. Null for others, and after `maxStoredDetails` changed products. */
+  /** Returns the differences of a changed product as JSON with shortened values; null after `maxStoredDetails` changed products. */
   #detail(outcome: ListingOutcome, differences: readonly ShownDifference[]): string | null {
     if (outcome !== 'changed') return null
     this.#changedCount++
@@ -212,7 +201,7 @@ function contentOf(json: string): ProductContent {
   return recordOf(JSON.parse(json))
 }
 
-/** Adds the desired value to each difference of a field whose desired value is not the confirmed one. */
+/** Adds the desired value to each difference, if it is not the confirmed value. */
 function withDesired(differences: readonly ShownDifference[], desired: ProductContent): ShownDifference[] {
   return differences.map((difference) => {
     const value = desired[difference.field]

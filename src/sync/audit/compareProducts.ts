@@ -1,11 +1,8 @@
-/**
- * Compares a sent product with the listed one, field by field. Values are compared in a normal form. A service may return `12.9 EUR` for
- * `12.90 EUR`, or an address with its host in lower case. Neither is drift.
- */
+/** Compares sent products with listed ones. Values are normalized first: `12.9 EUR` for `12.90 EUR` is no drift. */
 import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/catalogResources.ts'
 
-/** Fields of a product with their values. */
+/** Values of a product by field. */
 export type ProductContent = Readonly<Record<string, unknown>>
 
 /** Field with different values. */
@@ -22,22 +19,21 @@ export const comparedFields: readonly string[] = productFields
   .filter((field) => !isGenerated(field) && field.name !== 'id')
   .map(({ name }) => name)
 
-/** Functions that bring the values of a field into their normal form, by field name. */
 const normalizers: ReadonlyMap<string, (text: string) => string> = new Map(productFields.map((field) => [field.name, normalizerOf(field)]))
 
 /**
  * Returns the differing fields, in the order of the specification. Null, the empty text and an unset field are equal. Fields that
- * `theirs` does not have are not compared.
+ * `listed` does not have are not compared.
  */
-export function compareProducts(ours: ProductContent, theirs: ProductContent): FieldDifference[] {
+export function compareProducts(sent: ProductContent, listed: ProductContent): FieldDifference[] {
   const found: FieldDifference[] = []
   for (const field of comparedFields) {
-    if (!(field in theirs)) continue
-    const sent = textOf(ours[field])
-    const listed = textOf(theirs[field])
-    if (sent === listed) continue
+    if (!(field in listed)) continue
+    const ours = textOf(sent[field])
+    const theirs = textOf(listed[field])
+    if (ours === theirs) continue
     const normalize = normalizers.get(field) ?? normalizeText
-    if (sent === null || listed === null || normalize(sent) !== normalize(listed)) found.push({ field, ours: sent, theirs: listed })
+    if (ours === null || theirs === null || normalize(ours) !== normalize(theirs)) found.push({ field, ours, theirs })
   }
   return found
 }
@@ -63,7 +59,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-// In the expressions below, a lookbehind such as `(?<!0)` lets a match start only at the first of several zeros. So the time is linear.
+// The lookbehinds below, such as `(?<!0)`, keep the time linear: a match starts only at the first of several zeros.
 
 function normalizerOf({ name, type, format }: Field): (text: string) => string {
   if (type === 'enum') return normalizeEnum
@@ -76,7 +72,6 @@ function normalizerOf({ name, type, format }: Field): (text: string) => string {
   return normalizeText
 }
 
-/** Normalizes a text: composed letters, equal line ends, no spaces at both ends. */
 function normalizeText(text: string): string {
   return text.normalize('NFC').replace(/\r\n?/g, '\n').trim()
 }
@@ -97,7 +92,7 @@ function normalizePrice(text: string): string {
   return `${withoutLeadingZeros(whole)}${decimals === '' ? '' : `.${decimals}`} ${currency.toUpperCase()}`
 }
 
-/** Normalizes an address as browsers do: host in lower case, no default port; also writes percent-encoding in upper-case hex. */
+/** Normalizes an address as browsers do (host in lower case, no default port), with percent-encoding in upper case. */
 function normalizeUrl(text: string): string {
   const url = URL.parse(normalizeText(text))
   return (url?.href ?? normalizeText(text)).replace(/%[0-9a-f]{2}/gi, (hex) => hex.toUpperCase())

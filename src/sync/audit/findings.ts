@@ -7,14 +7,14 @@ import type { Drift } from '../../model/report.ts'
 import type { AuditExample, AuditFindings, ShownDifference } from './report.ts'
 import type { ListingOutcome } from './classifyListing.ts'
 
-/** Maximum number of examples of each outcome. */
+/** Per outcome. */
 const maxExamples = 10
 /** Outcomes with examples, in the order of the report. */
 const shownOutcomes = ['changed', 'notListed', 'unmanaged', 'unresolved', 'hidden'] as const satisfies readonly ListingOutcome[]
 
 /**
- * Loads the findings after `ListingClassifier.finish`. `tx`: the connection of the `ListingClassifier`, which has the temporary tables.
- * `reading`: number of listing requests, and fields that no product had.
+ * Loads the findings after `ListingClassifier.finish`, over its connection, which has the temporary tables. `reading`: number of listing
+ * requests, and fields that no product had.
  */
 export async function loadFindings(
   tx: Transaction,
@@ -31,10 +31,7 @@ export async function loadFindings(
   }
 }
 
-/**
- * Counts the products by outcome, and the products that are out of sync (`waiting`). Products with the outcome `unconfirmed` count only in
- * `listed` and `waiting`.
- */
+/** Counts the products by outcome, and those that are out of sync (`waiting`). The outcome `unconfirmed` has no count of its own. */
 async function countDrift(tx: Transaction, destinationId: number): Promise<Drift> {
   const rows = await tx.query<{ outcome: ListingOutcome; count: number; listed: number }>(
     `select outcome, count(*)::int as count, count(*) filter (where listed)::int as listed from audited group by outcome`,
@@ -55,7 +52,6 @@ async function countDrift(tx: Transaction, destinationId: number): Promise<Drift
   }
 }
 
-/** Counts the changed products by field that differs, the most frequent field first. */
 async function countFields(tx: Transaction): Promise<AuditFindings['changedFields']> {
   return tx.query<{ field: string; count: number }>(
     `select f.field, count(*)::int as count from audited a cross join lateral unnest(a.fields) as f (field)
@@ -63,11 +59,11 @@ async function countFields(tx: Transaction): Promise<AuditFindings['changedField
   )
 }
 
-/** Returns the first products of each outcome in `shownOutcomes`, by id. */
+/** Returns the first products of each shown outcome, by id. */
 async function loadExamples(tx: Transaction, destinationId: number): Promise<AuditExample[]> {
   const examples: AuditExample[] = []
   for (const found of shownOutcomes) {
-    // An earlier run may have deleted an unmanaged product. `deleted_by` is the last run whose delete of the product was confirmed.
+    // `deleted_by`: the last run whose delete of an unmanaged product was confirmed
     const rows = await tx.query<{ id: string; detail: ShownDifference[] | null; deleted_by: Value<'plan', 'run_id'> | null }>(
       `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.outcome = 'unmanaged' then (
          select max(p.run_id) from entry e join batch b on b.id = e.batch_id join plan p on p.id = b.plan_id

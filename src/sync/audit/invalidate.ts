@@ -1,4 +1,3 @@
-/** Prepares the repair of drift: marks synced content as invalidated, so that an ordinary plan sends it again. */
 import { logRun } from '../../db/auditLog.ts'
 import type { Transaction } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
@@ -7,15 +6,12 @@ import { invalidateKeys } from '../../db/remote/syncedState.ts'
 import { unresolvedKeys } from '../plan/pendingChanges.ts'
 
 /**
- * Invalidates products that are `changed`, `notListed` or `hidden`, and returns their number. Hidden products are included, because only
- * a put can check them (docs/decisions/invalidated.md). Leaves out a product in these cases:
+ * Invalidates products that are `changed`, `notListed` or `hidden`, so that a plan sends them again, and returns their number. Hidden
+ * products are included, because only a put can check them (docs/decisions/invalidated.md). Leaves out products with a request that is
+ * unresolved or may still arrive, and those whose confirmed content changed since the comparison.
  *
- * - It is not desired.
- * - Its confirmed content changed since the audit compared it.
- * - A request for it is unresolved, or may still arrive.
- *
- * Stores the listed product keys, except those of unmanaged and unresolved products. Must run in the plan's transaction, so that the plan
- * and the invalidation are committed together. Makes earlier plans of the destination stale, because the synced state changes.
+ * Stores the listed product keys, except those of unmanaged and unresolved products. Makes earlier plans of the destination stale. Must run
+ * in the transaction of the plan.
  */
 export async function invalidateDrifted(
   tx: Transaction,

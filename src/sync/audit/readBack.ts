@@ -1,8 +1,3 @@
-/**
- * Reads a catalog back, page by page, within the rate limit that all processes share. A read changes nothing, so a request without a
- * clear answer is repeated, up to a limit (docs/guarantees.md#bounded-retry). An incomplete listing is an error, because the products of
- * the unread pages would count as not listed.
- */
 import type { ListedProduct, Listing, ListingAnswer, Target } from '../../destinations/destination.ts'
 import { RunError } from '../../errors.ts'
 import { backoffMs } from '../../http/retryAfter.ts'
@@ -10,13 +5,13 @@ import type { Exchange } from '../../service/client/exchange.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/allowance.ts'
 
-/** Catalog to read back, and the callbacks of the read. */
+/** Catalog to read back, and the callbacks of the reader. */
 export interface CatalogRead {
   readonly deps: EngineDeps
   readonly listing: Listing
   readonly pipeline: string
   readonly target: Target
-  /** Called with a text for the user about each long wait for the rate limit. */
+  /** Called before each long wait for the rate limit, with a text for the user. */
   readonly onWait: (waiting: string) => void
   /** Called before each request. */
   readonly onRequest: () => void
@@ -26,11 +21,11 @@ type Page = Extract<ListingAnswer, { kind: 'page' }>
 type Refusal = Extract<ListingAnswer, { kind: 'refused' }>
 
 /**
- * Yields every page of the listing, in the service's order. Keeps one page and all cursors in memory. If the service refuses a cursor,
- * which may have expired, starts again from the first page, at most once (docs/spec-notes.md#unknown). Then the products of the earlier
- * pages are yielded twice.
+ * Yields every page of the listing. If the service refuses a cursor, which may have expired, starts again from the first page, at most once
+ * (docs/spec-notes.md#unknown). Then the earlier pages are yielded twice.
  *
- * @throws {RunError} `CATALOG_UNREADABLE`; `RUN_INTERRUPTED` after the signal
+ * @throws {RunError} `CATALOG_UNREADABLE` also for an incomplete listing, because the other products would count as not listed;
+ * `RUN_INTERRUPTED` after the signal
  */
 export async function* readBack(read: CatalogRead): AsyncGenerator<readonly ListedProduct[]> {
   const allowance = await Allowance.open(read.deps, read.listing.limitClass)
@@ -40,7 +35,7 @@ export async function* readBack(read: CatalogRead): AsyncGenerator<readonly List
   for (;;) {
     const page = await fetchPage(read, allowance, cursor)
     if (page.kind === 'refused') {
-      if (restarted) throw unreadable(read, `the service refused its own cursor twice (${page.code}: ${page.reason})`)
+      if (restarted) throw unreadableError(read, `the service refused its own cursor twice (${page.code}: ${page.reason})`)
       restarted = true
       seenCursors.clear()
       cursor = undefined
@@ -49,14 +44,14 @@ export async function* readBack(read: CatalogRead): AsyncGenerator<readonly List
     yield page.products
     cursor = page.cursor
     if (cursor === undefined) return
-    if (seenCursors.has(cursor)) throw unreadable(read, 'the service gave the same cursor twice')
+    if (seenCursors.has(cursor)) throw unreadableError(read, 'the service gave the same cursor twice')
     seenCursors.add(cursor)
   }
 }
 
 /**
- * Requests one page, and repeats the request after an unclear answer. A 400 to a request with a cursor is returned as the refusal of this
- * cursor. The service accepted all other parameters for the first page.
+ * Requests one page, and repeats the request after an unclear answer (docs/guarantees.md#bounded-retry). Returns a 400 as the refusal of the
+ * cursor, because the service accepted all other parameters for the first page.
  *
  * @throws {RunError} `CATALOG_UNREADABLE` after any other refusal, a second 401, or too many attempts
  */
@@ -69,23 +64,22 @@ async function fetchPage(read: CatalogRead, allowance: Allowance, cursor: string
     if (answer.kind === 'page') return answer
     if (answer.kind === 'refused') {
       if (cursor !== undefined && exchange.kind === 'answer' && exchange.status === 400) return answer
-      throw unreadable(read, `${answer.code}: ${answer.reason}`)
+      throw unreadableError(read, `${answer.code}: ${answer.reason}`)
     }
-    // A wrong clock may cause the first 401, and the repeat has the corrected time (docs/client.md#retries). A second 401 means wrong
-    // credentials.
+    // A wrong clock may cause the first 401; the repeat has the corrected time (docs/client.md#retries).
     if (answer.status === 401 && hadStatus401)
-      throw unreadable(
+      throw unreadableError(
         read,
         `${answer.reason}: the service refuses the credentials (SLUICE_CONSUMER_KEY, SLUICE_ACCESS_TOKEN and their secrets)`,
       )
     hadStatus401 ||= answer.status === 401
-    if (attempt >= settings.maxAttempts) throw unreadable(read, `${answer.reason}, ${settings.maxAttempts} times`)
-    // If the service requests a longer wait, that wait delays the next grant of the rate limit.
+    if (attempt >= settings.maxAttempts) throw unreadableError(read, `${answer.reason}, ${settings.maxAttempts} times`)
+    // A longer wait that the service requests delays the next grant.
     await clock.sleep(backoffMs(attempt, settings), signal)
   }
 }
 
-/** Waits for a grant of the rate limit, sends one request, and updates the limit from its answer. */
+/** Waits for a grant, sends one request, and updates the rate limit from its answer. */
 async function requestPage(
   { deps, listing, onWait, onRequest, target }: CatalogRead,
   allowance: Allowance,
@@ -101,13 +95,12 @@ async function requestPage(
     timeoutMs: settings.httpTimeoutMs,
     ...(signal === undefined ? {} : { signal }),
   })
-  // A request that the signal aborted is not an error of the service.
   if (signal?.aborted === true) throw interrupted()
   if (exchange.kind === 'answer') await allowance.update(exchange, attempt)
   return exchange
 }
 
-function unreadable({ pipeline, target }: CatalogRead, reason: string): RunError {
+function unreadableError({ pipeline, target }: CatalogRead, reason: string): RunError {
   return new RunError('CATALOG_UNREADABLE', `catalog ${target.targetId} could not be read back (${reason}). Nothing was changed or sent.`, {
     where: pipeline,
     hint: 'sluice doctor',

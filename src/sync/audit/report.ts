@@ -1,7 +1,6 @@
-/** Report of an audit, for `--json` and for the terminal. */
 import type { Drift, RunReport } from '../../model/report.ts'
 
-/** Field of a changed product: confirmed value, listed value, and the desired value if it differs from the confirmed value. Null: unset. */
+/** Differing field: confirmed value (`ours`), listed value (`theirs`), and the desired value if it is not the confirmed one. Null: unset. */
 export interface ShownDifference {
   readonly field: string
   readonly ours: string | null
@@ -11,12 +10,11 @@ export interface ShownDifference {
 
 /** Product that the report shows as an example. */
 export interface AuditExample {
-  /** Id of the product. */
   readonly id: string
   readonly found: 'changed' | 'notListed' | 'unmanaged' | 'unresolved' | 'hidden'
-  /** Differences of a changed product; long values are shortened. */
+  /** Long values are shortened. */
   readonly fields?: readonly ShownDifference[]
-  /** Last run whose delete of the unmanaged product was confirmed; absent if there is none. */
+  /** Last run whose delete of the unmanaged product was confirmed. */
   readonly deletedBy?: string
 }
 
@@ -28,17 +26,17 @@ export interface AuditFindings {
   readonly readRequests: number
   /** Number of changed products by field that differs, the most frequent field first. */
   readonly changedFields: readonly { readonly field: string; readonly count: number }[]
-  /** The first products of each outcome in `found`, at most ten of each, by id. */
+  /** At most ten of each outcome, by id. */
   readonly examples: readonly AuditExample[]
   /** Fields that no listed product had, so they could not be compared. */
   readonly notReturned: readonly string[]
 }
 
-/** Output of `audit --json`. If `--repair` made a plan, the report has the plan's `planId` and figures. */
+/** Output of `audit --json`, with the figures of the plan that `--repair` made. */
 export interface AuditReport extends RunReport, AuditFindings {
   readonly drift: Drift
-  /** Number of requests in the plan; 0 without a plan. */
+  /** Requests of the plan; 0 without a plan. */
   readonly requests: number
-  /** Minutes that the plan takes at the service's limits; 0 without a plan. */
+  /** As in `Planned`; 0 without a plan. */
   readonly minutes: number
 }

@@ -1,4 +1,4 @@
-/** Content of the file that `forget --export` writes, and that `forget --replay` reads after a backup was restored. */
+/** Writes and parses the file of `forget --export`, which `forget --replay` reads after a backup was restored. */
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { hasErased, listErasures, type ErasedKeys } from '../../db/erasures.ts'
@@ -6,7 +6,7 @@ import { findDestination } from '../../destinations/index.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 
-/** Type of a destination that reaches people. A do-not-reach list is none. */
+/** Type of a destination that reaches people; not a do-not-reach list. */
 const peopleKind = z.string().refine((kind) => findDestination(kind)?.reachesPeople === true)
 const digest = z.string().regex(/^(?:[0-9a-f]{2})+$/)
 
@@ -14,12 +14,12 @@ const erasureSchema = z.strictObject({
   id: z.string(),
   erasedAt: z.string(),
   identifiers: z.array(digest),
-  /** Record keys of single destinations. Earlier versions wrote audiences only, without the type. */
+  /** Record keys in one destination each. Files of earlier versions have no `kind`: all were audiences. */
   records: z.array(z.strictObject({ kind: peopleKind.default('audience'), accountId: z.string(), audienceId: z.string(), key: digest })),
 })
 const header = { format: z.literal('sluice-erasures'), exportedAt: z.string() }
 
-/** Content of the file, as JSON. Version 1 has the erasures of one service, and is read as version 2. */
+/** Version 1 has the erasures of one service, and is read as version 2. */
 const exportSchema = z.discriminatedUnion('version', [
   z
     .strictObject({ ...header, version: z.literal(1), service: z.string(), erasures: z.array(erasureSchema) })
@@ -34,10 +34,7 @@ const exportSchema = z.discriminatedUnion('version', [
 /** Erasures of all services, as the file has them. */
 export type ErasureExport = z.infer<typeof exportSchema>
 
-/**
- * Returns the erasures of all services with their suppressed digests, to be stored outside of the backup. Leaves out an erasure if earlier
- * ones have all its digests.
- */
+/** Returns the erasures of all services with their suppressed digests. Leaves out an erasure if earlier ones have all its digests. */
 export async function exportErasures(db: Queryable, now: Date): Promise<ErasureExport> {
   const erasures = await listErasures(db)
   return {
@@ -55,9 +52,9 @@ export async function exportErasures(db: Queryable, now: Date): Promise<ErasureE
 }
 
 /**
- * Parses the text of an export file. `file`: name of the file, for messages.
+ * Parses the text of an export. `file`: its name, for messages.
  *
- * @throws {UsageError} `INVALID_VALUE`: the text is not an export of erasures
+ * @throws {UsageError} `INVALID_VALUE`
  */
 export function parseExport(text: string, file: string): ErasureExport {
   const parsed = exportSchema.safeParse(parseJson(text))
@@ -69,8 +66,8 @@ export function parseExport(text: string, file: string): ErasureExport {
 }
 
 /**
- * Returns the erasures of an export with at least one digest that is not erased in this database. `id`: id of the erasure in the export.
- * The keys name destinations by their ids in this database; a destination that does not exist yet is created.
+ * Returns the erasures of an export with at least one digest that is not erased in this database. `id` is that of the export, and the keys
+ * have the destinations of this database. Creates missing destinations.
  */
 export async function missingErasures(
   db: Database,
@@ -89,7 +86,7 @@ export async function missingErasures(
   return missing
 }
 
-/** Returns the value of a JSON text; undefined if the text is not JSON. */
+/** Returns undefined if the text is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

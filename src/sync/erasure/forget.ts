@@ -1,7 +1,4 @@
-/**
- * Erases a person (docs/erasure.md). Suppresses the person's keys immediately, and deletes the keys from every audience at the service.
- * Purges the other data about the person from the database.
- */
+/** Erases a person from the audiences at the service, and from the database (docs/erasure.md). */
 import {
   erasureAudiences,
   listReceipts,
@@ -22,15 +19,15 @@ export interface ForgetOptions {
   readonly actor: string
   readonly reason?: string
   /**
-   * True: `forget` sends each delete twice before it returns, and so waits one or two horizons (docs/decisions/late-arrival-horizon.md).
-   * False: the next run of each audience sends the deletes.
+   * True: `forget` sends each delete twice, and so takes one or two horizons (docs/decisions/late-arrival-horizon.md). False: the next run
+   * of each audience sends the deletes.
    */
   readonly wait: boolean
 }
 
 /**
- * Suppresses the keys, and plans their deletes. With `wait`, also sends the deletes. Then purges data that no open request needs. Returns
- * the receipt, which shows how many deletes are confirmed. The next runs send deletes that are still open.
+ * Suppresses the keys, plans their deletes, with `wait` sends them, and purges the data that no open request needs. Returns the receipt,
+ * with the number of confirmed deletes. Later runs send the other deletes.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */
@@ -48,7 +45,7 @@ export async function forget(deps: EngineDeps, keys: ErasedKeys, options: Forget
   return receiptOf(deps.db, id)
 }
 
-/** Suppresses the keys at a service for which this environment has no credentials. The next run at that service sends the deletes. */
+/** Suppresses the keys at a service without credentials in this environment. The next run at that service plans and sends the deletes. */
 export async function suppressOnly(
   db: Database,
   request: ErasedKeys & Omit<ForgetOptions, 'wait'> & { readonly service: string },
@@ -62,7 +59,7 @@ async function receiptOf(db: Database, id: number): Promise<Receipt> {
   return receipt
 }
 
-/** Plans the deletes of every erasure of the service that is not planned yet: new ones, and those whose process ended before. */
+/** Plans the deletes of every erasure of the service that is not planned yet. */
 export async function planErasures(deps: EngineDeps): Promise<void> {
   const ids = await unplannedErasures(deps.db, deps.service.origin)
   if (ids.length === 0) return

@@ -1,4 +1,4 @@
-/** Computes the keys to suppress from the identifiers that a command was given for a person. These identifiers are not stored. */
+/** Computes the keys to suppress from the identifiers of a person. The identifiers are not stored. */
 import { UsageError } from '../../errors.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import { identifiersOf, type ErasedKeys } from '../../db/erasures.ts'
@@ -7,11 +7,10 @@ import { destinationKey } from '../destinationKey.ts'
 import type { EngineDeps } from '../engine.ts'
 import { memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
 
-/** Identifiers as they were typed. */
+/** Identifiers as they were typed. `keys`: customer keys of one audience. */
 export interface Person {
   readonly emails: readonly string[]
   readonly phones: readonly string[]
-  /** Customer keys of one audience. */
   readonly keys: readonly string[]
 }
 
@@ -19,11 +18,9 @@ export interface Person {
  * Returns the keys to suppress:
  *
  * - all forms of the emails and phone numbers
- * - the record keys that the customer keys may have
- * - the identifiers in the stored records with these record keys
+ * - the record keys of the customer keys, and the identifiers of the stored records with these keys
  *
- * `pipeline`: the pipeline whose audience has the customer keys; undefined: the customer keys are ignored. Stores the destination of the
- * pipeline if it is new.
+ * `pipeline`: that of the customer keys, whose destination is created if it is new; undefined ignores the customer keys.
  *
  * @throws {UsageError} `INVALID_VALUE`, without the value
  */
@@ -36,17 +33,17 @@ export async function erasedKeysOf(
     ...emails.flatMap((text, index) => formsOf('email', text, optionAt('--email', index, emails.length))),
     ...phones.flatMap((text, index) => formsOf('phone_number', text, optionAt('--phone', index, phones.length))),
   ]
-  if (pipeline === undefined) return { identifiers: unique(identifiers), records: [] }
+  if (pipeline === undefined) return { identifiers: uniqueKeys(identifiers), records: [] }
   const { id } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
-  const recordKeys = unique(keys.flatMap((text) => memberKeysOf(text, pipeline)))
+  const recordKeys = uniqueKeys(keys.flatMap((text) => memberKeysOf(text, pipeline)))
   return {
-    identifiers: unique([...identifiers, ...(await identifiersOf(deps.db, id, recordKeys))]),
+    identifiers: uniqueKeys([...identifiers, ...(await identifiersOf(deps.db, id, recordKeys))]),
     records: recordKeys.map((key) => ({ destinationId: id, key })),
   }
 }
 
 /**
- * Returns the packed digests of an identifier in every form that may have been sent. `where`: option of the command, for the error.
+ * Returns the packed digests of every form in which the identifier may have been sent. `where`: option of the command, for the error.
  *
  * @throws {UsageError} `INVALID_VALUE`
  */
@@ -60,10 +57,10 @@ function formsOf(kind: 'email' | 'phone_number', text: string, where: string): r
   )
 }
 
-/** Returns the option; if it was given several times, with the number of the value: `--email (number 2)`. `index`: from 0. */
+/** Returns the option; the second of several is `--email (number 2)`. */
 const optionAt = (option: string, index: number, count: number): string => (count === 1 ? option : `${option} (number ${index + 1})`)
 
-/** Returns the keys without repeats, in the order of their first occurrence. */
-export function unique(keys: readonly Buffer[]): readonly Buffer[] {
+/** Returns the keys without repeats. */
+export function uniqueKeys(keys: readonly Buffer[]): readonly Buffer[] {
   return [...new Map(keys.map((key) => [key.toString('hex'), key])).values()]
 }

@@ -1,7 +1,3 @@
-/**
- * Plans an erasure. Removes the person from the desired state, and from batches that are not in flight. Plans deletes in every audience
- * that has or may have the person.
- */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { addErased, addErasureDelete, finishPlanning, loadErased } from '../../db/erasures.ts'
 import { ChangedKeys } from '../../db/changedKeys.ts'
@@ -21,16 +17,16 @@ import type { EngineDeps } from '../engine.ts'
 import { desiredIdentifiers } from '../plan/desiredIdentifiers.ts'
 import { fillTable } from '../plan/planTables.ts'
 import { insertDeleteBatch, removeEntries } from '../push/removeEntries.ts'
-import { unique } from './person.ts'
+import { uniqueKeys } from './person.ts'
 
 /**
- * Plans the deletes of an erasure in every audience of its service, in one transaction. Safe to repeat: a planned erasure is not
- * planned again.
+ * Plans an erasure in every audience of its service, in one transaction. Removes the person from the desired state and from batches that are
+ * not in flight, and plans deletes. Does nothing for a planned erasure.
  */
 export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<void> {
   const service = deps.service.origin
   await deps.db.transaction(async (tx) => {
-    // Locks in the order of ids, like every transaction that locks several destinations, so that two such transactions never deadlock.
+    // Every transaction that locks several destinations locks them in the order of ids, so that two never deadlock.
     const audiences = await tx.query<Row<'destination', 'id' | 'kind'>>(
       `select id, kind from destination where service = $1 and kind = any($2) order by id for update`,
       [service, kindsWhere(({ reachesPeople }) => reachesPeople)],
@@ -54,22 +50,25 @@ interface Audience {
   readonly type: Destination
 }
 
-/** Plans the erasure in one audience. Returns true if the audience has or may have the person. */
+/** Returns true if the audience has or may have the person. */
 async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, audience: Audience): Promise<boolean> {
   const { destinationId } = audience
   const erased = await loadErased(tx, erasureId)
   const erasedRecords = erased.records.filter((record) => record.destinationId === destinationId).map(({ key }) => key)
-  await storeImplied(tx, destinationId, erasedRecords, erased.identifiers)
+  await storeImpliedKeysOf(tx, destinationId, erasedRecords, erased.identifiers)
   const keyStates = await tx.query<Row<'remote', 'key' | 'group_key' | 'ref_count'>>(
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
     [destinationId, erased.identifiers],
   )
-  // If no identifier is referenced, no record has one of them, so records are searched only by their keys.
+  // Without a reference to an identifier, no record has one, so records are searched only by their keys.
   const isReferenced = keyStates.some(({ ref_count }) => ref_count > 0)
-  const records = await recordsOf(tx, destinationId, erasedRecords, isReferenced ? erased.identifiers : [])
-  // Keys of the person's records, and of other records under which the person's identifiers are sent.
-  const groups = unique([...erasedRecords, ...records, ...keyStates.flatMap(({ group_key }) => (group_key === null ? [] : [group_key]))])
-  // Rows that have the identifiers now stay suppressed, even if they get other identifiers later.
+  const records = await recordKeysOf(tx, destinationId, erasedRecords, isReferenced ? erased.identifiers : [])
+  const groups = uniqueKeys([
+    ...erasedRecords,
+    ...records,
+    ...keyStates.flatMap(({ group_key }) => (group_key === null ? [] : [group_key])),
+  ])
+  // These rows stay suppressed, even if they get other identifiers later.
   await addErased(tx, deps.service.origin, erasureId, {
     identifiers: [],
     records: records.map((key) => ({ destinationId, key })),
@@ -80,11 +79,8 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
   return records.length > 0 || keyStates.length > 0 || openEntries.length > 0
 }
 
-/**
- * Stores the implied keys (docs/decisions/implied-keys.md) of the records that have one of these record keys or identifiers. So their
- * deletes are planned like the deletes of stored keys.
- */
-async function storeImplied(
+/** Stores the implied keys (docs/decisions/implied-keys.md) of these records, and of the records with one of these identifiers. */
+async function storeImpliedKeysOf(
   tx: Transaction,
   destinationId: number,
   recordKeys: readonly Buffer[],
@@ -95,7 +91,7 @@ async function storeImplied(
 }
 
 /** Returns the keys of the stored records that have one of these record keys or identifiers. */
-async function recordsOf(
+async function recordKeysOf(
   tx: Transaction,
   destinationId: number,
   recordKeys: readonly Buffer[],
@@ -110,7 +106,7 @@ async function recordsOf(
     `select key from record where destination_id = $1 and ${rowIdentifiers('record')} && $2::bytea[]`,
     [destinationId, identifiers],
   )
-  return unique([...byKey, ...byIdentifier].map(({ key }) => key))
+  return uniqueKeys([...byKey, ...byIdentifier].map(({ key }) => key))
 }
 
 /** Removes the records from the desired state. */
@@ -121,9 +117,9 @@ async function removeRecords(tx: Transaction, destinationId: number, records: re
   const desired = desiredIdentifiers({
     tx,
     destinationId,
-    // Removals write no record with a snapshot.
+    // Removals do not use it.
     snapshotId: 0,
-    // `storeImplied` has stored the keys of these records.
+    // `storeImpliedKeysOf` has stored the keys of these records.
     mayImplyKeys: false,
     changed: new ChangedKeys(tx, destinationId, row?.all_changed ?? true),
     newContent: undefined,
@@ -138,14 +134,11 @@ interface OpenEntry {
   readonly runId: number
   readonly recordKey: Buffer
   readonly keys: readonly Buffer[]
-  /** True if the service may have these keys because of this update, or may still get them. */
+  /** True if the service may have, or may still get, these keys by this update. */
   readonly maybeApplied: boolean
 }
 
-/**
- * Removes the person from every open update that is not in flight. Returns the entries of all open updates that contained the person, also
- * of updates in flight, the oldest batch first.
- */
+/** Removes the person from open updates, except those in flight. Returns the entries of all of them, the oldest batch first. */
 async function removeFromBatches(
   tx: Transaction,
   deps: EngineDeps,
@@ -181,10 +174,9 @@ async function removeFromBatches(
   }))
 }
 
-/** Data of a person in one audience. */
 interface PersonInAudience extends Audience {
   readonly identifiers: readonly Buffer[]
-  /** Keys of the person's records, and of other records under which the person's identifiers are sent. */
+  /** Keys of the person's records, and of other records under which an identifier of the person is sent. */
   readonly groups: readonly Buffer[]
   readonly openEntries: readonly OpenEntry[]
 }
@@ -192,8 +184,8 @@ interface PersonInAudience extends Audience {
 type GroupedKey = Row<'remote', 'key' | 'group_key'>
 
 /**
- * Plans two deletes of the identifiers that the service has or may have. The second delete is sent a horizon after the first, because bytes
- * of an earlier update may arrive in between (docs/decisions/late-arrival-horizon.md). Other identifiers of the same users are sent again.
+ * Plans two deletes of the identifiers that the service has or may have. The second is sent a horizon after the first, because bytes of an
+ * earlier update may arrive in between (docs/decisions/late-arrival-horizon.md). Other identifiers of the same users are sent again.
  */
 async function planRemoteDeletes(
   tx: Transaction,
@@ -202,7 +194,7 @@ async function planRemoteDeletes(
   { destinationId, type, identifiers, groups, openEntries }: PersonInAudience,
 ): Promise<void> {
   const { horizonMs } = deps.settings
-  // Keys without a record that the service has or may still get. Each has the update that confirmed it, the newest update first.
+  // keys without a record that the service has or may still get, with the update that confirmed each, the newest update first
   const synced = await tx.query<GroupedKey & Outer<Row<'batch', 'plan_id'>> & { batch_id: Value<'batch', 'id'> | null; late: boolean }>(
     `select m.key, m.group_key, b.id as batch_id, b.plan_id, coalesce(m.late_until > statement_timestamp(), false) as late
      from remote m left join batch b on b.id = m.batch_id and b.operation = 'upsert'
@@ -213,9 +205,9 @@ async function planRemoteDeletes(
   const maybeAppliedEntries = openEntries.filter((entry) => entry.maybeApplied)
   const keyStates = await tx.query<GroupedKey & Row<'remote', 'ref_count'>>(
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
-    [destinationId, unique(maybeAppliedEntries.flatMap(({ keys }) => keys))],
+    [destinationId, uniqueKeys(maybeAppliedEntries.flatMap(({ keys }) => keys))],
   )
-  // Other records have these keys too, so the keys are not deleted but sent again.
+  // Other records have these keys, so they are not deleted but sent again.
   const shared = keyStates.filter(({ ref_count }) => ref_count > 0).map(({ key }) => key)
   const [oldest] = maybeAppliedEntries
   if (oldest !== undefined) await doubtKeys(tx, destinationId, shared, oldest.runId)
@@ -240,8 +232,8 @@ async function planRemoteDeletes(
 const hex = (key: Buffer) => key.toString('hex')
 
 /**
- * Returns the keys of each user to delete, in hex, without the keys of `shared`. A key belongs to the user of its group. Without a group it
- * belongs to the user of its record in the update. Without either, it is a user alone.
+ * Returns the keys of each user to delete, in hex, without the keys of `shared`. A key belongs to the user of its group, else of its record
+ * in the update, else it is a user alone.
  */
 function usersToDelete(entries: readonly OpenEntry[], stored: readonly GroupedKey[], shared: readonly Buffer[]): readonly string[][] {
   const userByKey = new Map<string, string>()
@@ -258,8 +250,8 @@ function usersToDelete(entries: readonly OpenEntry[], stored: readonly GroupedKe
 }
 
 /**
- * Returns an update of the audience. The deletes are added to its plan (`insertDeleteBatch`). This is the update that confirmed the key
- * `newest`. If there is none, it is the last update of the audience. Undefined if the audience has no updates.
+ * Returns the update to whose plan `insertDeleteBatch` adds the deletes: the one that confirmed `newest`, else the last of the audience.
+ * Undefined if the audience has no updates.
  */
 async function updateForDeletes(
   tx: Transaction,

@@ -1,4 +1,3 @@
-/** Applies the creates and updates of a read to the desired state, and computes figures for the review of the plan. */
 import { dropStagedDigests } from '../../db/digests.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErased } from '../read/resolveStage.ts'
@@ -12,12 +11,11 @@ import { collectUnresolved } from './pendingChanges.ts'
 import type { UpdatedField } from './updatedFields.ts'
 import type { Missing } from '../../destinations/destination.ts'
 
-/** Changes of a read. */
+/** Changes of a read, and their effect in this plan. */
 export interface Changes {
   readonly diff: Diff
-  /** Effect of this plan on missing records (`missingPolicyOf`). */
   readonly missingPolicy: Missing
-  /** Changed fields with their number of products; empty for people, and if there are too many updates (`updatedFields.ts`). */
+  /** For the review of the plan; empty for people, and if there are too many updates. */
   readonly updateFields: readonly UpdatedField[]
   /** Result of a first load; undefined after a diff. */
   readonly first: FirstLoad | undefined
@@ -26,14 +24,14 @@ export interface Changes {
 const noDiff: Diff = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0, suppressed: 0 }
 
 /**
- * Writes creates and updates to the desired state, and returns the changes. `removeOrWithhold` applies the removals later. In a first load
- * with implied keys (docs/decisions/implied-keys.md), writes only the records that share identifiers; `loadParts.ts` writes the others.
+ * Writes creates and updates to the desired state. `removeOrWithhold` applies the removals later. In a first load with implied keys
+ * (docs/decisions/implied-keys.md), writes only the records that share identifiers; `loadParts.ts` writes the others.
  */
 export async function applyChanges(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, input } = work
   await refreshStatistics(tx, destinationId, input.previousValid ?? 0)
-  if (appliesErasures(work) && input.reading !== 'unchanged') await suppressErasedRows(work)
-  return work.untouched ? applyFirstLoad(work) : applyDiff(work)
+  if (mayHaveErasedPeople(work) && input.reading !== 'unchanged') await suppressErasedRows(work)
+  return work.isFirstLoad ? applyFirstLoad(work) : applyDiff(work)
 }
 
 /** Marks as suppressed the staged rows of people who were erased after the rows were read. */
@@ -43,7 +41,7 @@ async function suppressErasedRows({ tx, destinationId, deps }: PlanWork): Promis
   if (suppressedCount > 0) await dropStagedDigests(tx)
 }
 
-/** Writes the desired state of a destination without records. Every valid row is a create. */
+/** Writes the desired state of a destination that has none. Every valid row is a create. */
 async function applyFirstLoad(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, input } = work
   work.onIdle?.()
@@ -52,18 +50,18 @@ async function applyFirstLoad(work: PlanWork): Promise<Changes> {
   await work.desired.context.changed.addAll()
   const first = await work.desired.loadFirst({
     // A do-not-reach list has no implied keys, because every audience looks its keys up in `remote`.
-    loadId: work.type.suppresses ? undefined : work.run.id,
+    implyingRunId: work.type.suppresses ? undefined : work.run.id,
     valid: input.rows.valid,
     facts: input.identifiers,
   })
-  // With a `loadId`, `loadParts.ts` writes most records later, and refreshes the statistics.
-  if (first.loadId === undefined) await refreshStatistics(tx, destinationId, first.creates)
+  // Otherwise `loadParts.ts` writes most records later, and refreshes the statistics.
+  if (first.implyingRunId === undefined) await refreshStatistics(tx, destinationId, first.creates)
   crashPoint('plan.desired')
   await collectUnresolved(tx, destinationId)
   return { diff: { ...noDiff, creates: first.creates }, missingPolicy: 'ignore', updateFields: [], first }
 }
 
-/** Compares the read with the stored records, applies creates and updates, and marks the records to remove in the table `change`. */
+/** Compares the read with the stored records, applies creates and updates, and collects the records to remove in the table `change`. */
 async function applyDiff(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, desired, input } = work
   const { context } = desired
@@ -73,9 +71,9 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   // Without a diff `change` is empty, but later statements may add records.
   if (isUnchanged) await createTable(tx, 'change')
   const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, work.onIdle)
-  // Each call marks or adds records in `change`, and returns their number. All but the first count them by the change that the diff found.
+  // Each call marks or adds records in `change`. All but the first count them by the change that the diff found.
   const optedOutByIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
-  const erased = appliesErasures(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
+  const erased = mayHaveErasedPeople(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
   const onLists = await suppressByLists(context, input.suppressedBy)
   const optedOutByRows = work.type.reachesPeople && !isUnchanged ? await optOutByOtherRows(context) : noDiff
   crashPoint('plan.diffed')
@@ -85,7 +83,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     { ...found, missing: work.ignoresMissing ? 0 : found.missing },
   )
   const updateFields = await desired.updatedFields(found.updates)
-  // An unchanged source has no creates or updates. Skipping this block saves 20 ms.
+  // An unchanged source has no creates or updates; this saves 20 ms.
   if (!isUnchanged) {
     await context.changed.expectChanges(found.creates + found.updates)
     await desired.applyUpserts()
@@ -95,7 +93,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   await collectUnresolved(tx, destinationId)
 
   const correction = await desired.correctMissing(missingPolicy)
-  // A record that was marked after the diff is subtracted from its count in `found`. It counts only as `optedOut` or `suppressed`.
+  // A record that the calls above marked counts only as `optedOut` or `suppressed`, no longer by the change that the diff found.
   const diff: Diff = {
     ...found,
     updates: found.updates - erased.updates,
@@ -104,17 +102,17 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     stale: isUnchanged ? await countStale(work) : found.stale - erased.stale - onLists.stale - optedOutByRows.stale,
     suppressed: found.suppressed + onLists.missing + onLists.stale + erased.suppressed,
   }
-  // If very many records are removed, one flag replaces the list of up to ten million changed keys (`db/changedKeys.ts`). It is set before
-  // the savepoint of the guards, because their rollback would undo it.
+  // For very many removals, this sets a flag that replaces the list of changed keys (`db/changedKeys.ts`). It must be set before the
+  // savepoint of the guards, whose rollback would undo it.
   await context.changed.expectChanges(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
   return { diff, missingPolicy, updateFields, first: undefined }
 }
 
-function appliesErasures({ type, latestErasureId }: PlanWork): boolean {
+function mayHaveErasedPeople({ type, latestErasureId }: PlanWork): boolean {
   return type.reachesPeople && latestErasureId > 0
 }
 
-/** Returns the effect on missing records: `ignore` after an incomplete read, or if the run does not read the pipeline's own sources. */
+/** Returns the policy of the pipeline; `ignore` after an incomplete read, or if the run does not read the pipeline's own sources. */
 function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissing }: PlanWork): Missing {
   return ignoresMissing || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
 }
@@ -124,10 +122,7 @@ export function isDesiredChanged({ diff }: Changes, missing: number): boolean {
   return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
 }
 
-/**
- * Counts the records that stay stale with an unchanged source: an earlier read marked them, and this plan does not remove them. Returns 0
- * if the run uses no source (`sourceless`).
- */
+/** Counts the records that an earlier read marked as stale, and that this plan does not remove. Returns 0 if the run is `sourceless`. */
 async function countStale({ tx, destinationId, sourceless }: PlanWork): Promise<number> {
   if (sourceless) return 0
   const rows = await tx.query<{ n: string }>(

@@ -1,10 +1,8 @@
 /**
- * Writes the changes of the diff to the desired state: `record` (content of the source) and `remote` (desired content of each key). Later
- * the plan selects all keys that are out of sync. Therefore nothing is lost if a plan is never applied, and a refused key is tried again
- * automatically.
+ * Updates the desired state: `record` (content of the source) and `remote` (desired content of each key). Every plan selects all keys that
+ * are out of sync. So nothing is lost if a plan is never applied, and a refused key is tried again.
  *
- * `desiredState.ts` is the interface of the steps that differ between products and identifiers. This file has the other steps, and
- * functions that both implementations use.
+ * This file has the steps and functions for all destinations. The other steps (`desiredState.ts`) differ between products and people.
  */
 import pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
@@ -27,16 +25,16 @@ export interface DesiredContext {
   readonly snapshotId: number
   /** True if the destination may have implied keys: desired keys without a row in `remote` (docs/decisions/implied-keys.md). */
   readonly mayImplyKeys: boolean
-  /** Collects every key whose desired content changes. */
+  /** Collector of every key whose desired content changes. */
   readonly changed: ChangedKeys
   /**
    * Returns SQL of the new desired content of a changed group (identifiers that are sent as one user). `group`: SQL of the group's key.
-   * Undefined if the plan does not write this content (`PlanWork.writesContent`), and for an erasure.
+   * Undefined unless `PlanWork.writesContent`.
    */
   readonly newContent: ((group: string) => string) | undefined
 }
 
-/** Fills the table `removal` with the records to remove and the cause. `missing`: true to include records whose row is missing. */
+/** Fills the table `removal` with the opted-out and suppressed records, and the missing ones if `missing` is true. */
 export async function collectRemovals(tx: Transaction, options: { readonly missing: boolean }): Promise<void> {
   const causes = [recordChange.opted_out, recordChange.suppressed]
   if (options.missing) causes.push(recordChange.missing)
@@ -44,9 +42,9 @@ export async function collectRemovals(tx: Transaction, options: { readonly missi
 }
 
 /**
- * Adds to `removal` the missing records of which the service has nothing, and returns their number. No guard withholds their removal,
- * because it sends no delete. If they stayed, this plan would send them. `recordKey`: column of `remote` with the record's key. `keys`: SQL
- * of the keys of the record `c.key`, in the column `key`.
+ * Adds to `removal` the missing records of which the service has nothing, and returns their number. Their removal sends no delete, so no
+ * guard withholds it. If they stayed, this plan would send them. `recordKey`: column of `remote` with the record's key. `keys`: SQL of the
+ * `key`s of record `c.key`.
  */
 export async function collectUnsent(
   { tx, destinationId, changed }: DesiredContext,
@@ -56,12 +54,12 @@ export async function collectUnsent(
     `insert into removal
      select c.key, ${recordChange.missing} from change c
      where c.what = ${recordChange.missing}
-       -- One of the record's keys is desired and not confirmed.
+       -- A key of the record is desired and not confirmed.
        and c.key in (
          select m.${recordKey} from remote m
          where m.destination_id = ${destinationId} and m.ref_count > 0 and m.synced_hash is null and ${await changed.outOfSync()})
-       -- None of its keys is confirmed or unresolved. A key without a row is implied. It is confirmed, because the implied keys of open
-       -- batches were stored before.
+       -- None of its keys is confirmed or unresolved. A key without a row is implied and confirmed: preparePlanWork has stored the
+       -- implied keys of open batches.
        and not exists (
          select from (${keys}) k left join remote m on m.destination_id = ${destinationId} and m.key = k.key
          where m.key is null or m.synced_hash is not null or exists (select from unresolved u where u.key = k.key))`,
@@ -69,19 +67,17 @@ export async function collectUnsent(
 }
 
 /**
- * Adds to the table `change`, as opted out, the records that have an identifier of an opted-out row. Returns the number of added records.
- * Leaves out records that have another change than `missing`. Used for destinations with `removesBy: identifier`: the removed person may be
- * on the list under another row key.
+ * Adds to the table `change`, as opted out, the records that have an identifier of an opted-out row, and returns their number. Leaves out
+ * records with another change than `missing`. For destinations with `removesBy: identifier`, where the removed person may have another row
+ * key.
  */
 export async function optOutByIdentifier({ tx, destinationId }: DesiredContext): Promise<number> {
   return tx.execute(
-    // Records are searched by a hash join: `= any (r.identifiers)` would compare each identifier with all records (1,000 identifiers,
-    // 100,000 records: 68 s instead of 0.1).
+    // A hash join searches the records. `= any (r.identifiers)` took 68 s instead of 0.1 (1,000 identifiers, 100,000 records).
     `with removed as materialized ( -- the opted-out identifiers that the list still has
        select m.key as identifier from remote m
        where m.destination_id = ${destinationId} and m.ref_count > 0
          and m.key in (select unnest(${rowIdentifiers('s')}) from stage s where s.kind = ${stagedKind.optedOut}))
-     -- the records with one of them, unless the diff found another change than missing
      insert into change
      select distinct r.key, ${recordChange.opted_out}
      from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
@@ -91,9 +87,8 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
 }
 
 /**
- * Marks for removal the records of people on do-not-reach lists, if the row is missing or rejected in this read
- * (docs/guarantees.md#suppression-wins). `lists`: ids of the lists. `resolveStage` marks the other rows. Returns how many of these records
- * the diff had found missing (`missing`) and rejected (`stale`).
+ * Marks as suppressed the missing and stale records of people on the do-not-reach lists `lists` (docs/guarantees.md#suppression-wins).
+ * Returns their numbers by the change that the diff had found. `resolveStage` has marked the valid rows of such people.
  */
 export async function suppressByLists(context: DesiredContext, lists: readonly number[]): Promise<Pick<Diff, 'missing' | 'stale'>> {
   if (lists.length === 0) return { missing: 0, stale: 0 }
@@ -106,14 +101,13 @@ export async function suppressByLists(context: DesiredContext, lists: readonly n
 }
 
 /**
- * Marks for removal the records of erased people that the erasure has not removed yet. Returns the number of records that it marks: in
- * total (`suppressed`), and by the change that the diff had found. Records that were marked as suppressed before do not count. Searches
- * records by identifier only if a key of an erased person is desired.
+ * Marks as suppressed the records of erased people that the erasure has not removed yet. Returns the number of newly marked records: in
+ * total (`suppressed`), and by the change that the diff had found.
  */
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {
   const { tx, destinationId } = context
   const keys = await desiredErasedKeys(context, service)
-  // Postgres requires a use of each parameter. So without keys, $3 is used in a condition that is always true.
+  // Postgres requires a use of each parameter, so without keys $3 has a condition that is always true.
   const orHasKey =
     keys.length === 0
       ? 'and $3::bytea[] is not null'
@@ -156,16 +150,16 @@ async function desiredErasedKeys({ tx, destinationId, mayImplyKeys }: DesiredCon
 }
 
 /**
- * Marks as opted out the records without a valid row, if another row of this read opted out one of their identifiers. Returns how many of
- * these records the diff had found missing (`missing`) and rejected (`stale`).
+ * Marks as opted out the missing and stale records of which another row of this read opted out an identifier. Returns their numbers by the
+ * change that the diff had found.
  */
 export async function optOutByOtherRows(context: DesiredContext): Promise<Pick<Diff, 'missing' | 'stale'>> {
   return markWithoutRow(context, 'opted_out', 'join opted_out using (identifier)')
 }
 
 /**
- * Marks with `what` the records whose row is missing or rejected, if `join` selects one of their identifiers. `join`: SQL of a join with
- * the identifiers `i`. Returns how many of these records the diff had found missing and rejected.
+ * Marks with `what` the missing and stale records of which `join`, SQL of a join with the identifiers `i`, selects an identifier. Returns
+ * their numbers by the change that the diff had found.
  */
 async function markWithoutRow(
   { tx, destinationId }: DesiredContext,
@@ -173,7 +167,7 @@ async function markWithoutRow(
   join: string,
 ): Promise<Pick<Diff, 'missing' | 'stale'>> {
   const rows = await tx.query<{ missing: string; stale: string }>(
-    `with found as ( -- records without a valid row that have an identifier selected by the join
+    `with found as (
        select c.key, c.what from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
        where c.what in (${recordChange.missing}, ${recordChange.stale})
          and exists (select from unnest(${rowIdentifiers('r')}) as i (identifier) ${join})),
@@ -185,16 +179,16 @@ async function markWithoutRow(
   return { missing: Number(rows[0]?.missing), stale: Number(rows[0]?.stale) }
 }
 
-/** Applies `missing: keep`: marks the missing records, so that the next diff does not report them again. */
+/** Applies `missing: keep`: marks the records, so that the next diff does not find them again. */
 export async function markMissing(context: DesiredContext): Promise<void> {
   await records.markMissing(context.tx, context.destinationId, `select key from change where what = ${recordChange.missing}`)
 }
 
-/** Writes the new and the changed rows to `record`. Marks as stale the records whose row was rejected. */
+/** Writes new and changed rows to `record`, and marks stale records. */
 export async function storeRecords({ tx, destinationId, snapshotId }: DesiredContext): Promise<void> {
   const read = { destinationId, snapshotId }
-  // Updates come before inserts, because Postgres has no statistics of new rows until they are analyzed. After the inserts an update would
-  // expect one row, and compare all changes with each row (200,000 products: more than ten minutes).
+  // Updates come before inserts. After inserts that are not analyzed, Postgres would compare all changes with each row (200,000 products:
+  // more than ten minutes).
   await records.markStale(tx, destinationId, `select key from change where what = ${recordChange.stale}`)
   await records.updateRecords(tx, read, `select s.*, c.place from change c join stage s using (key) where c.what = ${recordChange.update}`)
   await records.insertRecords(
@@ -204,16 +198,13 @@ export async function storeRecords({ tx, destinationId, snapshotId }: DesiredCon
   )
 }
 
-/** Counts the rows of `query`, SQL with the destination as `$1`. Stops at `enough` rows; undefined: counts all rows. */
+/** Counts the rows of `query`, SQL with the destination as `$1`, up to `enough`; undefined: all rows. */
 export async function countUpTo({ tx, destinationId }: DesiredContext, query: string, enough: number | undefined): Promise<number> {
   const rows = await tx.query<{ n: string }>(`select count(*) as n from (${query} limit $2) c`, [destinationId, enough ?? null])
   return Number(rows[0]?.n)
 }
 
-/**
- * Returns SQL of the desired content (`remote.desired_hash`) of a row's identifiers: a digest of the row's own times. If the row has none,
- * the content is the constant `plainTimes`. `row`: alias of the row.
- */
+/** Returns SQL of `remote.desired_hash` for the identifiers of a row: a digest of its own times; without any, `plainTimes`. */
 export function desiredTimes(row: 's' | 'r'): string {
   return `case when ${row}.effective_at is null and ${row}.expires_at is null then ${plainTimes}
     else decode(md5(concat_ws('/', extract(epoch from ${row}.effective_at), extract(epoch from ${row}.expires_at))), 'hex') end`

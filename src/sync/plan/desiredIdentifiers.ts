@@ -1,10 +1,11 @@
 /**
- * Desired state of people. A member may have several identifiers, and each is a key. Several members may have the same identifier:
- * `ref_count` is the number of these members (docs/guarantees.md#reference-counts). The identifier is sent with the other identifiers of
- * one of these members. The record key of this member is the `group_key` of the identifier. Therefore no identifier is in two user objects.
- * A delete may remove a whole user at the service. Then the other identifiers of the group are sent again.
+ * Desired state of people. Each identifier is a key:
  *
- * After a first load of an audience, identifiers may have no row in `remote`: their records imply them (docs/decisions/implied-keys.md).
+ * - `ref_count`: number of records with this identifier (docs/guarantees.md#reference-counts), such as 2 for an email in two rows
+ * - `group_key`: the one record under which the identifier is sent, so that no identifier is in two user objects
+ *
+ * A delete may remove a whole user at the service. Then the other identifiers of the group are sent again. After a first load, identifiers
+ * may have no row in `remote`: their records imply them (docs/decisions/implied-keys.md).
  */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
@@ -27,7 +28,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
     stopIfDoubtful: () => Promise.resolve(),
     updatedFields: () => Promise.resolve([]),
     applyUpserts: () => applyUpserts(context),
-    // The record of a removed member is deleted immediately. So no record is kept for a delete, and none was missing before this read.
+    // The record of a removed person is deleted immediately, so none was missing before this read.
     correctMissing: () => Promise.resolve(0),
     collectUnsent: () =>
       collectUnsent(context, {
@@ -43,10 +44,10 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
 }
 
 async function applyUpserts(context: DesiredContext): Promise<void> {
-  // Statistics of the arrays of identifiers would take four fifths of the time, and no query uses them.
+  // Without the arrays of identifiers, whose statistics no query uses, and which would take four fifths of the time.
   await analyzeTable(context.tx, 'change', '(key, what)')
   await collectIdentifierDelta(context)
-  const hasTimes = await haveTimes(context.tx)
+  const hasTimes = await someHaveTimes(context.tx)
   if (hasTimes) await collectChangedTimes(context.tx)
   const gained = gainedIdentifiers(context, hasTimes)
   await applyDelta(context, gained)
@@ -55,8 +56,8 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
   await insertIdentifiers(context, gained, hasTimes)
 }
 
-/** Returns true if a staged row or the earlier version of an updated record has own times. */
-async function haveTimes(tx: Transaction): Promise<boolean> {
+/** Returns true if a staged row, or the stored version of an updated record, has own times. */
+async function someHaveTimes(tx: Transaction): Promise<boolean> {
   const some = (table: 'stage' | 'former') => `(select from ${table} where effective_at is not null or expires_at is not null limit 1)`
   return (await tx.query(`${some('stage')} union all ${some('former')}`)).length > 0
 }
@@ -65,13 +66,13 @@ async function applyRemovals({ tx, destinationId, mayImplyKeys, changed }: Desir
   await removeReferences(
     tx,
     destinationId,
-    // How many of the removed records have each identifier.
+    // the number of removed records with each identifier
     `select i.identifier, count(*)::int as n, bool_or(x.cause = 'suppressed') as suppressed
      from removal x join record r on r.destination_id = $1 and r.key = x.key
        cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
      group by i.identifier`,
   )
-  // An implied key belongs to one record, so its reference count becomes 0 with the removal of this record.
+  // An implied key belongs to one record, so its reference count becomes 0.
   if (mayImplyKeys)
     await insertChangedKeys(
       changed,
@@ -84,12 +85,9 @@ async function applyRemovals({ tx, destinationId, mayImplyKeys, changed }: Desir
   await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: false })
 }
 
-/**
- * Counts the confirmed users, at most `enough`. For 10,000 deletes of a million users, the query reads 100,000 users by an index instead
- * of sorting all of them.
- */
+/** Counts the confirmed users, up to `enough`. With this limit, the query reads users by an index instead of sorting all of them. */
 async function countConfirmed(context: DesiredContext, enough: number | undefined): Promise<number> {
-  // Implied keys are confirmed here, because those of open batches were stored before (planWork.ts).
+  // Implied keys are confirmed, because `preparePlanWork` has stored those of open batches.
   const implied = context.mayImplyKeys ? await countImpliedRecords(context.tx, context.destinationId, enough) : 0
   const stored = await countUpTo(
     context,
@@ -101,8 +99,8 @@ async function countConfirmed(context: DesiredContext, enough: number | undefine
 }
 
 /**
- * Stores the implied keys of updated records, and of records with an identifier that another row gains. The reference counts include
- * `delta`. If this plan writes the new content of changed groups, the keys of updated records get that content.
+ * Stores the implied keys of updated records, and of records with an identifier that another row gains. Their reference counts include
+ * `delta`. The keys of updated records get `newContent`, if the plan writes it.
  */
 async function storeChangedKeys({ tx, destinationId, changed, newContent }: DesiredContext): Promise<void> {
   await createTable(tx, 'sharing_record')
@@ -130,14 +128,13 @@ async function storeChangedKeys({ tx, destinationId, changed, newContent }: Desi
 }
 
 /**
- * Fills `delta` (identifier, difference, group_key) with the change of each reference count, before `record` changes. `group_key` is used
- * only for a gained identifier that is neither desired nor confirmed: the identifier gets this group and its content.
+ * Fills `delta` with the change of each reference count. Must run before `record` changes. `group_key`: group of a gained identifier that is
+ * neither desired nor confirmed. Identifiers that a row keeps are left out.
  *
- * Identifiers that a row keeps are left out. Most of the others belong to one row and need no sum. Only those that several rows share, or
- * that moved between rows, are summed. Summing all of 2,000,000 new identifiers, with the smallest key of each, took twice as long.
+ * Only identifiers in several rows of `delta` are summed. Summing all of 2,000,000 new identifiers took twice as long.
  */
 async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Promise<void> {
-  // The earlier version of the updated records is read once, for their identifiers and times. After a gated read `change` has it already.
+  // After a gated read, `change` has the stored version of updated records already.
   await fillTable(
     tx,
     'former',
@@ -151,13 +148,13 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   await fillTable(
     tx,
     'delta',
-    `-- identifiers of a new or updated row that its earlier version does not have
+    `-- identifiers that a new or updated row gains
      select i.identifier, 1 as difference, s.key as group_key
      from change c join stage s using (key) left join former f using (key)
        cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
      where c.what in (${recordChange.create}, ${recordChange.update}) and (f.key is null or i.identifier <> all (f.identifiers))
      union all
-     -- identifiers that only the earlier version of an updated row has
+     -- identifiers that an updated row loses
      select i.identifier, -1, f.key
      from former f join stage s using (key) cross join lateral unnest(f.identifiers) as i (identifier)
      where i.identifier <> all (${rowIdentifiers('s')})`,
@@ -165,10 +162,10 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   const repeated = await fillTable(tx, 'repeated_in_delta', 'select identifier from delta group by identifier having count(*) > 1')
   if (repeated > 0) {
     await analyzeTable(tx, 'repeated_in_delta')
-    // The table is changed in place, because few identifiers are shared. Writing a second table of 2,000,000 identifiers took 0.6 s.
+    // Changes the table in place, because few identifiers repeat. Writing a second table of 2,000,000 identifiers took 0.6 s.
     await tx.query(
-      // Replaces the rows of a shared identifier by one row with their sum, or by none if the sum is 0. The group is the smallest key of
-      // the rows that gain the identifier.
+      // Replaces the rows of an identifier by one with their sum, or none if the sum is 0. The group is the smallest key of the rows that
+      // gain it.
       `with taken as (delete from delta d using repeated_in_delta x where d.identifier = x.identifier returning d.*)
        insert into delta
        select identifier, sum(difference)::int, decode(min(encode(group_key, 'hex') collate "C") filter (where difference = 1), 'hex')
@@ -190,14 +187,14 @@ async function collectChangedTimes(tx: Transaction): Promise<void> {
 
 /** Adds the delta to the reference counts of identifiers that have a row in `remote`. `gained`: SQL of `gainedIdentifiers`. */
 async function applyDelta({ tx, destinationId }: DesiredContext, gained: string): Promise<void> {
-  // Two statements take 1.6 s for 60,000 of 2,000,000 keys. One statement, which searches each identifier only once, took 3.4 s.
+  // Two statements take 1.6 s for 60,000 of 2,000,000 keys; one took 3.4 s.
   await removeReferences(tx, destinationId, 'select identifier, -difference as n, false as suppressed from delta where difference < 0')
   await addReferences(tx, destinationId, gained)
 }
 
 /**
- * Returns SQL of the identifiers that rows gain, with their desired content. The content of a new row is made of its times. An updated row
- * is a changed group, which gets `newContent` if the plan writes it. `hasTimes`: result of `haveTimes`.
+ * Returns SQL of the identifiers that rows gain, with their desired content. An updated row has `newContent`, if the plan writes it; other
+ * content depends on the times of the row. `hasTimes`: result of `someHaveTimes`.
  */
 function gainedIdentifiers({ newContent }: DesiredContext, hasTimes: boolean): string {
   const times = hasTimes ? desiredTimes('s') : plainTimes
@@ -207,10 +204,7 @@ function gainedIdentifiers({ newContent }: DesiredContext, hasTimes: boolean): s
       ${hasTimes ? 'join stage s on s.key = d.group_key' : ''} where d.difference > 0`
 }
 
-/**
- * Inserts the gained identifiers without a row in `remote`, and changes the times of groups. Adds to the changed keys all identifiers of
- * `delta`, and those of groups with changed times.
- */
+/** Inserts the gained identifiers without a row in `remote`, changes the times of groups, and collects all changed keys. */
 async function insertIdentifiers({ tx, destinationId, changed }: DesiredContext, gained: string, hasTimes: boolean): Promise<void> {
   await insertReferences(tx, destinationId, gained)
   await changed.add('select identifier from delta')

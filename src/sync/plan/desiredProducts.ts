@@ -1,4 +1,4 @@
-/** Desired state of products: a product is one key, its id. */
+/** Desired state of products. Each product has one key, its id. */
 import { eachPortion } from '../../db/cursor.ts'
 import * as records from '../../db/records.ts'
 import { changeProducts, desireProducts, insertFirstProducts, undesireProducts } from '../../db/remote/referenceCounts.ts'
@@ -32,7 +32,7 @@ export function desiredProducts(context: DesiredContext): DesiredState {
 async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
   const creates = await insertValidRecords(context)
   await insertFirstProducts(context.tx, context.destinationId, 'select key, hash from record where destination_id = $1')
-  return { creates, isUntimed: true, hasShared: false, loadId: undefined }
+  return { creates, isUntimed: true, hasShared: false, implyingRunId: undefined }
 }
 
 async function applyUpserts(context: DesiredContext): Promise<void> {
@@ -49,8 +49,8 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
 }
 
 /**
- * Desires again the products whose row is back, but rejected, while their delete was not confirmed. They keep their last version, as a
- * product whose row was never missing does (docs/guarantees.md#nothing-lost).
+ * Desires again the products whose row is back, but rejected, before their delete was confirmed. They keep their last valid content, like
+ * any product whose row is rejected (docs/guarantees.md#nothing-lost).
  */
 async function desireReturned({ tx, destinationId, changed }: DesiredContext): Promise<void> {
   const returned = `from change c join record r on r.destination_id = $1 and r.key = c.key
@@ -61,21 +61,18 @@ async function desireReturned({ tx, destinationId, changed }: DesiredContext): P
 }
 
 async function correctMissing(context: DesiredContext, policy: Missing): Promise<number> {
-  // Deletes the records that were kept only for a delete that is not needed any more.
   await records.deleteUnneededMissing(context.tx, context.destinationId, 'select key from unresolved')
   const skipped = policy === 'out-of-stock' ? await skipOutOfStock(context) : 0
   const added = policy === 'delete' || policy === 'out-of-stock' ? await addEarlierMissing(context, policy) : 0
   return added - skipped
 }
 
-/**
- * SQL: true if `outOfStock` would not change record `r`. The patterns never match inside a text value, because its quotes have a backslash.
- */
+/** SQL: true if `outOfStock` would not change record `r`. Never matches inside a text value, because quotes there have a backslash. */
 const isOutOfStock = `(r.body like '%"availability":"out of stock"%' and r.body !~ '"inventory":(?!0[,}])')`
 
 /**
- * Adds to the changes the products that were missing before this read and are still desired. An earlier `missing` policy kept them or set
- * them out of stock. The policy `out-of-stock` skips products that are out of stock already. Returns the number of added products.
+ * Adds to `change` the earlier missing products that another `missing` policy kept or set out of stock. The policy `out-of-stock` skips
+ * those that are out of stock. Returns the number of added products.
  */
 async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
   return tx.execute(
@@ -87,10 +84,7 @@ async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 
   )
 }
 
-/**
- * Removes from the changes the missing products that are out of stock already, so that they do not count for the guards. The policy
- * `out-of-stock` only marks them as missing. Returns their number.
- */
+/** Marks products that are out of stock as missing, and removes them from `change`, so that no guard counts them. Returns their number. */
 async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<number> {
   const skippedKeys = `select c.key from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
      where c.what = ${recordChange.missing} and ${isOutOfStock}`
@@ -101,8 +95,8 @@ async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<nu
 async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Promise<void> {
   await undesireProducts(tx, destinationId, 'select key from removal')
   await changed.add('select key from removal')
-  // The content is kept until the delete is confirmed. If the product_key is unknown, or its delete was refused, the content is sent once
-  // more to get the current key. The content is also kept for an unresolved request, which may still be confirmed.
+  // The content is kept until the delete is confirmed. If the product_key is unknown or its delete was refused, a lookup sends the content
+  // once more. It is also kept for an unresolved request, which may still be confirmed.
   await records.markMissing(
     tx,
     destinationId,
@@ -118,10 +112,10 @@ async function removedExamples({ tx }: DesiredContext): Promise<string[]> {
   return rows.map(({ key }) => key.toString())
 }
 
-/** Number of products per portion of `markOutOfStock`. The bodies of one portion and of the next one are in memory. */
+/** Per portion of `markOutOfStock`. The bodies of two portions are in memory. */
 const productsPerPortion = 5_000
 
-/** Applies `missing: out-of-stock`: the missing products keep their content, but are set out of stock. */
+/** Applies `missing: out-of-stock` to the missing products. */
 export async function markOutOfStock({ tx, destinationId, snapshotId, changed }: DesiredContext): Promise<void> {
   const portions = eachPortion<Row<'record', 'key'> & { readonly body: string }>(
     tx.client,

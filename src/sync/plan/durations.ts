@@ -1,15 +1,13 @@
-/** Computes with durations of a pipeline (`expires_in`, `renew_before`), in milliseconds. */
 import type { Duration } from '../../model/pipeline.ts'
 
 /**
- * Returns a time in epoch milliseconds plus a duration. Months are calendar months in UTC, limited to the end of the month: 31 January plus
- * one month is 28 or 29 February.
+ * Returns a time in epoch milliseconds plus a duration. Months are calendar months in UTC: 31 January plus one month is 28 or 29 February.
  */
 export function addDuration(fromMs: number, duration: Duration): number {
   if ('ms' in duration) return fromMs + duration.ms
   const from = new Date(fromMs)
   const to = new Date(fromMs)
-  // Every month has a first day, so the change of the month does not overflow.
+  // On the first day, the change of the month does not overflow.
   to.setUTCDate(1)
   to.setUTCMonth(from.getUTCMonth() + duration.months)
   const lastDay = new Date(Date.UTC(to.getUTCFullYear(), to.getUTCMonth() + 1, 0)).getUTCDate()
@@ -17,7 +15,7 @@ export function addDuration(fromMs: number, duration: Duration): number {
   return to.getTime()
 }
 
-/** Returns a duration in milliseconds, with each month as 30 days. For uses in which a few days do not matter. */
+/** Returns a duration in milliseconds, with 30 days for each month. */
 export function durationMs(duration: Duration): number {
   return 'ms' in duration ? duration.ms : duration.months * 30 * 86_400_000
 }

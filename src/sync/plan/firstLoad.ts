@@ -1,10 +1,11 @@
 /**
- * Writes the desired state of a first load. All rows are new, so nothing is compared or updated. The keys of an audience's people are
- * implied (docs/decisions/implied-keys.md) if no row has its own times and all identifiers are digests. Then `loadParts.ts` writes their
- * records. The keys of people who share an identifier, and of a do-not-reach list, are never implied.
+ * Writes the desired state of a first load of people. Their keys are implied (docs/decisions/implied-keys.md), except:
  *
- * Apart from implied keys, `record`, `remote` and the operations equal those of the general path (`desired.ts`, `pendingGroups.ts`,
- * `packUsers.ts`); test/integration/sync/firstLoad.test.ts compares the two.
+ * - all keys of a do-not-reach list
+ * - all keys, if a row has its own times, or an identifier that is not a digest
+ * - the keys of people who share an identifier
+ *
+ * Apart from implied keys, the result equals that of `desiredIdentifiers.ts`; test/integration/sync/firstLoad.test.ts compares the two.
  */
 import type { Transaction } from '../../db/database.ts'
 import { openStatuses } from '../../db/batches/states.ts'
@@ -21,25 +22,24 @@ import { desiredTimes, type DesiredContext } from './desired.ts'
 import { analyzeTable, fillTable } from './planTables.ts'
 import { refreshStatistics } from './refreshStatistics.ts'
 
-/** First load whose rows are counted and checked. Its parts may not be written yet. */
+/** Facts about a first load, for the next steps of the plan. */
 export interface FirstLoad {
-  /** Number of new records, or of valid rows if their records are not written yet. */
+  /** Number of new records; with an `implyingRunId`, of valid rows. */
   readonly creates: number
-  /** True if no row has its own times, so that operations can be written directly from the records. */
+  /** No row has its own times, so operations can be written directly from the records. */
   readonly isUntimed: boolean
-  /** True if several rows share identifiers. Then the table `omitted` has the identifiers of each row that are sent under another row. */
+  /** Rows share identifiers. Then the table `omitted` has the identifiers of each row that are sent under another row. */
   readonly hasShared: boolean
-  /** Number of this run, if its records and batches imply keys; undefined if no key is implied. */
-  readonly loadId: number | undefined
+  /** Number of this run if its records and batches imply keys (column `load_id`); otherwise undefined. */
+  readonly implyingRunId: number | undefined
 }
 
-/** Range of record keys: from `from` on, below `before`. A bound that is undefined does not limit the range. */
+/** Range of record keys: `from` <= key < `before`. */
 export interface KeyRange {
   readonly from?: Buffer | undefined
   readonly before?: Buffer | undefined
 }
 
-/** Returns the SQL condition that the column `key` is in the range; `true` without bounds. */
 export function inRange(key: string, { from, before }: KeyRange): string {
   const literal = (bytes: Buffer) => `'\\x${bytes.toString('hex')}'::bytea`
   const conditions: string[] = []
@@ -48,7 +48,7 @@ export function inRange(key: string, { from, before }: KeyRange): string {
   return conditions.length === 0 ? 'true' : conditions.join(' and ')
 }
 
-/** SQL of the identifiers that are sent under record `r`. `o`: its row of the table `omitted`, if there is one. */
+/** SQL of the identifiers that are sent under record `r`. `o`: its row in `omitted`, or null. */
 export const sentIdentifiers = `case when o.key is null then ${rowIdentifiers('r')}
   else array(select i.identifier from unnest(${rowIdentifiers('r')}) as i (identifier)
     where i.identifier <> all (o.identifiers) order by i.identifier) end`
@@ -63,63 +63,60 @@ export async function isUntouched(tx: Transaction, destinationId: number): Promi
   return found.length === 0
 }
 
-/** Facts about the read of a first load. */
-export interface FirstLoadOptions {
-  /** Number of this run, if its keys may be implied; otherwise undefined. */
-  readonly loadId: number | undefined
+/** Read and run of a first load. */
+export interface FirstLoadInput {
+  /** Number of this run if the destination permits implied keys; otherwise undefined. */
+  readonly implyingRunId: number | undefined
   /** Number of valid rows. */
   readonly valid: number
   /** Facts of the read about identifiers; undefined: the stage is searched for them. */
   readonly facts: IdentifierFacts | undefined
 }
 
-/**
- * Writes the desired state of an untouched destination of people from the stage. If the result has a `loadId`, only the records that share
- * identifiers are written; `planPart` writes the others.
- */
-export async function loadFirstIdentifiers(context: DesiredContext, options: FirstLoadOptions): Promise<FirstLoad> {
+/** As `DesiredState.loadFirst`, for people. */
+export async function loadFirstIdentifiers(context: DesiredContext, options: FirstLoadInput): Promise<FirstLoad> {
   const { tx, destinationId } = context
   const { facts, valid } = options
-  const isUntimed = facts?.mayHaveTimes === false || !(await haveTimes(tx))
+  const isUntimed = facts?.mayHaveTimes === false || !(await stageHasTimes(tx))
   const hasShared = await collectShared(tx, facts?.mayShare)
-  const canBeImplied = isUntimed && (facts?.areDigests === true || (await areDigests(tx)))
-  const loadId = canBeImplied ? options.loadId : undefined
-  if (loadId === undefined) {
+  const canBeImplied = isUntimed && (facts?.areDigests === true || (await areAllDigests(tx)))
+  const implyingRunId = canBeImplied ? options.implyingRunId : undefined
+  if (implyingRunId === undefined) {
     const creates = await insertValidRecords(context)
     await insertKeys(context, hasShared)
-    return { creates, isUntimed, hasShared, loadId }
+    return { creates, isUntimed, hasShared, implyingRunId }
   }
   // Drops the index of the implied keys of an earlier load. `planPart` writes the index of this load.
   await dropImpliedKeys(tx, destinationId)
-  // All records that share identifiers are written here, because reference counts must be right even if only some parts are stored.
+  // Written before the parts, because reference counts must be right even if only some parts are stored.
   if (hasShared) {
     await insertRecords(context, `${validRows} and s.key in (select key from sharing_record)`)
     await insertKeys(context, hasShared)
   }
-  return { creates: valid, isUntimed, hasShared, loadId }
+  return { creates: valid, isUntimed, hasShared, implyingRunId }
 }
 
-/** Inserts the records of all valid rows. Returns their number. */
+/** Returns the number of inserted records. */
 export async function insertValidRecords(context: DesiredContext): Promise<number> {
   return insertRecords(context, validRows)
 }
 
 const validRows = `select s.*, null::bigint as load_id from stage s where s.kind = ${stagedKind.valid}`
 
-/** Inserts the records of the range, except those that share identifiers: `loadFirstIdentifiers` has inserted these. */
+/** Inserts the records of the range, except those that share identifiers, which `loadFirstIdentifiers` has inserted. */
 export async function insertRecordsOfRange(
   context: DesiredContext,
-  { hasShared, loadId }: Pick<FirstLoad, 'hasShared' | 'loadId'>,
+  { hasShared, implyingRunId }: Pick<FirstLoad, 'hasShared' | 'implyingRunId'>,
   range: KeyRange,
 ): Promise<void> {
   await insertRecords(
     context,
-    `select s.*, ${loadId}::bigint as load_id from stage s where s.kind = ${stagedKind.valid} and ${inRange('s.key', range)}
+    `select s.*, ${implyingRunId}::bigint as load_id from stage s where s.kind = ${stagedKind.valid} and ${inRange('s.key', range)}
      ${hasShared ? 'and not exists (select from sharing_record h where h.key = s.key)' : ''}`,
   )
 }
 
-/** Inserts records, and analyzes the table if Postgres would expect too few of them. `rows`: SQL. Returns their number. */
+/** Inserts records from `rows`, SQL. Returns their number. */
 async function insertRecords({ tx, destinationId, snapshotId }: DesiredContext, rows: string): Promise<number> {
   const creates = await records.insertRecords(tx, { destinationId, snapshotId }, rows)
   await refreshStatistics(tx, destinationId, creates, ['record'])
@@ -131,7 +128,6 @@ async function insertKeys({ tx, destinationId }: DesiredContext, hasShared: bool
   await insertFirstIdentifiers(
     tx,
     destinationId,
-    // The identifiers of each record, without those that are sent under another record.
     `select i.identifier as key, ${hasShared ? 'coalesce(g.row_count, 1)' : '1'} as ref_count, r.key as group_key,
        ${desiredTimes('r')} as desired_hash
      from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
@@ -140,16 +136,12 @@ async function insertKeys({ tx, destinationId }: DesiredContext, hasShared: bool
   )
 }
 
-/** Returns true if a staged row has own times. */
-async function haveTimes(tx: Transaction): Promise<boolean> {
+async function stageHasTimes(tx: Transaction): Promise<boolean> {
   return (await tx.query('select from stage where effective_at is not null or expires_at is not null limit 1')).length === 1
 }
 
-/**
- * Returns true if every identifier of the valid rows is a digest. Only a `partner_user_id` is not a digest. The identifiers of a row are
- * sorted by type, so a `partner_user_id` is the last one.
- */
-async function areDigests(tx: Transaction): Promise<boolean> {
+/** Returns true if every identifier of the valid rows is a digest. Only a `partner_user_id` is not, and it is the last one of its row. */
+async function areAllDigests(tx: Transaction): Promise<boolean> {
   const last = 'identifiers[cardinality(identifiers)]'
   const isNotDigest = `(length(${last}) <> ${identifierBytes} or get_byte(${last}, 0) = ${plainType})`
   // A row has its identifiers in `identifiers`, or as one text in `joined_identifiers` if all are digests.
@@ -160,29 +152,23 @@ async function areDigests(tx: Transaction): Promise<boolean> {
 }
 
 /**
- * Fills four tables about identifiers that several rows have:
+ * Fills `shared_identifier`, `shared_identifier_group`, `omitted` and `sharing_record`. Returns false if no identifier is shared; then the
+ * last three tables do not exist.
  *
- * - `shared_identifier`: these identifiers
- * - `shared_identifier_group`: their numbers of rows, and the row under which each is sent
- * - `omitted`: for the other rows, the identifiers that they are sent without
- * - `sharing_record`: all rows with a shared identifier
- *
- * Returns false if no identifier is shared. Then `shared_identifier` is empty or does not exist, and the other three tables do not exist.
- *
- * `mayShare`: first bytes of all identifiers that may be shared. If undefined, all identifiers are grouped, which took Postgres 5 s for two
+ * `prefixes`: first bytes of all identifiers that may be shared. If undefined, all identifiers are grouped, which took Postgres 5 s for two
  * million.
  */
-async function collectShared(tx: Transaction, mayShare: readonly Buffer[] | undefined): Promise<boolean> {
-  if (mayShare?.length === 0) return false
+async function collectShared(tx: Transaction, prefixes: readonly Buffer[] | undefined): Promise<boolean> {
+  if (prefixes?.length === 0) return false
   const identifiers = `stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)`
-  // Two steps, because computing the smallest record key of every identifier takes twice as long.
+  // Two steps: computing the smallest record key of every identifier took twice as long.
   const shared = await fillTable(
     tx,
     'shared_identifier',
     `select i.identifier from ${identifiers} where s.kind = ${stagedKind.valid}
-       ${mayShare === undefined ? '' : `and substring(i.identifier for ${comparedBytes}) = any($1::bytea[])`}
+       ${prefixes === undefined ? '' : `and substring(i.identifier for ${comparedBytes}) = any($1::bytea[])`}
      group by i.identifier having count(*) > 1`,
-    mayShare === undefined ? [] : [mayShare],
+    prefixes === undefined ? [] : [prefixes],
   )
   if (shared === 0) return false
   await analyzeTable(tx, 'shared_identifier')

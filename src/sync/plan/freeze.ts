@@ -6,17 +6,17 @@ import type { Destination } from '../../destinations/destination.ts'
 import { Packer, type PackedBatch } from '../../destinations/requestBodies.ts'
 import { templateOf, writeEntries, type FrozenEntries } from '../../db/entries/write.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
-import { nothingFrozen, PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
+import { noTotals, PlanBatches, type FreezeContext, type FrozenTotals } from './planBatches.ts'
 
 /**
- * Writes operations as batches. Returns the totals of `before` plus those of these batches. Does not change `before`. `loadId`: number of
- * the run, if it is a first load with implied keys. Then the operations must be in the order of their record keys.
+ * Writes operations as batches. Returns the totals of `before` plus those of these batches. `implyingRunId`: as in `FirstLoad`; with it, the
+ * operations must be in the order of their record keys.
  */
 export async function freeze(
   operations: AsyncIterable<readonly PlannedOperation[]>,
-  context: FreezeContext & { readonly loadId?: number | undefined },
-  before: Frozen = nothingFrozen(),
-): Promise<Frozen> {
+  context: FreezeContext & { readonly implyingRunId?: number | undefined },
+  before: FrozenTotals = noTotals(),
+): Promise<FrozenTotals> {
   const { tx, destination, destinationId } = context
   const batches = new PlanBatches<Omit<FrozenEntries, 'batchId'>>(context, before, (entries) =>
     writeEntries(tx, destinationId, destination, entries),
@@ -24,23 +24,21 @@ export async function freeze(
   const packer = new BatchPacker(destination, (packed, first) => {
     const { body, sha256, ...rest } = packed
     const entries = { op: first.op, ...rest, template: templateOf(destination, { op: first.op, ...packed }) }
-    const load = context.loadId === undefined ? undefined : { id: context.loadId, firstKey: first.recordKey }
+    const load = context.implyingRunId === undefined ? undefined : { id: context.implyingRunId, firstKey: first.recordKey }
     batches.push(
       { ...figuresOf(packed, first), body: entries.template === undefined ? body : undefined, sha256, load },
       body.length,
       entries,
     )
   })
-  // If only the case of an id changed, a service that ignores case has one product under both ids. So the new id is put in phase 2, after
-  // the delete of the old id.
+  // A service that ignores case has one product under `sku-1` and `SKU-1`. So the new id is put in phase 2, after the delete of the old id.
   const deleted = new DeletedIds(destination)
-  // Operations whose id collides with an id in the current batch, and puts whose id collides with a deleted id. They go to batches after
-  // all others.
+  // Operations whose id collides with one in the current batch or with a deleted id. They go to batches after all others.
   let waiting: PlannedOperation[] = []
   try {
     for await (const portion of operations) {
       for (const operation of portion) {
-        // Counts users, and not operations, like all run counts.
+        // All run counts are users, not operations.
         batches.entries[operation.change] += operation.users
         if (operation.op === 'delete') deleted.add(operation)
         const collision = operation.op === 'delete' ? undefined : deleted.collisionWith(operation)
@@ -68,9 +66,7 @@ export async function freeze(
   return batches.totals()
 }
 
-/**
- * Returns the columns of a batch that depend on its operations. `expiresAtMs`: earliest end of its memberships; undefined if it has none.
- */
+/** Returns the columns of a batch that depend on its operations. `expiresAtMs`: earliest end of its memberships. */
 function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: PlannedOperation) {
   let userCount = 0
   let expiresAtMs = Number.POSITIVE_INFINITY
@@ -88,14 +84,14 @@ function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: Plan
 }
 
 /**
- * Packs operations into batches. Each batch has only upserts or only deletes, and one phase. Ids with an equal `collisionOf` must not share
- * a batch (docs/inputs.md, case 59). So the caller must not add an operation for which `collides` returns true.
+ * Packs operations into batches of one operation (upsert or delete) and one phase. Ids with an equal `collisionOf` must not share a batch
+ * (docs/inputs.md, case 59), so the caller must not add an operation that `collides`.
  */
 class BatchPacker {
   readonly #destination: Destination
   readonly #take: (batch: PackedBatch<PlannedOperation>, first: PlannedOperation) => void
   #current: { readonly packer: Packer<PlannedOperation>; readonly op: PlannedOperation['op']; readonly phase: 1 | 2 } | undefined
-  /** Ids of the current batch, in the form in which ids collide. */
+  /** `collisionOf` the ids in the current batch. */
   readonly #ids = new Set<string>()
 
   /** `take`: called with each finished batch and its first operation. */
@@ -104,14 +100,14 @@ class BatchPacker {
     this.#take = take
   }
 
-  /** Returns true if the current batch has an id with the same `collisionOf` as the operation. */
+  /** Returns true if the current batch has an id with an equal `collisionOf`. */
   collides({ op, recordKey }: PlannedOperation): boolean {
     if (this.#current?.op !== op) return false
     const id = this.#destination.collisionOf?.(recordKey)
     return id !== undefined && this.#ids.has(id)
   }
 
-  /** Adds an operation to the current batch. Ends this batch first if it has another operation or phase, or is full. */
+  /** Adds an operation to the current batch. Begins a new one for another type or phase, or if the operation does not fit. */
   add(operation: PlannedOperation): void {
     const { op, phase, recordKey } = operation
     if (this.#current?.op !== op || this.#current.phase !== phase) {
@@ -123,7 +119,6 @@ class BatchPacker {
     if (id !== undefined) this.#ids.add(id)
   }
 
-  /** Ends the current batch. */
   end(): void {
     this.#finish(this.#current?.packer.flush())
   }
@@ -139,7 +134,7 @@ class BatchPacker {
 /** Maximum number of deleted ids that a plan compares with the ids that it puts. */
 const maxComparedIds = 20_000
 
-/** Ids that a plan deletes, in the form in which ids collide. Empty for people. */
+/** `collisionOf` the ids that a plan deletes; empty for people. */
 class DeletedIds {
   readonly #destination: Destination
   readonly #ids = new Set<string>()
@@ -155,8 +150,8 @@ class DeletedIds {
   }
 
   /**
-   * Returns `certain` if the id of a put collides with a deleted id. Returns `possible` for every put after more than `maxComparedIds`
-   * deletes. Otherwise undefined. Must be called after all deletes were added.
+   * Returns `certain` if the id of a put collides with a deleted id; after more than `maxComparedIds` deletes, `possible` for every put. Must
+   * be called after all deletes were added.
    */
   collisionWith({ recordKey }: PlannedOperation): 'certain' | 'possible' | undefined {
     if (this.#ids.size === 0) return undefined

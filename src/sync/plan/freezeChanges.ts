@@ -1,7 +1,7 @@
 /**
- * Freezes the pending changes of people, each user as an operation of its own. Writes the same batches and entries as `freeze` with
- * `memberOperations`; test/integration/sync/freezeChanges.test.ts compares the two. Works on bytes, without objects or strings per user,
- * which takes half of the processor time (60,000 operations).
+ * Freezes the pending changes of people, with one user per operation. Equals `freeze` with `memberOperations`
+ * (test/integration/sync/freezeChanges.test.ts compares the two), but works on bytes, which takes half of the processor time (60,000
+ * operations).
  */
 import { compressTemplate } from '../../db/bodyTemplate.ts'
 import { eachPortion } from '../../db/cursor.ts'
@@ -12,22 +12,20 @@ import { plainType } from '../../destinations/renderUserOperation.ts'
 import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../destinations/updateWriter.ts'
 import { identifierBytes } from '../../model/record.ts'
 import type { Change } from '../../model/report.ts'
-import { haveOwnTimes } from './memberOperations.ts'
-import { updateOf, type MembershipTerms } from './packUsers.ts'
-import { nothingFrozen, PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
+import { recordsHaveTimes } from './memberOperations.ts'
+import { updateWithoutUsers, type MembershipTerms } from './packUsers.ts'
+import { noTotals, PlanBatches, type FreezeContext, type FrozenTotals } from './planBatches.ts'
 
 /** Changes by their number in the bytes of a user (`usersOf`). */
 const changes = ['create', 'update', 'renewal', 'delete'] as const satisfies readonly Change[]
 /** Number of bytes before the record key of a user. */
 const headBytes = 7
-/** Number of users in one value (`usersOf`). */
 const usersPerValue = 1_000
-/** Number of values that Postgres returns at a time. */
 const valuesPerPortion = 5
 
 /** Returns true if `freezeChanges` can freeze the changes: no row has own times, and every identifier of the destination is a digest. */
 export async function areDigestsWithoutTimes(tx: Transaction, destinationId: number): Promise<boolean> {
-  if (await haveOwnTimes(tx, destinationId)) return false
+  if (await recordsHaveTimes(tx, destinationId)) return false
   const nonDigests = await tx.query('select from remote where destination_id = $1 and key >= $2 limit 1', [
     destinationId,
     Buffer.from([plainType]),
@@ -36,9 +34,9 @@ export async function areDigestsWithoutTimes(tx: Transaction, destinationId: num
 }
 
 /** Writes the deletes, then the updates. The update of a user of whom the plan deletes an identifier is in phase 2. */
-export async function freezeChanges(context: FreezeContext, terms: MembershipTerms): Promise<Frozen> {
+export async function freezeChanges(context: FreezeContext, terms: MembershipTerms): Promise<FrozenTotals> {
   const { tx, destination, destinationId } = context
-  const batches = new PlanBatches<Omit<OrderedEntries, 'batchId'>>(context, nothingFrozen(), (entries) =>
+  const batches = new PlanBatches<Omit<OrderedEntries, 'batchId'>>(context, noTotals(), (entries) =>
     writeOrderedEntries(tx, destinationId, entries),
   )
   try {
@@ -53,7 +51,7 @@ export async function freezeChanges(context: FreezeContext, terms: MembershipTer
   return batches.totals()
 }
 
-/** Writes the users of a query (`usersOf`). */
+/** `users`: SQL as for `usersOf`. */
 async function writeUsers(writer: ChangeWriter, tx: Transaction, users: string): Promise<void> {
   for await (const values of eachPortion<{ users: Buffer }>(tx.client, 'operation_cursor', usersOf(users), valuesPerPortion)) {
     for (const value of values) await writer.add(value.users)
@@ -61,7 +59,7 @@ async function writeUsers(writer: ChangeWriter, tx: Transaction, users: string):
   writer.end()
 }
 
-/** Writes users as operations of one type, and collects the batches. */
+/** Writer of the updates, or of the deletes, of a plan. */
 class ChangeWriter {
   readonly #batches: PlanBatches<Omit<OrderedEntries, 'batchId'>>
   readonly #operation: 'delete' | 'upsert'
@@ -85,7 +83,7 @@ class ChangeWriter {
     this.#writer = new UpdateWriter(
       destination.frame(this.#operation),
       destination.limits,
-      terms === undefined ? { op: 'delete' } : updateOf(terms),
+      terms === undefined ? { op: 'delete' } : updateWithoutUsers(terms),
     )
   }
 
@@ -112,11 +110,10 @@ class ChangeWriter {
     if (this.#batches.isFull) await this.#batches.write()
   }
 
-  /** Ends the current batch. */
   end(): void {
     const written: WrittenUpdates | undefined = this.#writer.finish()
     if (written === undefined) return
-    // The body is not stored, because it is rebuilt from the template and the keys.
+    // The body is not stored: it is rebuilt from the template and the keys.
     const { body, sha256, ...rest } = written
     const { users } = rest
     const expiresAtMs = this.#expiresAtMs

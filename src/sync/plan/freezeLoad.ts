@@ -1,7 +1,6 @@
 /**
- * Freezes a first load of people, each user as an operation of its own. Writes the same records as
- * `insertRecordsOfRange`, and the same batches and entries as `freeze` with `firstMembers`. `test/integration/sync/firstLoad.test.ts`
- * compares this file with these functions. Works on bytes (`stagedPeople.ts`), without an object or a string per user.
+ * Freezes a part of a first load of people, with one user per operation. Equals `insertRecordsOfRange` and `freeze` with
+ * `firstMemberOperations` (test/integration/sync/firstLoad.test.ts compares them), but works on bytes (`stagedPeople.ts`).
  */
 import { setImmediate } from 'node:timers/promises'
 import { compressTemplate } from '../../db/bodyTemplate.ts'
@@ -13,35 +12,36 @@ import { identifierBytes } from '../../model/record.ts'
 import { identifiersLength, isRecordStored, personHeadBytes, type StagedPeople } from './stagedPeople.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { plainHash } from './memberOperations.ts'
-import { updateOf, type MembershipTerms } from './packUsers.ts'
-import { PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
+import { updateWithoutUsers, type MembershipTerms } from './packUsers.ts'
+import { PlanBatches, type FreezeContext, type FrozenTotals } from './planBatches.ts'
 
-/** Number of users that are frozen in one turn of the event loop. They take about a millisecond. */
+/** Users that are frozen in one turn of the event loop, in about a millisecond. */
 const usersPerTurn = 500
 
-/** Part of a first load to freeze, with its people. */
+/** Part of a first load to freeze. */
 export interface LoadToFreeze extends FreezeContext {
+  /** Number of the run: value of the columns `load_id`. */
   readonly loadId: number
   readonly snapshotId: number
   readonly terms: MembershipTerms
   /** People in key order. */
   readonly people: AsyncIterable<StagedPeople>
-  /** Index of implied keys (docs/decisions/implied-keys.md), to which the identifiers are added. */
+  /** Index of implied keys (docs/decisions/implied-keys.md) to extend. */
   readonly index: ImpliedKeyIndex
 }
 
-/** Writes the records, and the users as batches. Returns the totals of `before` plus those of these batches. Does not change `before`. */
-export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Frozen> {
+/** Writes the records, and the users as batches. Returns the totals of `before` plus those of these batches. */
+export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Promise<FrozenTotals> {
   const { tx, destination, destinationId, terms, index } = load
   const { expiresAtMs } = terms
-  const writer = new UpdateWriter(destination.frame('upsert'), destination.limits, updateOf(terms))
+  const writer = new UpdateWriter(destination.frame('upsert'), destination.limits, updateWithoutUsers(terms))
   const batches = new PlanBatches<Omit<OrderedEntries, 'batchId'>>(load, before, async (entries) => {
     await writeOrderedEntries(tx, destinationId, entries)
     for (const { release } of entries) release()
   })
   const take = (written: WrittenUpdates | undefined) => {
     if (written === undefined) return
-    // The body is not stored, because it is rebuilt from the template and the keys.
+    // The body is not stored: it is rebuilt from the template and the keys.
     const { body, sha256, ...rest } = written
     const { users } = rest
     const firstKey = rest.recordKeys.subarray(0, recordKeyBytes)
@@ -51,27 +51,27 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
     batches.push({ ...figures, body: undefined, sha256, load: { id: load.loadId, firstKey } }, body.length, entries)
     batches.entries.create += users
   }
-  // One object is reused for all users, because creating a million takes as long as writing their bodies.
+  // Reused, because creating a million objects takes as long as writing their bodies.
   const user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: identifierBytes, count: 0 }
   const records = new RecordCopy(tx, load)
   let usersSinceTurn = 0
   try {
     for await (const { bytes, starts } of load.people) {
       user.source = bytes
-      // Postgres stores these records after the batches of the step before. Meanwhile this process writes the bodies of this step.
+      // Postgres stores these records after the batches of the step before, while this process writes the bodies of this step.
       records.begin(batches.stored())
       for (const start of starts) {
         const length = readUserAt(user, start)
         if (!isRecordStored(bytes, start)) records.add(bytes, start, user.identifiers, length)
         if (records.full) await records.flush()
-        // Lets the connection send its queued records and statements, so that Postgres does not wait for the rest of the users.
+        // Lets the connection send, so that Postgres does not wait for the rest of the users.
         if (++usersSinceTurn === usersPerTurn) {
           usersSinceTurn = 0
           await setImmediate()
         }
-        // All identifiers of this row are sent under other rows.
+        // All identifiers are sent under other rows.
         if (user.count === 0) continue
-        // The COPY of the records ends first, because another COPY of this connection stores the index.
+        // The COPY of the records ends first, because storing the index is another COPY of this connection.
         if (!index.hasRoom(user.count)) {
           await records.end()
           await index.store()

@@ -1,9 +1,8 @@
 /**
  * Plans a first load of people in parts, by record key (docs/decisions/first-load-in-parts.md). Each part is committed with its records,
- * its batches and the counts so far. Its batches are sent while the next part is planned. If there are several parts, a last transaction
- * completes the snapshot.
+ * batches and the counts so far, and is sent while the next one is planned. After several parts, a last transaction completes the snapshot.
  *
- * If the process dies between two commits, `record` lacks the remaining rows, so the next run plans them as new.
+ * If the process dies between two commits, the next run plans the remaining rows as new.
  */
 import { lastSeqOf, lockEndOfPlan } from '../../db/batches/insert.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -21,15 +20,15 @@ import type { Changes } from './applyChanges.ts'
 import { insertRecordsOfRange, type FirstLoad, type KeyRange } from './firstLoad.ts'
 import { freeze } from './freeze.ts'
 import { freezeLoad } from './freezeLoad.ts'
-import { firstMembers } from './memberOperations.ts'
+import { firstMemberOperations } from './memberOperations.ts'
 import type { MembershipTerms } from './packUsers.ts'
 import { stagedPeople } from './stagedPeople.ts'
-import { nothingFrozen, type FreezeContext, type Frozen } from './planBatches.ts'
+import { noTotals, type FreezeContext, type FrozenTotals } from './planBatches.ts'
 import type { PlanWork } from './planWork.ts'
 import { endSnapshot, storePlan, type Planned } from './storePlan.ts'
 import { analyzeLoaded } from './refreshStatistics.ts'
 
-/** Next part to plan, with the state after the parts before it. */
+/** Part to plan next. */
 export interface LoadPart {
   readonly work: PlanWork
   readonly changes: Changes
@@ -37,15 +36,15 @@ export interface LoadPart {
   readonly first: FirstLoad
   readonly terms: MembershipTerms
   readonly isFirst: boolean
-  /** Record key at which this part starts; undefined for the first part. */
+  /** First record key of this part; undefined for the first part. */
   readonly from: Buffer | undefined
-  /** Record keys at which the later parts start. */
+  /** First record key of each later part. */
   readonly laterStarts: readonly Buffer[]
-  /** Record keys at which the steps start, except the first. A step is a portion of a part that Postgres reads in one query. */
+  /** First record key of each step of the load except the first. A step is a portion of a part that Postgres reads in one query. */
   readonly stepStarts: readonly Buffer[]
   /** Totals of the earlier parts. */
-  readonly earlier: Frozen
-  /** Number of parts of the index `implied_key` that this load has stored (`ImpliedKeyIndex`). These are not the parts of the load. */
+  readonly earlier: FrozenTotals
+  /** Number of parts of the index that are stored (`ImpliedKeyIndex`); they are not the parts of the load. */
   readonly indexParts: number
 }
 
@@ -53,33 +52,33 @@ export interface LoadPart {
 export interface PlannedPart {
   readonly planned: Planned
   /**
-   * Plans the next part. The caller has begun the next transaction on the same connection. After the last part of several, completes the snapshot. Undefined if
-   * nothing is left.
+   * Plans the next part in a new transaction of the same connection, which the caller begins. After the last part of several, completes the
+   * snapshot. Undefined if nothing is left.
    */
   readonly next: (() => Promise<PlannedPart>) | undefined
-  /** True if the transaction inserted records of a first load. Then `makePlan` sets Postgres's visibility marks (`markRecordsVisible`). */
+  /** True if the transaction inserted records of a first load. Then `makePlan` calls `markRecordsVisible`. */
   readonly hasLoadedRecords: boolean
 }
 
 /**
- * Each part is twice as large as the one before it, up to this share of all rows. Smaller parts would need more
- * transactions. With larger parts, the push would run out of requests while one is planned.
+ * Each part is twice as large as the one before it, up to this share of all rows. While a larger part is planned, the push would run out of
+ * requests.
  */
 const largestShare = 1 / 12
 /**
- * Maximum number of people in a step, in multiples of the first part. A part is frozen in steps: Postgres reads the next step while Node
- * freezes this one. One step of 37,500 users takes 4 MB of memory.
+ * Maximum number of people in a step, in multiples of the first part. Postgres reads the next step while Node freezes this one. A step of
+ * 37,500 users takes 4 MB of memory.
  */
 const stepSizeInFirstParts = 5
 /** The last part has at least this share of the part before it; a smaller rest joins that part. */
-const smallestLast = 1 / 2
+const smallestLastShare = 1 / 2
 
 /**
- * Returns the first part of a load. There is only one part in three cases:
+ * Returns the first part of a load. It is the only part:
  *
- * - `inParts` is false: nothing may be sent before the whole plan is stored.
- * - Operations have several users: a part would end inside a request.
- * - The rows are too few for two parts.
+ * - without `inParts`: nothing may be sent before the whole plan is stored
+ * - with several users per operation: a part would end inside a request
+ * - if the rows are too few for two parts
  */
 export function firstPart(
   load: Omit<LoadPart, 'isFirst' | 'from' | 'laterStarts' | 'stepStarts' | 'earlier' | 'indexParts'>,
@@ -91,7 +90,7 @@ export function firstPart(
     from: undefined,
     stepStarts: stepStartsOf(load.work),
     laterStarts: inParts && load.terms.usersPerOperation === 1 ? partStartsOf(load.work, load.first.creates) : [],
-    earlier: nothingFrozen(),
+    earlier: noTotals(),
     indexParts: 0,
   }
 }
@@ -108,7 +107,7 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   const [before, ...laterStarts] = part.laterStarts
   const range = { from: part.from, before }
   const index = new ImpliedKeyIndex(tx, destinationId, { firstPart: part.indexParts })
-  // Later parts report no progress: the push runs meanwhile, and reports the progress of its requests.
+  // During later parts, the push reports the progress of its requests.
   const onProgress = (done: number) => isFirst && deps.onProgress?.({ stage: 'plan', done })
   const frozen = await freezePart(part, range, { index, onProgress })
   const indexParts = await index.end()
@@ -125,39 +124,46 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   return { planned, hasLoadedRecords: true, next: isLast ? () => endLoad(work, planned) : () => planPart(nextPart) }
 }
 
-/** Inserts the records of a part, and freezes their operations. Returns the totals of the earlier parts and of this one. */
+/** Inserts the records of a part, and freezes their operations. Returns the totals of the parts so far. */
 async function freezePart(
   { work, first, terms, earlier, isFirst, stepStarts }: LoadPart,
   range: KeyRange,
   { index, onProgress }: Pick<FreezeContext, 'onProgress'> & { readonly index: ImpliedKeyIndex },
-): Promise<Frozen> {
+): Promise<FrozenTotals> {
   const { tx, destinationId, planId } = work
-  const { hasShared, loadId } = first
+  const { hasShared, implyingRunId } = first
   const { context: desired } = work.desired
   const openFreezeContext = async () => {
     const lastSeq = isFirst ? 0 : await lockEndAndReadLastSeq(tx, planId)
     return { tx, destination: work.type, planId, destinationId, lastSeq, onProgress }
   }
-  // `freezeLoad` cannot write operations with several users, or keys that are not implied (no `loadId`).
-  if (terms.usersPerOperation !== 1 || loadId === undefined) {
+  // `freezeLoad` needs implied keys, and one user per operation.
+  if (terms.usersPerOperation !== 1 || implyingRunId === undefined) {
     await insertRecordsOfRange(desired, first, range)
-    return freeze(firstMembers(work, terms, { hasShared, range, index }), { ...(await openFreezeContext()), loadId }, earlier)
+    return freeze(
+      firstMemberOperations(work, terms, { hasShared, range, index }),
+      { ...(await openFreezeContext()), implyingRunId },
+      earlier,
+    )
   }
   const people = stagedPeople(tx, first, stepsOf(range, stepStarts))
-  const totals = await freezeLoad({ ...(await openFreezeContext()), loadId, snapshotId: desired.snapshotId, terms, people, index }, earlier)
+  const totals = await freezeLoad(
+    { ...(await openFreezeContext()), loadId: implyingRunId, snapshotId: desired.snapshotId, terms, people, index },
+    earlier,
+  )
   await analyzeLoaded(tx, destinationId, totals.entries.create)
   return totals
 }
 
-/** Divides the range of a part into steps, at those of the keys `starts` that are inside the range. */
+/** Divides a range at those of the keys `starts` that are inside it. */
 function stepsOf({ from, before }: KeyRange, starts: readonly Buffer[]): readonly KeyRange[] {
   const inside = starts.filter((key) => (from === undefined || key.compare(from) > 0) && (before === undefined || key.compare(before) < 0))
   return [from, ...inside].map((start, index) => ({ from: start, before: inside[index] ?? before }))
 }
 
 /**
- * Completes the snapshot of a load in a transaction after its last part. Storing the digests of a million records takes 1.2 s, and the
- * requests of the last part are sent meanwhile.
+ * Completes the snapshot in a transaction after the last part, because storing the digests of a million records takes 1.2 s. Meanwhile the
+ * last part is sent.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if the plan of another run has replaced this plan
  */
@@ -169,9 +175,8 @@ async function endLoad(work: PlanWork, planned: Planned): Promise<PlannedPart> {
 }
 
 /**
- * Begins a later transaction of the load. Locks the destination, so other plans and the deletes of new erasures wait for the commit; answers
- * do not. If an erasure
- * was committed since the plan began, marks the staged rows of erased people as suppressed.
+ * Prepares a later transaction of the load. Locks the destination: other plans and the deletes of new erasures wait for the commit, but
+ * answers do not. Marks the staged rows of people who were erased since the plan began as suppressed.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if the plan of another run has replaced this plan
  */
@@ -185,21 +190,15 @@ async function beginLaterTransaction({ tx, destinationId, deps, planId, type, la
   if (suppressedCount > 0) await dropStagedDigests(tx)
 }
 
-/**
- * Locks the end of the plan until the part is committed, and returns the `seq` of the plan's last batch. Answers that split a batch wait
- * for this lock.
- */
+/** Locks the end of the plan until the commit, for which answers that split a batch wait. Returns the `seq` of the last batch. */
 async function lockEndAndReadLastSeq(tx: Transaction, planId: string): Promise<number> {
   await lockEndOfPlan(tx, planId)
   return lastSeqOf(tx, planId)
 }
 
 /**
- * Divides the rows into parts by record key. Returns the key at which each part except the first starts; none if there is only one part.
- * The maximum size of each part before the last is a whole number of requests. A part has somewhat fewer rows than its maximum:
- *
- * - It ends between two prefixes of keys (`KeyHistogram.partStarts`).
- * - Staged rows may have been suppressed, or dropped as duplicates.
+ * Returns the first key of each part except the first. The sizes are whole numbers of requests. A part has somewhat fewer rows, because it
+ * ends between two prefixes of keys (`KeyHistogram.partStarts`). Staged rows may also have been suppressed, or dropped as duplicates.
  */
 function partStartsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[] {
   const { usersInFirstPart } = deps.settings
@@ -207,14 +206,14 @@ function partStartsOf({ input, deps, type }: PlanWork, rows: number): readonly B
   const maxUsers = Math.max(usersInFirstPart, rows * largestShare)
   const sizes: number[] = []
   let size = usersInFirstPart
-  for (let end = size; end + size * smallestLast <= rows; end += size) {
+  for (let end = size; end + size * smallestLastShare <= rows; end += size) {
     sizes.push(size)
     size = Math.ceil(Math.min(size * 2, maxUsers) / usersInRequest) * usersInRequest
   }
   return input.keyHistogram?.partStarts(sizes) ?? []
 }
 
-/** Returns the key at which each step except the first starts. */
+/** Returns the first key of each step except the first. */
 function stepStartsOf({ input, deps }: PlanWork): readonly Buffer[] {
   return input.keyHistogram?.stepStarts(deps.settings.usersInFirstPart * stepSizeInFirstParts, stagePartitions) ?? []
 }

@@ -1,48 +1,48 @@
-/** Yields the operations on people of a plan: from its pending changes, or for a first load from the records. */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Transaction } from '../../db/database.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { renderUserOperation } from '../../destinations/renderUserOperation.ts'
 import { inRange, sentIdentifiers, type KeyRange } from './firstLoad.ts'
-import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
-import { packUsers, type GroupRow, type MembershipTerms } from './packUsers.ts'
+import { joinOwnTimes, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownTimes.ts'
+import { packUsers, type UserRow, type MembershipTerms } from './packUsers.ts'
 import { queryPortions, type OperationContext, type PlannedOperation } from './plannedOperation.ts'
 
-/** SQL of the keys of a group as one text. Reading an array of bytea instead would cost an object, a parse and a copy per key. */
+/** SQL of the keys of a group as one text, which is cheaper to read than an array. */
 const hexKeys = `string_agg(encode(m.key, 'hex'), ',' order by m.key)`
 
 /**
- * Yields the operations of a first load without own times of rows, for the record keys in `range`. Each user is sent without the
- * identifiers that are sent under another row. `hasShared`: true if there are such identifiers, in the table `omitted`. `index`: index of
- * implied keys (docs/decisions/implied-keys.md), to which the sent identifiers are added; undefined if no key is implied.
+ * Yields the operations of a first load without own times of rows, from the records in `range`.
+ *
+ * - `hasShared`: the table `omitted` has identifiers that are sent under another row.
+ * - `index`: gets the sent identifiers; undefined if no key is implied (docs/decisions/implied-keys.md).
  */
-export function firstMembers(
+export function firstMemberOperations(
   { tx, destinationId }: OperationContext,
   terms: MembershipTerms,
-  of: { readonly hasShared: boolean; readonly range: KeyRange; readonly index: ImpliedKeyIndex | undefined },
+  options: { readonly hasShared: boolean; readonly range: KeyRange; readonly index: ImpliedKeyIndex | undefined },
 ): AsyncGenerator<PlannedOperation[]> {
   const hex = (identifiers: string) => `replace(array_to_string(${identifiers}, ','), '\\x', '')`
-  const isInRange = `r.destination_id = ${destinationId} and ${inRange('r.key', of.range)}`
+  const isInRange = `r.destination_id = ${destinationId} and ${inRange('r.key', options.range)}`
   const rows = queryPortions<{ key: Buffer; keys: string }>(
     tx,
-    of.hasShared
+    options.hasShared
       ? `select r.key, ${hex(sentIdentifiers)} as keys
          from record r left join omitted o on o.key = r.key where ${isInRange} order by r.key`
       : `select r.key, ${hex(rowIdentifiers('r'))} as keys from record r where ${isInRange} order by r.key`,
   )
-  return packUsers(firstGroups(rows, of.index), terms)
+  return packUsers(firstUsers(rows, options.index), terms)
 }
 
 /** Content hash of identifiers without own times. Equals `plainTimes` of `db/impliedKeys.ts`. */
 export const plainHash = Buffer.from([1])
 
 /** Yields the users of a first load, and adds their identifiers to the index. */
-async function* firstGroups(
+async function* firstUsers(
   portions: AsyncIterable<readonly { readonly key: Buffer; readonly keys: string }[]>,
   index: ImpliedKeyIndex | undefined,
-): AsyncGenerator<GroupRow[]> {
+): AsyncGenerator<UserRow[]> {
   for await (const portion of portions) {
-    // A row whose identifiers are all sent under other rows makes no user.
+    // All identifiers of the other rows are sent under other rows.
     const sent = portion.filter(({ keys }) => keys !== '')
     await index?.add(sent)
     yield sent.map(({ key, keys }) => ({
@@ -69,7 +69,7 @@ export async function* memberOperations(context: OperationContext, terms: Member
      -- keys_to_delete lacks the overdue keys, and is null for rerun --failed. In both cases the keys are read from remote.
      select t.group_key, ${hexKeys}
      from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
-       ${joinOwnEnds(destinationId)}
+       ${joinOwnTimes(destinationId)}
      where t.deletes and (t.overdue or t.keys_to_delete is null)
        and ((m.ref_count <= 0 and m.synced_hash is not null) or (t.overdue and ${overdue}))
      group by t.group_key order by group_key`,
@@ -82,12 +82,12 @@ export async function* memberOperations(context: OperationContext, terms: Member
     })
   }
 
-  const groups = (await haveOwnTimes(tx, destinationId)) ? timedGroups(destinationId) : untimedGroups(destinationId)
-  yield* packUsers(queryPortions<GroupRow>(tx, groups), terms)
+  const groups = (await recordsHaveTimes(tx, destinationId)) ? timedGroups(destinationId) : untimedGroups(destinationId)
+  yield* packUsers(queryPortions<UserRow>(tx, groups), terms)
 }
 
-/** Returns true if a row of the destination has own times. */
-export async function haveOwnTimes(tx: Transaction, destinationId: number): Promise<boolean> {
+/** Returns true if a record of the destination has own times. */
+export async function recordsHaveTimes(tx: Transaction, destinationId: number): Promise<boolean> {
   const timed = await tx.query(
     'select from record where destination_id = $1 and (effective_at is not null or expires_at is not null) limit 1',
     [destinationId],
@@ -96,23 +96,20 @@ export async function haveOwnTimes(tx: Transaction, destinationId: number): Prom
 }
 
 const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.content_version'
-/** SQL of the keys and the desired content of a group. Without a `content_version`, all keys of a group have the same content. */
+/** SQL of the keys and their desired content, which is the same for all keys of a group without a `content_version`. */
 const keysAndContent = `${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash`
 
-/** Returns SQL of the groups to update, with their desired identifiers, if no row has own times. Does not read their records. */
+/** Returns SQL of the groups to update, if no row has own times. Does not read the records. */
 const untimedGroups = (destinationId: number) =>
   `select ${groupColumns}, ${keysAndContent}, null as effective_ms, null as expires_ms
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
    group by ${groupColumns} order by t.deletes, t.group_key`
 
-/**
- * Returns SQL of the groups to update if rows have own times: one row per user object. A user whose identifiers start or expire at
- * different times is sent as one user object for each pair of times.
- */
+/** Returns SQL of the updates if rows have own times: one user object for each start and end in a group. */
 const timedGroups = (destinationId: number) =>
   `select ${groupColumns}, ${keysAndContent},
      extract(epoch from ${ownEffectiveAt}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAt}) * 1000 as expires_ms
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
-     ${joinOwnEnds(destinationId)}
+     ${joinOwnTimes(destinationId)}
    where ${notEnded} group by ${groupColumns}, ${ownEffectiveAt}, ${ownExpiresAt}
    order by t.deletes, ${ownEffectiveAt} nulls first, ${ownExpiresAt} nulls first, t.group_key`

@@ -1,11 +1,10 @@
-/** Packs users, each a group of identifiers, into operations. */
 import { renderUserOperation, type UserOperation } from '../../destinations/renderUserOperation.ts'
 import type { Change } from '../../model/report.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
 
 /** Times and size of the operations on people. */
 export interface MembershipTerms {
-  /** Time of the plan by the database's clock: start of every membership whose row has no own start. */
+  /** Time of the plan: start of every membership whose row has no own start. */
   readonly plannedAtMs: number
   /** End of every membership whose row has no own end. */
   readonly expiresAtMs: number
@@ -15,28 +14,28 @@ export interface MembershipTerms {
 }
 
 /** Returns an update without its `users`, for users whose rows have no own times. */
-export function updateOf({ plannedAtMs, expiresAtMs, takesEffectiveAt }: MembershipTerms): Omit<UserOperation, 'users'> {
+export function updateWithoutUsers({ plannedAtMs, expiresAtMs, takesEffectiveAt }: MembershipTerms): Omit<UserOperation, 'users'> {
   return { op: 'update', ...(takesEffectiveAt ? { effectiveAtMs: plannedAtMs } : {}), expiresAtMs }
 }
 
-/** Maximum number of bytes of an identifier in a request, with its JSON name and quotes. */
+/** Maximum bytes of an identifier in a request, with its JSON name and quotes. */
 const maxIdentifierBytes = 160
-/** Maximum number of bytes of an operation with several users, well below the 5,000,000 bytes of a request (spec 8). */
+/** Maximum bytes of an operation with several users, well below the 5,000,000 of a request (spec 8). */
 const maxOperationBytes = 4_500_000
 
 /** User object to send: identifiers of one group with equal times. */
-export interface GroupRow {
+export interface UserRow {
   readonly group_key: Buffer
-  /** True if the plan also deletes an identifier of this user. Then the user is sent in phase 2, after all deletes. */
+  /** The plan also deletes an identifier of this user. So the user is sent in phase 2, after all deletes. */
   readonly deletes: boolean
   readonly renewal: boolean
-  /** True if the service has none of the identifiers of the group. */
+  /** The service has none of the identifiers of the group. */
   readonly created: boolean
-  /** New common content of a group that changed or loses identifiers (`pendingGroups.ts`); null if `hash` applies. */
+  /** New common content of a group that changed or loses identifiers. */
   readonly content_version: Buffer | null
   /** Keys in hex, separated by commas. */
   readonly keys: string
-  /** Desired content of the identifiers. */
+  /** Desired content of the identifiers, unless there is a `content_version`. */
   readonly hash: Buffer
   /** Own start of the rows, in epoch milliseconds; null: `plannedAtMs`. */
   readonly effective_ms: string | null
@@ -45,8 +44,8 @@ export interface GroupRow {
 }
 
 /** Yields operations with up to `usersPerOperation` users. The users of one operation have equal times, content, phase and change. */
-export async function* packUsers(portions: AsyncIterable<readonly GroupRow[]>, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
-  let collected: GroupRow[] = []
+export async function* packUsers(portions: AsyncIterable<readonly UserRow[]>, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
+  let collected: UserRow[] = []
   let collectedBytes = 0
   for await (const portion of portions) {
     const operations: PlannedOperation[] = []
@@ -68,8 +67,7 @@ export async function* packUsers(portions: AsyncIterable<readonly GroupRow[]>, t
   if (collected.length > 0) yield [userOperation(collected, terms)]
 }
 
-/** Returns true if two users have equal times, content, phase and change. */
-function canShareOperation(one: GroupRow, other: GroupRow): boolean {
+function canShareOperation(one: UserRow, other: UserRow): boolean {
   return (
     one.deletes === other.deletes &&
     one.effective_ms === other.effective_ms &&
@@ -79,8 +77,7 @@ function canShareOperation(one: GroupRow, other: GroupRow): boolean {
   )
 }
 
-/** Returns the update of users that can share an operation. */
-function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): PlannedOperation {
+function userOperation(groups: readonly UserRow[], terms: MembershipTerms): PlannedOperation {
   const [first] = groups
   if (!first) throw new Error('an operation must have a user')
   const users = groups.map(({ keys }) => keys.split(','))
@@ -104,12 +101,11 @@ function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): Pla
   }
 }
 
-/** Returns the content hash that is stored as synced if the service confirms the user. */
-function hashOf(group: GroupRow): Buffer {
+function hashOf(group: UserRow): Buffer {
   return group.content_version ?? group.hash
 }
 
-function changeOf(group: GroupRow): Change {
+function changeOf(group: UserRow): Change {
   if (group.renewal) return 'renewal'
   return group.created ? 'create' : 'update'
 }

@@ -1,4 +1,4 @@
-/** Pending changes of products in the table `pending_product`. Each product is one key. */
+/** Pending changes of products, in the table `pending_product`. */
 import { outOfSync } from '../../db/changedKeys.ts'
 import { catalog } from '../../destinations/catalog.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
@@ -15,7 +15,7 @@ import {
   type PendingChanges,
   type PendingContext,
 } from './pendingChanges.ts'
-import { firstProducts, productOperations } from './productOperations.ts'
+import { firstProductOperations, productOperations } from './productOperations.ts'
 import { analyzeTable, fillTable, productChange } from './planTables.ts'
 
 /** Returns the pending changes of a catalog. */
@@ -37,21 +37,20 @@ export function pendingProducts(context: PendingContext): PendingChanges {
         tx,
         `select from pending_product where what = ${productChange.upsert} and key in (${recordsWithoutValidRow(context.destinationId)})`,
       ),
-    operations: (first) => (first === undefined ? productOperations(context) : firstProducts(context)),
+    operations: (first) => (first === undefined ? productOperations(context) : firstProductOperations(context)),
   }
 }
 
 /** Fills `pending_product`. Returns the numbers of deferred products, which it leaves out. */
 async function collect(context: PendingContext): Promise<Deferred> {
   const { tx, destinationId } = context
-  // If the delete of a product was refused last, its product_key may have changed. If the refused entry is no longer stored, the refusal
-  // counts as that of a delete.
+  // After a refused delete, the product_key may be wrong. A refusal whose entry is no longer stored counts as that of a delete.
   const isDeleteRefused = `m.refused_code is not null and coalesce((${lastRefusedChange}), 'delete') = 'delete'`
   await fillTable(
     tx,
     'pending_product',
-    // A lookup puts a product once more before its delete, because the answer has the current product_key. If the put is refused, the
-    // delete is sent again (docs/decisions/lost-delete-answers.md).
+    // A lookup puts the product once more, because the answer has the current product_key (docs/decisions/lost-delete-answers.md). If the
+    // put is refused, a later plan sends the delete again.
     `select m.key,
        case when m.ref_count > 0 then ${productChange.upsert}
          when m.remote_key is null or (${isDeleteRefused}) then ${productChange.lookup}
@@ -78,18 +77,18 @@ async function isPending({ full, hasResync, changed }: PendingContext): Promise<
   return hasResync ? `${isOutOfSync} or (m.ref_count > 0 and m.key in (select key from resync))` : isOutOfSync
 }
 
-/** SQL of the change of the last refused entry of the row `m` of `remote`. */
+/** SQL of the change of the last refused entry of product `m`. */
 const lastRefusedChange = `select e.change from entry e
    where e.destination_id = m.destination_id and e.record_key = m.key and e.outcome = 'refused'
    order by e.batch_id desc limit 1`
 
-/** Returns SQL of the missing products: desired ones (`missing: out-of-stock` or `keep`), and those whose delete is not confirmed yet. */
+/** Returns SQL of the missing products, desired or to be deleted. */
 const missingProducts = (destinationId: number) =>
   `select r.key from record r where r.destination_id = ${destinationId} and r.status = 'missing'`
 
 /**
- * Leaves one delete of several with one product_key: an unresolved one, else that of the id that was confirmed last. The service has one
- * product under these ids (`Destination.collisionOf`), so it would refuse a second delete. Then the product would be put again.
+ * Leaves one delete of several with one product_key: a deferred one, else that of the id that was confirmed last. The service has one
+ * product under these ids (`Destination.collisionOf`). It would refuse a second delete, and a lookup would put the product again.
  */
 async function dropRepeatedDeletes({ tx, destinationId }: PendingContext): Promise<void> {
   const repeated = await tx.query<Row<'remote', 'key'>>(
@@ -106,12 +105,12 @@ async function dropRepeatedDeletes({ tx, destinationId }: PendingContext): Promi
 }
 
 /**
- * Protects products whose new id collides with their former id, such as `sku-1` with `SKU-1` (`Destination.collisionOf`). For such an id
- * the service may have updated its product instead of creating one. Then both ids have the same product_key, and a delete of the former id
- * would remove the product. So this function removes the changes of the former id from the plan:
+ * Protects products whose new id collides with their former id, such as `SKU-1` with `sku-1` (`Destination.collisionOf`). If the service
+ * updated its product instead of creating one, both ids have one product_key. A delete of the former id would remove the product. So this
+ * function removes the former id from the plan:
  *
- * - If the new id was confirmed last, the former id is dropped.
- * - Otherwise the new id is put again, and a later plan drops the former id.
+ * - The new id was confirmed last: drops the former id.
+ * - Otherwise: puts the new id again, and a later plan drops the former id.
  */
 async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const missing = `select m.key, m.remote_key, m.synced_at
@@ -121,8 +120,7 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
   const [found] = await tx.query<{ product_keys: string[] | null }>(`select array_agg(remote_key) as product_keys from (${missing}) former`)
   if (!found?.product_keys) return
   const renamed = await tx.query<{ from: Buffer; to: Buffer; isConfirmedLast: boolean }>(
-    // Finds the missing products (former) and the other desired ones (desired) with equal product_keys. Takes 0.15 s per million products
-    // (Postgres 18). Only plans with missing products run this query.
+    // Takes 0.15 s per million products (Postgres 18), only in plans with missing products.
     `select former.key as "from", desired.key as "to", coalesce(desired.synced_at > former.synced_at, false) as "isConfirmedLast"
      from (select key, remote_key, synced_at from remote
            where destination_id = ${destinationId} and ref_count > 0 and remote_key = any($1) offset 0) desired
@@ -143,11 +141,10 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
 }
 
 /**
- * Defers products whose id collides with another id (`Destination.collisionOf`), because the service may have one product under both ids:
+ * Defers puts whose id collides with another id (`Destination.collisionOf`), because the service may have one product under both:
  *
- * - New products, if the other product is no longer desired and has an unresolved request. The request may still delete or change the
- *   product.
- * - Missing products that the plan puts, if the other product is new. `keepRenamed` drops them later if both are one product.
+ * - new products, if the other id is not desired and has an unresolved request, which may still delete or change the product
+ * - missing products, if the other id is new in the source; a later plan drops them if both are one product (`keepRenamed`)
  */
 async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const loadKeys = async (query: string) => (await tx.query<Row<'remote', 'key'>>(query)).map(({ key }) => key)
@@ -157,14 +154,14 @@ async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void
   const missing = await loadKeys(`${putKeys} and key in (${missingProducts(destinationId)})`)
   if (unresolved.length === 0 && missing.length === 0) return
   const created = await loadKeys(`${keysOfRemote} and m.synced_hash is null and m.key in (${putKeys})`)
-  // `created` may have missing products too, which were never sent.
+  // Without missing products that were never sent.
   const missingIds = new Set(missing.map((key) => key.toString('hex')))
   const createdInSource = created.filter((key) => !missingIds.has(key.toString('hex')))
   const deferred = [...collidingWith(unresolved, created), ...collidingWith(createdInSource, missing)]
   if (deferred.length > 0) await tx.query('update pending_product set deferred = true where key = any($1)', [deferred])
 }
 
-/** Returns the keys of `others` that collide with one of `keys` (`Destination.collisionOf`). */
+/** Returns the keys of `others` that collide with one of `keys`. */
 function collidingWith(keys: readonly Buffer[], others: readonly Buffer[]): Buffer[] {
   if (keys.length === 0 || others.length === 0) return []
   const ids = new Set(keys.map((key) => catalog.collisionOf?.(key)))
@@ -181,16 +178,12 @@ async function markAndCountDeletes(context: PendingContext): Promise<GuardedDele
   }
 }
 
-/**
- * Fills `cleared` with the unconfirmed deletes that an earlier plan was allowed to send, if the product has been missing since then.
- * Instead of the delete, that plan may have put the product to get its product_key.
- */
+/** Fills `cleared` with the deletes for which an earlier plan has an unconfirmed delete or a lookup. */
 async function markCleared({ tx, destinationId }: PendingContext): Promise<void> {
   await fillTable(
     tx,
     'cleared',
-    // The pending deletes for which an earlier begun plan has an unconfirmed delete or a lookup. The snapshot of that plan is not older
-    // than the content of the product.
+    // `p.snapshot_id`: the product has been missing since that plan.
     `select t.key from pending_product t join record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
      where t.what in (${productChange.delete}, ${productChange.lookup}) and exists (
        select from entry e join batch b on b.id = e.batch_id

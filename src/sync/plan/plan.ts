@@ -1,8 +1,3 @@
-/**
- * Makes a plan in one transaction: updates the desired state, applies the guards, freezes the operations and completes the snapshot. An
- * error rolls back the transaction. A first load of many people has one transaction for each of its parts, and a last transaction for the
- * snapshot (`loadParts.ts`).
- */
 import type { Pipeline } from '../../model/pipeline.ts'
 import { causeOf } from '../../db/cursor.ts'
 import { inTransaction, openConnections, type Connection } from '../../db/database.ts'
@@ -16,17 +11,15 @@ import { freeze } from './freeze.ts'
 import { areDigestsWithoutTimes, freezeChanges } from './freezeChanges.ts'
 import type { PlannedPart } from './loadParts.ts'
 import type { MembershipTerms } from './packUsers.ts'
-import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
+import { preparePlanWork, type PlanInput, type PlanWork } from './planWork.ts'
 import { endSnapshot, insertPlan, storePlan, type Planned } from './storePlan.ts'
 
 export type { PlanInput } from './planWork.ts'
 export type { Planned } from './storePlan.ts'
 
-/** Functions that `makePlan` calls. */
-export interface PlanCalls {
+export interface PlanCallbacks {
   /**
-   * Called after each stored part of a first load in several parts. From then on the batches of the part may be sent. Without `onPart`, the
-   * whole plan is one transaction.
+   * Called after each stored part of a first load in several parts, whose batches may then be sent. Without `onPart`, the plan has one part.
    */
   readonly onPart?: ((planId: string) => Promise<void>) | undefined
   /** As in `PlanWork`. */
@@ -34,7 +27,8 @@ export interface PlanCalls {
 }
 
 /**
- * Makes a plan.
+ * Updates the desired state, applies the guards, freezes the operations and completes the snapshot, in one transaction. A first load of many
+ * people has one transaction for each of its parts, and one for the snapshot (`loadParts.ts`).
  *
  * @throws {RunWithheld} if a guard stops the run
  * @throws {RunError} `RUN_INTERRUPTED` if another process ended the run, or the plan of another run has replaced this plan
@@ -45,9 +39,10 @@ export async function makePlan(
   pipeline: Pipeline,
   run: RunRow,
   input: PlanInput,
-  { onPart, onIdle }: PlanCalls = {},
+  { onPart, onIdle }: PlanCallbacks = {},
 ): Promise<Planned> {
-  let makePart = async () => makePlanOrFirstPart(await openWork(deps, tx, pipeline, run, input, onIdle), { inParts: onPart !== undefined })
+  let makePart = async () =>
+    makePlanOrFirstPart(await preparePlanWork(deps, tx, pipeline, run, input, onIdle), { inParts: onPart !== undefined })
   for (;;) {
     const pagesBefore = await recordPages(tx)
     const { planned, next, hasLoadedRecords } = await inPlanTransaction(tx, makePart)
@@ -58,10 +53,10 @@ export async function makePlan(
   }
 }
 
-/** Runs `makePart` in a transaction. Runs it again after a deadlock with a worker that records an answer at the same time. */
+/** Runs `makePart` in a transaction, again after a deadlock with a worker that records an answer. */
 async function inPlanTransaction(tx: Connection, makePart: () => Promise<PlannedPart>): Promise<PlannedPart> {
   const part = await inTransaction(tx, async () => {
-    // Enough for hash aggregates of a few million digests. More does not make the join of the diff faster.
+    // Enough for hash aggregates of a few million digests. More does not speed up the diff.
     await tx.query(`set local work_mem = '64MB'`)
     try {
       const result = await makePart()
@@ -75,10 +70,7 @@ async function inPlanTransaction(tx: Connection, makePart: () => Promise<Planned
   return part
 }
 
-/**
- * Makes the whole plan. With `inParts`, a first load may get several parts. Then this function makes only the first part, and `next` makes
- * the others.
- */
+/** Makes the whole plan, or the first part of a load in parts. */
 async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inParts: boolean }): Promise<PlannedPart> {
   const { deps, tx, destinationId, planId, pending, terms } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })
@@ -86,14 +78,13 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   const guarded = await removeOrWithhold(work, changes)
   crashPoint('plan.guarded')
   const { first } = changes
-  // A first load without own times of rows has no table of pending changes: its operations come from the records.
+  // The operations of such a load come from the records, so it has no table of pending changes.
   const isUntimedLoad = first?.isUntimed === true
   if (!isUntimedLoad) await pending.unifyGroups()
 
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
-  // A load with implied keys (docs/decisions/implied-keys.md) is planned in one or several parts.
-  if (first?.loadId !== undefined && terms !== undefined) {
+  if (first?.implyingRunId !== undefined && terms !== undefined) {
     const { firstPart, planPart } = await import('./loadParts.ts')
     return planPart(firstPart({ work, changes, guarded, first, terms }, { inParts }))
   }
@@ -104,7 +95,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
       ? await freezeChanges(context, terms)
       : await freeze(pending.operations(first), context)
   crashPoint('plan.frozen')
-  // The push needs these connections immediately. They are opened while the rest of the plan is stored, which takes as long (40 ms).
+  // The push needs these connections. Opening them takes 40 ms, as long as the rest of the plan.
   if (work.run.trigger !== 'plan') void openConnections(deps.db, Math.min(frozen.batches, maxParallelRecordings) + 1)
   const keyLookups = isUntimedLoad ? 0 : await pending.countKeyLookups()
   const withoutRow = isUntimedLoad ? 0 : await pending.countWithoutValidRow()
@@ -113,10 +104,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   return { planned, next: undefined, hasLoadedRecords: first !== undefined }
 }
 
-/**
- * Returns true if `freezeChanges` can freeze the changes of people. It cannot for `rerun --failed`: such a plan does not collect the keys
- * to delete (`pending_group.keys_to_delete`).
- */
+/** Returns true if `freezeChanges` can freeze the changes. For `rerun --failed`, `pending_group` lacks the `keys_to_delete`. */
 async function canFreezeFromBytes({ tx, destinationId, type, input }: PlanWork, { usersPerOperation }: MembershipTerms): Promise<boolean> {
   if (usersPerOperation > 1 || type.evidence !== 'counts' || input.onlyFailedOf !== undefined) return false
   return areDigestsWithoutTimes(tx, destinationId)

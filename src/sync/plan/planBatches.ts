@@ -1,4 +1,3 @@
-/** Writes the batches of a plan by COPY in the plan's transaction, and computes their totals. */
 import { createHash, type Hash } from 'node:crypto'
 import { copyBatches, reserveBatchIds, type FrozenBatch } from '../../db/batches/insert.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -6,8 +5,8 @@ import type { Destination } from '../../destinations/destination.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { Change } from '../../model/report.ts'
 
-/** Totals of a plan, or of its parts so far. */
-export interface Frozen {
+/** Totals of the frozen operations of a plan, or of its parts so far. */
+export interface FrozenTotals {
   readonly batches: number
   /** Number of products or users by change, also if they share an operation. */
   readonly entries: Readonly<Record<Change, number>>
@@ -18,42 +17,41 @@ export interface Frozen {
 }
 
 /** Returns the totals of a plan without batches. */
-export const nothingFrozen = (): Frozen => ({
+export const noTotals = (): FrozenTotals => ({
   batches: 0,
   entries: { create: 0, update: 0, delete: 0, renewal: 0 },
   bodies: createHash('sha256'),
   requests: {},
 })
 
-/** Plan, or part of a plan, whose operations are frozen. */
+/** Plan whose operations are frozen. */
 export interface FreezeContext {
   readonly tx: Transaction
   readonly destination: Destination
   readonly planId: string
   readonly destinationId: number
-  /** `seq` of the last batch that the plan has already; 0 if it has none. */
+  /** `seq` of the last batch of earlier parts; 0 without. */
   readonly lastSeq: number
   /** Called with the number of operations that were frozen so far. */
   readonly onProgress: (done: number) => void
 }
 
 /**
- * Collected batches are written once they have this many operations, or bytes of bodies: two batches of people, or some 130 of products.
- * More operations cost memory (80,000: 448 MB instead of 308 for a million users). Fewer bytes cost time, because each COPY has a buffer
- * (two batches of products: 23.5 s of Node's processor instead of 13.4 for 200,000 products).
+ * Collected batches are written once they have this many operations or bytes: two batches of people, or some 130 of products. More
+ * operations cost memory (80,000: 448 MB instead of 308 for a million users). Fewer bytes cost time (two batches of products: 23.5 s of
+ * Node's processor instead of 13.4 for 200,000 products).
  */
 const operationsPerWrite = 5_000
 const bytesPerWrite = 4_000_000
 
-/** Collected batch, with the entries of its operations. */
 interface Collected<Entries> {
   readonly batch: Omit<FrozenBatch, 'id' | 'planId' | 'destinationId'>
   readonly entries: Entries
 }
 
 /**
- * Batches of one plan, written in the order of `push`. Postgres stores them while the next ones are collected. After the last batch the
- * caller must call `write`. Then, and also after an error, the caller must await `stored`, because the connection is not free before.
+ * Batches of one plan, written by COPY in the order of `push`, while the next ones are collected. After the last batch the caller must call
+ * `write`. Then, and also after an error, it must await `stored`, because the connection is not free before.
  */
 export class PlanBatches<Entries extends object> {
   /** Number of products or users by change; the caller adds to it. */
@@ -70,10 +68,10 @@ export class PlanBatches<Entries extends object> {
   #bytes = 0
   #writing = Promise.resolve()
 
-  /** `before`: totals of earlier parts, which do not change. `writeEntries`: stores the entries of stored batches. */
+  /** `before`: totals of earlier parts; not changed. `writeEntries`: stores the entries of stored batches. */
   constructor(
     context: FreezeContext,
-    before: Frozen,
+    before: FrozenTotals,
     writeEntries: (entries: readonly (Entries & { readonly batchId: number })[]) => Promise<void>,
   ) {
     this.#context = context
@@ -85,7 +83,7 @@ export class PlanBatches<Entries extends object> {
     this.#seq = context.lastSeq
   }
 
-  /** Collects a batch. `bodyBytes`: length of its whole body, also if only the template is stored. */
+  /** Collects a batch. `bodyBytes`: length of its body, also if only the template is stored. */
   push(batch: Omit<Collected<Entries>['batch'], 'seq'>, bodyBytes: number, entries: Entries): void {
     this.#bodies.update(batch.sha256)
     this.#batches++
@@ -103,8 +101,8 @@ export class PlanBatches<Entries extends object> {
   }
 
   /**
-   * Starts to store the collected batches, and resolves once the batches before them are stored. `after`: resolves once everything is
-   * stored that must precede the collected batches, such as their records. If it fails, storing the batches fails with its error.
+   * Starts to store the collected batches, and resolves once the batches before them are stored. Stores them only after `after`, such as
+   * the COPY of their records.
    */
   async write(after?: Promise<void>): Promise<void> {
     if (this.#collected.length === 0 && after === undefined) return
@@ -114,19 +112,19 @@ export class PlanBatches<Entries extends object> {
     this.#bytes = 0
     const earlierWrites = this.#writing
     this.#writing = Promise.all([earlierWrites, after]).then(() => this.#store(collected))
-    // Prevents an unhandled rejection: the next `await` throws the error.
+    // The next `await` throws the error.
     this.#writing.catch(() => undefined)
     await earlierWrites
     this.#context.onProgress(this.#done)
   }
 
-  /** Waits until the written batches are stored. Throws the error of a failed COPY, which is the cause of any other error. */
+  /** Waits until the written batches are stored. Throws the error of a failed COPY, the cause of later errors. */
   async stored(): Promise<void> {
     await this.#writing
   }
 
   /** Returns the totals of the earlier parts and of all batches so far. */
-  totals(): Frozen {
+  totals(): FrozenTotals {
     return { batches: this.#batches, entries: this.entries, bodies: this.#bodies, requests: this.#requests }
   }
 

@@ -1,27 +1,22 @@
-/**
- * Declares the temporary tables of a plan. `readAndPlan.ts` and `auditPipeline.ts` drop them. An erasure drops the table `removal`. `stage`
- * and `opted_out` are declared in `sync/read`, `unseen_key` in `db/digests.ts`.
- */
+/** Temporary tables of a plan, which belong to its connection. `sync/read` and `db/digests.ts` declare `stage`, `opted_out`, `unseen_key`. */
 import type pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
 
-/** Effects of a read on a record: values of `change.what`, as SQL. */
+/** SQL literals of `change.what`: effects of a read on a record. */
 export const recordChange = sqlLiterals('create', 'update', 'stale', 'missing', 'opted_out', 'suppressed')
 /** Effect of a read on a record. */
 export type RecordChange = keyof typeof recordChange
 
 /**
- * Pending operation on a product: values of `pending_product.what`, as SQL. `lookup`: the product is put once more, because its delete
- * needs the product_key of the answer. The next plan deletes it.
+ * SQL literals of `pending_product.what`. `lookup`: the product is put once more, because its delete needs the product_key of the answer.
+ * The next plan deletes it.
  */
 export const productChange = sqlLiterals('upsert', 'delete', 'lookup')
 
-/** Returns the SQL literal of each name. */
 function sqlLiterals<Name extends string>(...names: readonly Name[]): Readonly<Record<Name, string>> {
   return Object.fromEntries(names.map((name) => [name, `'${name}'`])) as Record<Name, string> // has every name
 }
 
-/** Type of a column. */
 type ColumnType = 'bytea' | 'bytea[]' | 'text' | 'integer' | 'boolean' | 'bigint' | 'tid' | 'timestamp with time zone'
 
 const times = { effective_at: 'timestamp with time zone', expires_at: 'timestamp with time zone' } as const
@@ -30,53 +25,38 @@ const key = { key: 'bytea' } as const
 /** Temporary tables of a plan, with the columns in their order. */
 export const planTables = {
   /**
-   * Records that the read changes. `what`: `recordChange`. `place`: `ctid` of a stored record, so that its update need not search it; null
-   * if unknown. `identifiers`, the times and `load_id` are those of the stored record before this read:
-   *
-   * - After a gated read they are filled for staged records, which are few (`read/snapshot.ts`).
-   * - After a whole read they are null, because copying them for each update is slow. The table `former` has them for updated people.
+   * Records that the read changes. `what`: `recordChange`. `place`: `ctid` of the stored record, if known, so that its update need not
+   * search it. `identifiers`, times and `load_id`: those of the stored record, only after a gated read, which stages few rows
+   * (`read/snapshot.ts`). After a whole read `former` has them for updated people.
    */
   change: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
-  /** Identifiers, times and `load_id` of updated people before this read. */
+  /** Stored version of updated people. */
   former: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' },
-  /** Net change of the reference count of each identifier, and the row under which a new identifier is sent. */
+  /** Change of the reference count of each identifier, and the record under which a new identifier is sent. */
   delta: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },
   /** First load: identifiers that several staged rows have. */
   shared_identifier: { identifier: 'bytea' },
   /** Identifiers with several rows in `delta`. */
   repeated_in_delta: { identifier: 'bytea' },
-  /**
-   * Records whose keys need rows in `remote`, because another row has or gains one of their identifiers. Keys of other records may be
-   * implied (docs/decisions/implied-keys.md).
-   */
+  /** Records that cannot imply keys (docs/decisions/implied-keys.md), because another row has or gains one of their identifiers. */
   sharing_record: key,
   /** Updated people whose times changed. `desired_times`: the new desired content of their identifiers. */
   changed_times: { ...key, desired_times: 'bytea' },
-  /** First load: number of rows with each shared identifier, and the row under which the identifier is sent. */
+  /** First load: number of rows with each shared identifier, and the row under which it is sent. */
   shared_identifier_group: { identifier: 'bytea', row_count: 'integer', group_key: 'bytea' },
   /** First load: identifiers of a row that are sent under another row. */
   omitted: { ...key, identifiers: 'bytea[]' },
-  /** Records to remove from the desired state, with the cause. */
+  /** Records to remove from the desired state. `cause`: a `recordChange`. */
   removal: { ...key, cause: 'text' },
-  /** Keys with an unresolved older operation, or whose late request may still be applied. */
+  /** As `unresolvedKeys` in `pendingChanges.ts`. */
   unresolved: key,
   /** Outstanding keys of earlier full refreshes. */
   resync: key,
-  /** Identifiers that several rows have, or that are sent under another row. The times are computed from all rows of the identifier. */
-  own_end: { ...key, ...times },
-  /**
-   * Products that are out of sync, or sent again for a full refresh or a changed id (`keepRenamed`). `what`: `productChange`. `deferred`:
-   * the product has an unresolved operation, so it is removed from the plan.
-   */
+  /** Identifiers that several rows have, or that are sent under another row, with their times over all rows. */
+  own_times: { ...key, ...times },
+  /** Products that are out of sync or sent again. `what`: `productChange`. `deferred`: waits for a later plan. */
   pending_product: { ...key, what: 'text', deferred: 'boolean' },
-  /**
-   * Groups with at least one pending identifier. An identifier is pending if one of these is true:
-   *
-   * - It is out of sync.
-   * - It is due for renewal.
-   * - A full refresh sends it again.
-   * - The end of its rows is not the confirmed end.
-   */
+  /** Groups with a pending identifier: out of sync, with a wrong end, due for renewal, or in a full refresh. */
   pending_group: {
     group_key: 'bytea',
     /** An identifier is to be deleted. */
@@ -98,7 +78,7 @@ export const planTables = {
     /** Keys to delete, except the overdue ones, in hex and joined by commas. Null if there are none, and for `rerun --failed`. */
     keys_to_delete: 'text',
   },
-  /** Deletes that an earlier plan was allowed to send, and that are not confirmed. */
+  /** As `GuardedDeletes.cleared`. */
   cleared: key,
   /** Groups of suppressed people, whose deletes no guard withholds. */
   exempt: { group_key: 'bytea' },
@@ -106,10 +86,7 @@ export const planTables = {
 
 type PlanTableName = keyof typeof planTables
 
-/**
- * Creates a table from the rows of `query`, trusted SQL whose columns have the declared order. Replaces an existing table. Returns the
- * number of rows.
- */
+/** Creates or replaces a table from `query`, trusted SQL with the columns in the declared order. Returns the number of rows. */
 export async function fillTable(tx: Transaction, name: PlanTableName, query: string, values: readonly unknown[] = []): Promise<number> {
   const drop = `drop table if exists ${name}`
   const columns = Object.entries<string>(planTables[name])
@@ -120,21 +97,17 @@ export async function fillTable(tx: Transaction, name: PlanTableName, query: str
     await tx.query(drop)
     return tx.execute(create, values)
   }
-  // Both statements are one message. This saves a round trip for each of about ten tables of a plan. The driver returns a result for each
-  // statement.
+  // One message saves a round trip for each of about ten tables of a plan. The driver returns a result for each statement.
   const results = (await tx.client.query(`${drop}; ${create}`)) as unknown as readonly pg.QueryResult[]
   return results.at(-1)?.rowCount ?? 0
 }
 
-/**
- * Analyzes a table with a tenth of the usual sample. Queries need the number of its rows, and how often the few values of a column occur.
- * `columns`: SQL of the analyzed columns, default all.
- */
+/** Analyzes a table with a tenth of the usual sample. `columns`: SQL such as `(key, what)`; '' for all columns. */
 export async function analyzeTable(tx: Transaction, name: PlanTableName | 'record', columns = ''): Promise<void> {
   await tx.query(`set local default_statistics_target = 10; analyze ${name} ${columns}; set local default_statistics_target to default`)
 }
 
-/** Creates an empty table, or replaces an existing table by an empty one. */
+/** Creates an empty table, or replaces the existing one. */
 export async function createTable(tx: Transaction, name: PlanTableName): Promise<void> {
   const columns = Object.entries<string>(planTables[name]).map(([column, type]) => `${column} ${type}`)
   await tx.query(`drop table if exists ${name}; create temp table ${name} (${columns.join(', ')})`)

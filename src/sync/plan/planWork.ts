@@ -1,4 +1,3 @@
-/** Prepares the shared data of all steps of one plan. */
 import { randomBytes } from 'node:crypto'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { ChangedKeys } from '../../db/changedKeys.ts'
@@ -28,14 +27,11 @@ import { pendingProducts } from './pendingProducts.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Destination, Membership } from '../../destinations/destination.ts'
 
-/**
- * Result of a read. The reading is `unchanged` for an unchanged source, and for a run that reads nothing (`stageNothing` in
- * `readAndPlan.ts`). Such runs are `rerun --failed` and the repair of an audit.
- */
+/** Result of a read. `rerun --failed` and the repair of an audit read nothing (`inputWithoutRead`), and have the reading `unchanged` too. */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
-  /** Run that `rerun --failed` repeats: the plan has only its unconfirmed operations. Undefined: all operations. */
+  /** As in `PendingContext`. */
   readonly onlyFailedOf?: number
-  /** Changes the synced state at the start of the transaction (repair of an audit). */
+  /** Repair of an audit: changes the synced state at the start of the transaction. */
   readonly prepare?: (tx: Transaction) => Promise<unknown>
 }
 
@@ -56,37 +52,33 @@ export interface PlanWork {
   readonly desired: DesiredState
   readonly pending: PendingChanges
   /**
-   * True if this plan writes the new content of changed groups (the identifiers that are sent as one user). False if no plan of the
-   * destination was started yet, because no group has changed then. Also false for a plan that may never be applied (`sluice plan`):
-   * `startApplying` writes its content.
+   * True if this plan writes the new content of changed groups (the identifiers that are sent as one user). For `sluice plan`,
+   * `startApplying` writes it. Before the first started plan of the destination, no group has changed.
    */
   readonly writesContent: boolean
   /** Undefined for a catalog, which has no memberships. */
   readonly terms: MembershipTerms | undefined
-  /** True for a full refresh: every desired key is sent, also those in sync. */
+  /** Full refresh: every desired key is sent, also those in sync. */
   readonly full: boolean
-  /** Plans of full refreshes that are not fully confirmed. This plan sends their outstanding keys too (`unconfirmedRefreshes`). */
+  /** Plans of full refreshes that are not fully confirmed. This plan sends their outstanding keys too. */
   readonly resyncPlans: readonly string[]
-  /** True if the destination has no record, key or open batch, and every row of the read is staged (`Reading`). */
-  readonly untouched: boolean
-  /** True if this run does not read the pipeline's own sources: for a backfill source, and if `sourceless`. */
+  /** The destination has no record, key or open batch, and every row of the read is staged. */
+  readonly isFirstLoad: boolean
+  /** The run does not read the pipeline's own sources, but a backfill source or none. */
   readonly ignoresMissing: boolean
-  /** Id of the newest erasure, 0 if none. Before a batch of this plan is sent, people of later erasures are removed from the batch. */
+  /** Id of the newest erasure; 0 if none. The push removes the people of later erasures from batches of this plan. */
   readonly latestErasureId: number
-  /** True for `rerun --failed` and the repair of an audit, which use no source. False for an unchanged source. */
+  /** `rerun --failed`, or the repair of an audit. */
   readonly sourceless: boolean
-  /** Called when Postgres starts a long statement, during which this process has nothing to do. Not called if the source is unchanged. */
+  /** Called when Postgres starts a long statement, during which this process is idle. Not called for an unchanged source. */
   readonly onIdle: (() => void) | undefined
 }
 
 /**
- * Prepares a plan, and returns the shared data of its steps:
- *
- * - Calls `input.prepare`, and locks the destination.
- * - Stores the implied keys (docs/decisions/implied-keys.md) that the plan must see.
- * - Supersedes started plans with their unsent batches.
+ * Locks the destination, stores the implied keys (docs/decisions/implied-keys.md) that the plan must see, and supersedes started plans with
+ * their unsent batches. Returns the shared data of the plan's steps.
  */
-export async function openWork(
+export async function preparePlanWork(
   deps: EngineDeps,
   tx: Transaction,
   pipeline: Pipeline,
@@ -105,7 +97,7 @@ export async function openWork(
   const changed = new ChangedKeys(tx, destinationId, allChanged)
   const full = run.options.full ?? false
   await storeOpenKeys(tx, destinationId, changed)
-  // A full refresh sends all keys, so implied keys get their rows in `remote` first.
+  // A full refresh sends all keys, so all need rows in `remote`.
   if (full) await storeAllKeys(tx, destinationId)
   crashPoint('plan.keys_stored')
   await supersedeUnsent(tx, destinationId)
@@ -151,7 +143,7 @@ export async function openWork(
     ...stepsOfType,
     full,
     resyncPlans,
-    untouched: input.reading === 'whole' && (await isUntouched(tx, destinationId)),
+    isFirstLoad: input.reading === 'whole' && (await isUntouched(tx, destinationId)),
     ignoresMissing: readsBackfillSource(run) || sourceless,
     latestErasureId,
     sourceless,
@@ -159,10 +151,7 @@ export async function openWork(
   }
 }
 
-/**
- * Locks the destination's row until the end of the transaction. Returns the version of its synced state, its flag `all_changed`, and the
- * time of the plan in whole seconds.
- */
+/** Locks the destination's row until the end of the transaction. Returns its versions and flags, and the time of the plan. */
 async function lockDestination(tx: Transaction, destinationId: number) {
   const [row] = await tx.query<Row<'destination', 'state_version' | 'all_changed'> & { readonly now_ms: string }>(
     `select state_version, all_changed, extract(epoch from statement_timestamp()) * 1000 as now_ms
@@ -174,7 +163,7 @@ async function lockDestination(tx: Transaction, destinationId: number) {
   return { stateVersion: row.state_version, allChanged: row.all_changed, plannedAtMs }
 }
 
-/** Returns the steps and terms of a plan for people. `pending`: context of the pending changes, to which the terms are added. */
+/** Returns the steps and terms of a plan for people. */
 function stepsOfMembers(
   context: DesiredContext,
   pending: Omit<MembershipContext, 'renewBeforeMs' | 'endsExactly' | 'terms'>,

@@ -1,4 +1,3 @@
-/** One operation of a plan, and the cursor that reads rows of operations, so that memory does not grow with the plan. */
 import type pg from 'pg'
 import { eachPortion } from '../../db/cursor.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -6,24 +5,22 @@ import type { FrozenEntry } from '../../db/entries/write.ts'
 import type { Operation } from '../../destinations/destination.ts'
 import type { DesiredContext } from './desired.ts'
 
-/** One operation to freeze, with its bytes. */
+/** Operation to freeze. */
 export interface PlannedOperation extends FrozenEntry {
   readonly bytes: Buffer
   readonly op: Operation
   /**
-   * Phase of sending. An operation of phase 2 waits until every delete of this plan is settled. So the old identifiers of a user, or the
-   * old spelling of a product id, are deleted before the update.
+   * Phase 2 waits until every delete of this plan is settled. So the old identifiers of a user, or the old spelling of a product id, are
+   * deleted before the update.
    */
   readonly phase: 1 | 2
 }
 
-/** Transaction and destination whose operations are read. */
 export type OperationContext = Pick<DesiredContext, 'tx' | 'destinationId'>
 
-/** Number of rows per portion. */
 const rowsPerPortion = 5_000
 
-/** Yields the rows of a query, read through a cursor, in portions. A promise for each row instead would double the time. */
+/** Yields the rows of a query in portions, through a cursor. A promise for each row would double the time. */
 export function queryPortions<Row extends pg.QueryResultRow>(tx: Transaction, query: string): AsyncGenerator<Row[]> {
   return eachPortion(tx.client, 'operation_cursor', query, rowsPerPortion)
 }

@@ -1,14 +1,10 @@
-/** Yields the operations on products of a plan: from its pending changes, or for a first load from the records. */
 import { createsAgain, isNotListed } from '../../db/invalidated.ts'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
 import type { Change } from '../../model/report.ts'
 import { queryPortions, type OperationContext, type PlannedOperation } from './plannedOperation.ts'
 import { productChange } from './planTables.ts'
 
-/**
- * Yields the deletes, then the puts, both in the order of the product ids. `freeze` separates ids that collide
- * (`Destination.collisionOf`).
- */
+/** Yields the deletes, then the puts, each in the order of the product ids. */
 export async function* productOperations(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
   const { tx, destinationId } = context
   const deletes = queryPortions<{ key: Buffer; remote_key: string }>(
@@ -51,7 +47,6 @@ export async function* productOperations(context: OperationContext): AsyncGenera
     }))
 }
 
-/** Returns the operation that puts a product. */
 function putProduct(key: Buffer, bytes: Buffer, hash: Buffer, change: Change): PlannedOperation {
   return {
     bytes,
@@ -66,8 +61,8 @@ function putProduct(key: Buffer, bytes: Buffer, hash: Buffer, change: Change): P
   }
 }
 
-/** Yields all products of an untouched destination as creates, in the order of their ids. */
-export async function* firstProducts(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
+/** Yields all records of a first load as creates, in the order of the product ids. */
+export async function* firstProductOperations(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
   const products = queryPortions<{ key: Buffer; body: string; hash: Buffer }>(
     context.tx,
     `select key, body, hash from record where destination_id = ${context.destinationId} order by key`,

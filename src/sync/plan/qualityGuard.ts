@@ -1,66 +1,63 @@
-/** Computes the guard results of warnings that stop a run until the operator has reviewed them (docs/inputs.md, outcome H). */
+/** Turns warnings that stop a run (docs/inputs.md, outcome H) into guard results. */
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import { withholdingCodes } from '../../mapping/statistics/qualityCodes.ts'
 import { guardEffectOf, type GuardResult, type WarningSummary } from '../../model/report.ts'
 
 /**
- * Returns the guard results for the warnings that stop the run; empty if the run may continue. `warnings`: warnings of a read, or of the
- * changes that a plan finds. `isIncomplete`: true if the end of the source is not proven. Then the hint for changed ids or people also
- * requests a proof.
+ * Returns the guard results for the warnings that stop the run; empty if the run may continue. `isIncomplete`: the end of the source is not
+ * proven, so the hint for changed ids or people also requests a proof.
  */
-export function notesThatStop(
+export function guardResultsOfWarnings(
   pipeline: Pick<Pipeline, 'guards' | 'name'>,
   warnings: readonly WarningSummary[],
   { isIncomplete = false }: { readonly isIncomplete?: boolean } = {},
 ): GuardResult[] {
   const stopping = warnings.filter((warning) => stopsRun(pipeline.guards, warning))
-  // Warnings with equal hints become one guard result, because one setting resolves all of them.
+  // One setting resolves all warnings with equal hints.
   const byHint = Map.groupBy(
     stopping.filter(({ hint }) => hint !== undefined),
     ({ hint }) => hint,
   )
-  const withOwnHint = [...byHint.values()].map((notes): GuardResult => {
-    const [first] = notes
-    const messages = new Set(notes.map(({ message }) => message))
+  const withOwnHint = [...byHint.values()].map((warningsOfHint): GuardResult => {
+    const [first] = warningsOfHint
+    const messages = new Set(warningsOfHint.map(({ message }) => message))
     return {
       code: `GUARD_${first?.code}`,
       message: [...messages].join('; '),
       hint: `write in pipeline ${pipeline.name}: ${first?.hint}`,
       withheld: 0,
-      examples: firstLines(notes),
+      examples: firstLines(warningsOfHint),
     }
   })
   const withHintByCode = stopping
     .filter(({ hint }) => hint === undefined)
-    .map((note) => ({
-      code: `GUARD_${note.code}`,
-      message: note.message,
-      hint: `${corrections[note.code] ?? 'check the source'}; if it is right, ${acceptance(note, pipeline.name, isIncomplete)}`,
+    .map((warning) => ({
+      code: `GUARD_${warning.code}`,
+      message: warning.message,
+      hint: `${correctionHints[warning.code] ?? 'check the source'}; if it is right, ${acceptHint(warning, pipeline.name, isIncomplete)}`,
       withheld: 0,
-      examples: firstLines([note]),
+      examples: firstLines([warning]),
     }))
   return [...withOwnHint, ...withHintByCode]
 }
 
 /** Returns the first five lines of the warnings. A warning on the whole source has line 0, or none. */
-function firstLines(notes: readonly WarningSummary[]): string[] {
-  return notes
+function firstLines(warnings: readonly WarningSummary[]): string[] {
+  return warnings
     .flatMap(({ lines }) => lines.filter((line) => line > 0))
     .slice(0, 5)
     .map((line) => `line ${line}`)
 }
 
-/** Returns the second part of the hint, which applies if the source is right. */
-function acceptance({ code, count }: WarningSummary, pipeline: string, isIncomplete: boolean): string {
-  // For changed ids or people, `guards.accept` is not enough. It would send the new ones, but another guard would withhold the deletes of
-  // the old ones. A catalog would then have every product twice.
+function acceptHint({ code, count }: WarningSummary, pipeline: string, isIncomplete: boolean): string {
+  // For changed ids or people, `guards.accept` is not enough: another guard would withhold the deletes of the old ones. A catalog would then
+  // have every product twice.
   if (guardEffectOf({ code: `GUARD_${code}` }).approvable)
     return `${isIncomplete ? 'set source.complete to a proof of its end and ' : ''}sluice run ${pipeline} --approve-deletes ${count}`
   return `set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline}`
 }
 
-/** First part of the hint, by code of the warning; for other codes it is `check the source`. */
-const corrections: Readonly<Record<string, string>> = {
+const correctionHints: Readonly<Record<string, string>> = {
   EXPIRY_UNKNOWN: 'correct the column of expires_at',
   FILTER_UNKNOWN: 'correct the column under only: or except:',
   PAUSE_ELSEWHERE: 'ask who paused it',
@@ -80,7 +77,7 @@ function stopsRun(guards: Guards, { code }: WarningSummary): boolean {
   return withholdingCodes.includes(code)
 }
 
-/** Thrown if a guard stops the run; rolls back the transaction of a plan. Adds to each message that nothing of this read was sent. */
+/** Error that stops the run for guard results, and rolls back the transaction of a plan. */
 export class RunWithheld extends Error {
   readonly results: readonly GuardResult[]
   constructor(results: readonly GuardResult[]) {
@@ -89,5 +86,5 @@ export class RunWithheld extends Error {
   }
 }
 
-/** Minimum number of stored or confirmed records for a check of a percentage of them (docs/decisions/wrong-data.md). */
+/** Minimum number of records for a check of a percentage of them (docs/decisions/wrong-data.md). */
 export const minForPercentages = 100

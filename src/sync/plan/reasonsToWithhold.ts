@@ -1,7 +1,4 @@
-/**
- * Computes the guard results for deletes and rejects (docs/guarantees.md#mass-delete-guard). Pure functions, so that every limit can be
- * tested with a table of cases.
- */
+/** Computes the guard results for deletes and rejects (docs/guarantees.md#mass-delete-guard). Pure functions. */
 import { count } from '../../format.ts'
 import type { Guards } from '../../model/pipeline.ts'
 import { minComparedRows, type GuardResult } from '../../model/report.ts'
@@ -17,55 +14,48 @@ export interface GuardFacts {
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in the snapshot of `previousValid`. */
   readonly fallen: readonly FallenSource[]
-  /** Number of records that a do-not-reach list or an erasure removes in this plan. For `GUARD_ROWS_FELL` they count as valid rows. */
+  /** Number of records that this plan removes as suppressed. For `GUARD_ROWS_FELL` they count as valid rows. */
   readonly suppressed: number
   /** Number of rows of this read, also those that are not valid. */
   readonly read: number
   readonly rejected: number
   /**
-   * Number of pending deletes, without those of suppressed people, plus the number of missing products to set out of stock. After an
-   * incomplete read, missing rows count too, unless the pipeline has `missing: keep`.
+   * Number of pending deletes, without those of suppressed people, and of missing products to set out of stock. After an incomplete read,
+   * missing rows count too, unless `missing: keep`.
    */
   readonly deletes: number
   /** Number of `deletes` that only set a missing product out of stock. */
   readonly outOfStock: number
-  /** Number of `deletes` that an earlier plan was allowed to send and that are not confirmed yet. */
+  /** As in `GuardedDeletes`. */
   readonly cleared: number
-  /** Number of `deletes` that are not cleared and only remove identifiers of rows that are still in the source. */
+  /** As in `GuardedDeletes`. */
   readonly identifierDeletes: number
   readonly noun: 'people' | 'products'
-  /**
-   * Number of confirmed users or products; 0 if the count limit is not exceeded. The count stops at `enoughConfirmed`: with more records,
-   * the percent limit cannot be exceeded.
-   */
+  /** Number of confirmed users or products, up to `enoughConfirmed`; 0 if the count limit is not exceeded. */
   readonly confirmed: number
-  /** Reason for which the end of the source is not proven; undefined if the read is complete. */
+  /** Why the end of the source is not proven; undefined if the read is complete. */
   readonly incomplete: string | undefined
-  /** True if a source is standard input without `complete:`: the end of a pipe does not prove that all rows were read. */
+  /** A source is standard input without `complete:`, whose end proves nothing. */
   readonly fromPipe: boolean
-  /** Maximum number of deletes that the user approved for this run; undefined without approval. */
+  /** Maximum number of deletes that the user approved for this run. */
   readonly approveDeletes: number | undefined
-  /**
-   * True if the run does not read the pipeline's own sources, so that no row counts as missing. Then no guard on the number of rows
-   * applies.
-   */
+  /** As in `PlanWork`: no row counts as missing, and no guard on the number of rows applies. */
   readonly ignoresMissing: boolean
   /** At most five ids of products that would be deleted or set out of stock; empty for people. */
   readonly examples: readonly string[]
 }
 
 /**
- * Returns the number at which the count of confirmed records may stop. `deletes` are certainly less than `maxDeletePercent` of this number.
- * Undefined if the limit is 0, because then no number is enough.
+ * Returns the number at which the count of confirmed records may stop, because `deletes` are less than `maxDeletePercent` of it: 30 deletes
+ * and 10 % → 301. Undefined if the limit is 0.
  */
 export function enoughConfirmed(deletes: number, maxDeletePercent: number): number | undefined {
-  // Adds one, because the percentage is a floating-point number.
   return maxDeletePercent === 0 ? undefined : Math.floor((deletes * 100) / maxDeletePercent) + 1
 }
 
 /**
- * Returns the guard result that stops the run if rejects exceed `max_reject_percent`; otherwise undefined. `run`: the run whose rejects
- * the hint shows; without it the hint is `sluice check`.
+ * Returns the guard result if rejects exceed `max_reject_percent`. `run`: the run whose rejects the hint shows; without it the hint is
+ * `sluice check`.
  */
 export function tooManyRejects(
   facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'> & {
@@ -89,24 +79,25 @@ export function tooManyRejects(
 }
 
 /**
- * Returns the guard results that withhold deletes; empty if deletes may be sent. `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` withhold all
- * deletes, and no approval overrides them. The other guards withhold only new deletes, which no earlier plan cleared. If there are no new
- * deletes, or `approveDeletes` is at least their number, these guards do not apply.
+ * Returns the guard results that withhold deletes; empty if deletes may be sent.
+ *
+ * - `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` withhold all deletes, also approved ones.
+ * - The other guards withhold the deletes that are not cleared, unless `approveDeletes` is at least their number.
  */
 export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
-  const unreliable = unreliableRead(facts)
-  const results = unreliable.length > 0 ? unreliable : excessiveDeletes(facts)
+  const unreliable = resultsForUnreliableRead(facts)
+  const results = unreliable.length > 0 ? unreliable : resultsForManyDeletes(facts)
   const { outOfStock } = facts
   return outOfStock === 0 ? results : results.map((result) => ({ ...result, outOfStock }))
 }
 
 /** Returns the guard results for too few valid rows, and for an incomplete read. */
-function unreliableRead(facts: GuardFacts): GuardResult[] {
+function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
   const { pipeline, guards, valid, read, deletes, incomplete, fromPipe, examples } = facts
   const results: GuardResult[] = []
   const nothing = `nothing is ${effectOn(facts)}`
   if (!facts.ignoresMissing && valid < guards.minRows) {
-    // Some rows are neither valid nor rejected. They opted out, were filtered out, or are of suppressed people.
+    // Some rows opted out, were filtered out, or are of suppressed people.
     const areLeftOut = valid === 0 && facts.rejected < read
     results.push({
       code: 'GUARD_MIN_ROWS',
@@ -118,8 +109,7 @@ function unreliableRead(facts: GuardFacts): GuardResult[] {
       examples,
     })
   }
-  // A pipe without `complete:` never has a proven end, so without deletes there is no guard result. For any other source the guard result
-  // is returned even without deletes.
+  // The end of a pipe without `complete:` is never proven, so without deletes this is no result. For other sources it is.
   if (incomplete !== undefined && (deletes > 0 || !fromPipe)) {
     results.push({
       code: 'GUARD_INCOMPLETE',
@@ -135,7 +125,7 @@ function unreliableRead(facts: GuardFacts): GuardResult[] {
 }
 
 /** Returns the guard results for too many deletes, and for far fewer rows than before; empty if the deletes are approved. */
-function excessiveDeletes(facts: GuardFacts): GuardResult[] {
+function resultsForManyDeletes(facts: GuardFacts): GuardResult[] {
   const { pipeline, guards, noun, confirmed, identifierDeletes, examples } = facts
   const newDeletes = facts.deletes - facts.cleared
   const areApproved = facts.approveDeletes !== undefined && newDeletes <= facts.approveDeletes
@@ -164,7 +154,6 @@ function excessiveDeletes(facts: GuardFacts): GuardResult[] {
   return results
 }
 
-/** Returns the effect of the deletes on their records, for messages. */
 function effectOn({ outOfStock, deletes }: GuardFacts): string {
   if (outOfStock === 0) return 'deleted'
   return outOfStock < deletes ? 'deleted or set out of stock' : 'set out of stock'

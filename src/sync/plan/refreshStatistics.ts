@@ -1,30 +1,26 @@
 /**
- * Keeps the statistics of Postgres on the large tables current. Autoanalyze misses a small destination beside a large one, and a
- * destination that was just loaded. Then Postgres expects one or two rows and uses nested loops. With outdated statistics, Sluice took
- * 276 s instead of 7 to plan a second catalog of 20,000 products.
+ * Keeps the statistics of Postgres on large tables current. Autoanalyze misses a destination that was just loaded, or that is small beside
+ * another. Then Postgres expects one or two rows and uses nested loops: 276 s instead of 7 for a second catalog of 20,000 products.
  */
 import type { Transaction } from '../../db/database.ts'
 import { analyzeTable } from './planTables.ts'
 
-/** Number of records up to which the join order does not matter: 1,000 products take at most 40 ms more. */
+/** Up to this number of records a wrong query plan does not matter: 1,000 products take at most 40 ms more. */
 const fewRows = 1_000
 /** Factor up to which a wrong estimate does not change the query plans of Postgres. */
 const toleratedFactor = 4
-/** Minimum share of a load in its table for a smaller sample. By default autoanalyze waits until a tenth of a table has changed. */
+/** A load of at least this share of its table is analyzed with a smaller sample, because autoanalyze soon follows. */
 const largeShare = 1 / 10
-/**
- * Columns of `remote` by which queries search and join. Statistics of all columns take a third longer: 40 instead of 30 ms for 30,000 keys.
- */
+/** Columns of `remote` by which queries search and join. All columns take a third longer: 40 instead of 30 ms for 30,000 keys. */
 const searchedColumns = 'destination_id, key, ref_count, group_key'
 
 /**
- * Analyzes each of `tables` for which Postgres expects far fewer rows of the destination than `records`. The sample of 30,000 rows may have
- * none of a small destination. If Postgres still expects too few rows, turns nested loops and JIT off for the rest of the transaction.
+ * Analyzes each of `tables` for which Postgres expects far fewer rows of the destination than `records`. The sample may have no row of a
+ * small destination. If Postgres still expects too few rows, turns nested loops and JIT off for the rest of the transaction. `records`:
+ * number that the destination has or gets in this transaction.
  *
- * Also analyzes `remote` if Postgres expects few confirmed keys (with a `synced_hash`) although a batch is settled. Without this, a run
- * with 3 % changes after a first load compared each key with each change (100,000 people: 418 s instead of 2).
- *
- * `records`: number of records that the destination has or gets in this transaction.
+ * Also analyzes `remote` if Postgres expects few confirmed keys (`synced_hash`) although a batch is settled. Otherwise a run with 3 %
+ * changes after a first load of 100,000 people takes 418 s instead of 2.
  */
 export async function refreshStatistics(
   tx: Transaction,
@@ -38,8 +34,7 @@ export async function refreshStatistics(
   if (checksConfirmed && (await isUnderestimated(tx, 'remote', destinationId, records, 'synced_hash is not null')))
     await tx.query(`analyze remote (${searchedColumns}, synced_hash)`)
   if (underestimated.length === 0) return
-  // Before the first answer `synced_hash` is null in all rows of the destination. Statistics of these nulls would be wrong after the first
-  // answers, so the column is left out.
+  // Before the first answers `synced_hash` is always null, and statistics of that would soon be wrong.
   const target = { record: 'record', remote: `remote (${searchedColumns}${hasSettled ? ', synced_hash' : ''})` }
   await tx.query(`analyze ${underestimated.map((table) => target[table]).join(', ')}`)
   if ((await findUnderestimated(tx, destinationId, records, tables)).length === 0) return
@@ -48,9 +43,8 @@ export async function refreshStatistics(
 }
 
 /**
- * Analyzes `record` if Postgres expects far fewer rows of the destination than the `records` that it has after a load. If the load is a
- * large part of the table, a tenth of the usual sample is enough. For a million records this takes Postgres 28 instead of 235 ms.
- * Autoanalyze soon follows with the usual sample.
+ * Analyzes `record` if Postgres expects far fewer rows of the destination than the `records` that it has after a load. For a large load, a
+ * tenth of the usual sample is enough: 28 instead of 235 ms for a million records.
  */
 export async function analyzeLoaded(tx: Transaction, destinationId: number, records: number): Promise<void> {
   if (records <= fewRows || (await expectedRows(tx, 'record', destinationId, 'true')) * toleratedFactor >= records) return
@@ -59,7 +53,6 @@ export async function analyzeLoaded(tx: Transaction, destinationId: number, reco
   else await analyzeTable(tx, 'record')
 }
 
-/** Returns the tables of which `isUnderestimated` is true. */
 async function findUnderestimated<Table extends string>(
   tx: Transaction,
   destinationId: number,
@@ -73,26 +66,20 @@ async function findUnderestimated<Table extends string>(
   return underestimated
 }
 
-/**
- * Returns true if the table has far more rows of the destination than Postgres expects to meet `where`. The rows of the table need not meet
- * `where`. Returns false for at most `fewRows` records. `where`: trusted SQL.
- */
+/** Returns true if the table has far more rows of the destination than Postgres expects with `where`, trusted SQL. */
 async function isUnderestimated(tx: Transaction, table: string, destinationId: number, records: number, where = 'true'): Promise<boolean> {
   if (records <= fewRows) return false
   const toleratedRows = (await expectedRows(tx, table, destinationId, where)) * toleratedFactor
   if (toleratedRows >= records) return false
-  // `remote` may have fewer rows than the destination has records. Records may share keys, and keys of a first load may have no row
-  // (docs/decisions/implied-keys.md). So `hasMore` checks that the rows exist.
-  return hasMore(tx, table, destinationId, Math.max(toleratedRows, fewRows))
+  // `remote` may have fewer rows than there are records: records share keys, or imply them (docs/decisions/implied-keys.md).
+  return hasMoreRows(tx, table, destinationId, Math.max(toleratedRows, fewRows))
 }
 
-/** Returns true if the table has more than `rows` rows of the destination. */
-async function hasMore(tx: Transaction, table: string, destinationId: number, rows: number): Promise<boolean> {
+async function hasMoreRows(tx: Transaction, table: string, destinationId: number, rows: number): Promise<boolean> {
   const more = await tx.query(`select from ${table} where destination_id = $1 offset $2 limit 1`, [destinationId, rows])
   return more.length === 1
 }
 
-/** Returns true if the destination has a settled batch, so that keys may be confirmed. */
 async function hasSettledBatch(tx: Transaction, destinationId: number): Promise<boolean> {
   return (await tx.query(`select from batch where destination_id = $1 and status = 'settled' limit 1`, [destinationId])).length === 1
 }

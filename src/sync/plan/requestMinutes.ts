@@ -1,9 +1,8 @@
-/** Estimates how long requests take at the service's limits. */
 import { destinationOf } from '../../destinations/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { limitOf } from '../../service/contract/rateLimits.ts'
 
-/** Returns the minutes until the last request may be sent, rounded up. `requests`: number of requests by class of limit. */
+/** Returns the minutes at the service's limits until the last request may be sent, rounded up. `requests`: numbers by class of limit. */
 export function requestMinutes(requests: Readonly<Record<string, number>>): number {
   let minutes = 0
   for (const [name, count] of Object.entries(requests)) {
@@ -13,10 +12,7 @@ export function requestMinutes(requests: Readonly<Record<string, number>>): numb
   return Math.ceil(minutes)
 }
 
-/**
- * Returns the minimum minutes of a full refresh at the service's limits. `records`: number of records; if undefined, the result is
- * undefined too.
- */
+/** Returns the minimum minutes of a full refresh of `records` records at the service's limits; undefined if their number is. */
 export function refreshMinutes({ destination }: Pipeline, records: number | undefined): number | undefined {
   if (records === undefined) return undefined
   const type = destinationOf(destination.kind)

@@ -11,8 +11,8 @@ import { inRange, sentIdentifiers, type FirstLoad, type KeyRange } from './first
 /** People of one step of a load (`LoadPart.stepStarts` in `loadParts.ts`). */
 export interface StagedPeople {
   /**
-   * For each person the content of the record (`recordContentBytes`), a 32-bit number, and the identifiers that are sent under the record.
-   * The number is the length of the identifiers in bytes. If the record is stored already, the number is inverted (`~`), and so negative.
+   * For each person: content of the record (`recordContentBytes`), length of the identifiers (32 bits), and the identifiers that are sent
+   * under the record. If the record is stored already, the length is inverted (`~`), and so negative.
    */
   readonly bytes: Buffer
   /** Positions of the people in `bytes`, in the order of their record keys. */
@@ -22,7 +22,7 @@ export interface StagedPeople {
 /** Number of bytes before the identifiers of a person in `StagedPeople.bytes`. */
 export const personHeadBytes = recordContentBytes + 4
 
-/** Yields the people of each range that has some, in order. Postgres reads the next range while the caller works on these people. */
+/** Yields the people of each range that has some. Postgres reads the next range while the caller works on these people. */
 export async function* stagedPeople(
   { client }: Transaction,
   first: Pick<FirstLoad, 'hasShared'>,
@@ -31,8 +31,7 @@ export async function* stagedPeople(
   const values = new ValueReader(client)
   const read = (range: KeyRange) => {
     const people = values.read(peopleIn(range, first))
-    // If the caller stops or fails, this promise is not awaited. If the query failed, the next statement of the transaction fails too, and
-    // `causeOf` returns this error.
+    // If the caller stops, this promise is not awaited. After a failed query the next statement fails too, and `causeOf` returns this error.
     people.catch((error: unknown) => setCause(client, error))
     return people
   }
@@ -47,9 +46,8 @@ export async function* stagedPeople(
 }
 
 /**
- * Returns SQL of the people of a range, as one `bytea`, because COPY sends each row as a message. They are not sorted here: to sort the
- * steps of a million people took Postgres 0.6 s, and takes Node 0.1 s. The records of people who share identifiers are stored already
- * (`is_stored`), and some of these identifiers are sent under other records (`omitted`).
+ * Returns SQL of the people of a range, as one `bytea`, because COPY sends each row as a message. They are not sorted: to sort a million
+ * people took Postgres 0.6 s, and takes Node 0.1 s.
  */
 function peopleIn(range: KeyRange, { hasShared }: Pick<FirstLoad, 'hasShared'>): string {
   const sent = hasShared ? `case when o.key is null then ${joinedOf('r')} else ${concatenated(sentIdentifiers)} end` : joinedOf('r')
@@ -62,12 +60,12 @@ function peopleIn(range: KeyRange, { hasShared }: Pick<FirstLoad, 'hasShared'>):
       where r.kind = ${stagedKind.valid} and ${inRange('r.key', range)}) p`
 }
 
-/** Number of bits of a person's ordinal, for up to a million people. */
+/** Bits of a person's ordinal, for up to a million people. */
 const ordinalBits = 20
 
 /**
- * Returns the positions of the people (`StagedPeople.bytes`) in the order of their keys. Sorts 64-bit numbers: the first 44 bits are those
- * of a person's key, the other 20 are the ordinal of the person in `bytes`. Then sorts the keys that agree in 44 bits.
+ * Returns the positions of the people in the order of their keys. Sorts 64-bit numbers: the first 44 bits of the key, and 20 bits of the
+ * ordinal of the person in `bytes`. Then sorts the keys that agree in 44 bits.
  */
 export function sortedStarts(bytes: Buffer): Uint32Array {
   let count = 0
@@ -75,7 +73,7 @@ export function sortedStarts(bytes: Buffer): Uint32Array {
   if (count > 1 << ordinalBits) throw new Error('too many people in one step')
   const positions = new Uint32Array(count)
   const order = new BigUint64Array(count)
-  // The halves of each number. The lower half is first on all supported machines (x64 and arm64).
+  // The lower half is first on all supported machines (x64 and arm64).
   const halves = new Uint32Array(order.buffer)
   for (let i = 0, at = 0; i < count; i++, at = endOfPerson(bytes, at)) {
     positions[i] = at
@@ -89,10 +87,10 @@ export function sortedStarts(bytes: Buffer): Uint32Array {
   return starts
 }
 
-/** If the first 44 bits of keys are equal, sorts their positions by the whole keys. `halves`: the sorted numbers of `sortedStarts`. */
+/** Sorts the positions of keys with equal first 44 bits by the whole keys. `halves`: the sorted numbers of `sortedStarts`. */
 function sortEqualPrefixes(bytes: Buffer, starts: Uint32Array, halves: Uint32Array): void {
   for (let i = 1; i < starts.length; i++) {
-    // The 44 bits are compared first, because they are rarely equal. Reading all keys would take as long as the sort.
+    // Rarely equal. Reading all keys would take as long as the sort.
     const areUpperEqual = halves[i * 2 + 1] === halves[i * 2 - 1]
     const areLowerEqual = (halves[i * 2] ?? 0) >>> ordinalBits === (halves[i * 2 - 2] ?? 0) >>> ordinalBits
     if (!areUpperEqual || !areLowerEqual) continue
@@ -111,7 +109,6 @@ function compareKeys(bytes: Buffer, one: number, other: number): number {
   return bytes.compare(bytes, other, other + recordKeyBytes, one, one + recordKeyBytes)
 }
 
-/** Returns the position after the person at `at`. */
 function endOfPerson(bytes: Buffer, at: number): number {
   return at + personHeadBytes + identifiersLength(bytes, at)
 }

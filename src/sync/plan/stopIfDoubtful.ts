@@ -1,7 +1,4 @@
-/**
- * Makes notes of doubtful changes of products in a read: of their ids, content, prices, links or stock. Some of the notes stop the run.
- * Compares the new content with the stored content, before the stored content is updated.
- */
+/** Warns of doubtful changes of products: of ids, content, prices, links or stock. Some of the warnings stop the run. */
 import type { Database, Transaction } from '../../db/database.ts'
 import { addWarnings } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
@@ -12,14 +9,14 @@ import { stagedKind } from '../read/stageTable.ts'
 import type { DesiredContext } from './desired.ts'
 import type { Diff } from './diff.ts'
 import { recordChange } from './planTables.ts'
-import { notesThatStop, minForPercentages, RunWithheld } from './qualityGuard.ts'
+import { guardResultsOfWarnings, minForPercentages, RunWithheld } from './qualityGuard.ts'
 
-/** Run whose plan is made. */
+/** Run whose changes are checked. */
 export interface CheckedRun {
   readonly db: Database
   readonly pipeline: Pipeline
   readonly run: RunRow
-  /** True if the end of the source is not proven. Then no missing product is deleted. */
+  /** The end of the source is not proven. Then no missing product is deleted. */
   readonly isIncomplete: boolean
 }
 
@@ -27,9 +24,9 @@ export interface CheckedRun {
 export type CheckedDiff = Pick<Diff, 'creates' | 'updates' | 'missing'>
 
 /**
- * Compares the changed products with their stored content, and stores the notes as warnings of the run.
+ * Compares the changed products with their stored content, and adds warnings to the run. Must run before the stored content is updated.
  *
- * @throws {RunWithheld} if a note of `findChangeNotes` stops the run
+ * @throws {RunWithheld} if one of these warnings stops the run
  */
 export async function stopIfDoubtful(
   { tx, destinationId }: DesiredContext,
@@ -38,25 +35,22 @@ export async function stopIfDoubtful(
 ): Promise<void> {
   if (diff.updates === 0 && Math.min(diff.creates, diff.missing) === 0) return
   const { approveDeletes = 0 } = run.options
-  // If the operator has approved the deletes, the missing ids are intended. After an incomplete read the approval does not count, because
-  // no missing product is deleted. A product whose id changed would be in the catalog under both ids.
+  // Approved deletes are intended. After an incomplete read no missing product is deleted, so the approval does not count. A product whose
+  // id changed would be in the catalog under both ids.
   const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
-  const notes = await findChangeNotes(tx, { destinationId, guards: pipeline.guards, creates: diff.creates, missing })
-  if (notes.length === 0) return
-  // Written outside of the plan's transaction, which would lock the row of the run until its end. The heartbeat writes to this row.
-  await addWarnings(db, run, notes, 'first')
-  const withholding = notesThatStop(pipeline, notes, { isIncomplete })
+  const warnings = await findChangeWarnings(tx, { destinationId, guards: pipeline.guards, creates: diff.creates, missing })
+  if (warnings.length === 0) return
+  // Not in the plan's transaction, which would lock the row of the run against the heartbeat.
+  await addWarnings(db, run, warnings, 'first')
+  const withholding = guardResultsOfWarnings(pipeline, warnings, { isIncomplete })
   if (withholding.length > 0) throw new RunWithheld(withholding)
 }
 
 /** Counts of products, prices and links, with up to five examples of some. */
 interface ChangedProducts {
-  /**
-   * Stored products that are not marked as missing. Includes products that the service has not confirmed, and products whose row is
-   * rejected now.
-   */
+  /** Stored products that are not marked as missing, also unconfirmed and stale ones. */
   readonly stored: number
-  /** Products of `stored`, and those marked as missing that are in this read again. Their stock, price and link are compared. */
+  /** `stored`, and the products marked as missing that are in this read again. */
   readonly compared: number
   /** Products of `stored` whose content changed. */
   readonly updated: number
@@ -71,7 +65,7 @@ interface ChangedProducts {
   /** Links that changed to a host that no changed link had before. */
   readonly movedLinks: number
   readonly movedLinkExamples: readonly string[]
-  /** Largest number of changed links that now have one address. */
+  /** Largest number of changed links with one new address. */
   readonly sameLink: number
 }
 
@@ -85,18 +79,14 @@ interface ChangeFacts extends ChangedProducts {
   readonly maxOutOfStockPercent: number
 }
 
-/** Condition and text of one note. */
+/** Condition and text of one warning. */
 interface ChangeRule {
   readonly code: QualityCode
   readonly field: string
   /** Returns the number of products with the change. */
   readonly count: (facts: ChangeFacts) => number
-  /** Products to which the percentage `abovePercent` refers. */
   readonly base: 'stored' | 'compared'
-  /**
-   * Returns the percentage of `base` above which the note is made. If `base` has fewer than `minForPercentages` products, no note is made.
-   * Undefined: one product is enough for the note.
-   */
+  /** Returns the percentage of `base` above which the rule warns, from `minForPercentages` products on. Undefined: one product is enough. */
   readonly abovePercent: ((facts: ChangeFacts) => number) | undefined
   readonly message: (facts: ChangeFacts) => string
 }
@@ -110,9 +100,8 @@ const half = () => 50
 
 const rules: readonly ChangeRule[] = [
   {
-    // The cause may be another id column, or a shop system that gave its products other numbers. The delete guard is not enough: if only
-    // the deletes are withheld, the catalog has these products twice. The missing ids count only if the new ids exceed half of the stored
-    // products.
+    // The cause may be another id column, or new numbers in the shop system. The delete guard is not enough: if only the deletes are
+    // withheld, the catalog has these products twice.
     code: 'IDS_CHANGED',
     field: 'id',
     count: ({ missing, creates, stored }) => (creates * 2 > stored ? missing : 0),
@@ -171,8 +160,8 @@ const rules: readonly ChangeRule[] = [
   },
 ]
 
-/** Returns the notes on changed products (table `change`), before `record` is updated. `creates`, `missing`: as in `ChangeFacts`. */
-async function findChangeNotes(
+/** `creates`, `missing`: as in `ChangeFacts`. */
+async function findChangeWarnings(
   tx: Transaction,
   options: { readonly destinationId: number; readonly guards: Guards; readonly creates: number; readonly missing: number },
 ): Promise<WarningSummary[]> {
@@ -188,22 +177,20 @@ async function findChangeNotes(
   return rules.flatMap((rule) => {
     const { code, field } = rule
     const count = rule.count(facts)
-    return applies(rule, facts, count) ? [{ code, field, message: rule.message(facts), count, lines: [] }] : []
+    return isExceeded(rule, facts, count) ? [{ code, field, message: rule.message(facts), count, lines: [] }] : []
   })
 }
 
-/** Returns true if `count` products are enough for the note. */
-function applies({ abovePercent, base }: ChangeRule, facts: ChangeFacts, count: number): boolean {
+/** Returns true if `count` products are enough for the warning. */
+function isExceeded({ abovePercent, base }: ChangeRule, facts: ChangeFacts, count: number): boolean {
   if (abovePercent === undefined) return count > 0
   const products = facts[base]
   return products >= minForPercentages && count * 100 > products * abovePercent(facts)
 }
 
-/** Compares the new content of changed products with their stored content, which is not updated yet. Returns one row of counts. */
 async function countChanges(tx: Transaction, destinationId: number, maxPriceChangePercent: number): Promise<ChangedProducts> {
   const [row] = await tx.query<ChangedProducts>(
     `with changed as (
-       -- one row per changed product, with the old and the new values
        select convert_from(c.key, 'UTF8') as id,
          r.status = 'missing' as came_back, r.hash <> s.hash and r.status <> 'missing' as updated,
          s.body like '%"availability":"out of stock"%' and r.body not like '%"availability":"out of stock"%' as sold_out,
@@ -214,7 +201,6 @@ async function countChanges(tx: Transaction, destinationId: number, maxPriceChan
          substring(r.body from '"link":"([^"]*)') as old_link, substring(s.body from '"link":"([^"]*)') as new_link
        from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
        where c.what = ${recordChange.update} and s.kind = ${stagedKind.valid}),
-     -- changed links, with the old and the new host
      changed_link as (
        select id, new_link, lower(substring(old_link from '//(?:www[.])?([^/?#]*)')) as old_host,
          lower(substring(new_link from '//(?:www[.])?([^/?#]*)')) as new_host
@@ -223,10 +209,8 @@ async function countChanges(tx: Transaction, destinationId: number, maxPriceChan
      moved_link as (
        select l.* from changed_link l
        where new_host is not null and not exists (select from changed_link o where o.old_host = l.new_host)),
-     -- prices that moved by more than $2 percent
      moved_price as (
        select id, old_price, new_price from changed where old_price > 0 and abs(new_price - old_price) * 100 > old_price * $2),
-     -- prices that became zero, 100 or 1,000 times as high or as low, or changed only their currency
      doubtful_price as (
        select id || ': ' || old_price || ' ' || old_currency || ' to ' || new_price || ' ' || new_currency as example from changed
        where old_price > 0 and (new_price = 0

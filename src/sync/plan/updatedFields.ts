@@ -1,4 +1,3 @@
-/** Counts the changed fields of products, for the review of a plan. */
 import type { DesiredContext } from './desired.ts'
 import { recordChange } from './planTables.ts'
 
@@ -9,19 +8,18 @@ export interface UpdatedField {
   readonly count: number
 }
 
-/** Number of updates above which the fields are not counted, because that would take seconds. */
+/** Above this number, counting would take seconds. */
 const maxUpdates = 20_000
 
 /**
- * Returns the changed fields, the most frequent first; none above `maxUpdates` updates. Compares the staged products with the stored
- * records, so it must run before the records are updated. `updates`: number of updated products.
+ * Returns the changed fields of updated products, the most frequent first; none above `maxUpdates`. Must run before the records are updated.
+ * `updates`: number of updated products.
  */
 export async function updatedFields({ tx, destinationId }: DesiredContext, updates: number): Promise<readonly UpdatedField[]> {
   if (updates === 0 || updates > maxUpdates) return []
   const rows = await tx.query<{ field: string; n: string }>(
     `select f.field, count(*) as n
      from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
-       -- the fields of one product with different values
        cross join lateral (
          select coalesce(staged.key, stored.key) as field
          from jsonb_each(s.body::jsonb) staged full join jsonb_each(r.body::jsonb) stored on staged.key = stored.key

@@ -1,28 +1,25 @@
-/** Compares the desired product sets of a pipeline with the sets that Sluice created, and with those that the service lists. Pure. */
+/** Compares desired, stored and listed product sets. Pure functions. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ListedSet } from '../../destinations/productSets.ts'
 import { newestOf, type StoredContent, type StoredSet } from '../../db/productSets.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 
-/**
- * Returns the action that gives an existing set its desired content; `unchanged` if it has this content. If type or filters differ, the set
- * is replaced, because the service cannot change them.
- */
+/** Returns the action that gives an existing set its desired content. The service cannot change type and filters, so these need `replace`. */
 export function actionOf(desired: StoredContent, stored: StoredContent): ProductSetChange['action'] {
   if (desired.type !== stored.type || !sameFilters(desired.filters, stored.filters)) return 'replace'
   if (desired.description !== stored.description || desired.name !== stored.name) return 'update'
   if (desired.type === 'FILTERED') return 'unchanged'
-  // While a run is planned, `desired` has ids but no product keys. Products that the plan creates get their keys when it is sent.
+  // For a plan, `desired` has no product keys, because new products get their keys when the plan is sent.
   const sameKeys = desired.productKeys.length === 0 || isDeepStrictEqual(desired.productKeys, stored.productKeys)
   return sameKeys && isDeepStrictEqual(desired.productIds, stored.productIds) ? 'unchanged' : 'update'
 }
 
 /**
- * Returns the action that plan and run show for the set of a rule. `stored`: sets before this run changes them. `needed`: action that the
- * newest set of the rule needs. Another action is shown in these cases:
+ * Returns the action that plan and run show for the rule `name`. `stored`: sets before this run changes them. `needed`: action for the
+ * newest set. Shown instead:
  *
- * - If the set does not exist, or its create is not confirmed, the action is `create`.
- * - If an older set with the name is not deleted yet, `create` and `unchanged` become `replace`.
+ * - `create`, if no set exists or its create is not confirmed
+ * - `replace` for `create` and `unchanged`, if an older set of this name is not deleted yet
  */
 export function shownAction(stored: readonly StoredSet[], name: string, needed: ProductSetChange['action']): ProductSetChange['action'] {
   const newest = newestOf(stored, name)
@@ -32,12 +29,8 @@ export function shownAction(stored: readonly StoredSet[], name: string, needed: 
 }
 
 /**
- * Returns true if a listed set is the result of the unanswered create of `set`. All of these must be true:
- *
- * - The catalog did not list it before the create (`knownIds`).
- * - No stored set has its id. `storedIds`: ids of all stored sets.
- * - It has the name, type and description of the create.
- * - It has the filters of the create. A set that lists its products (`MANUAL`) has none.
+ * Returns true if a listed set is the result of the unanswered create of `set`. It must be new in the listing, have the content of the
+ * create, and not belong to another stored set (`storedIds`). The products of a `MANUAL` set are not compared.
  */
 export function isResultOf(set: StoredSet, listed: ListedSet, storedIds: ReadonlySet<string>): boolean {
   return (
@@ -51,16 +44,13 @@ export function isResultOf(set: StoredSet, listed: ListedSet, storedIds: Readonl
   )
 }
 
-/**
- * Returns the stored content of a set with its name and description in the listing. So a change of these texts by another writer is
- * detected and reverted. `listed`: undefined if the listing does not have the set; then the stored content is returned.
- */
+/** Returns the stored content with the listed name and description, so that changes of these texts by another writer are reverted. */
 export function withListedTexts(stored: StoredContent, listed: ListedSet | undefined): StoredContent {
   if (listed === undefined) return stored
   return { ...stored, name: listed.name ?? '', description: listed.description }
 }
 
-/** Returns true if both sets have the same filters, in any order. */
+/** Ignores the order of the filters. */
 function sameFilters(some: StoredContent['filters'], others: StoredContent['filters']): boolean {
   const texts = (filters: StoredContent['filters']) =>
     filters.map(({ attribute, operator, value }) => JSON.stringify([attribute, operator, value])).toSorted()

@@ -1,6 +1,6 @@
 /**
- * Keeps the product sets of a pipeline in sync. Changes and deletes only sets with a row in the database. A create or delete is stored
- * before its request, so that the next run resumes the requests of a killed run.
+ * Keeps the product sets of a pipeline in sync. Changes and deletes only sets with a row in the database. Creates and deletes are stored
+ * before their requests, so that the next run resumes those of a killed run.
  */
 import type { Target } from '../../destinations/destination.ts'
 import { createSet, deleteSet, getSet, readSetId, updateSet, type ListedSet, type SetAnswer } from '../../destinations/productSets.ts'
@@ -25,31 +25,28 @@ import { actionOf, isResultOf, shownAction, withListedTexts } from './compare.ts
 import { confirmedContent, isProblem } from './setContent.ts'
 import { listProductSets, sendSetRequest } from './setRequests.ts'
 
-/** Run and catalog whose product sets are kept in sync. */
 interface CatalogRun {
   readonly deps: EngineDeps
   readonly run: LeasedRun & { readonly destinationId: number }
   readonly target: Target
 }
 
-/** Data that all steps of `keepProductSets` share. */
-interface Work extends CatalogRun {
-  /** Run and actor, for the audit log. */
+interface SetWork extends CatalogRun {
+  /** For the audit log: run and user. */
   readonly actor: { readonly id: number; readonly actor: string }
-  /** All sets that the catalog lists; undefined if the listing cannot be read completely. */
+  /** Undefined if the listing cannot be read completely. */
   readonly listed: readonly ListedSet[] | undefined
 }
 
 /**
- * Creates, updates or replaces the set of every rule, and deletes sets without a rule. Returns the result of each name. A refused or
- * unresolved set does not stop the others.
+ * Creates, updates or replaces the set of every rule, and deletes sets without a rule. Returns the result of each name.
  *
- * @throws {RunError} `RUN_INTERRUPTED` as `renewLease`
+ * @throws {RunError} `RUN_INTERRUPTED` after the signal, and if the run was cancelled or ended, because a later run may have other rules
  */
 export async function keepProductSets(catalogRun: CatalogRun, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
   const { deps, run, target } = catalogRun
   const before = await loadProductSets(deps.db, run.destinationId)
-  const work: Work = {
+  const work: SetWork = {
     ...catalogRun,
     actor: { id: run.id, actor: deps.actor ?? deps.workerId },
     listed: await listProductSets(deps, target),
@@ -59,36 +56,34 @@ export async function keepProductSets(catalogRun: CatalogRun, rules: readonly Pr
   const changes = new Map<string, ProductSetChange>()
   for (const rule of rules) {
     await renewLease(work)
-    const change = unresolved.get(rule.name) ?? (await keepSet(work, rule))
+    const change = unresolved.get(rule.name) ?? (await syncSet(work, rule))
     changes.set(rule.name, { ...change, action: shownAction(before, rule.name, change.action) })
   }
   for (const set of await loadProductSets(deps.db, run.destinationId)) {
     if (ruleNames.has(set.name) && set.state !== 'removing') continue
     await renewLease(work)
     const removal = await removeSet(work, set)
-    // The delete of a replaced set is a part of the replacement. A name with several sets shows its first failure.
+    // The delete of a replaced set belongs to the replacement. A name with several sets shows its first failure.
     const change = changes.get(set.name) ?? { name: set.name, action: 'delete', outcome: 'confirmed' }
     if (change.outcome === 'confirmed') changes.set(set.name, { ...change, ...removal })
   }
   return [...changes.values()]
 }
 
-/**
- * Renews the lease of the run.
- *
- * @throws {RunError} `RUN_INTERRUPTED` after the signal, and if the run was cancelled or ended, because a later run may have other rules
- */
-async function renewLease({ deps, run }: Work): Promise<void> {
+/** @throws {RunError} `RUN_INTERRUPTED` as `keepProductSets` */
+async function renewLease({ deps, run }: SetWork): Promise<void> {
   if (deps.signal?.aborted) throw interrupted()
   if (!(await heartbeatRun(deps.db, run, deps.settings.leaseMs))) throw interrupted('otherProcess')
 }
 
 /**
- * Searches the listing for the results of creates without a clear answer, and confirms those sets. Returns the changes of the names whose
- * create is still unresolved. Deletes the rows of creates that were not applied, but only for `ruleNames`, because `removeSet` reports the
- * others.
+ * Resolves creates without a clear answer by the listing:
+ *
+ * - listed: confirms the set
+ * - may still appear, or no listing proves anything: returns an unresolved change
+ * - not applied: deletes the row, if the name has a rule; else `removeSet` reports it
  */
-async function resolveCreates(work: Work, ruleNames: ReadonlySet<string>): Promise<ReadonlyMap<string, ProductSetChange>> {
+async function resolveCreates(work: SetWork, ruleNames: ReadonlySet<string>): Promise<ReadonlyMap<string, ProductSetChange>> {
   const { deps, run, listed, actor } = work
   await shortenFalseSetWaits(deps.db, run.destinationId, createWaitMs(deps))
   const stored = await loadProductSets(deps.db, run.destinationId)
@@ -108,11 +103,11 @@ async function resolveCreates(work: Work, ruleNames: ReadonlySet<string>): Promi
   return unresolved
 }
 
-/** Returns the time from the start of a create after which a listing shows its set if the service applied it. */
+/** Returns the milliseconds from the start of a create after which a listing shows the set if the service applied it. */
 const createWaitMs = ({ settings }: EngineDeps): number => settings.httpTimeoutMs + settings.horizonMs + settings.readLagMs
 
-/** Creates, updates or replaces the set of one rule, and returns the result. A set that was deleted at the service is created again. */
-async function keepSet(work: Work, rule: ProductSetRule): Promise<ProductSetChange> {
+/** Creates, updates or replaces the set of one rule. A set that was deleted at the service is created again. */
+async function syncSet(work: SetWork, rule: ProductSetRule): Promise<ProductSetChange> {
   const { deps, run, listed, actor } = work
   const { name } = rule
   let stored = newestOf(await loadProductSets(deps.db, run.destinationId), name)
@@ -133,21 +128,15 @@ async function keepSet(work: Work, rule: ProductSetRule): Promise<ProductSetChan
   return { name, action, outcome: 'confirmed' }
 }
 
-/**
- * Returns true if the service answers 404 for a set that is not in the listing. Returns false without a listing, and while reads may not
- * show the set yet.
- */
-async function isDeleted({ deps, target, listed }: Work, { setId, confirmedForMs }: StoredSet): Promise<boolean> {
+/** Returns true if the service answers 404 for a set that a complete listing lacks. False while reads may not show the set yet. */
+async function isDeleted({ deps, target, listed }: SetWork, { setId, confirmedForMs }: StoredSet): Promise<boolean> {
   if (listed === undefined || setId === null || confirmedForMs < deps.settings.readLagMs) return false
   const answer = await sendSetRequest(deps, getSet(target, setId))
   return answer.kind === 'refused' && answer.status === 404
 }
 
-/**
- * Creates a set, unless the catalog has an unmanaged set of that name. If the create is confirmed, marks the earlier sets of the name for
- * removal. `action`: action of the returned change.
- */
-async function createManagedSet(work: Work, content: StoredContent, action: 'create' | 'replace'): Promise<ProductSetChange> {
+/** Creates a set, unless the catalog has an unmanaged set of that name. A confirmed create marks earlier sets of the name for removal. */
+async function createManagedSet(work: SetWork, content: StoredContent, action: 'create' | 'replace'): Promise<ProductSetChange> {
   const { deps, run, target, listed, actor } = work
   const { name } = content
   const owned = ownedIds(await loadProductSets(deps.db, run.destinationId))
@@ -166,13 +155,13 @@ async function createManagedSet(work: Work, content: StoredContent, action: 'cre
   const answer = await sendSetRequest(deps, createSet(target, content))
   crashPoint('sets.created')
   const setId = answer.kind === 'done' ? readSetId(answer.body) : undefined
-  // The id of an earlier set cannot be of the created set. That set may be unmanaged.
+  // An id that was known before is not that of the created set, and may be of an unmanaged one.
   if (setId !== undefined && !owned.has(setId) && knownIds?.includes(setId) !== true) {
     await confirmProductSet(deps.db, actor, { id, setId, content, what: 'created' })
     await startRemovals(work, name, id)
     return { name, action, outcome: 'confirmed' }
   }
-  // Both answers mean that the service did not create the set.
+  // The service certainly did not create the set.
   if (answer.kind === 'refused' || answer.kind === 'again') {
     await forgetProductSet(deps.db, actor, { id, name, setId: null }, 'not_created')
     return { name, action, ...failureOf(answer) }
@@ -181,7 +170,7 @@ async function createManagedSet(work: Work, content: StoredContent, action: 'cre
   return { name, action, ...unresolvedCreate(knownIds, answer.kind === 'unclear' ? answer.reason : 'no new id') }
 }
 
-/** Returns the outcome of a create without a clear answer. `knownIds`: as in `StoredSet`. */
+/** `knownIds`: as in `StoredSet`. */
 function unresolvedCreate(knownIds: StoredSet['knownIds'], reason?: string): Outcome {
   const what = `the create got no clear answer${reason === undefined ? '' : ` (${reason})`}`
   return unresolvedOutcome(
@@ -191,22 +180,20 @@ function unresolvedCreate(knownIds: StoredSet['knownIds'], reason?: string): Out
   )
 }
 
-/** Marks the earlier sets of a name for removal. `keepProductSets` deletes them at its end. */
-async function startRemovals({ deps, run }: Work, name: string, newId: number): Promise<void> {
+/** Marks the earlier sets of a name, which `keepProductSets` deletes at its end. */
+async function startRemovals({ deps, run }: SetWork, name: string, newId: number): Promise<void> {
   for (const set of await loadProductSets(deps.db, run.destinationId))
     if (set.name === name && set.id !== newId && set.state === 'kept') await startRemoval(deps.db, set.id)
 }
 
-/** Outcome of a request, with its reason unless it was confirmed. */
 type Outcome = Pick<ProductSetChange, 'outcome' | 'code' | 'message'>
 
-/** Deletes a set. A set that does not exist any more counts as deleted. */
-async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet): Promise<Outcome> {
+/** Deletes a set. A 404 counts as deleted. */
+async function removeSet({ deps, target, actor, listed }: SetWork, set: StoredSet): Promise<Outcome> {
   const { setId } = set
   if (setId === null) {
-    // The create got no clear answer, so the id of the set is not known. While bytes of the create may still arrive (`late`), the set
-    // stays unresolved. Without a listing, a later run may still find it by comparison with the listing before the create (`knownIds`). If
-    // this run compared without success, or if there was no listing before the create, its row is deleted.
+    // The create got no clear answer. While its bytes may still arrive (`late`), the set stays unresolved. A later run may also find it by
+    // comparison with the listing before the create (`knownIds`).
     const mayBeFoundLater = listed === undefined && set.knownIds !== null
     if (set.late || mayBeFoundLater) return unresolvedOutcome('its create got no clear answer')
     await forgetProductSet(deps.db, actor, set, 'not_created')
@@ -221,7 +208,6 @@ async function removeSet({ deps, target, actor, listed }: Work, set: StoredSet):
   return { outcome: 'confirmed' }
 }
 
-/** Returns the outcome of a request that was not confirmed. */
 function failureOf(answer: Exclude<SetAnswer, { kind: 'done' }>): Outcome {
   if (answer.kind === 'refused') return { outcome: 'refused', code: answer.code, message: answer.reason }
   return unresolvedOutcome(answer.reason)
@@ -231,7 +217,6 @@ function unresolvedOutcome(message: string): Outcome {
   return { outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message }
 }
 
-/** Returns the ids that the stored sets have at the service. */
 function ownedIds(stored: readonly StoredSet[]): Set<string> {
   return new Set(stored.flatMap(({ setId }) => (setId === null ? [] : [setId])))
 }

@@ -1,4 +1,3 @@
-/** Plans which product sets a run creates, changes and deletes. Sends nothing. */
 import type { Queryable } from '../../db/database.ts'
 import { decodePlannedSets, storePlannedSets, type PlannedSets } from '../../db/plans.ts'
 import { newestOf, type StoredSet } from '../../db/productSets.ts'
@@ -9,8 +8,8 @@ import { actionOf, shownAction } from './compare.ts'
 import { desiredContent, isProblem, type DesiredSet } from './setContent.ts'
 
 /**
- * Stores and returns the planned changes of the product sets. If the pipeline has no rules for sets and has created no set, stores nothing
- * and returns undefined. `stored`: sets that the pipeline has created.
+ * Stores and returns the planned changes of product sets. Stores nothing and returns undefined without rules and stored sets. `stored`: sets
+ * that the pipeline has created.
  */
 export async function planProductSets(
   db: Queryable,
@@ -21,8 +20,8 @@ export async function planProductSets(
 ): Promise<PlannedSets | undefined> {
   if (rules.length === 0 && stored.length === 0) return undefined
   const changes: ProductSetChange[] = []
-  for (const rule of rules) changes.push(await changeOf(db, destinationId, rule, stored))
-  // Compares names and not sets, so that each name has one delete. If the delete of a replaced set failed, two sets have its name.
+  for (const rule of rules) changes.push(await plannedChangeOf(db, destinationId, rule, stored))
+  // One delete per name: if the delete of a replaced set failed, two sets have its name.
   const namesWithoutRule = new Set(stored.map(({ name }) => name)).difference(new Set(rules.map(({ name }) => name)))
   for (const name of namesWithoutRule) changes.push({ name, action: 'delete', outcome: 'planned' })
   const planned = { rules, changes }
@@ -31,13 +30,12 @@ export async function planProductSets(
 }
 
 /** Returns the planned product sets of a stored plan; undefined if it has none. */
-export async function plannedSetsOf(db: Queryable, planId: string): Promise<PlannedSets | undefined> {
+export async function loadPlannedSets(db: Queryable, planId: string): Promise<PlannedSets | undefined> {
   const [row] = await db.query<Row<'plan', 'product_sets'>>('select product_sets from plan where id = $1', [planId])
   return row === undefined ? undefined : (decodePlannedSets(row.product_sets, planId) ?? undefined)
 }
 
-/** Returns the planned change of the set of one rule. */
-async function changeOf(
+async function plannedChangeOf(
   db: Queryable,
   destinationId: number,
   rule: ProductSetRule,
@@ -51,6 +49,6 @@ async function changeOf(
 
 function neededAction(newest: StoredSet | undefined, desired: DesiredSet): ProductSetChange['action'] {
   if (newest === undefined) return 'create'
-  // The rule has a problem, so nothing is compared: the change is shown as an update with this problem.
+  // A rule with a problem is shown as an update, with the problem.
   return isProblem(desired) ? 'update' : actionOf(desired, newest.content)
 }

@@ -4,24 +4,24 @@ import type { Queryable } from '../../db/database.ts'
 import { confirmedOfBrand, productsOfBrand, type StoredContent } from '../../db/productSets.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 
-/** Reason why a set is not created or changed. */
+/** Reason why a set cannot have its desired content. */
 export interface SetProblem {
   readonly code: 'PRODUCT_SET_TOO_LARGE' | 'PRODUCT_SET_EMPTY'
   readonly message: string
 }
 
-/** Desired content of a set, or the reason why the set cannot have it. */
+/** Desired content of a set, or the reason why there is none. */
 export type DesiredSet = StoredContent | SetProblem
 
-/** Returns true if the set cannot have its desired content. */
+/** Returns true for a problem instead of content. */
 export function isProblem(desired: DesiredSet): desired is SetProblem {
   return 'code' in desired
 }
 
-/** Maximum number of products of a brand to load. One more than a set may have shows that there are too many. */
+/** One more than a set may have, to detect that there are too many. */
 const loadedProducts = maxSetProducts + 1
 
-/** Returns the content for a run, with the confirmed products of the brand and their keys; or the problem. */
+/** Returns the content for a run: filters, or the confirmed products of the brand with their keys. */
 export async function confirmedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<DesiredSet> {
   if (rule.brand === undefined) return filteredContent(rule)
   const products = await confirmedOfBrand(db, destinationId, rule.brand, loadedProducts)
@@ -33,7 +33,7 @@ export async function confirmedContent(db: Queryable, destinationId: number, rul
   )
 }
 
-/** Returns the content for a plan, with the desired products of the brand, without their keys; or the problem. */
+/** Returns the content for a plan: filters, or the desired products of the brand without keys. */
 export async function desiredContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<DesiredSet> {
   if (rule.brand === undefined) return filteredContent(rule)
   return manualContent(rule, await productsOfBrand(db, destinationId, rule.brand, loadedProducts), [], 'the source has no product')
@@ -43,10 +43,7 @@ function filteredContent(rule: ProductSetRule): StoredContent {
   return { ...nameAndDescription(rule), type: 'FILTERED', filters: rule.filters, productKeys: [], productIds: [] }
 }
 
-/**
- * Returns the content of a set that lists its products. `productKeys`: keys of the products; empty for a plan. `noProduct`: start of the
- * message if there are no products.
- */
+/** Returns the content of a set of single products. `productKeys`: empty for a plan. `noProduct`: start of the message without products. */
 function manualContent(rule: ProductSetRule, productIds: readonly string[], productKeys: readonly string[], noProduct: string): DesiredSet {
   if (productIds.length > maxSetProducts)
     return {

@@ -1,4 +1,3 @@
-/** Sends the requests about product sets, within the budget that all processes share. */
 import type { Target } from '../../destinations/destination.ts'
 import {
   classifySetAnswer,
@@ -12,18 +11,16 @@ import { backoffMs } from '../../http/retryAfter.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/allowance.ts'
 
-/** Maximum number of attempts of one request about sets. Small, because the next run tries again. */
+/** Small, because the next run tries again. */
 const maxSetAttempts = 3
-/** Maximum number of pages of a listing. A longer listing counts as unreadable. */
+/** Maximum number of pages of a listing. */
 const maxPages = 50
 
 /**
- * Sends a request, and returns its answer. Sends it again, up to `maxSetAttempts` attempts, in these cases:
+ * Sends a request within the budget, and returns its answer. Makes up to `maxSetAttempts` attempts. Sends it again if the service certainly
+ * did not apply it, or if it is `repeatable` and got no clear answer.
  *
- * - The service certainly did not apply it.
- * - It is not known if the service applied it, and the request is `repeatable`.
- *
- * @throws {RunError} `RUN_INTERRUPTED` if the signal aborts before the first attempt, or when another attempt is due
+ * @throws {RunError} `RUN_INTERRUPTED` after the signal, instead of an attempt
  */
 export async function sendSetRequest(deps: EngineDeps, { request, limit, repeatable }: SetRequest): Promise<SetAnswer> {
   const { clock, settings, signal, transport } = deps
@@ -46,10 +43,10 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
 }
 
 /**
- * Lists all sets of a catalog. Returns undefined if the listing cannot be read, has more than `maxPages` pages, or repeats a cursor. The
- * specification does not describe this endpoint (docs/spec-notes.md#endpoints), so a service may not have it.
+ * Lists all sets of a catalog. Returns undefined if the listing cannot be read completely. The specification does not describe this
+ * endpoint (docs/spec-notes.md#endpoints), so a service may not have it.
  *
- * @throws {RunError} `RUN_INTERRUPTED` if the signal aborts
+ * @throws {RunError} `RUN_INTERRUPTED` as `sendSetRequest`
  */
 export async function listProductSets(deps: EngineDeps, target: Target): Promise<readonly ListedSet[] | undefined> {
   const sets: ListedSet[] = []

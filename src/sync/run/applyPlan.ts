@@ -1,4 +1,3 @@
-/** Applies a plan: starts it, sends it, and derives the run's status from the final counts of the plan. */
 import { RunError, UsageError } from '../../errors.ts'
 import { forgetSynced } from '../../db/changedKeys.ts'
 import { raiseStateVersion, resumeDestination, readPauseReason, type PauseReason } from '../../db/destinations.ts'
@@ -24,10 +23,10 @@ import { runUnderLease, type Ending } from './runUnderLease.ts'
 import { timedStage } from './timedStage.ts'
 
 /**
- * Sends a stored plan in a new run, and returns the report of this run. In some cases nothing is sent:
- * - A newer plan replaced the plan: the report has the error `PLAN_STALE`.
- * - The synced or desired state changed after the plan was made: the report has the error `PLAN_STALE`, too.
- * - The plan was applied before: the report has the warning `PLAN_APPLIED`.
+ * Sends a stored plan in a new run, and returns the report of this run. In these cases it sends nothing:
+ *
+ * - A newer plan replaced it, or the synced or desired state changed since: error `PLAN_STALE` in the report.
+ * - The plan was applied before: warning `PLAN_APPLIED` in the report.
  * - The pipeline is paused, or the destination is locked: the run is skipped.
  *
  * @throws {UsageError} `UNKNOWN_PLAN`, `PLAN_OF_ANOTHER_SERVICE`
@@ -64,8 +63,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
       return { status: 'succeeded', guards: [] }
     }
     const isAccepted = await acceptSandboxInstance(deps, run.row, readOptions(plan.options))
-    // In a new sandbox instance the stored ids of product sets may belong to other sets. Then the sets are changed only after the instance
-    // was accepted.
+    // In a new sandbox instance the stored ids may belong to other product sets. None is changed before the instance is accepted.
     const changesSets = isAccepted || !(await checkSandboxInstance(deps, run.row))
     await resumeDestination(deps.db, run.row.destinationId)
     return sendPlan(leased, run.row, planId, { imageSample: await imageSampleOf(deps.db, planId), changesSets })
@@ -73,12 +71,14 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
 }
 
 /**
- * Marks a ready plan as `applying`, and attaches it to the run. If an earlier apply of the plan was interrupted, only attaches the plan. If
- * the plan was applied before, does nothing.
+ * Prepares a stored plan for its push, by its status:
+ *
+ * - `ready`: marks it as `applying`, and attaches it to the run.
+ * - `applying`, after an interrupted apply: only attaches it.
+ * - `applied`: does nothing.
  *
  * The service may delete a whole user by one identifier (docs/guarantees.md#reference-counts). So all identifiers of a changed user get the
- * same new content, and are sent again. The second phase of the plan sends them, or the next plan if this process dies. One answer confirms
- * all of them. If this content was written when the plan was made, it is not written again.
+ * same new content, unless this was done when the plan was made. Then the plan, or the next plan after a crash, sends all of them again.
  *
  * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
  */
@@ -120,13 +120,13 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       await startPlan(tx, planId)
       await raiseStateVersion(tx, row.destination_id)
     }
-    // The plan is not attached if another process has ended this run meanwhile.
+    // `attachPlan` returns false if another process has ended this run.
     if (!(await attachPlan(tx, run, { planId, snapshotId: row.snapshot_id }))) throw interrupted('otherProcess')
     return 'started'
   })
 }
 
-/** Adds the warning `PLAN_APPLIED` to the run. It names the first run that sent the plan, if that run is stored. */
+/** Adds the warning `PLAN_APPLIED`, which names the first run that sent the plan if that run is still stored. */
 async function noteAppliedBefore(deps: EngineDeps, run: RunRow, planId: string): Promise<void> {
   const [earlier] = await deps.db.query<Row<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' order by id limit 1`,
@@ -151,9 +151,11 @@ function staleError(planId: string, pipeline: string, why: string): RunError {
 }
 
 /**
- * Sends a started plan, then changes the planned product sets and checks image links. Returns the ending of the run. `imageSample`: maximum
- * number of image links; undefined: none. `changesSets`: false skips the product sets. `push`: waits for a push that already runs; by
- * default the plan is pushed here.
+ * Sends a started plan, then changes the planned product sets and checks image links.
+ *
+ * - `imageSample`: maximum number of image links; undefined: none
+ * - `changesSets`: false skips the product sets
+ * - `push`: waits for a push that already runs; undefined: the plan is pushed here
  */
 export async function sendPlan(
   deps: EngineDeps,
@@ -167,7 +169,7 @@ export async function sendPlan(
 ): Promise<Ending> {
   const { imageSample, changesSets = true, push = () => timedStage(deps, run, 'push', () => pushPlan(deps, planId)) } = options
   const marking = markImpliedKeysVisible(deps.db, planId)
-  // Prevents an unhandled rejection. The error is thrown only after the push. Earlier, it would end the run while the push is sending.
+  // Its error is thrown after the push. Thrown earlier, it would end the run while the push is sending.
   marking.catch(() => undefined)
   await push()
   await marking
@@ -178,8 +180,8 @@ export async function sendPlan(
 }
 
 /**
- * Derives the run's status from the final counts. If the plan has no pending or superseded operation, marks the plan as applied. Then it
- * also deletes the keys in sync from `changed_key`.
+ * Derives the run's status from the final counts. If no operation is left to send, marks the plan as applied, and deletes the keys in sync
+ * from `changed_key`.
  */
 async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
@@ -206,7 +208,7 @@ async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
   return { status: unconfirmedCount > 0 ? 'partial' : 'succeeded', guards }
 }
 
-/** Codes of pauses that are also error codes. Other pauses give an error with the code `DESTINATION_PAUSED`. */
+/** Codes of pauses that are also error codes. The error of any other pause has the code `DESTINATION_PAUSED`. */
 const pauseCodes = ['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'] as const
 
 function pauseError({ code, text }: PauseReason, pipeline: string): RunError {

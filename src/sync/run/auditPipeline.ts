@@ -1,7 +1,3 @@
-/**
- * Runs an audit: reads the catalog back, and reports products that differ from the confirmed content. With `--repair`, also makes a plan
- * that sends these products again. Changes nothing at the service.
- */
 import { connectionOf, type Connection, type Transaction } from '../../db/database.ts'
 import { UsageError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -20,15 +16,19 @@ import { makePlan, type Planned } from '../plan/plan.ts'
 import type { AuditFindings, AuditReport } from '../audit/report.ts'
 import { noCounts, type Drift } from '../../model/report.ts'
 import { requestAndClaim } from './requestAndClaim.ts'
-import { stageNothing } from './readAndPlan.ts'
+import { inputWithoutRead } from './readAndPlan.ts'
 import { plannedChanges } from '../reports/runSteps.ts'
 import { reportedError, unclaimedError } from './run.ts'
 import type { Listing } from '../../destinations/destination.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /**
- * Reads a catalog back and reports its drift. Locks the destination, so that no run changes it meanwhile. The status is `withheld` if a
- * guard fired for the repair. Otherwise it is `partial` if products differ from the confirmed content, are not listed or are unresolved.
+ * Reads a catalog back and reports its drift. With `repair`, also plans to send the products with drift again. Locks the destination, and
+ * changes nothing at the service. The status is the first that applies:
+ *
+ * - `withheld`: a guard fired for the repair
+ * - `partial`: products are changed, not listed or unresolved
+ * - `succeeded`
  *
  * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists
  * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, and every error of the run, such as `CATALOG_UNREADABLE`
@@ -47,7 +47,7 @@ export async function auditPipeline(
     const client = await deps.db.connect()
     const tx = connectionOf(client)
     try {
-      found = await timedStage(deps, run.row, 'audit', () => audit({ deps: leased, tx, pipeline, run: run.row, listing }))
+      found = await timedStage(deps, run.row, 'audit', () => auditCatalog({ deps: leased, tx, pipeline, run: run.row, listing }))
       if (leased.signal?.aborted) throw interrupted()
       if (repair && needsRepair(found.drift)) planned = await planRepair(leased, tx, pipeline, run.row)
     } finally {
@@ -89,8 +89,7 @@ export function listingOf({ name, destination }: Pipeline): Listing {
   })
 }
 
-/** Inputs of `audit`. */
-interface Audit {
+interface CatalogAudit {
   readonly deps: EngineDeps
   readonly tx: Connection
   readonly pipeline: Pipeline
@@ -98,8 +97,8 @@ interface Audit {
   readonly listing: Listing
 }
 
-/** Reads the catalog back, compares it with the confirmed content, and returns the findings. Writes the drift to the audit log. */
-async function audit({ deps, tx, pipeline, run, listing }: Audit): Promise<AuditFindings> {
+/** Compares the listed catalog with the confirmed content, and returns the findings. Writes the drift to the audit log. */
+async function auditCatalog({ deps, tx, pipeline, run, listing }: CatalogAudit): Promise<AuditFindings> {
   const { accountId, targetId } = destinationKey(deps, pipeline)
   let done = 0
   let requests = 0
@@ -120,8 +119,8 @@ async function audit({ deps, tx, pipeline, run, listing }: Audit): Promise<Audit
 }
 
 /**
- * Waits until `readLagMs` have passed since the last request could arrive (`settledAt`). Before that, a read may be stale (docs/faults.md,
- * C1). `settled_at` is at most one horizon from now. If it is later, the clock of the database was ahead.
+ * Waits until `readLagMs` after `batch.settled_at`, the latest time at which a request could arrive. Before that, a read may be stale
+ * (docs/faults.md, C1). Waits at most `readLagMs` and one horizon: a later `settled_at` was written by a clock that was ahead.
  */
 async function waitForReadLag(deps: EngineDeps, destinationId: number, report: (waiting: string) => void): Promise<void> {
   const { readLagMs, horizonMs } = deps.settings
@@ -136,18 +135,20 @@ async function waitForReadLag(deps: EngineDeps, destinationId: number, report: (
   await deps.clock.sleep(waitMs, deps.signal)
 }
 
-/** Invalidates the products with drift and plans all records that are out of sync, in one transaction. Reads no source. */
+/** In one transaction, invalidates the products with drift, and plans everything that is out of sync. Reads no source. */
 async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<Planned> {
   const prepare = (within: Transaction) => invalidateDrifted(within, run, deps.workerId)
-  return timedStage(deps, run, 'plan', async () => makePlan(deps, tx, pipeline, run, { ...(await stageNothing(deps, tx, run)), prepare }))
+  return timedStage(deps, run, 'plan', async () =>
+    makePlan(deps, tx, pipeline, run, { ...(await inputWithoutRead(deps, tx, run)), prepare }),
+  )
 }
 
-/** Returns true if a product is `changed`, `notListed`, `hidden` or `waiting`, and so must be put again. */
+/** Returns true if a repair has something to send. */
 function needsRepair({ changed, notListed, hidden, waiting }: Drift): boolean {
   return changed + notListed + hidden + waiting > 0
 }
 
-/** Returns true if no product is `changed`, `notListed` or `unresolved`. Other counts do not matter. */
+/** Returns true if the listing proves no drift and no doubt. Unmanaged, hidden and waiting products do not count. */
 function isInSync({ changed, notListed, unresolved }: Drift): boolean {
   return changed + notListed + unresolved === 0
 }

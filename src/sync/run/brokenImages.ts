@@ -1,7 +1,3 @@
-/**
- * Checks the image links of a sample of the live products (`options.image_sample`). Adds a warning about broken links to the run, and does
- * not change its status.
- */
 import type { ImageCheck, ImageCheckOptions } from '../../http/imageCheck.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { WarningSummary } from '../../model/report.ts'
@@ -11,9 +7,9 @@ import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 
 const maxExamples = 3
-/** Estimated number of rows of the table `record` from which on only a sample of its pages is read. */
+/** If the table `record` has at least this estimated number of rows, only a sample of its pages is read. */
 const sampledFromRows = 100_000
-/** Number of sampled rows for each product to select. More than one, because the table has rows of other destinations too. */
+/** Number of sampled rows per product to select. The sample also has rows of other destinations. */
 const rowsPerProduct = 50
 
 type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Promise<ImageCheck>
@@ -21,7 +17,10 @@ type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Pr
 // Loaded on demand, because it imports undici, which most runs do not need.
 const checkImages: ImageChecker = async (links, options) => (await import('../../http/imageCheck.ts')).checkImages(links, options)
 
-/** Checks at most `imageSample` image links, and adds the warning. Does nothing after the signal. If the check fails, only logs it. */
+/**
+ * Checks the image links of at most `imageSample` live products, and adds a warning about broken links to the run. Only logs an error of
+ * the check. Does nothing after the signal.
+ */
 export async function noteBrokenImages(
   deps: EngineDeps,
   run: RunRow,

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Interval of cancel requests in milliseconds. One request is not enough, because a request between two statements has no effect. */
+/** Milliseconds between cancel requests. One is not enough, because a request between two statements has no effect. */
 const cancelIntervalMs = 250
 /** SQLSTATE `query_canceled`. */
 const queryCanceled = '57014'
@@ -22,7 +22,7 @@ export async function runCancellable<Result>(
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   let timer: NodeJS.Timeout | undefined
   const cancel = () => {
-    // An error is ignored. If the database is down, the lost connection ends the statement.
+    // If this fails because the database is down, the lost connection ends the statement.
     const requestCancel = () => void db.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined)
     requestCancel()
     timer = setInterval(requestCancel, cancelIntervalMs)

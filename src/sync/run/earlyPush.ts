@@ -5,12 +5,11 @@ import { pushPlan } from '../push/push.ts'
 import { timedStage } from './timedStage.ts'
 
 /**
- * Runs `planning`, and meanwhile pushes the parts of the plan that are stored. `planning` must call `onPart` for each stored part, unless
- * the plan has only one part. The first call runs `begin` and starts the push. `operations`: estimated number of operations of the whole
- * plan.
+ * Runs `planning`, and meanwhile pushes the parts of the plan that are stored. `planning` calls `onPart` after each stored part, but not
+ * for a plan with a single part. The first call runs `onPushStart` and starts the push. `operations`: estimate for the whole plan.
  *
- * Returns the result of `planning`, and `endPush`, which waits for the end of the push and throws its error. `endPush` is undefined if the
- * push was not started.
+ * Returns the result of `planning`, and `endPush`, which waits for the end of the push and throws its error. `endPush` is undefined if
+ * `onPart` was not called.
  *
  * @throws the error of `planning`, after the push has stopped. If the push fails, the next call of `onPart` throws its error
  */
@@ -18,7 +17,7 @@ export async function pushWhilePlanning<Result>(
   deps: EngineDeps,
   run: RunRow,
   planning: (onPart: (planId: string, operations: number) => Promise<void>) => Promise<Result>,
-  begin: (planId: string, operations: number) => Promise<void> | undefined,
+  onPushStart: (planId: string, operations: number) => Promise<void> | undefined,
 ): Promise<{ readonly result: Result; readonly endPush: (() => Promise<void>) | undefined }> {
   const stop = new AbortController()
   const push: { running?: Promise<void>; failure?: { readonly error: unknown } } = {}
@@ -40,7 +39,7 @@ export async function pushWhilePlanning<Result>(
     wake()
     if (push.running !== undefined) return
     growing.operations = operations
-    await begin(planId, operations)
+    await onPushStart(planId, operations)
     push.running = pushPlan(deps, planId, { signal: stop.signal, growing }).catch((error: unknown) => {
       push.failure = { error }
     })
@@ -52,7 +51,7 @@ export async function pushWhilePlanning<Result>(
     if (push.running === undefined) return { result, endPush: undefined }
     const { running } = push
     const endPush = async () => {
-      // The time before this wait belongs to the stage `plan`, so only the wait is timed as the stage `push`.
+      // Until here the push ran during the stage `plan`, so only the rest is timed as the stage `push`.
       await timedStage(deps, run, 'push', () => running)
       if (push.failure !== undefined) throw push.failure.error
     }

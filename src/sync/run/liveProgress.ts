@@ -1,4 +1,3 @@
-/** Stores the progress of the running stage with the run, so that the dashboard can show it. */
 import type { StoredProgress } from '../../db/runs/columns.ts'
 import { storeProgress } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
@@ -9,15 +8,15 @@ import type { EngineDeps } from '../engine.ts'
 const writeEveryMs = 1_000
 
 /**
- * Returns an `onProgress` that calls `deps.onProgress` with the run, and stores the progress. Stores a stage when it is first reported, then at most once
- * a second. Reports that come during a write are not stored, except the newest: it is stored after the write, if it is due. Ignores failed
- * writes.
+ * Returns an `onProgress` that calls `deps.onProgress` with the run, and stores the progress for the dashboard. Stores the first report of
+ * a stage, then at most one report a second. Ignores failed writes.
  */
 export function progressStorer(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
   let stage: string | undefined
   let stageStartedAt = ''
   let writtenAt = Number.NEGATIVE_INFINITY
   let writing = false
+  /** Newest report during a write. */
   let duringWrite: Progress | undefined
   const store = (progress: Progress): void => {
     if (writing) {

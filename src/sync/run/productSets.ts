@@ -1,5 +1,4 @@
-/** Plans the product sets of a catalog during a run, and changes them after the plan is sent. */
-import { plannedSetsOf, planProductSets } from '../productSets/plan.ts'
+import { loadPlannedSets, planProductSets } from '../productSets/plan.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { loadProductSets } from '../../db/productSets.ts'
 import { updateRun } from '../../db/runs/update.ts'
@@ -12,11 +11,11 @@ import { timedStage } from './timedStage.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /**
- * Changes the product sets of the plan. Does nothing if `ending` has an error, or if the run is to stop (`deps.signal`). Returns the ending of the run. If a
- * change was refused or is unresolved, the status `succeeded` becomes `partial`.
+ * Creates, changes and deletes the planned product sets. Returns the ending of the run, with `partial` for `succeeded` if a change was
+ * refused or is unresolved. Does nothing if `ending` has an error, or after the signal.
  */
 export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
-  const planned = await plannedSetsOf(deps.db, planId)
+  const planned = await loadPlannedSets(deps.db, planId)
   if (planned === undefined || ending.error !== undefined || deps.signal?.aborted) return ending
   const [target] = await deps.db.query<Row<'destination', 'target_id'>>('select target_id from destination where id = $1', [
     run.destinationId,
@@ -31,10 +30,10 @@ export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: s
 }
 
 /**
- * Plans the product sets of a catalog pipeline, and stores the planned changes with the plan and the run. Does nothing for other
- * pipelines, or if there are neither rules nor stored sets. `isReplaced`: the service is a new sandbox instance without the stored sets.
+ * Stores the planned changes of product sets with the plan and the run. Does nothing for people, and without rules and stored sets.
+ * `isReplaced`: the service is a new sandbox instance, which does not have the stored sets.
  */
-export async function planSetsOf(
+export async function planSetsOfCatalog(
   deps: EngineDeps,
   run: RunRow,
   { destination }: Pipeline,

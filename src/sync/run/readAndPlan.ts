@@ -1,7 +1,3 @@
-/**
- * First half of a run: reads the sources, resolves the unresolved requests of earlier runs, and makes the plan. The read comes first,
- * because people in unresolved requests may have opted out since.
- */
 import pLimit from 'p-limit'
 import type pg from 'pg'
 import { connectionOf, type Connection } from '../../db/database.ts'
@@ -21,8 +17,8 @@ import { planErasures } from '../erasure/forget.ts'
 import { loadRun } from '../reports/history.ts'
 import { tooManyRejects } from '../plan/reasonsToWithhold.ts'
 import { makePlan, type Planned, type PlanInput } from '../plan/plan.ts'
-import { notesThatStop, RunWithheld } from '../plan/qualityGuard.ts'
-import { planSetsOf } from './productSets.ts'
+import { guardResultsOfWarnings, RunWithheld } from '../plan/qualityGuard.ts'
+import { planSetsOfCatalog } from './productSets.ts'
 import { prepareSending, resendUnresolved } from '../push/push.ts'
 import { withBackfillSource } from '../read/backfillSource.ts'
 import { findOptedOutEntries } from '../read/optedOut.ts'
@@ -32,26 +28,27 @@ import { timedStage } from './timedStage.ts'
 import { acceptSandboxInstance, checkSandboxInstance, isFullRefresh } from './sandboxInstance.ts'
 
 /**
- * A full read of at least this number of rows closes its connection after the plan. Dropping its temporary tables would take longer than
- * opening a new connection.
+ * A whole read of at least this number of rows closes its connection after the plan. To drop its temporary tables would take longer than to
+ * open a new connection.
  */
 const closedFromRows = 100_000
 
-/** Result of `readAndPlan`. */
+/** Plan of a run, or the guard results that stopped the run. */
 export interface PlanOutcome {
   /** Stored plan; undefined if a guard stopped the run. */
   readonly planned: Planned | undefined
   readonly guards: readonly GuardResult[]
-  /** Text for the user: the proof that the sources were read to their end, or the reason why nothing was read. */
+  /** Text for the user: how the end of the sources was proven, or why nothing was read. */
   readonly proof: string
 }
 
 /**
- * Reads the sources, resolves earlier requests and stores a plan. Returns the plan and its guard results. If a guard stops the run,
- * discards the snapshot and returns only the guard results. `sluice plan` resolves no earlier requests. `rerun --failed` reads nothing.
+ * Reads the sources, resolves the unresolved requests of earlier runs, and stores a plan. The read comes first, because people in
+ * unresolved requests may have opted out since. `sluice plan` resolves no requests; `rerun --failed` reads nothing. If a guard stops the
+ * run, discards the snapshot.
  *
- * `onPart`: called each time a part of a plan is stored and may be sent (`plan/loadParts.ts`). `rows`: number of valid rows of the whole
- * read.
+ * `onPart`: called when a part of a large first load is stored and may be sent (`plan/loadParts.ts`). `rows`: number of valid rows of the
+ * whole read.
  *
  * @throws {RunError} `RUN_INTERRUPTED` after the signal, `PIPELINE_CHANGED`, and errors of the read and of the plan
  */
@@ -70,16 +67,16 @@ export async function readAndPlan(
   try {
     if (run.options.failedOnly) await assertDefinitionOfLastRead(deps, pipeline, run)
     else {
-      snapshot = await read(deps, tx, pipeline, run)
+      snapshot = await readSources(deps, tx, pipeline, run)
       await applyReadGuards(deps, pipeline, run, snapshot)
     }
-    const input = snapshot ?? (await stageNothing(deps, tx, run))
+    const input = snapshot ?? (await inputWithoutRead(deps, tx, run))
     if (run.trigger !== 'plan') {
       await resolveEarlier(deps, run, tx)
       await waitForLateArrivals(deps, run.destinationId)
     }
     if (deps.signal?.aborted) throw interrupted()
-    const planned = await plan(deps, tx, { pipeline, run, input, onPart: onPart && ((id) => onPart(id, input.rows.valid)) })
+    const planned = await planRun(deps, tx, { pipeline, run, input, onPart: onPart && ((id) => onPart(id, input.rows.valid)) })
     if (deps.signal?.aborted) throw interrupted()
     isReleased = true
     void releaseSession(client, tx, input)
@@ -89,15 +86,15 @@ export async function readAndPlan(
     if (snapshot !== undefined) await discardSnapshot(deps.db, snapshot.snapshotId, snapshot.rows)
     return { planned: undefined, guards: error.results, proof: proofOf(snapshot) }
   } finally {
-    // After an error the connection is closed, because a transaction may be open. This also drops the temporary tables.
+    // Closed after an error, because a transaction may be open.
     if (!isReleased) client.release(true)
   }
 }
 
 /**
- * Drops the temporary tables and returns the connection to the pool, because a new connection would read the schema again. In a run of 60
- * records that took 50 of 220 ms of the server's processor (Postgres 18.4). Closes the connection instead after many rows, or if the
- * statement fails. Never throws, so the caller need not wait for it. Waiting would take 30 ms after 10,000 changed rows.
+ * Drops the temporary tables and returns the connection to the pool. A new connection would read the schema again: 50 of 220 ms of the
+ * server's processor for 60 records (Postgres 18.4). After many rows, or if the statement fails, closes the connection instead. Never
+ * throws, so the caller need not wait (30 ms after 10,000 changed rows).
  */
 async function releaseSession(client: pg.PoolClient, tx: Connection, { reading, rows }: PlanInput): Promise<void> {
   if (reading === 'whole' && rows.read >= closedFromRows) return client.release(true)
@@ -113,7 +110,7 @@ function proofOf(snapshot: SnapshotResult | undefined): string {
 
 /** Resends the unresolved requests of earlier runs, without people who opted out since. */
 async function resolveEarlier(deps: EngineDeps, run: RunRow, tx: Connection): Promise<void> {
-  // Several requests are prepared concurrently, but all searches use one connection. It executes one statement at a time.
+  // Requests are prepared concurrently, but the searches share one connection.
   const inTurn = pLimit(1)
   await timedStage(deps, run, 'settle', () =>
     resendUnresolved(deps, run.destinationId, {
@@ -124,16 +121,16 @@ async function resolveEarlier(deps: EngineDeps, run: RunRow, tx: Connection): Pr
 }
 
 /** Reads the sources, and stores the row counts and the snapshot with the run. */
-async function read(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
+async function readSources(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
   const snapshot = await timedStage(deps, run, 'read', () => readSnapshot(deps, tx, pipeline, run))
   await updateRun(deps.db, run, { counts: { ...noCounts, ...snapshot.rows }, snapshotId: snapshot.snapshotId })
   return snapshot
 }
 
 /**
- * Applies the guards that stop a run before its plan. Ignores rejects if the source is unchanged.
+ * Applies the guards that stop a run before its plan.
  *
- * @throws {RunWithheld} if too many rows were rejected, or a warning on the source needs a review
+ * @throws {RunWithheld} if too many rows of a changed source were rejected, or a warning needs a review
  */
 async function applyReadGuards(
   deps: EngineDeps,
@@ -152,22 +149,22 @@ async function applyReadGuards(
     })
     if (tooMany) throw new RunWithheld([tooMany])
   }
-  const notes = notesThatStop(pipeline, warnings)
+  const notes = guardResultsOfWarnings(pipeline, warnings)
   if (notes.length > 0) throw new RunWithheld(notes)
 }
 
-/** Makes the plan, stores the image sample of a `plan` run, and plans the product sets. */
-async function plan(
+/** Makes the plan, and plans the product sets. In a `plan` run, stores the image sample for `applyPlan`. */
+async function planRun(
   deps: EngineDeps,
   tx: Connection,
-  of: {
+  options: {
     readonly pipeline: Pipeline
     readonly run: RunRow
     readonly input: PlanInput
     readonly onPart: ((planId: string) => Promise<void>) | undefined
   },
 ): Promise<Planned> {
-  const { pipeline, run, input, onPart } = of
+  const { pipeline, run, input, onPart } = options
   const isReplaced = await checkSandboxInstance(deps, run)
   const onIdle = run.trigger === 'plan' ? undefined : () => prepareSending(deps)
   const planned = await timedStage(deps, run, 'plan', () =>
@@ -175,22 +172,22 @@ async function plan(
   )
   const { imageSample } = pipeline.mapping
   if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
-  // In a new sandbox instance the stored ids of product sets may belong to other sets. Then only a full refresh plans the sets.
-  if (!isReplaced || (await acceptForFullRefresh(deps, run))) await planSetsOf(deps, run, pipeline, planned.planId, { isReplaced })
+  // In a new sandbox instance the stored ids may belong to other product sets, so only a full refresh plans the sets.
+  if (!isReplaced || (await acceptForFullRefresh(deps, run))) await planSetsOfCatalog(deps, run, pipeline, planned.planId, { isReplaced })
   return planned
 }
 
 /**
- * Accepts the new sandbox instance if this run is a full refresh, which sends everything to it. Returns true for a full refresh. Does not
- * accept the instance in a `plan` run, because its plan may never be sent: `applyPlan` accepts it.
+ * Accepts the new sandbox instance in a full refresh, which sends everything to it. In a `plan` run leaves this to `applyPlan`, because the
+ * plan may never be sent. Returns true for a full refresh.
  */
 async function acceptForFullRefresh(deps: EngineDeps, run: RunRow): Promise<boolean> {
   return run.trigger === 'plan' ? isFullRefresh(run.options) : acceptSandboxInstance(deps, run, run.options)
 }
 
 /**
- * Checks that the stored records were mapped with the present settings of the pipeline. Otherwise a run without a read could send a person
- * whose row says no in a consent column that was configured since.
+ * Throws if the stored records were mapped with other settings of the pipeline. A run without a read could send a person whose row says no
+ * in a consent column that was configured since.
  *
  * @throws {RunError} `PIPELINE_CHANGED`
  */
@@ -210,10 +207,9 @@ async function assertDefinitionOfLastRead(deps: EngineDeps, pipeline: Pipeline, 
 }
 
 /**
- * Creates an empty stage, and returns the input of a plan without a read. The plan gets the id of the last complete snapshot; 0 if there is
- * none. `rerun --failed` limits the plan to keys with an unconfirmed operation in the earlier run.
+ * Creates an empty stage, and returns the input of a plan without a read. `snapshotId`: last complete snapshot; 0 if there is none.
  */
-export async function stageNothing(deps: EngineDeps, tx: Connection, run: RunRow): Promise<PlanInput> {
+export async function inputWithoutRead(deps: EngineDeps, tx: Connection, run: RunRow): Promise<PlanInput> {
   await createStage(tx)
   const [last] = await deps.db.query<{ id: Value<'snapshot', 'id'> | null }>(
     `select max(id) as id from snapshot where destination_id = $1 and status = 'closed'`,
@@ -232,16 +228,12 @@ export async function stageNothing(deps: EngineDeps, tx: Connection, run: RunRow
   }
 }
 
-/**
- * Time added to a wait. A timer of Node may end before the database's clock has reached the end of the wait. Then the plan would defer the
- * keys.
- */
+/** Added to a wait, because Node's timer may end before the end by the database's clock. Then the plan would defer the keys. */
 const timerSlackMs = 50
 
 /**
- * Waits while the service may still apply an abandoned attempt, because nothing newer may be sent for its keys before
- * (docs/guarantees.md#key-order). Waits at most one horizon (docs/decisions/late-arrival-horizon.md). The plan defers keys with a longer
- * wait.
+ * Waits until the service can no longer apply an abandoned attempt, because its keys may be sent again only then
+ * (docs/guarantees.md#key-order). Waits at most one horizon (docs/decisions/late-arrival-horizon.md). The plan defers keys that need longer.
  */
 async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Promise<void> {
   const [row] = await deps.db.query<{ ms: string | null }>(
@@ -255,6 +247,6 @@ async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Pro
   const ms = Math.min(leftMs, horizonMs)
   deps.onProgress?.({ stage: 'plan', done: 0, waiting: `waiting ${Math.ceil(ms / 1000)} s: an earlier request may still complete` })
   await deps.clock.sleep(ms + timerSlackMs, deps.signal)
-  // The longest correct wait is two horizons, for the second delete of a suppressed person. If a longer one is stored, a clock was wrong.
+  // The longest correct wait is two horizons, for the second delete of a suppressed person. A clock was wrong if a longer one is stored.
   if (leftMs > 2 * horizonMs) await endFalseWaits(deps.db, destinationId, 2 * horizonMs)
 }

@@ -1,4 +1,3 @@
-/** Requests runs, and claims them with their destinations. */
 import { logAction } from '../../db/auditLog.ts'
 import { ensureDestination, ownerOf, takeOverDestination } from '../../db/destinations.ts'
 import { listPauses, type Pause } from '../../db/pauses.ts'
@@ -16,26 +15,26 @@ import { loadReport } from '../reports/history.ts'
 import { recoverRunsAndCounts } from './runCounts.ts'
 import { logRunEnd } from './runLog.ts'
 
-/** Options and origin of a requested run. */
+/** Run to request. */
 export interface RunRequest extends RunOptions {
   readonly trigger: RunTrigger
   /** Earlier run that this run repeats. */
   readonly rerunOf?: number
-  /** Moves a destination that belongs to other credentials to the credentials of this environment before the run. */
+  /** Before the run, assigns a destination of other credentials to the credentials of this environment. */
   readonly takeOver?: boolean
-  /** User who requested the run, for the audit log; by default `EngineDeps.actor`. Without a user, the request is not logged. */
+  /** User for the audit log; by default `EngineDeps.actor`. Without a user, the request is not logged. */
   readonly actor?: string
 }
 
-/** Claimed run, or the report of a run that was not claimed. Such a run was skipped, or another process claimed or ended it first. */
-export type Claimed = { readonly row: RunRow } | { readonly report: RunReport }
+/** Claimed run, or the report of a run that was skipped, or that another process claimed or ended first. */
+export type ClaimResult = { readonly row: RunRow } | { readonly report: RunReport }
 
 /**
  * Requests and claims a run of a pipeline, as `requestAndClaimById` does. Creates the row of the destination if it does not exist.
  *
  * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if `takeOver` is not possible because the destination is locked
  */
-export async function requestAndClaim(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<Claimed> {
+export async function requestAndClaim(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<ClaimResult> {
   const destination = await ensureDestination(deps.db, destinationKey(deps, pipeline))
   if (request.takeOver && destination.credentials !== null && destination.credentials !== deps.service.credentials) {
     const actor = request.actor ?? deps.actor ?? 'command'
@@ -45,8 +44,8 @@ export async function requestAndClaim(deps: EngineDeps, pipeline: Pipeline, requ
 }
 
 /**
- * Ends expired runs, requests a run, and claims it. Writes the request to the audit log if the user is known. If the destination is locked,
- * skips the run and returns its report. If the pipeline is paused, skips every run except `plan` runs.
+ * Ends expired runs, requests a run, and claims it. Writes the request to the audit log. Skips the run if the destination is locked, or if
+ * the pipeline is paused and the run is not a `plan` run.
  *
  * @throws {RunError} `OTHER_CREDENTIALS`, after skipping the run, if the destination was taken over before the claim
  */
@@ -55,7 +54,7 @@ export async function requestAndClaimById(
   pipeline: string,
   destinationId: number,
   request: RunRequest,
-): Promise<Claimed> {
+): Promise<ClaimResult> {
   await recoverExpiredRuns(deps)
   const { trigger, rerunOf, actor, takeOver: _, source, ...rest } = request
   const options: RunOptions = source === undefined ? rest : { ...rest, source: storedAddress(source) }
@@ -87,15 +86,16 @@ export async function requestAndClaimById(
   throw error
 }
 
-/** Skips a queued run with this error, and returns its report. */
 async function skip(deps: EngineDeps, runId: number, error: RunError): Promise<{ readonly report: RunReport }> {
   await skipRun(deps.db, runId, errorJson(error))
   return { report: await loadReport(deps.db, runId) }
 }
 
 /**
- * Ends expired runs, and claims a queued run. Returns `busy` if the destination is locked. Returns `not_claimable` if the run is not queued
- * any more, or was requested for another destination, version or environment. A run without a version matches any version.
+ * Ends expired runs, and claims a queued run. A run without a version matches any version of the pipeline. Returns instead of the run:
+ *
+ * - `busy`: the destination is locked.
+ * - `not_claimable`: the run is not queued any more, or was requested for another destination, version or environment.
  */
 export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pipeline): Promise<RunRow | 'busy' | 'not_claimable'> {
   await recoverExpiredRuns(deps)
@@ -118,8 +118,8 @@ export async function recoverExpiredRuns(deps: Pick<EngineDeps, 'db' | 'service'
 }
 
 /**
- * Checks that the destination belongs to the credentials of this environment, or to none yet. `credentials`: those of the destination.
- * @throws {RunError} `OTHER_CREDENTIALS` if the destination belongs to another user or application
+ * Throws if the destination belongs to other credentials than those of this environment. `credentials`: of the destination; null: none yet.
+ * @throws {RunError} `OTHER_CREDENTIALS`
  */
 export function assertOwnCredentials(deps: Pick<EngineDeps, 'service'>, pipeline: string, credentials: string | null): void {
   if (!isOwnOrUnowned(deps, credentials)) throw otherCredentialsError(deps, pipeline, credentials)
@@ -148,7 +148,7 @@ export function lockedError(pipeline: string): RunError {
   })
 }
 
-/** Returns the error of a run of a paused pipeline. The pause may have been set under an earlier name of the pipeline. */
+/** Returns the error of a run of a paused pipeline. The message also names the pipeline that was paused if its name was another. */
 export function pausedError({ pipeline: name, actor, reason, pausedAt }: Pause, pipeline: string): RunError {
   const since = pausedAt.toISOString().replace(/\.\d{3}Z$/, 'Z')
   const message = `${pipeline} is paused${name === pipeline ? '' : ` as ${name}, with the same destination,`} by ${actor} since ${since}${reason === null ? '' : `: ${reason}`}. Nothing was sent.`

@@ -1,4 +1,3 @@
-/** Runs a pipeline again, and checks that runs and plans belong to the current destination of their pipeline. */
 import { hasAttempts } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
 import { ensureDestination } from '../../db/destinations.ts'
@@ -13,9 +12,12 @@ import { loadRun, runNumber } from '../reports/history.ts'
 import { runPipeline } from './run.ts'
 
 /**
- * Runs the pipeline of the run `runId` again. The new run reads the same source or backfill source as the old run. It is a full refresh if
- * the old run was one. With `failedOnly`, it reads nothing, and plans only keys with an unconfirmed operation in the old run.
- * `pipelines`: folder of the pipeline files. Rejects audits, and plans that were not applied, because they send nothing and a rerun sends.
+ * Runs the pipeline of an old run again:
+ *
+ * - from its sources or the old run's backfill source, and as a full refresh if the old run was one
+ * - with `failedOnly`, without a read: only keys with an unconfirmed operation in the old run
+ *
+ * Rejects audits, and plans that were not applied, because these sent nothing. `pipelines`: folder of the pipeline files.
  *
  * @throws {UsageError} `UNKNOWN_RUN`, `RUN_SENT_NOTHING`, `RUN_OF_ANOTHER_DESTINATION`, and errors of the pipeline file
  * @throws {RunError} `OTHER_CREDENTIALS`
@@ -41,7 +43,7 @@ export async function rerun(
     trigger: 'rerun',
     rerunOf: id,
     failedOnly: options.failedOnly,
-    // The approval of deletes is not copied, because the deletes that the old run planned under it stay approved.
+    // The approval of deletes is not copied: the deletes that the old run planned under it stay approved.
     ...(full && !options.failedOnly ? { full } : {}),
     ...(source === undefined || options.failedOnly ? {} : { source }),
   })
@@ -54,8 +56,9 @@ interface CurrentDestination {
 }
 
 /**
- * Checks that a run was made for the current destination of its pipeline. Accepts an unknown run, and a run without a stored destination.
- * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION` if the pipeline file now has another destination, or the environment another service
+ * Throws if a run was made for another destination than its pipeline has now. The cause is an edited pipeline file, or another environment.
+ * Accepts an unknown run, and a run without a stored destination.
+ * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION`
  */
 export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId: number, current: CurrentDestination): Promise<void> {
   const [run] = await db.query<Row<'run', 'destination_id'>>('select destination_id from run where id = $1', [runId])
@@ -68,8 +71,8 @@ export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId:
 }
 
 /**
- * Checks that a plan was made for the current destination of its pipeline. Accepts an unknown plan.
- * @throws {UsageError} `PLAN_OF_ANOTHER_DESTINATION` if the pipeline file now has another destination, or the environment another service
+ * Throws if a plan was made for another destination than its pipeline has now, as `assertRunOfDestination`. Accepts an unknown plan.
+ * @throws {UsageError} `PLAN_OF_ANOTHER_DESTINATION`
  */
 export async function assertPlanOfDestination(db: Pick<Database, 'query'>, planId: string, current: CurrentDestination): Promise<void> {
   const [plan] = await db.query<Row<'plan', 'destination_id'>>('select destination_id from plan where id = $1', [planId])

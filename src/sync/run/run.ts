@@ -1,7 +1,3 @@
-/**
- * Executes a run: claims it, reads and plans, sends the plan, and writes the end to the table `run`. If the process is killed, a later run
- * or a worker writes the end.
- */
 import { destinationOf } from '../../destinations/index.ts'
 import { errorJson, RunError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -20,14 +16,14 @@ import { readAndPlan } from './readAndPlan.ts'
 import type { PlanReport, RunReport } from '../../model/report.ts'
 
 /**
- * Called once when the plan or its first part is stored, before anything is sent. From then on other workers can push the plan too.
- * `batches`: number of requests of the plan. If only the first part is stored, `batches` is an estimate, and there may be more requests.
+ * Called once when the plan or its first part is stored, before this process sends anything. From then on other workers can push the plan.
+ * `batches`: number of requests of the plan; an estimate that may be too low if only the first part is stored.
  */
 export type OnPlanned = (planId: string, batches: number) => Promise<void>
 
 /**
- * Plans and applies in one run. If the pipeline is paused, or another run has locked the destination, the report has the status `skipped`
- * (exit code 5). Errors of the run are in its report. Internal errors are also thrown.
+ * Reads, plans and sends in one run. The status is `skipped` if the pipeline is paused, or another run has locked the destination. Errors
+ * of the run are in its report; internal errors are also thrown. If the process is killed, a later run or a worker writes the end.
  *
  * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if `takeOver` is not possible because the destination is locked
  */
@@ -64,11 +60,11 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
 }
 
 /**
- * Requests a run to stop. Returns the new state of the run:
+ * Cancels a run. Returns its new state:
  *
- * - `cancelled`: the run was queued.
- * - `stopping`: the run is running, in any process.
- * - `ended`: the run had ended before.
+ * - `cancelled`: it was queued.
+ * - `stopping`: it is running, in any process, and will stop.
+ * - `ended`: it had ended before.
  *
  * @throws {UsageError} `UNKNOWN_RUN`
  */
@@ -82,7 +78,7 @@ export async function cancel(
   return { runId: `r_${runNumber(runId)}`, state: state ?? 'ended' }
 }
 
-/** Claims and executes a queued run. Returns `busy` and `not_claimable` as `claimQueued` does. */
+/** Claims and executes a queued run. `busy`, `not_claimable`: as in `claimQueued`. */
 export async function executeRun(
   deps: EngineDeps,
   runId: number,
@@ -93,7 +89,7 @@ export async function executeRun(
   return typeof row === 'string' ? row : execute(deps, pipeline, row, onPlanned)
 }
 
-/** Executes a claimed run. If the plan is made in parts, sends the first parts while the later parts are planned. */
+/** Executes a claimed run. If the plan is made in parts, sends the early parts while the later ones are planned. */
 async function execute(given: EngineDeps, pipeline: Pipeline, run: RunRow, onPlanned: OnPlanned | undefined): Promise<RunReport> {
   return runUnderLease(given, run, async (deps) => {
     await assertSyncedHere(deps, run)
@@ -114,12 +110,12 @@ async function execute(given: EngineDeps, pipeline: Pipeline, run: RunRow, onPla
   })
 }
 
-/** Estimates the number of requests for `rows` rows. Ignores the limit of bytes, so there may be more requests. */
+/** Estimates the number of requests for `rows` rows. It may be too low, because the limit of bytes is ignored. */
 function estimateBatches({ destination }: Pipeline, rows: number): number {
   return Math.ceil(rows / destinationOf(destination.kind).limits.entries)
 }
 
-/** Returns the error of a plan or audit that was not claimed: the destination is locked, or another process ended the run. */
+/** Returns the error of a `plan` run or an audit that was not claimed. */
 export function unclaimedError({ runId, error }: RunReport): Error {
   return error === undefined ? new Error(`run ${runId} was not claimed and has no error`) : reportedError(error, runId)
 }

@@ -1,7 +1,4 @@
-/**
- * Computes and stores the counts of runs. If a later run settles operations of an earlier run, it updates the counts of the earlier run. So
- * the report of the earlier run shows the final result.
- */
+/** Computes and stores the counts of runs, also of earlier runs whose operations a later run settles. */
 import { countAttempts } from '../../db/attempts.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 import { entriesOf, entryOutcome, shownOutcome, usersOf } from '../../db/entries/read.ts'
@@ -17,9 +14,9 @@ import type { Settled } from '../../model/report.ts'
 /**
  * Returns the counts of a run at its end:
  *
- * - the number of all its requests
- * - if the run may send: the outcomes of its plan
- * - if some requests sent batches of other plans: the products or users that these requests settled (`settled`)
+ * - `requests`: its attempts, also for batches of other plans
+ * - unless its trigger is `plan`: the outcomes of its plan
+ * - `settled`: products or users that it settled in batches of other plans, if it sent some
  */
 export async function countsAtEnd(db: Queryable, runId: number): Promise<object> {
   const [row] = await db.query<Row<'run', 'plan_id' | 'trigger'>>('select plan_id, trigger from run where id = $1', [runId])
@@ -30,8 +27,8 @@ export async function countsAtEnd(db: Queryable, runId: number): Promise<object>
 }
 
 /**
- * Counts the confirmed and refused products or users in batches of other plans than `ownPlanId`. Counts only batches that an attempt of
- * this run settled, at least in part. Undefined if the run sent no batch of another plan.
+ * Counts the confirmed and refused products or users of the batches that this run settled, at least in part, for other plans. Undefined if
+ * the run sent no batch of another plan.
  */
 async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled | undefined> {
   const otherAttempts = await db.query(
@@ -51,15 +48,14 @@ async function settledBy(db: Queryable, runId: number, ownPlanId: string | null)
 }
 
 /**
- * Updates the counts of earlier runs whose batches this run settled or superseded. A batch that its plan superseded has
- * no attempt of this run, and its line in the audit log names no run. So the last 20 runs of the pipeline with ambiguous operations are
- * updated too.
+ * Updates the counts of earlier runs whose batches this run settled or superseded. A superseded batch has no attempt of this run, and its
+ * line in the audit log names no run. So of the last 20 runs of the pipeline, those with ambiguous operations are updated too.
  */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(
     `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1
      union select plan_id from audit where run_id = $1 and plan_id is not null
-     -- A killed run may have claimed a batch and never sent it. The batch counts as ambiguous in that run, and a later plan supersedes it.
+     -- A batch that a killed run claimed and did not send counts as ambiguous in that run, until a later plan supersedes it.
      union select r.plan_id from (
        select plan_id, finished_at, counts from run
        where pipeline = (select pipeline from run where id = $1) and id < $1 order by id desc limit 20) r
@@ -81,8 +77,8 @@ export async function updateCountsOfPlan(db: Queryable, planId: string, exceptRu
 }
 
 /**
- * Ends the runs of ended workers, and stores their counts so far. Updates the counts of earlier runs whose batches the ended runs
- * settled. Returns the numbers of the ended runs. Uses one transaction, because no later run would complete a half-done recovery.
+ * Ends the runs of ended workers as `recoverRuns` does, and updates the counts of these and of earlier runs. Returns the numbers of the
+ * ended runs. Uses one transaction, because no later run would complete a half-done recovery.
  */
 export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
   return db.transaction(async (tx) => {
@@ -95,7 +91,7 @@ export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<
   })
 }
 
-/** Returns the counts of a plan that are stored with the runs that sent it. */
+/** Returns the outcomes of a plan, for the runs that sent it. */
 async function sentCounts(db: Queryable, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {
   const counts = await planCounts(db, planId)
   const unconfirmedCount = counts.refused + counts.ambiguous + counts.pending
@@ -110,7 +106,7 @@ async function unconfirmedOf(db: Queryable, planId: string): Promise<Unconfirmed
        cross join lateral (select ${shownOutcome} as outcome) o
        cross join lateral (select case o.outcome when 'superseded' then 'pending' else o.outcome end as result) r
      where r.result <> 'confirmed'
-       -- Skips settled batches that are confirmed as a whole.
+       -- skips settled batches that are confirmed as a whole
        and (b.status <> 'settled' or exists (select from entry x where x.batch_id = b.id and x.outcome not in ('pending', 'confirmed')))
      group by e.change, r.result`,
     [planId],

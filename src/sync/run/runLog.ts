@@ -1,11 +1,9 @@
-/** Writes the log line of a run that ended. */
 import type { Logger } from '../../log.ts'
 import { nextCommands, reasonOf } from '../reports/nextCommands.ts'
 import type { RunReport } from '../../model/report.ts'
 
 /**
- * Logs the end of a run with its counts above 0. If the run did not succeed, adds code, reason and the next command. The level is `error`
- * for a failed run, `warn` for a withheld or partial run, and `info` for other runs.
+ * Logs the end of a run with its counts above 0. A run that did not succeed also has code, reason and the next command.
  */
 export function logRunEnd(log: Logger, report: RunReport): void {
   const { runId, pipeline, status } = report

@@ -1,4 +1,3 @@
-/** Runs work under the lease of a run, and writes the end of the run to the table `run`. */
 import { errorJson, RunError, SluiceError } from '../../errors.ts'
 import { isDatabaseDown, statementFault } from '../../db/connectionFault.ts'
 import type { Database } from '../../db/database.ts'
@@ -14,7 +13,7 @@ import { progressStorer } from './liveProgress.ts'
 import type { GuardResult, RunReport, RunStatus } from '../../model/report.ts'
 import { codeOrName, errorCode } from '../../unknownValue.ts'
 
-/** Result of a run, without its counts. */
+/** Result of a run, without its counts. `error` is stored with the run. */
 export interface Ending {
   readonly status: RunStatus
   readonly guards: readonly GuardResult[]
@@ -25,8 +24,8 @@ export interface Ending {
 const cancelPollMs = 2_000
 
 /**
- * Runs `work` under the lease of a run. Then writes the end of the run, deletes expired data, and returns the report of the run. `work`
- * gets `deps` with an `onProgress` that stores the progress. Its signal also aborts if the lease is lost or the run is cancelled.
+ * Runs `work` under the lease of a run. Then writes the end of the run, deletes expired data, and returns the report. The `deps` of `work`
+ * store the progress, and their signal also aborts if the lease is lost or the run is cancelled.
  *
  * Stores an error of `work` with the run. Throws only internal errors of `work`, and errors of storing the end or loading the report.
  */
@@ -42,7 +41,7 @@ export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: 
   const watch = setInterval(() => {
     isCancelRequested(deps.db, run).then(
       (isRequested) => isRequested && stop.abort(),
-      // An error is ignored, because the heartbeat warns when the database is down.
+      // The heartbeat warns when the database is down.
       () => undefined,
     )
   }, cancelPollMs)
@@ -68,14 +67,13 @@ export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: 
   return loadReport(deps.db, run.id)
 }
 
-/** Maximum time in milliseconds to wait for the database at the end of a run: a restart takes seconds. */
+/** Maximum time to wait for the database at the end of a run: a restart takes seconds. */
 const reconnectMs = 20_000
-/** Time in milliseconds between two attempts to reach the database. */
 const reconnectEveryMs = 500
 
 /**
- * Calls `write`. While the database cannot be reached, repeats the call for at most `reconnectMs`, or until the signal. If the end of a run
- * is not stored, the run locks its destination until the lease expires. Then another process reports that the process of the run died.
+ * Calls `write`, and repeats the call while the database cannot be reached, for at most `reconnectMs`, or until the signal. A run whose end
+ * is not stored locks its destination until the lease expires, and is then reported as died.
  */
 async function retryWhileDisconnected(deps: EngineDeps, write: () => Promise<void>): Promise<void> {
   const deadline = deps.clock.monotonic() + reconnectMs
@@ -90,8 +88,8 @@ async function retryWhileDisconnected(deps: EngineDeps, write: () => Promise<voi
 }
 
 /**
- * Deletes the data of erased people. In the first run of a day, also deletes expired data. Runs do this, because there may be no workers.
- * If one of the two tasks fails, logs the error and does the other. Does nothing after the signal.
+ * Deletes the data of erased people, and in the first run of a day the expired data. Runs do this, because there may be no workers. Only
+ * logs errors. Does nothing after the signal.
  */
 async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
   if (deps.signal?.aborted) return
@@ -116,9 +114,8 @@ export function cancelledError(pipeline: string): RunError {
   })
 }
 
-/** Writes the end and the counts of the run, and updates the counts of earlier runs. */
 async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
-  // `finishRun` is called last. If the process dies before, the run has not ended, so its recovery updates the counts again.
+  // `finishRun` is last: if the process dies before it, the recovery of the run updates the counts again.
   await updateCountsOfOtherRuns(deps.db, run.id)
   await finishRun(deps.db, run, {
     status: ending.status,
@@ -135,15 +132,12 @@ function errorToStore(error: unknown, signal: AbortSignal, db: Database): Sluice
   return isDatabaseError(error) ? (permissionFault(error, db) ?? statementFault(error)) : undefined
 }
 
-/**
- * Returns true for an error with an SQLSTATE, and if the database cannot be used now. Codes of the operating system begin with E, and
- * SQLSTATEs do not.
- */
+/** Returns true for an error with an SQLSTATE, and if the database is down. Codes of the operating system begin with E, SQLSTATEs do not. */
 function isDatabaseError(error: unknown): boolean {
   return isDatabaseDown(error) || /^(?!E)[0-9A-Z]{5}$/.test(errorCode(error) ?? '')
 }
 
-/** Stores an internal error with the run. If it cannot be stored, only logs that. */
+/** Stores an internal error with the run. If this fails, only logs it. */
 async function storeInternalError(deps: EngineDeps, run: RunRow, error: unknown): Promise<void> {
   const ending: Ending = {
     status: 'failed',

@@ -1,4 +1,4 @@
-/** Detects that a sandbox was restarted without its state. Such a sandbox is a new instance, which does not have what was synced. */
+/** Detects a new sandbox instance: a sandbox that was restarted without its state, and so lacks what was synced. */
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { isLoopback } from '../../loopback.ts'
@@ -14,19 +14,15 @@ import type { EngineDeps } from '../engine.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { recordOf } from '../../unknownValue.ts'
 
-/** Timeout of the request in milliseconds. A sandbox answers immediately. */
+/** Timeout of the request. A sandbox answers immediately. */
 const timeoutMs = 2_000
 
 /**
- * Compares the sandbox instance with the stored one. Returns true if it is a new instance and the destination has synced state. Then the
- * stored ids of product sets may belong to other sets.
- * - New instance, synced state: adds a warning to the run. A full refresh gets no warning, because it sends everything again; it stores the
- *   instance later (`acceptSandboxInstance`).
- * - No stored instance, or no synced state: stores the instance.
- * - Same instance, or a service that is not a sandbox on this machine: does nothing.
+ * Returns true if the service is a new sandbox instance and the destination has synced state. Then adds a warning to the run, except to a
+ * full refresh, which sends everything again. Stores the instance if no instance is stored, or nothing is synced.
  */
 export async function checkSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
-  const instance = await instanceAt(deps.service.origin)
+  const instance = await requestInstance(deps.service.origin)
   if (instance === undefined) return false
   const [row] = await deps.db.query<Row<'destination', 'instance'> & { synced: boolean }>(
     `select instance, (exists (select from remote m where m.destination_id = d.id and m.synced_hash is not null)
@@ -36,7 +32,7 @@ export async function checkSandboxInstance(deps: EngineDeps, run: RunRow): Promi
   )
   if (row === undefined || row.instance === instance) return false
   if (row.instance === null || !row.synced) {
-    await store(deps, run, instance)
+    await replaceInstance(deps, run, instance)
     return false
   }
   if (isFullRefresh(run.options)) return true
@@ -51,28 +47,25 @@ export async function checkSandboxInstance(deps: EngineDeps, run: RunRow): Promi
   return true
 }
 
-/**
- * Stores the current sandbox instance if `options` are those of a full refresh. Returns true if it did. Does nothing for a service that is
- * not a sandbox on this machine.
- */
+/** Stores the current sandbox instance if `options` are those of a full refresh. Returns true if it did. */
 export async function acceptSandboxInstance(deps: EngineDeps, run: RunRow, options: RunOptions): Promise<boolean> {
-  const instance = isFullRefresh(options) ? await instanceAt(deps.service.origin) : undefined
-  if (instance !== undefined) await store(deps, run, instance)
+  const instance = isFullRefresh(options) ? await requestInstance(deps.service.origin) : undefined
+  if (instance !== undefined) await replaceInstance(deps, run, instance)
   return instance !== undefined
 }
 
 /** Returns true if the run sends every desired key again. */
 export const isFullRefresh = ({ full, failedOnly }: RunOptions): boolean => full === true && failedOnly !== true
 
-/** Stores the instance. If it replaces another instance, also deletes the stored product sets, which belong to the old instance. */
-async function store(deps: EngineDeps, { destinationId }: RunRow, instance: string): Promise<void> {
+/** Stores the instance. If it replaces another one, deletes the stored product sets, which belong to the old instance. */
+async function replaceInstance(deps: EngineDeps, { destinationId }: RunRow, instance: string): Promise<void> {
   await deps.db.transaction(async (tx) => {
     if (await storeInstance(tx, destinationId, instance)) await forgetAllProductSets(tx, destinationId)
   })
 }
 
-/** Returns the id of the sandbox instance; undefined if the service is not a sandbox on this machine, or does not answer. */
-async function instanceAt(origin: string): Promise<string | undefined> {
+/** Requests the id of the sandbox instance. Undefined if the service is not a sandbox on this machine, or does not answer. */
+async function requestInstance(origin: string): Promise<string | undefined> {
   if (!URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return undefined
   try {
     const body: unknown = JSON.parse(await download(`${origin}/_sandbox/instance`))
@@ -84,8 +77,8 @@ async function instanceAt(origin: string): Promise<string | undefined> {
 }
 
 /**
- * Returns the body of the answer. Uses `node:http`, because `fetch` takes 30 ms and 10 MB to load. The module is not loaded by `import`,
- * because `import` reads every export of `node:http`. The export `WebSocket` loads the same code as `fetch` (Node 24.21).
+ * Returns the body of the answer. Does without `fetch`, which takes 30 ms and 10 MB to load. `import('node:http')` would load the same code,
+ * because it reads every export, also `WebSocket` (Node 24.21).
  */
 async function download(url: string): Promise<string> {
   const { get } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')

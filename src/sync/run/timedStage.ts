@@ -3,7 +3,7 @@ import type { RunRow } from '../../db/runs/claim.ts'
 import { codeOrName } from '../../unknownValue.ts'
 import type { EngineDeps } from '../engine.ts'
 
-/** Runs `work` as a stage, and returns its result. Stores the duration of the stage with the run, also after an error. */
+/** Runs `work`, and stores its duration with the run as that of the stage `name`, also after an error. */
 export async function timedStage<Result>(deps: EngineDeps, run: RunRow, name: string, work: () => Promise<Result>): Promise<Result> {
   const startedAt = new Date(deps.clock.now()).toISOString()
   const start = deps.clock.monotonic()
@@ -12,7 +12,7 @@ export async function timedStage<Result>(deps: EngineDeps, run: RunRow, name: st
   try {
     result = await work()
   } catch (error) {
-    // An error of storing is only logged, because the run must end with the error of `work`.
+    // Only logged, because the run must end with the error of `work`.
     await store().catch((failure: unknown) =>
       deps.log.warn({ runId: `r_${run.id}`, stage: name, reason: codeOrName(failure) }, 'the duration of a stage could not be stored'),
     )

@@ -7,7 +7,7 @@ import { destinationOf } from '../../../src/destinations/index.ts'
 import { freeze } from '../../../src/sync/plan/freeze.ts'
 import { areDigestsWithoutTimes, freezeChanges } from '../../../src/sync/plan/freezeChanges.ts'
 import { memberOperations } from '../../../src/sync/plan/memberOperations.ts'
-import type { Frozen } from '../../../src/sync/plan/planBatches.ts'
+import type { FrozenTotals } from '../../../src/sync/plan/planBatches.ts'
 import { createTable } from '../../../src/sync/plan/planTables.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 
@@ -70,7 +70,7 @@ async function destinationId(engine: EngineUnderTest): Promise<number> {
 
 /** Stores the keys of groups in `remote`, and the groups in `pending_group`. */
 async function store(tx: Transaction, id: number, groups: readonly Group[]): Promise<void> {
-  await createTable(tx, 'own_end')
+  await createTable(tx, 'own_times')
   await createTable(tx, 'pending_group')
   await tx.query('delete from remote')
   for (const [n, { kept, lost, change, hash }] of groups.entries()) {
@@ -100,7 +100,12 @@ async function store(tx: Transaction, id: number, groups: readonly Group[]): Pro
   }
 }
 
-const figures = ({ batches, entries, bodies, requests }: Frozen) => ({ batches, entries, requests, digest: bodies.copy().digest('hex') })
+const figures = ({ batches, entries, bodies, requests }: FrozenTotals) => ({
+  batches,
+  entries,
+  requests,
+  digest: bodies.copy().digest('hex'),
+})
 
 async function written(tx: Transaction, planId: string): Promise<unknown> {
   return tx.query(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { notesThatStop } from '../../../src/sync/plan/qualityGuard.ts'
+import { guardResultsOfWarnings } from '../../../src/sync/plan/qualityGuard.ts'
 import { audience, csvOf, through, type Fields, type Settings } from '../../support/through.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -652,7 +652,9 @@ describe('whole exports', () => {
   ])('case 201: an unmapped consent column %s withholds the run', async (column) => {
     const { codes } = await crm(people(1, () => ({ [column]: 'x' })))
     expect(codes).toContain('CONSENT_UNMAPPED')
-    expect(notesThatStop(unguarded, [{ code: 'CONSENT_UNMAPPED', field: column, message: '', count: 1, lines: [] }])).toHaveLength(1)
+    expect(guardResultsOfWarnings(unguarded, [{ code: 'CONSENT_UNMAPPED', field: column, message: '', count: 1, lines: [] }])).toHaveLength(
+      1,
+    )
   })
   test.for([
     ['state', 'Unsubscribed'],
@@ -661,7 +663,7 @@ describe('whole exports', () => {
   ] as const)('case 201: an opt-out column %s is recognized by its words and withholds the run', async ([column, word]) => {
     const { codes } = await crm(people(3, (i) => ({ [column]: i === 2 ? word : 'active' })))
     expect(codes).toContain('LEFT_UNMAPPED')
-    expect(notesThatStop(unguarded, [{ code: 'LEFT_UNMAPPED', field: column, message: '', count: 1, lines: [] }])).toHaveLength(1)
+    expect(guardResultsOfWarnings(unguarded, [{ code: 'LEFT_UNMAPPED', field: column, message: '', count: 1, lines: [] }])).toHaveLength(1)
     const harmless = await crm(people(3, () => ({ state: 'NY', status: 'customer' })))
     expect(harmless.codes).not.toContain('LEFT_UNMAPPED')
     const read = await crm(

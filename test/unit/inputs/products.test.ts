@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { notesThatStop } from '../../../src/sync/plan/qualityGuard.ts'
+import { guardResultsOfWarnings } from '../../../src/sync/plan/qualityGuard.ts'
 import { csvOf, goodProduct, itemOf, manyProducts, rssOf, through, type Fields, type Settings } from '../../support/through.ts'
 
 interface Expected {
@@ -582,7 +582,9 @@ describe('whole product files', () => {
     const one = await through(csvOf(manyProducts(100, (i) => (i < 5 ? { title: 'CafÃ© table' } : {}))))
     expect(one.notes.map(({ code }) => code)).toEqual(['MOJIBAKE'])
     const six = await through(csvOf(manyProducts(100, (i) => (i < 6 ? { title: 'CafÃ© table' } : {}))))
-    expect(notesThatStop({ name: 'shop', guards: defaultGuards }, six.notes).map(({ code }) => code)).toEqual(['GUARD_ENCODING_DOUBTFUL'])
+    expect(guardResultsOfWarnings({ name: 'shop', guards: defaultGuards }, six.notes).map(({ code }) => code)).toEqual([
+      'GUARD_ENCODING_DOUBTFUL',
+    ])
   })
   test('a rejected row names every fault, one for each field', async () => {
     const { rejects } = await through(
@@ -648,8 +650,8 @@ describe('whole product files', () => {
     const all = await through(csvOf(manyProducts(20, () => ({ item_group_id: 'g1' }))))
     expect(all.notes.map(({ code }) => code)).toEqual(['GROUP_SAME'])
     const guards = defaultGuards
-    expect(notesThatStop({ name: 'shop', guards }, all.notes).map(({ code }) => code)).toEqual(['GUARD_GROUP_SAME'])
-    expect(notesThatStop({ name: 'shop', guards: { ...guards, accept: ['GROUP_SAME'] } }, all.notes)).toEqual([])
+    expect(guardResultsOfWarnings({ name: 'shop', guards }, all.notes).map(({ code }) => code)).toEqual(['GUARD_GROUP_SAME'])
+    expect(guardResultsOfWarnings({ name: 'shop', guards: { ...guards, accept: ['GROUP_SAME'] } }, all.notes)).toEqual([])
     const dozen = await through(csvOf(manyProducts(12, () => ({ item_group_id: 'g1' }))))
     expect(dozen.notes).toEqual([])
   })

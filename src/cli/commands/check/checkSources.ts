@@ -2,7 +2,7 @@ import { SluiceError } from '../../../errors.ts'
 import type { SourceFacts } from '../../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../../model/pipeline.ts'
 import { openSource, type OpenedSource } from '../../../sources/openSource.ts'
-import { notesThatStop } from '../../../sync/plan/qualityGuard.ts'
+import { guardResultsOfWarnings } from '../../../sync/plan/qualityGuard.ts'
 import type { Reject } from '../../../model/record.ts'
 import type { WarningSummary } from '../../../model/report.ts'
 import { sourceNames } from '../../../sync/read/readRecords.ts'
@@ -102,7 +102,7 @@ function sourceCheck(pipeline: Pipeline, { definition, tally, detected, whole, e
     ...outcomes,
     ...(mapping === undefined ? {} : { mapping }),
     ...(pipeline.filters.length === 0 ? {} : { filtered }),
-    holds: notesThatStop(pipeline, onePerCodeAndField(summaries)).map(({ code, message, hint }) => ({ code, message, hint })),
+    holds: guardResultsOfWarnings(pipeline, onePerCodeAndField(summaries)).map(({ code, message, hint }) => ({ code, message, hint })),
     whole,
     warnings,
     rejected: rejects.length,

@@ -1,7 +1,6 @@
 /**
- * Computes the start and end of memberships from the rows (`effective_at`, `expires_at`). An identifier of several rows starts with the
- * first row and expires with the last row. If one of these rows has no start, the membership starts with the plan. If one of them has no
- * expiry, the `expires_in` of the pipeline applies.
+ * Computes the start and end of memberships from the rows (`effective_at`, `expires_at`). An identifier of several rows has the first start
+ * and the last end. If one of its rows has no start, the plan's time applies. If one has no end, the pipeline's `expires_in` applies.
  */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
@@ -13,8 +12,8 @@ import { analyzeTable, createTable } from './planTables.ts'
  * - `r`: the record of the group of `m`
  * - `x`: the times of the identifier, if they may differ from those of `r`
  */
-export function joinOwnEnds(destinationId: number): string {
-  return `left join record r on r.destination_id = ${destinationId} and r.key = m.group_key left join own_end x on x.key = m.key`
+export function joinOwnTimes(destinationId: number): string {
+  return `left join record r on r.destination_id = ${destinationId} and r.key = m.group_key left join own_times x on x.key = m.key`
 }
 
 /** SQL of the expiry; null if the pipeline's `expires_in` applies. */
@@ -22,7 +21,7 @@ export const ownExpiresAt = 'case when x.key is null then r.expires_at else x.ex
 /** SQL of the start; null if the time of the plan applies. */
 export const ownEffectiveAt = 'case when x.key is null then r.effective_at else x.effective_at end'
 
-/** SQL: true if the key has no row in the source, or the expiry of its rows has not passed. Expired memberships are not sent again. */
+/** SQL: true if no row has the key, or the expiry of its rows has not passed. */
 export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
 /** SQL: true if the rows' expiry has passed, but the confirmed expiry has not. The service then has the membership too long. */
@@ -30,12 +29,11 @@ export const overdue = `(m.ref_count > 0 and m.synced_hash is not null
   and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
- * Fills `own_end` with the identifiers that several rows have, or that are sent under another row. The start and the end of each are
- * computed over all its rows. Reads all identifiers once. Leaves the table empty if no row has an expiry or a future start: all past starts
- * have the same effect. Returns true if a row has an expiry.
+ * Fills `own_times` with the identifiers that several rows have, or that are sent under another row, and their times over all rows. Leaves it
+ * empty if no row has an expiry or a future start, because past starts have no effect. Returns true if a row has an expiry.
  */
-export async function collectOwnEnds(tx: Transaction, destinationId: number): Promise<boolean> {
-  await createTable(tx, 'own_end')
+export async function collectOwnTimes(tx: Transaction, destinationId: number): Promise<boolean> {
+  await createTable(tx, 'own_times')
   const [found] = await tx.query<{ readonly expiry: boolean; readonly future_start: boolean }>(
     `select exists (select from record where destination_id = ${destinationId} and expires_at is not null) as expiry,
        exists (select from record where destination_id = ${destinationId} and effective_at > statement_timestamp()) as future_start`,
@@ -44,14 +42,13 @@ export async function collectOwnEnds(tx: Transaction, destinationId: number): Pr
   const hasFutureStart = found?.future_start === true
   if (!hasExpiry && !hasFutureStart) return false
   await tx.query(
-    `insert into own_end
+    `insert into own_times
      select m.key, case when bool_or(r.effective_at is null) then null else min(r.effective_at) end,
        case when bool_or(r.expires_at is null) then null else max(r.expires_at) end
      from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
-       -- several rows have the identifier, or it is sent under another row
        join remote m on m.destination_id = ${destinationId} and m.key = i.identifier and (m.ref_count > 1 or m.group_key <> r.key)
      where r.destination_id = ${destinationId} group by m.key`,
   )
-  await analyzeTable(tx, 'own_end')
+  await analyzeTable(tx, 'own_times')
   return hasExpiry
 }
