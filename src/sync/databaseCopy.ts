@@ -8,7 +8,10 @@ import type { EngineDeps } from './engine.ts'
  *
  * @throws {RunError} `DATABASE_COPIED`
  */
-export async function assertSyncedHere(deps: Pick<EngineDeps, 'db'>, run: { readonly destinationId: number; readonly pipeline: string }) {
+export async function bindOrAssertDatabase(
+  deps: Pick<EngineDeps, 'db'>,
+  run: { readonly destinationId: number; readonly pipeline: string },
+) {
   if (await bindToThisDatabase(deps.db, run.destinationId)) return
   throw copiedError(`${run.pipeline} was synced from another database`, run.pipeline)
 }

@@ -1,4 +1,4 @@
-/** Writes and parses the file of `forget --export`, which `forget --replay` reads after a backup was restored. */
+/** Makes and parses the content of the file of `forget --export`, which `forget --replay` reads after a backup was restored. */
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { hasErased, listErasures, type ErasedKeys } from '../../db/erasures.ts'

@@ -138,7 +138,7 @@ interface OpenEntry {
   readonly maybeApplied: boolean
 }
 
-/** Removes the person from open updates, except those in flight. Returns the entries of all of them, the oldest batch first. */
+/** Removes the person from open updates that are not in flight. Returns the entries of all open updates, the oldest batch first. */
 async function removeFromBatches(
   tx: Transaction,
   deps: EngineDeps,

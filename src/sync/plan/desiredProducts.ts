@@ -84,7 +84,7 @@ async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 
   )
 }
 
-/** Marks products that are out of stock as missing, and removes them from `change`, so that no guard counts them. Returns their number. */
+/** Marks newly missing products that are out of stock, and removes them from `change`, so that no guard counts them. Returns their number. */
 async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<number> {
   const skippedKeys = `select c.key from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
      where c.what = ${recordChange.missing} and ${isOutOfStock}`

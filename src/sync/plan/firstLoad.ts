@@ -96,7 +96,7 @@ export async function loadFirstIdentifiers(context: DesiredContext, options: Fir
   return { creates: valid, isUntimed, hasShared, implyingRunId }
 }
 
-/** Returns the number of inserted records. */
+/** Inserts the records of all valid rows. Returns their number. */
 export async function insertValidRecords(context: DesiredContext): Promise<number> {
   return insertRecords(context, validRows)
 }

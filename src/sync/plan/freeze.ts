@@ -91,7 +91,7 @@ class BatchPacker {
   readonly #destination: Destination
   readonly #take: (batch: PackedBatch<PlannedOperation>, first: PlannedOperation) => void
   #current: { readonly packer: Packer<PlannedOperation>; readonly op: PlannedOperation['op']; readonly phase: 1 | 2 } | undefined
-  /** `collisionOf` the ids in the current batch. */
+  /** Results of `collisionOf` for the ids in the current batch. */
   readonly #ids = new Set<string>()
 
   /** `take`: called with each finished batch and its first operation. */
@@ -134,7 +134,7 @@ class BatchPacker {
 /** Maximum number of deleted ids that a plan compares with the ids that it puts. */
 const maxComparedIds = 20_000
 
-/** `collisionOf` the ids that a plan deletes; empty for people. */
+/** Results of `collisionOf` for the ids that a plan deletes; empty for people. */
 class DeletedIds {
   readonly #destination: Destination
   readonly #ids = new Set<string>()

@@ -61,7 +61,7 @@ export interface Deferred {
 
 export const noneDeferred: Deferred = { all: 0, valid: 0 }
 
-/** Runs `deleting`, SQL that deletes the deferred rows, and returns their numbers. It returns `key`, and `desired`: false for deletes. */
+/** Deletes the deferred rows, and returns their numbers. `deleting`: SQL that returns `key`, and `desired` (false for deletes). */
 export async function removeDeferred(tx: Transaction, destinationId: number, deleting: string): Promise<Deferred> {
   const [counts] = await tx.query<Record<'all' | 'desired' | 'without_row', string>>(
     `with deferred as (${deleting})

@@ -212,8 +212,8 @@ const dueEnds = ({ renewBeforeMs, terms }: MembershipContext): DueEnds => ({
 })
 
 /**
- * Returns true if a membership may be due for renewal. Before, updates the stored ends of batches, whose keys may have been removed or
- * renewed since.
+ * Updates the stored ends of batches, whose keys may have been removed or renewed since. Returns true if a membership may still be due for
+ * renewal. If none may be due at first, updates nothing.
  */
 async function updateEndsIfDue(context: MembershipContext): Promise<boolean> {
   const { tx, destinationId } = context

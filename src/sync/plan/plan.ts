@@ -78,7 +78,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   const guarded = await removeOrWithhold(work, changes)
   crashPoint('plan.guarded')
   const { first } = changes
-  // The operations of such a load come from the records, so it has no table of pending changes.
+  // Then the operations come from the records, not from a table of pending changes.
   const isUntimedLoad = first?.isUntimed === true
   if (!isUntimedLoad) await pending.unifyGroups()
 

@@ -107,7 +107,7 @@ export async function analyzeTable(tx: Transaction, name: PlanTableName | 'recor
   await tx.query(`set local default_statistics_target = 10; analyze ${name} ${columns}; set local default_statistics_target to default`)
 }
 
-/** Creates an empty table, or replaces the existing one. */
+/** Creates an empty table. Replaces an existing one. */
 export async function createTable(tx: Transaction, name: PlanTableName): Promise<void> {
   const columns = Object.entries<string>(planTables[name]).map(([column, type]) => `${column} ${type}`)
   await tx.query(`drop table if exists ${name}; create temp table ${name} (${columns.join(', ')})`)

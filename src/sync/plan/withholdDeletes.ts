@@ -33,7 +33,7 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   const { tx, desired, pending, type, input } = work
   const { diff, missingPolicy, first } = changes
   const facts = factsOf(work)
-  // Such a load has no deletes and no pending changes, but guards report an incomplete read or too few rows.
+  // A first load without own times has no deletes. But guards report an incomplete read or too few rows.
   if (first?.isUntimed === true)
     return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: noneDeferred, missing: 0 }
   await tx.query('savepoint removals')

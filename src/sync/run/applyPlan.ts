@@ -10,8 +10,8 @@ import { confirmationsOf } from '../../db/entries/read.ts'
 import { replaceGroupContent, contentVersionOf } from '../../db/remote/referenceCounts.ts'
 import type { Row, Value } from '../../db/row.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
-import { noteBrokenImages } from './brokenImages.ts'
-import { assertSyncedHere } from '../databaseCopy.ts'
+import { warnOfBrokenImages } from './brokenImages.ts'
+import { bindOrAssertDatabase } from '../databaseCopy.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import { changeProductSets } from './productSets.ts'
 import { planCounts } from '../reports/planCounts.ts'
@@ -57,9 +57,9 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
   const run = await requestAndClaimById(deps, plan.pipeline, plan.destination_id, { trigger: 'apply' })
   if ('report' in run) return run.report
   return runUnderLease(deps, run.row, async (leased) => {
-    await assertSyncedHere(deps, run.row)
+    await bindOrAssertDatabase(deps, run.row)
     if ((await startApplying(deps, run.row, planId)) === 'appliedBefore') {
-      await noteAppliedBefore(deps, run.row, planId)
+      await warnAppliedBefore(deps, run.row, planId)
       return { status: 'succeeded', guards: [] }
     }
     const isAccepted = await acceptSandboxInstance(deps, run.row, readOptions(plan.options))
@@ -78,7 +78,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
  * - `applied`: does nothing.
  *
  * The service may delete a whole user by one identifier (docs/guarantees.md#reference-counts). So all identifiers of a changed user get the
- * same new content, unless this was done when the plan was made. Then the plan, or the next plan after a crash, sends all of them again.
+ * same new content, here or when the plan was made. This plan, or the next one after a crash, sends all of them again.
  *
  * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
  */
@@ -127,7 +127,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
 }
 
 /** Adds the warning `PLAN_APPLIED`, which names the first run that sent the plan if that run is still stored. */
-async function noteAppliedBefore(deps: EngineDeps, run: RunRow, planId: string): Promise<void> {
+async function warnAppliedBefore(deps: EngineDeps, run: RunRow, planId: string): Promise<void> {
   const [earlier] = await deps.db.query<Row<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' order by id limit 1`,
     [planId],
@@ -175,7 +175,7 @@ export async function sendPlan(
   await marking
   const concluded = await concludePlan(deps, planId)
   const ending = changesSets ? await changeProductSets(deps, run, planId, concluded) : concluded
-  if (imageSample !== undefined) await timedStage(deps, run, 'images', () => noteBrokenImages(deps, run, imageSample))
+  if (imageSample !== undefined) await timedStage(deps, run, 'images', () => warnOfBrokenImages(deps, run, imageSample))
   return ending
 }
 

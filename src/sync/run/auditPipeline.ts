@@ -148,7 +148,7 @@ function needsRepair({ changed, notListed, hidden, waiting }: Drift): boolean {
   return changed + notListed + hidden + waiting > 0
 }
 
-/** Returns true if the listing proves no drift and no doubt. Unmanaged, hidden and waiting products do not count. */
+/** Returns true for the status `succeeded`. Unmanaged, hidden and waiting products do not count. */
 function isInSync({ changed, notListed, unresolved }: Drift): boolean {
   return changed + notListed + unresolved === 0
 }

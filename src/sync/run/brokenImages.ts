@@ -21,7 +21,7 @@ const checkImages: ImageChecker = async (links, options) => (await import('../..
  * Checks the image links of at most `imageSample` live products, and adds a warning about broken links to the run. Only logs an error of
  * the check. Does nothing after the signal.
  */
-export async function noteBrokenImages(
+export async function warnOfBrokenImages(
   deps: EngineDeps,
   run: RunRow,
   imageSample: number,

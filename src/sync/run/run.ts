@@ -7,7 +7,7 @@ import { resumeDestination } from '../../db/destinations.ts'
 import { sendPlan, startApplying } from './applyPlan.ts'
 import { claimQueued, requestAndClaim, type RunRequest } from './requestAndClaim.ts'
 import { cancelledError, runUnderLease } from './runUnderLease.ts'
-import { assertSyncedHere } from '../databaseCopy.ts'
+import { bindOrAssertDatabase } from '../databaseCopy.ts'
 import { pushWhilePlanning } from './earlyPush.ts'
 import type { EngineDeps } from '../engine.ts'
 import { loadRun, runNumber } from '../reports/history.ts'
@@ -92,7 +92,7 @@ export async function executeRun(
 /** Executes a claimed run. If the plan is made in parts, sends the early parts while the later ones are planned. */
 async function execute(given: EngineDeps, pipeline: Pipeline, run: RunRow, onPlanned: OnPlanned | undefined): Promise<RunReport> {
   return runUnderLease(given, run, async (deps) => {
-    await assertSyncedHere(deps, run)
+    await bindOrAssertDatabase(deps, run)
     await resumeDestination(deps.db, run.destinationId)
     const { result, endPush } = await pushWhilePlanning(
       deps,

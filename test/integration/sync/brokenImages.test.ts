@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { claimRun } from '../../../src/db/runs/claim.ts'
 import { requestRun } from '../../../src/db/runs/request.ts'
 import { checkImages } from '../../../src/http/imageCheck.ts'
-import { noteBrokenImages } from '../../../src/sync/run/brokenImages.ts'
+import { warnOfBrokenImages } from '../../../src/sync/run/brokenImages.ts'
 import { engineUnderTest } from '../../support/engine.ts'
 
 async function images() {
@@ -106,11 +106,11 @@ test('a run notes the broken links of a sample; without the option, and for priv
   const id = await requestRun(deps.db, { pipeline: 'shop', destinationId: destination?.id ?? 0, trigger: 'manual', options: {} })
   const claimed = await claimRun(deps.db, id ?? 0, { workerId: deps.workerId, leaseMs: 60_000, fence: deps.service })
   if (typeof claimed === 'string') throw new Error(claimed)
-  await noteBrokenImages(deps, claimed, 20, (links) => checkImages(links, { allowPrivate: true }))
+  await warnOfBrokenImages(deps, claimed, 20, (links) => checkImages(links, { allowPrivate: true }))
   expect(await notes()).toEqual([
     expect.objectContaining({ code: 'IMAGE_BROKEN', message: '1 of 3 image links checked by sample is broken: A2 (answer 404)' }),
   ])
   // A failed check is only logged.
-  await noteBrokenImages(deps, claimed, 20, () => Promise.reject(new Error('no network')))
+  await warnOfBrokenImages(deps, claimed, 20, () => Promise.reject(new Error('no network')))
   expect(await notes()).toHaveLength(1)
 })
