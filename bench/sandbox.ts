@@ -60,7 +60,7 @@ export async function memberships({ millions }: { readonly millions: number }): 
   for (let n = 0; n < millions * 1_000_000; n += 2) {
     createHash('sha256').update(String(n)).digest().copy(key)
     const email = members.put(0, key, times)
-    members.join(email, members.put(4, key, times))
+    members.mergeUsers(email, members.put(4, key, times))
   }
   return { seconds: (performance.now() - started) / 1000 }
 }

@@ -75,7 +75,7 @@ interface Resource<S, T> {
   readonly notFoundCode: string
   /** Field that each list parameter compares: `{ campaign_ids: 'id' }` selects the records whose `id` is in `campaign_ids`. */
   readonly filters: Readonly<Record<string, keyof T>>
-  /** As in `ListOptions`. */
+  /** Attributes that `sort_by` may name. Default: as in `listReply`. */
   readonly sortable?: readonly string[]
   /** Returns false to hide a record: the list omits it, and get and delete answer 404. Default: always true. */
   readonly isVisible?: (call: Call<S>, record: T) => boolean
@@ -85,7 +85,7 @@ interface Resource<S, T> {
 
 /**
  * Returns the handlers `NAME.list`, `NAME.get` and `NAME.delete` of a resource. The parameter `q` of a list selects records whose `name`
- * begins with `q`, ignoring case. To replace one of these handlers, an area lists its own handler of the same name after them.
+ * begins with `q`, ignoring case. An area replaces one of them by its own handler of the same name, listed later.
  */
 export function recordHandlers<S, T extends AccountRecord>(name: string, resource: Resource<S, T>): Readonly<Record<string, Handler<S>>> {
   const { table, idParameter, notFoundCode, filters, sortable, isVisible = () => true, toWire = (_, record) => record } = resource

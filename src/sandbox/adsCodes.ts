@@ -1,6 +1,6 @@
 /**
- * Error codes of the advertising host by HTTP status, separated by spaces (docs/spec-notes.md#errors). The client has another list, because
- * client and sandbox are independent implementations (docs/decisions/independent-implementations.md).
+ * Error codes of the advertising host by HTTP status, separated by spaces (docs/spec-notes.md#errors). The client has its own list
+ * (docs/decisions/independent-implementations.md).
  */
 const CODES: Readonly<Record<number, string>> = {
   400:

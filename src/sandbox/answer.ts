@@ -77,8 +77,8 @@ export function rateHeaders(rate: RateState): Record<string, string> {
 }
 
 /**
- * Returns the headers of every answer of the advertising host. They name the current version, and warn on a path of the older version. The
- * core host has none. If the path is unknown, `endpoint` is undefined and `rawPath` decides the host.
+ * Returns the headers of every answer of the advertising host; none for the core host. They name the current version, and warn on a path
+ * of the older version. `endpoint`: undefined for an unknown path; `rawPath` then decides the host.
  */
 export function commonHeaders(endpoint: Endpoint | undefined, rawPath: string): Readonly<Record<string, string>> {
   if (endpoint === undefined ? isCorePath(rawPath) : endpoint.host === 'core') return {}

@@ -12,14 +12,14 @@
  */
 export type AppliedPart = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
 
-/** Returns how many entries the part applies, counted from the first. `items`: all entries. Treats `later` as `all`. */
+/** Returns how many entries the part applies, counted from the first. `items`: number of entries of the request. */
 export function appliedCount(part: Exclude<AppliedPart, object>, items: number): number {
   if (part === 'none') return 0
   if (part === 'half') return Math.floor(items / 2)
   return part.startsWith('first:') ? Math.min(Number(part.slice(6)), items) : items
 }
 
-/** Returns the identifier by which `only` selects a user: the first one. Returns an empty text for a user without identifiers. */
+/** Returns the first identifier of a user, by which `only` selects the user; an empty text if there is none. */
 export function firstIdentifierOf(user: Readonly<Record<string, readonly string[]>>): string {
   return Object.values(user).find((list) => list.length > 0)?.[0] ?? ''
 }

@@ -1,6 +1,5 @@
 /**
- * Types of an area of the sandbox: its state, and its handlers with their calls and replies. Also the type of the world, which all areas
- * share.
+ * Types of an area (its state, handlers, calls and replies), and of the world that all areas share.
  *
  * Handlers run after routing, authentication, rate limits and validation. A replay of the journal runs them again and must restore the same
  * state. So a handler takes time from `call.now`, ids from `world.newId()`, and random numbers from `world.random()`. It runs everything
@@ -39,7 +38,6 @@ export interface Call<S> {
   readonly given: ReadonlySet<string>
   /** Parsed JSON body; undefined if the endpoint takes none, or the request has none. */
   readonly body: unknown
-  /** Body as sent. */
   readonly rawBody: Buffer
   /** Decoded query. Browser pages have fields in it that are not in the contract. */
   readonly query: ReadonlyMap<string, string>
@@ -55,17 +53,18 @@ export interface Call<S> {
   /** OAuth parameters of the header (`oauth_token`, `oauth_verifier`, `oauth_callback` …). */
   readonly oauth: ReadonlyMap<string, string>
   /**
-   * Returns true if the handler must apply an entry of the request: a product, product key or user. Returns false if a fault omits the
-   * entry. The answer must still be that for an applied entry. `index`: position of the entry. `key`: its product id, product key or first
-   * identifier.
+   * Returns false if a fault omits an entry of the request (a product, product key or user). The handler must then not apply the entry, but
+   * answer as if it had. `index`: position of the entry. `key`: its product id, product key or first identifier.
    */
   readonly applies: (index: number, key: string) => boolean
   /** True in a replay of the journal. Handlers must not refuse a replayed call that an earlier version accepted. */
   readonly isReplay: boolean
   /**
-   * Runs work outside the process, such as a webhook check, and returns its result. A replay of the journal returns the recorded result.
-   * If a fault omits the call, returns `unapplied` and runs nothing. Rejects with `DroppedRequest` if a reset or restore replaced the state
-   * during the work.
+   * Runs work outside the process, such as a webhook check, and returns its result. Does not run it in these cases:
+   * - A replay of the journal returns the recorded result.
+   * - If a fault omits the call, `unapplied` is returned.
+   *
+   * Rejects with `DroppedRequest` if a reset or restore replaced the state during the work.
    */
   readonly effect: <T>(run: () => Promise<T>, unapplied: T) => Promise<T>
 }
@@ -165,7 +164,7 @@ export interface Area<S, Event = unknown, Saved = unknown> {
   readonly stop?: (world: World) => void
 }
 
-/** Returns the account of the call. @throws {Error} for an endpoint without `:account_id`, a mistake in the code */
+/** Returns the account of the call. @throws {Error} if the endpoint has no `:account_id` */
 export function accountOf({ account }: { readonly account: SandboxAccount | undefined }): SandboxAccount {
   if (account === undefined) throw new Error('the endpoint has no account')
   return account
@@ -183,7 +182,6 @@ export interface SandboxUser {
   name: string
   /** Without `@`. */
   screenName: string
-  /** True with a premium subscription. */
   premium: boolean
   /** Time at which the user was added, ISO 8601. Absent for the first user, and for users in state files of earlier versions. */
   readonly createdAt?: string

@@ -1,7 +1,7 @@
 /** Serves the control API `/_sandbox/…` (docs/sandbox.md#the-control-api). The ledger does not contain calls of the control API. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ControlText } from './area.ts'
-import { ControlError, fieldsOf } from './controlError.ts'
+import { ControlError, readFields } from './controlError.ts'
 import { exactJson } from './answer.ts'
 import type { StateWriter } from './state/stateWriter.ts'
 import { readRule } from './faults/faultRule.ts'
@@ -149,7 +149,7 @@ export class ControlApi {
   async #setClock(body: unknown): Promise<unknown> {
     const { world, stateWriter } = this.#parts
     // `offset_ms` is ignored, so that an answer of `GET clock` can be sent back.
-    const { now, advance_s: advanceS } = fieldsOf(body, ['now', 'advance_s'], ['offset_ms'])
+    const { now, advance_s: advanceS } = readFields(body, ['now', 'advance_s'], ['offset_ms'])
     if (now !== undefined && advanceS !== undefined) throw new ControlError('give now or advance_s, not both')
     let offsetMs = world.core.clockOffsetMs
     if (typeof now === 'string') {
@@ -225,13 +225,13 @@ function readSeq(text: string): number {
 }
 
 function readSeed(body: unknown): number | undefined {
-  const { seed } = fieldsOf(body, ['seed'])
+  const { seed } = readFields(body, ['seed'])
   if (seed !== undefined && typeof seed !== 'number') throw new ControlError('seed must be a number')
   return seed
 }
 
 function readSnapshotId(body: unknown): string | undefined {
-  const { id } = fieldsOf(body, ['id'])
+  const { id } = readFields(body, ['id'])
   if (id !== undefined && typeof id !== 'string') throw new ControlError('id must be the id of a snapshot, as text')
   return id
 }

@@ -9,15 +9,15 @@ export class ControlError extends Error {}
  *
  * @throws {ControlError} if the body is not an object, or has a field that is neither `known` nor `ignored`
  */
-export function fieldsOf(body: unknown, known: readonly string[], ignored: readonly string[] = []): Readonly<Record<string, unknown>> {
-  const given = Object.entries(objectOf(body ?? {}, 'the body'))
+export function readFields(body: unknown, known: readonly string[], ignored: readonly string[] = []): Readonly<Record<string, unknown>> {
+  const given = Object.entries(requireObject(body ?? {}, 'the body'))
   const fields = Object.fromEntries(given.filter(([name]) => !ignored.includes(name)))
   checkFields(fields, known)
   return fields
 }
 
 /** Returns a value that must be an object. `what`: name of the value in the message. @throws {ControlError} for any other value */
-export function objectOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
+export function requireObject(value: unknown, what: string): Readonly<Record<string, unknown>> {
   if (!isPlainRecord(value)) throw new ControlError(`${what} must be an object`)
   return value
 }

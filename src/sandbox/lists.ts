@@ -121,16 +121,16 @@ function encodeCursor(id: string, index: number, listing: string): string {
 
 /** Returns true if the cursor has the form that `listReply` writes. */
 export function isListCursor(cursor: string): boolean {
-  return partsOf(cursor) !== null
+  return decodeCursor(cursor) !== null
 }
 
-function partsOf(cursor: string): RegExpExecArray | null {
+function decodeCursor(cursor: string): RegExpExecArray | null {
   return /^(\d+)\.([0-9a-f]{12})\.(.*)$/s.exec(Buffer.from(cursor, 'base64url').toString())
 }
 
 /** Returns the index of the first record of a page. @throws {Refusal} for a cursor of another listing, or a text that is not a cursor */
 function startIndex<T>(call: Call<unknown>, cursor: string, listing: string, records: readonly T[], idOf: (record: T) => string): number {
-  const match = partsOf(cursor)
+  const match = decodeCursor(cursor)
   // Product listings return cursors that look like product keys.
   if (match === null && /^\d{15,19}$/.test(cursor)) throw reportOtherListing(call, cursor)
   if (match === null) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])

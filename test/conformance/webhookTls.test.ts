@@ -25,7 +25,7 @@ let sandbox: SandboxUnderTest
 let server: Server
 let url: string
 beforeAll(async () => {
-  setDefaultCACertificates([...getCACertificates('default'), authority.certificate])
+  setDefaultCACertificates([...getCACertificates('default'), authority.certificatePem])
   sandbox = await withSandbox({ seed: 3 })
   await sandbox.control.switches({ webhook_dev_urls: 'on' })
   server = createServer((request, response) => {
@@ -43,7 +43,7 @@ afterAll(async () => {
   await sandbox.close()
 })
 
-function show({ certificate: cert, key }: Certificate, more: { readonly maxVersion?: 'TLSv1.1' } = {}): void {
+function show({ certificatePem: cert, privateKeyPem: key }: Certificate, more: { readonly maxVersion?: 'TLSv1.1' } = {}): void {
   server.setSecureContext({
     cert,
     key,

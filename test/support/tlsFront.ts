@@ -9,7 +9,10 @@ export interface TlsFront extends AsyncDisposable {
   readonly handshakes: () => number
 }
 
-export async function tlsFront(databaseUrl: string, { certificate, key }: Pick<Certificate, 'certificate' | 'key'>): Promise<TlsFront> {
+export async function tlsFront(
+  databaseUrl: string,
+  { certificatePem, privateKeyPem }: Pick<Certificate, 'certificatePem' | 'privateKeyPem'>,
+): Promise<TlsFront> {
   const target = new URL(databaseUrl)
   const open = new Set<Socket>()
   let handshakes = 0
@@ -18,7 +21,7 @@ export async function tlsFront(databaseUrl: string, { certificate, key }: Pick<C
     socket.on('error', () => undefined).on('close', () => open.delete(socket))
     socket.once('data', () => {
       socket.write('S')
-      const secure = new TLSSocket(socket, { isServer: true, cert: certificate, key })
+      const secure = new TLSSocket(socket, { isServer: true, cert: certificatePem, key: privateKeyPem })
       const backend = connect(Number(target.port), target.hostname)
       secure.on('secure', () => handshakes++)
       for (const end of [secure, backend]) end.on('error', () => [secure, backend].forEach((one) => one.destroy()))

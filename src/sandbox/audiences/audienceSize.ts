@@ -14,8 +14,8 @@ interface AudienceSize {
 }
 
 /**
- * Returns the size of the audience. During the processing of an upload, counts the members from before the upload. If they are too few, the
- * reason is `PROCESSING` during the processing, else `TOO_SMALL`.
+ * Returns the size of the audience. During the processing of an upload, this is the size before the upload. Below
+ * `MIN_TARGETABLE_MEMBERS`, the reason is `PROCESSING` during the processing, else `TOO_SMALL`.
  */
 export function sizeOf(call: Call<AudienceState>, audience: Audience): AudienceSize {
   const { processing } = audience

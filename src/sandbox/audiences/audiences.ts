@@ -78,7 +78,7 @@ function updateAudience(call: AudienceCall): Reply {
 
 function listTargeting(call: AudienceCall): Reply {
   const audience = ownAudience(call, 'custom_audience_id')
-  const entries = targetingOf(call.world, audience, call.params['with_active'] !== false)
+  const entries = targetingEntries(call.world, audience, call.params['with_active'] !== false)
   return listReply(call, entries, { idOf: (entry) => entry.campaign_id })
 }
 
@@ -92,7 +92,7 @@ interface TargetingEntry {
  * Returns the line items that target the audience, by campaign (spec 2.3). Omits line items that exclude the audience (operator `NE`).
  * `activeOnly`: also omits line items that cannot serve.
  */
-function targetingOf(world: World, audience: Audience, activeOnly: boolean): TargetingEntry[] {
+function targetingEntries(world: World, audience: Audience, activeOnly: boolean): TargetingEntry[] {
   const campaigns = world.stateOf(areaRefs.campaigns)
   const criteria = campaigns.targeting.get(audience.accountId)?.values() ?? []
   const entries = new Map<string, TargetingEntry>()

@@ -92,7 +92,6 @@ export function estimateAudience(call: InsightsCall): Reply {
   return ok({ audience_size: { min: Math.floor(middle * 0.9), max: Math.ceil(middle * 1.1) } })
 }
 
-/** Derives a 32-bit number from a text. */
 function numberFrom(text: string): number {
   return Number.parseInt(hash('sha256', text).slice(0, 8), 16)
 }

@@ -10,7 +10,6 @@ import { userIdentifiers } from '../../service/contract/audienceResources.ts'
 
 /** Types of identifiers. A record stores the index of its type in this list. */
 export const IDENTIFIER_TYPES = userIdentifiers
-/** Type of an identifier. */
 export type IdentifierType = (typeof IDENTIFIER_TYPES)[number]
 
 // Sizes of records and chunks, then offsets of fields in a record. The digest is at 0 and has 32 bytes.
@@ -62,23 +61,23 @@ export class Memberships {
     return this.#live
   }
 
-  /** Returns the record of an identifier; -1 if the identifier is unknown or removed. `key`: result of `keyOf`. */
-  find(type: number, key: Buffer): number {
-    const slot = this.#slot(type, key)
+  /** Returns the record of an identifier; -1 if the identifier is unknown or removed. `digest`: result of `digestBytes`. */
+  find(type: number, digest: Buffer): number {
+    const slot = this.#slot(type, digest)
     const record = (this.#index[slot] ?? 0) - 1
     return record >= 0 && (this.#chunk(record)[this.#at(record) + TYPE] ?? 0) < REMOVED ? record : -1
   }
 
   /** Adds an identifier, or changes its times. Returns its record. `partnerId`: value of a `partner_user_id`. */
-  put(type: number, key: Buffer, times: { readonly effectiveAt: number; readonly expiresAt: number }, partnerId?: string): number {
-    let slot = this.#slot(type, key)
+  put(type: number, digest: Buffer, times: { readonly effectiveAt: number; readonly expiresAt: number }, partnerId?: string): number {
+    let slot = this.#slot(type, digest)
     let record = (this.#index[slot] ?? 0) - 1
     if (record < 0) {
       if (this.#records + 1 > this.#index.length * MAX_LOAD) {
         this.#reindex(this.#index.length * 2)
-        slot = this.#slot(type, key)
+        slot = this.#slot(type, digest)
       }
-      record = this.#append(key)
+      record = this.#append(digest)
       this.#index[slot] = record + 1
       if (partnerId !== undefined) this.#partnerIds.set(record, partnerId)
     }
@@ -96,7 +95,7 @@ export class Memberships {
   }
 
   /** Merges the users that two records belong to into one user. */
-  join(a: number, b: number): void {
+  mergeUsers(a: number, b: number): void {
     if (a === b) return
     for (let record = this.#next(a); record !== a; record = this.#next(record)) if (record === b) return
     // Exchanging the next records of `a` and `b` makes one circular list of the two.
@@ -161,7 +160,6 @@ export class Memberships {
     return found.subarray(0, length).sort((a, b) => this.#compare(a, b))
   }
 
-  /** Returns an independent copy. */
   clone(): Memberships {
     const copy = new Memberships()
     copy.#chunks = this.#chunks.map((chunk) => Buffer.from(chunk))
@@ -236,27 +234,27 @@ export class Memberships {
   }
 
   /** Returns the slot of an identifier. For an unknown identifier, returns the free slot that `put` will use. */
-  #slot(type: number, key: Buffer): number {
+  #slot(type: number, digest: Buffer): number {
     const mask = this.#index.length - 1
-    let slot = ((key.readUInt32LE(0) ^ Math.imul(type + 1, 0x9e3779b1)) >>> 0) & mask
+    let slot = ((digest.readUInt32LE(0) ^ Math.imul(type + 1, 0x9e3779b1)) >>> 0) & mask
     for (;;) {
       const entry = this.#index[slot] ?? 0
       if (entry === 0) return slot
       const record = entry - 1
       const chunk = this.#chunk(record)
       const at = this.#at(record)
-      if (((chunk[at + TYPE] ?? 0) & TYPE_BITS) === type && key.compare(chunk, at, at + 32) === 0) return slot
+      if (((chunk[at + TYPE] ?? 0) & TYPE_BITS) === type && digest.compare(chunk, at, at + 32) === 0) return slot
       slot = (slot + 1) & mask
     }
   }
 
   /** Appends a record that is marked as removed, and returns its number. `put` then writes its type and times, and counts it. */
-  #append(key: Buffer): number {
+  #append(digest: Buffer): number {
     const record = this.#records++
     if (record >> CHUNK_BITS === this.#chunks.length) this.#chunks.push(Buffer.alloc(CHUNK_RECORDS * RECORD_BYTES))
     const chunk = this.#chunk(record)
     const at = this.#at(record)
-    key.copy(chunk, at, 0, 32)
+    digest.copy(chunk, at, 0, 32)
     chunk[at + TYPE] = REMOVED | TYPE_BITS
     return record
   }
@@ -294,7 +292,7 @@ export class Memberships {
 }
 
 /** Returns the 32 bytes that a record stores of an identifier: its digest, or the SHA-256 of a `partner_user_id`. */
-export function keyOf(type: number, value: string): Buffer {
+export function digestBytes(type: number, value: string): Buffer {
   return IDENTIFIER_TYPES[type] === 'partner_user_id' ? Buffer.from(hash('sha256', value), 'hex') : Buffer.from(value, 'hex')
 }
 

@@ -18,9 +18,8 @@ export type User = Readonly<Record<string, readonly string[]>>
 export interface Operation {
   readonly type: 'Update' | 'Delete'
   readonly users: readonly User[]
-  /** Seconds since 1970, as requested; undefined for the default. */
+  /** Both times as requested, in seconds since 1970; undefined for the default. */
   readonly effectiveAt: number | undefined
-  /** As `effectiveAt`. */
   readonly expiresAt: number | undefined
   /** Index of the operation's first user among all users of the request. Operations without a known type or without users do not count. */
   readonly firstUser: number
@@ -127,7 +126,7 @@ function checkTimes(
 }
 
 /**
- * Adds an error for each wrong part of a user, and reports violations. To save time, tests first for a correct digest: a request has up to
+ * Adds an error for each mistake in a user, and reports violations. To save time, tests first for a correct digest: a request has up to
  * 2,500 operations with any number of users.
  */
 function checkUser(call: UsersCall, target: UploadTarget, user: unknown, errors: AdsError[]): void {

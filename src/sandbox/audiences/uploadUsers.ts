@@ -7,7 +7,7 @@ import { shuffled } from '../shuffled.ts'
 import type { SwitchValue } from '../state/switches.ts'
 import { startProcessing } from './audienceSize.ts'
 import { addMonths, isoSeconds } from '../timestamps.ts'
-import { IDENTIFIER_TYPES, keyOf, type Memberships } from './memberships.ts'
+import { IDENTIFIER_TYPES, digestBytes, type Memberships } from './memberships.ts'
 import { DEFAULT_MONTHS, readOperations, TYPE_INDEX, type Operation, type User, type UploadTarget, type UsersCall } from './operations.ts'
 
 /**
@@ -46,7 +46,6 @@ function applyAll(call: UsersCall, target: UploadTarget, operations: readonly Op
       if (!call.applies(operation.firstUser + index, firstIdentifierOf(user))) return
       if (operation.type === 'Delete') deleteUser(memberships, user, reach)
       else {
-        // Deletes every stored user that has one of the identifiers.
         if (replaces) deleteUser(memberships, user, 'user')
         addUser(call, target, user, times)
       }
@@ -61,11 +60,11 @@ function addUser(call: UsersCall, target: UploadTarget, user: User, times: { eff
   for (const type in user) {
     const typeIndex = TYPE_INDEX.get(type) ?? 0
     for (const value of user[type] ?? []) {
-      const key = keyOf(typeIndex, value)
-      if (target.suppressed.length > 0) reportSuppressed(call, target, typeIndex, key)
-      const record = memberships.put(typeIndex, key, times, type === 'partner_user_id' ? value : undefined)
+      const digest = digestBytes(typeIndex, value)
+      if (target.suppressed.length > 0) reportSuppressed(call, target, typeIndex, digest)
+      const record = memberships.put(typeIndex, digest, times, type === 'partner_user_id' ? value : undefined)
       if (first === -1) first = record
-      else memberships.join(first, record)
+      else memberships.mergeUsers(first, record)
     }
   }
 }
@@ -75,7 +74,7 @@ function deleteUser(memberships: Memberships, user: User, reach: SwitchValue<'de
   for (const type in user) {
     const typeIndex = TYPE_INDEX.get(type) ?? 0
     for (const value of user[type] ?? []) {
-      const record = memberships.find(typeIndex, keyOf(typeIndex, value))
+      const record = memberships.find(typeIndex, digestBytes(typeIndex, value))
       if (record === -1) continue
       if (reach === 'user') memberships.removeUser(record)
       else memberships.removeOne(record)
@@ -84,9 +83,9 @@ function deleteUser(memberships: Memberships, user: User, reach: SwitchValue<'de
 }
 
 /** Reports a violation for each do-not-reach list of the account on which the identifier is in force. */
-function reportSuppressed(call: UsersCall, target: UploadTarget, typeIndex: number, key: Buffer): void {
+function reportSuppressed(call: UsersCall, target: UploadTarget, typeIndex: number, digest: Buffer): void {
   for (const memberships of target.suppressed) {
-    const record = memberships.find(typeIndex, key)
+    const record = memberships.find(typeIndex, digest)
     if (record === -1) continue
     const { effectiveAt, expiresAt } = memberships.member(record)
     const nowS = call.now / 1000
@@ -104,7 +103,7 @@ function reportSuppressed(call: UsersCall, target: UploadTarget, typeIndex: numb
  */
 function replyOf(call: UsersCall, target: UploadTarget, operations: readonly Operation[], request: unknown): Reply {
   const results = operations.map(({ users }) => {
-    const count = countOf(call, users)
+    const count = reportedCount(call, users)
     return { success_count: count, total_count: count }
   })
   const form = target.kind === 'do-not-reach' ? 'array' : call.world.switch('audience_users_response')
@@ -115,7 +114,7 @@ function replyOf(call: UsersCall, target: UploadTarget, operations: readonly Ope
 }
 
 /** Returns the count that an operation with these users reports, by the switch `count_basis`. */
-function countOf(call: UsersCall, users: readonly User[]): number {
+function reportedCount(call: UsersCall, users: readonly User[]): number {
   switch (call.world.switch('count_basis')) {
     case 'users':
       return users.length

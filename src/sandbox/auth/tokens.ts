@@ -35,7 +35,7 @@ function createRequestToken(call: AuthCall): Reply {
     state: 'new',
   }
   call.state.requestTokens.set(token.token, token)
-  return form({ oauth_token: token.token, oauth_token_secret: token.secret, oauth_callback_confirmed: 'true' })
+  return formReply({ oauth_token: token.token, oauth_token_secret: token.secret, oauth_callback_confirmed: 'true' })
 }
 
 /**
@@ -44,29 +44,28 @@ function createRequestToken(call: AuthCall): Reply {
  */
 function authorize(call: AuthCall, { skipsPage }: { readonly skipsPage: boolean }): Reply {
   const token = call.state.requestTokens.get(String(call.params['oauth_token']))
-  if (token === undefined || token.state !== 'new') return html(wrongTokenPage(), 403)
+  if (token === undefined || token.state !== 'new') return htmlReply(wrongTokenPage(), 403)
   const user = userOfHandle(call)
   const decision = call.query.get('decision') ?? (skipsPage ? 'allow' : undefined)
   if (decision === 'deny') {
     token.state = 'denied'
-    return token.callback === 'oob' ? html(deniedPage()) : redirect(token.callback, { denied: token.token })
+    return token.callback === 'oob' ? htmlReply(deniedPage()) : redirectReply(token.callback, { denied: token.token })
   }
   if (decision !== 'allow' || user === undefined) {
     const [screenName, forceLogin] = [textParam(call, 'screen_name') ?? '', call.params['force_login'] === true]
-    return html(authorizationPage({ token, path: call.endpoint.path, screenName, forceLogin, isUnknownUser: user === undefined }))
+    return htmlReply(authorizationPage({ token, path: call.endpoint.path, screenName, forceLogin, isUnknownUser: user === undefined }))
   }
   token.state = 'allowed'
   token.userId = user.id
   call.state.granted.add(user.id)
   if (token.callback === 'oob') {
     token.verifier = String(1_000_000 + Math.floor(call.world.random() * 9_000_000))
-    return html(pinPage(token.verifier))
+    return htmlReply(pinPage(token.verifier))
   }
   token.verifier = randomText(call.world, 32)
-  return redirect(token.callback, { oauth_token: token.token, oauth_verifier: token.verifier })
+  return redirectReply(token.callback, { oauth_token: token.token, oauth_verifier: token.verifier })
 }
 
-/** Returns true if the user allowed access before, and `force_login` is not true. */
 function skipsAuthorizationPage(call: AuthCall): boolean {
   const user = userOfHandle(call)
   return user !== undefined && call.params['force_login'] !== true && call.state.granted.has(user.id)
@@ -93,7 +92,12 @@ function createAccessToken(call: AuthCall): Reply {
     active: true,
   }
   call.state.accessTokens.set(accessToken.token, accessToken)
-  return form({ oauth_token: accessToken.token, oauth_token_secret: accessToken.secret, user_id: user.id, screen_name: user.screenName })
+  return formReply({
+    oauth_token: accessToken.token,
+    oauth_token_secret: accessToken.secret,
+    user_id: user.id,
+    screen_name: user.screenName,
+  })
 }
 
 function invalidateToken(call: AuthCall): Reply {
@@ -121,7 +125,6 @@ function invalidateBearer(call: AuthCall): Reply {
   return { kind: 'json', body: { access_token: bearer } }
 }
 
-/** Returns true for an http or https URL with a loopback host. */
 function isLoopbackUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const url = new URL(text)
@@ -129,18 +132,18 @@ function isLoopbackUrl(text: string): boolean {
 }
 
 /** Returns a form-encoded answer. Clients must not rely on its content type. */
-function form(fields: Readonly<Record<string, string>>): Reply {
+function formReply(fields: Readonly<Record<string, string>>): Reply {
   const body = Object.entries(fields)
     .map(([name, value]) => `${name}=${percentEncode(value)}`)
     .join('&')
   return { kind: 'text', type: 'text/html;charset=utf-8', body }
 }
 
-function html(body: string, status = 200): Reply {
+function htmlReply(body: string, status = 200): Reply {
   return { kind: 'text', type: 'text/html;charset=utf-8', body, status, headers: { 'cache-control': 'no-store' } }
 }
 
-function redirect(callback: string, fields: Readonly<Record<string, string>>): Reply {
+function redirectReply(callback: string, fields: Readonly<Record<string, string>>): Reply {
   const url = new URL(callback)
   for (const [name, value] of Object.entries(fields)) url.searchParams.set(name, value)
   return { kind: 'text', type: 'text/html;charset=utf-8', body: '', status: 302, headers: { location: url.href } }

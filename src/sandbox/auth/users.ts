@@ -1,6 +1,6 @@
 /** Adds and lists users (`POST` and `GET /_sandbox/users`). An added user gets an access token, and access to the accounts in the body. */
 import type { ControlHandler, SandboxUser, World } from '../area.ts'
-import { ControlError, fieldsOf } from '../controlError.ts'
+import { ControlError, readFields } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { idOfHandle, v2UserOf } from '../posts/userLookup.ts'
 import { isRecord } from '../../unknownValue.ts'
@@ -15,7 +15,7 @@ export const READ_ONLY_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_
 
 /** Adds a user. Returns the user with the new access token and its secret. @throws {ControlError} */
 export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
-  const input = fieldsOf(body, ['id', 'screen_name', 'name', 'premium', 'accounts'])
+  const input = readFields(body, ['id', 'screen_name', 'name', 'premium', 'accounts'])
   const { id: givenId, premium = false, accounts = [] } = input
   const id = givenId === undefined ? nextUserId(world) : textOf(givenId)
   const isInexact = typeof givenId === 'number' && !Number.isSafeInteger(givenId)
@@ -51,7 +51,6 @@ export function applyAddedUser(world: World, state: AuthState, { user, accounts,
   state.accessTokens.set(token, { token, secret, userId: user.id, access: 'write', active: true })
 }
 
-/** Returns the user as the control API shows it. */
 function userView(world: World, user: SandboxUser): Record<string, unknown> {
   const accounts = [...world.accounts.values()].filter((account) => account.userIds.includes(user.id))
   return {
@@ -80,7 +79,6 @@ function isTaken(world: World, id: string, handle: string): boolean {
   return v2UserOf(world, posts, id) !== undefined || idOfHandle(world, posts, handle) !== undefined
 }
 
-/** Returns the lowest free id from 1002. */
 function nextUserId(world: World): string {
   const posts = world.stateOf(areaRefs.posts)
   let id = 1002

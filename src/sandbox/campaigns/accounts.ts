@@ -10,11 +10,11 @@ import type { CampaignsState } from './state.ts'
 export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'accounts.list': (call) => {
     const ids = listParam(call, 'account_ids')
-    const mine = [...call.world.accounts.values()].filter(
+    const accessible = [...call.world.accounts.values()].filter(
       (account) =>
         account.userIds.includes(call.user?.id ?? '') && passesFilter(ids, account.id) && matchesPrefix(account.name, call.params['q']),
     )
-    return listReply(call, mine, { render: toWire })
+    return listReply(call, accessible, { render: toWire })
   },
   'accounts.get': (call) => ok(toWire(accountOf(call))),
   'accounts.create': (call) => {

@@ -9,7 +9,7 @@ import { accountSettingsHandlers } from './accountSettings.ts'
 import { batchHandlers } from './batch.ts'
 import { campaignHandlers } from './campaigns.ts'
 import { categoryHandlers } from './categories.ts'
-import { applyFeatures, featureControls, featureHandlers } from './features.ts'
+import { applyFeaturesChanged, featureControls, featureHandlers } from './features.ts'
 import { lineItemHandlers } from './lineItems.ts'
 import { promotionHandlers } from './promotion.ts'
 import { lookupHandlers } from './lookups.ts'
@@ -21,7 +21,7 @@ export const campaignsArea = defineArea({
   ref: areaRefs.campaigns,
   createState: createCampaignsState,
   control: featureControls,
-  applyEvent: applyFeatures,
+  applyEvent: applyFeaturesChanged,
   handlers: {
     ...accountHandlers,
     ...featureHandlers,

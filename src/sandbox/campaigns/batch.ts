@@ -63,7 +63,7 @@ function runBatch(call: Call<CampaignsState>, types: OperationTypes): Reply {
   const errors: (readonly AdsError[])[] = []
   for (const item of items) {
     try {
-      data.push(runOne(call, types, item))
+      data.push(runOperation(call, types, item))
       errors.push([])
     } catch (error) {
       if (!(error instanceof Refusal && error.body.kind === 'ads')) throw error
@@ -81,8 +81,7 @@ function runBatch(call: Call<CampaignsState>, types: OperationTypes): Reply {
   return { kind: 'ads', data, request }
 }
 
-/** Checks one operation, runs it, and returns its record. @throws {Refusal} */
-function runOne(call: Call<CampaignsState>, types: OperationTypes, item: unknown): unknown {
+function runOperation(call: Call<CampaignsState>, types: OperationTypes, item: unknown): unknown {
   if (!isPlainRecord(item)) throw adsRefusals([invalidParameter('operation', 'an object', item)])
   const { operation_type: name, params, ...rest } = item
   const extra = Object.keys(rest).map((field) => ({
@@ -95,14 +94,14 @@ function runOne(call: Call<CampaignsState>, types: OperationTypes, item: unknown
   if (type === undefined) throw adsRefusals([invalidParameter('operation_type', Object.keys(types).join(', '), name)])
   if (params === undefined) throw adsRefusals([missingParameter('params')])
   if (!isPlainRecord(params)) throw adsRefusals([invalidParameter('params', 'an object', params)])
-  return runSingle(call, type, params)
+  return runAsSingleCall(call, type, params)
 }
 
 /** Runs an operation as a call of the endpoint for a single record. @throws {Refusal} */
-function runSingle(call: Call<CampaignsState>, type: OperationType, params: Readonly<Record<string, unknown>>): unknown {
+function runAsSingleCall(call: Call<CampaignsState>, type: OperationType, params: Readonly<Record<string, unknown>>): unknown {
   const endpoint = endpointOf(type.endpoint)
   const strict = isStrict(call)
-  const wrong = wrongTypes(endpoint, params)
+  const wrong = typeErrors(endpoint, params)
   // Earlier versions of the sandbox converted such values to text. A replay of the journal must not refuse them.
   if (wrong.length > 0 && !call.isReplay) throw adsRefusals(wrong)
   const { path, pairs } = readParams(endpoint, accountOf(call).id, params, strict)
@@ -117,7 +116,7 @@ function runSingle(call: Call<CampaignsState>, type: OperationType, params: Read
 }
 
 /** Returns an error for each parameter that is an object, a nested list, or a list where the endpoint takes none. */
-function wrongTypes(endpoint: Endpoint, params: Readonly<Record<string, unknown>>): AdsError[] {
+function typeErrors(endpoint: Endpoint, params: Readonly<Record<string, unknown>>): AdsError[] {
   return endpoint.parameters.flatMap(({ name, type }) => {
     const value = params[name]
     const takesList = type === 'csv' || type === 'csv-enum'

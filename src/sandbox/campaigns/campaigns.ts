@@ -100,7 +100,6 @@ function withGivenFields(call: Call<CampaignsState>, campaign: Campaign): Campai
   return next
 }
 
-/** Refuses `next` if it is active and the account already has 200 active campaigns. @throws {Refusal} */
 function checkActiveLimit(call: Call<CampaignsState>, next: Campaign): void {
   if (next.entity_status === 'ACTIVE' && countActive(recordsOf(call, call.state.campaigns)) >= 200)
     throw adsRefusal('TOO_MANY_CAMPAIGNS', '200 active campaigns in an account is the limit')

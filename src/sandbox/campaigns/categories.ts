@@ -42,14 +42,14 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
     isVisible,
   }),
   'lineItemCuratedCategories.create': (call) => {
-    const links = linksOf(call)
+    const links = linkedIds(call)
     const made: LineItemCategory = { id: call.world.newShortId(), ...links, ...creationFields(call) }
     recordsOf(call, call.state.lineItemCategories).set(made.id, made)
     return ok(made)
   },
   'lineItemCuratedCategories.update': (call) => {
     const record = findChild(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')
-    Object.assign(record, linksOf(call, record), { updated_at: isoSeconds(call.now) })
+    Object.assign(record, linkedIds(call, record), { updated_at: isoSeconds(call.now) })
     return ok(record)
   },
 }
@@ -61,7 +61,7 @@ type Links = Pick<LineItemCategory, 'line_item_id' | 'curated_category_id'>
  *
  * @throws {Refusal} 404 as `findLiveLineItem`, or if the category is unknown
  */
-function linksOf(call: Call<CampaignsState>, before?: Links): Links {
+function linkedIds(call: Call<CampaignsState>, before?: Links): Links {
   const itemId = textParam(call, 'line_item_id') ?? before?.line_item_id ?? ''
   const categoryId = textParam(call, 'curated_category_id') ?? before?.curated_category_id ?? ''
   findLiveLineItem(call, itemId)

@@ -34,7 +34,6 @@ export interface CuratedCategory {
 
 const timestamps = { created_at: FIRST_DAY, updated_at: FIRST_DAY }
 
-/** All curated categories. */
 export const curatedCategories: readonly CuratedCategory[] = [
   {
     id: 'b0xt',

@@ -3,7 +3,7 @@
  * `PROMOTED_MEDIA_POLLS` (spec 5 rule 7). So the control API adds and removes any feature.
  */
 import { accountOf, type Call, type ControlHandler, type Handler, type World } from '../area.ts'
-import { ControlError, fieldsOf } from '../controlError.ts'
+import { ControlError, readFields } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { ok, okPage } from '../refusal.ts'
@@ -29,9 +29,10 @@ export const featureControls: Readonly<Record<string, ControlHandler<CampaignsSt
   'GET /_sandbox/features': ({ world, state, rest: [account = ''] }) =>
     world.accounts.has(account) ? (state.features.get(account) ?? []) : undefined,
   'PUT /_sandbox/features': ({ world, state, body }) => {
-    const { account_id: account, add = [], remove = [] } = fieldsOf(body, ['account_id', 'add', 'remove'])
+    const { account_id: account, add = [], remove = [] } = readFields(body, ['account_id', 'add', 'remove'])
     if (typeof account !== 'string' || !world.accounts.has(account)) throw new ControlError(`no account ${textOf(account)}`)
-    if (!areKeys(add) || !areKeys(remove)) throw new ControlError('add and remove must be arrays of feature keys in upper case')
+    if (!areFeatureKeys(add) || !areFeatureKeys(remove))
+      throw new ControlError('add and remove must be arrays of feature keys in upper case')
     const features = [...new Set([...(state.features.get(account) ?? []), ...add])].filter((key) => !remove.includes(key))
     world.record(areaRefs.campaigns, { kind: 'features', account, features })
     return features
@@ -44,12 +45,12 @@ export function hasFeature({ world, account }: Call<unknown>, feature: string): 
 }
 
 /** Applies the event of `PUT features`: stores the new features of an account. */
-export function applyFeatures(_world: World, state: CampaignsState, { account, features }: FeaturesChanged): void {
+export function applyFeaturesChanged(_world: World, state: CampaignsState, { account, features }: FeaturesChanged): void {
   state.features.set(account, [...features])
 }
 
 /** Returns true for an array of keys such as `AGE_TARGETING`. */
-function areKeys(value: unknown): value is readonly string[] {
+function areFeatureKeys(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string' && /^[A-Z][A-Z0-9_]*$/.test(one))
 }
 

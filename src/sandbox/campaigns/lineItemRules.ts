@@ -6,7 +6,6 @@ import type { Campaign, LineItem } from './state.ts'
 /** Objectives that may have a frequency cap. */
 const CAPPED_OBJECTIVES = ['REACH', 'ENGAGEMENTS', 'VIDEO_VIEWS', 'PREROLL_VIEWS']
 
-/** Default goal by objective. */
 const DEFAULT_GOAL: Readonly<Record<string, string>> = {
   REACH: 'MAX_REACH',
   FOLLOWERS: 'FOLLOWERS',

@@ -124,13 +124,11 @@ function defaultStrategy(objective: string, bid: unknown): string {
   return objective === 'REACH' ? 'TARGET' : 'MAX'
 }
 
-/** Refuses a new line item if its campaign already has 100. @throws {Refusal} */
 function checkCampaignLimit(call: Call<CampaignsState>, item: LineItem): void {
   const siblings = [...recordsOf(call, call.state.lineItems).values()].filter((one) => !one.deleted && one.campaign_id === item.campaign_id)
   if (siblings.length >= 100) throw adsRefusal('TOO_MANY_LINE_ITEMS', '100 line items in a campaign is the limit')
 }
 
-/** Refuses `next` if it is active and the account already has 256 active line items. @throws {Refusal} */
 function checkActiveLimit(call: Call<CampaignsState>, next: LineItem): void {
   if (next.entity_status === 'ACTIVE' && countActive(recordsOf(call, call.state.lineItems)) >= 256)
     throw adsRefusal('TOO_MANY_LINE_ITEMS', '256 active line items in an account is the limit')

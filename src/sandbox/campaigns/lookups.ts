@@ -44,7 +44,6 @@ export const lookupHandlers: Readonly<Record<string, Handler<CampaignsState>>> =
   },
 }
 
-/** Returns true if the option passes all filters of the call. */
 function isSelected(call: Call<unknown>, option: TargetingOption): boolean {
   const passesFields = Object.entries(FILTERS).every(
     ([parameter, field]) =>

@@ -10,7 +10,6 @@ export interface Metric {
 const zeros = (...names: string[]): Metric[] => names.map((name) => ({ name, factor: 0 }))
 const objects = (...names: string[]): Metric[] => names.map((name) => ({ name, factor: null }))
 
-/** Metrics by metric group. */
 export const METRICS: Readonly<Record<string, readonly Metric[]>> = {
   BILLING: [
     { name: 'billed_engagements', factor: 0.03 },

@@ -1,7 +1,8 @@
 /**
  * Hides records whose line item or campaign was deleted. Promoted tweets of a deleted line item keep `deleted: false`, but only reads with
- * `with_deleted=true` return them (spec 3.3). We assume the same for targeting criteria, categories and tracking tags of a deleted line
- * item. We also assume it for line items of a deleted campaign.
+ * `with_deleted=true` return them (spec 3.3). The same is assumed for:
+ * - targeting criteria, categories and tracking tags of a deleted line item
+ * - line items of a deleted campaign
  */
 import { findRecord, recordsOf, type AccountRecord, type Table } from '../accountRecords.ts'
 import type { Call } from '../area.ts'
@@ -34,7 +35,6 @@ export function findLiveLineItem(call: Call<CampaignsState>, id: string): LineIt
   return item
 }
 
-/** Returns true unless the line item or the campaign of the record is deleted. */
 function hasLiveParents(call: Call<CampaignsState>, child: Child): boolean {
   if ('campaign_id' in child) return recordsOf(call, call.state.campaigns).get(child.campaign_id)?.deleted !== true
   const item = recordsOf(call, call.state.lineItems).get(child.line_item_id)

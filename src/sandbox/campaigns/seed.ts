@@ -261,7 +261,6 @@ function addFinishedJob(state: CampaignsState): void {
   })
 }
 
-/** Adds an entry of type `CREATE` to the history for each entity. */
 function addHistory(state: CampaignsState): void {
   const by = { user_id: FIXED_USER, platform: 'Ads API' }
   const tables = {

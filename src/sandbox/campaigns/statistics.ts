@@ -146,7 +146,7 @@ function metricsOf(
   const serving = servingItems(state, accountId).filter(({ placements }) => hasPlacement(placements, query.placement))
   const data = query.entity_ids.map((id) => {
     const items = serving.filter((item) => entitiesOf(state, accountId, item, query.entity).includes(id))
-    const metrics = Object.fromEntries(selected.map((metric) => [metric.name, series(items, metric, period, step, length)]))
+    const metrics = Object.fromEntries(selected.map((metric) => [metric.name, metricValues(items, metric, period, step, length)]))
     return { id, id_data: [{ segment: null, metrics }] }
   })
   return { length, data }
@@ -175,7 +175,7 @@ function servedPeriod({ created_at, start_time, end_time }: LineItem, { start, e
 }
 
 /** Returns `length` values of a metric, summed over the line items. Null if the metric has no factor. `step`: milliseconds per value. */
-function series(items: readonly LineItem[], metric: Metric, period: Period, step: number, length: number): number[] | null {
+function metricValues(items: readonly LineItem[], metric: Metric, period: Period, step: number, length: number): number[] | null {
   if (metric.factor === null) return null
   const values = Array.from({ length }, () => 0)
   for (const item of items) {
@@ -193,7 +193,6 @@ function impressions(id: string, at: number): number {
   return 20 + (Number.parseInt(hash('sha256', `${id} ${Math.floor(at / HOUR)}`).slice(0, 6), 16) % 100)
 }
 
-/** Returns the line items of the account that serve now. */
 function servingItems(state: CampaignsState, accountId: string): LineItem[] {
   return [...recordsOfAccount(state.lineItems, accountId).values()].filter((item) => isServing(state, accountId, item))
 }

@@ -35,7 +35,6 @@ function catalogDigest(catalog: Catalog): string {
   return digest.digest('hex')
 }
 
-/** Returns the products, sorted bytewise by id. */
 function sortedById(catalog: Catalog): Product[] {
   return [...catalog.products.values()]
     .map((product) => ({ product, bytes: Buffer.from(String(product.fields['id'])) }))
@@ -48,7 +47,6 @@ function withServiceKeys(product: Product): Record<string, unknown> {
   return { ...product.fields, product_key: product.key, ...(product.groupKey === null ? {} : { item_group_key: product.groupKey }) }
 }
 
-/** Returns the JSON of the fields, sorted by name. */
 function canonicalJson(fields: StoredProduct): string {
   return JSON.stringify(fields, Object.keys(fields).sort())
 }

@@ -92,7 +92,7 @@ function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]):
     if (fields[name] !== undefined && !isUrl(String(fields[name]), { httpsOnly: true })) errors.push(`${name}: must be an https URL`)
   const image = fields['image_link']
   if (image !== undefined && !isUrl(String(image))) errors.push('image_link: must be a URL')
-  else if (image !== undefined && isOtherType(String(image))) errors.push('image_link: must be a JPG, GIF, WEBP or PNG')
+  else if (image !== undefined && hasUnsupportedImageType(String(image))) errors.push('image_link: must be a JPG, GIF, WEBP or PNG')
   checkImages(fields['additional_image_link'], errors)
   const description = fields['description']
   if (typeof description === 'string' && hasHtml(description)) errors.push('description: must be plain text without HTML')
@@ -107,10 +107,9 @@ function checkImages(list: string | number | undefined, errors: string[]): void 
   const links = String(list).split(',')
   if (links.length > 10) errors.push('additional_image_link: more than 10 URLs')
   if (links.some((link) => !isUrl(link.trim()))) errors.push('additional_image_link: must be URLs separated by commas')
-  else if (links.some((link) => isOtherType(link.trim()))) errors.push('additional_image_link: must be JPG, GIF, WEBP or PNG')
+  else if (links.some((link) => hasUnsupportedImageType(link.trim()))) errors.push('additional_image_link: must be JPG, GIF, WEBP or PNG')
 }
 
-/** Adds an error for an `inventory` of 0 with the availability `in stock`. */
 function checkStock(fields: StoredProduct, errors: string[]): void {
   const { inventory } = fields
   if (fields['availability'] === 'in stock' && typeof inventory === 'number' && inventory < 1)
@@ -175,7 +174,7 @@ export function isHttps(link: string): boolean {
  * Returns true if the path has an extension of a known type other than JPG, GIF, WEBP and PNG (spec 2.2). The sandbox does not fetch
  * images, so it accepts unknown extensions.
  */
-function isOtherType(url: string): boolean {
+function hasUnsupportedImageType(url: string): boolean {
   return /^[^/?#]*\/\/[^/\\?#]*[/\\][^?#]*\.(?:svgz?|bmp|tiff?|ico|avif|hei[cf]|psd|pdf|eps|mp4|mov|webm)(?:[?#]|$)/i.test(url)
 }
 

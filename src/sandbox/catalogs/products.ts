@@ -53,10 +53,10 @@ function putProducts(call: CatalogCall): Reply {
       if (repeatedResult === 'absent') return
       if (repeatedResult === 'no_change')
         results.push({ warnings: [], errors: [], product_key: stored?.key ?? null, id, status: 'NO_CHANGE' })
-      else results.push(failed(call, id, stored, ['id: occurs several times in this request; all its instances are ignored']))
+      else results.push(failedResult(call, id, stored, ['id: occurs several times in this request; all its instances are ignored']))
       return
     }
-    results.push(putOne(call, catalog, { product, id, stored, base, index }))
+    results.push(putProduct(call, catalog, { product, id, stored, base, index }))
   })
   return {
     kind: 'ads',
@@ -77,13 +77,13 @@ interface SentProduct {
 }
 
 /** Checks a product, and creates or updates it. Returns its result. */
-function putOne(call: CatalogCall, catalog: Catalog, { product, id, stored, base, index }: SentProduct): ProductResult {
+function putProduct(call: CatalogCall, catalog: Catalog, { product, id, stored, base, index }: SentProduct): ProductResult {
   const { world } = call
   const { fields, errors } = checkProduct(product, base, world.switch('length_unit'))
   const warnings = gtinWarnings(fields)
   if (stored !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== stored.key)
-    return failed(call, id, stored, ['product_key: is required for a known product'])
-  if (errors.length > 0 || id === null) return failed(call, id, stored, errors)
+    return failedResult(call, id, stored, ['product_key: is required for a known product'])
+  if (errors.length > 0 || id === null) return failedResult(call, id, stored, errors)
   const success = (status: ProductResult['status'], key: string): ProductResult => ({ warnings, errors: [], product_key: key, id, status })
   if (stored !== undefined && sameFields(stored.fields, fields)) return success('NO_CHANGE', stored.key)
   const isApplied = call.applies(index, id)
@@ -104,9 +104,8 @@ function putOne(call: CatalogCall, catalog: Catalog, { product, id, stored, base
 }
 
 /**
- * Returns the key in the answer for a new product that a fault omits. `id`: as in `Catalog.products`. Does not use `World.newId`, because
- * some earlier versions gave no id to such a product. If it did, a replay of their journals would give other keys to the next products of
- * the request.
+ * Returns the key in the answer for a new product that a fault omits. `id`: as in `Catalog.products`. Takes no id from `World.newId`, because
+ * earlier versions took none. A replay of their journals would give other keys to the next products.
  */
 function unstoredKey(catalog: Catalog, id: string): string {
   return String(10n ** 18n + BigInt(`0x${hash('sha256', `${catalog.id} ${id}`).slice(0, 14)}`))
@@ -221,8 +220,7 @@ function firstOfGroups(products: readonly Product[]): Product[] {
   return products.filter((product) => product.groupKey === null || first.get(product.groupKey) === product)
 }
 
-/** Returns the `ERROR` result of a product. `stored`: stored product with this id. */
-function failed(call: CatalogCall, id: string | null, stored: Product | undefined, errors: readonly string[]): ProductResult {
+function failedResult(call: CatalogCall, id: string | null, stored: Product | undefined, errors: readonly string[]): ProductResult {
   return {
     warnings: [],
     errors,
@@ -259,7 +257,6 @@ function findOrCreateGroupKey(call: CatalogCall, catalog: Catalog, group: string
   return key
 }
 
-/** Returns true if both products have the same fields with the same values. */
 function sameFields(a: StoredProduct, b: StoredProduct): boolean {
   let count = 0
   for (const name in a) {
@@ -270,7 +267,6 @@ function sameFields(a: StoredProduct, b: StoredProduct): boolean {
   return count === 0
 }
 
-/** Returns a warning if the GTIN is invalid; an empty array if it is valid or absent. */
 function gtinWarnings({ gtin }: StoredProduct): string[] {
   if (gtin === undefined || isGtin(String(gtin))) return []
   return ['gtin: is not a UPC, EAN, JAN or ISBN with a right check digit']

@@ -22,13 +22,13 @@ const NUMBER_OR_PRICE = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:\s+([a-z]{3}))?\s*
 export const setHandlers: Readonly<Record<string, Handler<CatalogState>>> = {
   'productSets.list': (call) => {
     const catalog = catalogOf(call)
-    return listReply(call, catalog.sets.values(), { render: (set) => setWire(catalog, set, readStatusOf(call, set)) })
+    return listReply(call, catalog.sets.values(), { render: (set) => setWire(catalog, set, processingStatus(call, set)) })
   },
   'productSets.get': (call) => {
     const catalog = catalogOf(call)
     const set = setOf(call, catalog)
     echoAsId(call, 'product_set_id')
-    return ok(setWire(catalog, set, readStatusOf(call, set)))
+    return ok(setWire(catalog, set, processingStatus(call, set)))
   },
   'productSets.create': createSet,
   'productSets.update': updateSet,
@@ -90,15 +90,11 @@ function updateSet(call: CatalogCall): Reply {
   return ok(setWire(catalog, set, 'PROCESSING'))
 }
 
-/**
- * Returns the `processing_status` in the answer to a read: `DONE` once the set is processed (the switch `processing_times`). Answers to
- * writes always contain `PROCESSING`.
- */
-function readStatusOf(call: CatalogCall, set: ProductSet): string {
+/** Returns the `processing_status` in the answer to a read. Answers to writes always contain `PROCESSING`. */
+function processingStatus(call: CatalogCall, set: ProductSet): string {
   return isProcessed(call.world, 'productSet', set.changedAt) ? 'DONE' : 'PROCESSING'
 }
 
-/** Returns the set in wire form, with the ids of its products. */
 function setWire(catalog: Catalog, set: ProductSet, status: string): Record<string, unknown> {
   const ids =
     set.type === 'MANUAL'
@@ -115,7 +111,6 @@ function setWire(catalog: Catalog, set: ProductSet, status: string): Record<stri
   }
 }
 
-/** Returns the id of the product with a key; undefined for an unknown key. */
 function idOf(catalog: Catalog, key: string): string | undefined {
   const product = catalog.products.get(catalog.idByKey.get(key) ?? '')
   return product === undefined ? undefined : String(product.fields['id'])
@@ -152,34 +147,31 @@ function difference(a: string, b: string): number {
   return currency === expectedCurrency ? Number(minuend) - Number(subtrahend) : Number.NaN
 }
 
-/** Reads the filters of a set. Adds what is wrong to `errors`. */
+/** Reads the filters of a set. Adds an error for each mistake. */
 function readFilters(call: CatalogCall, input: unknown, errors: AdsError[]): ProductSet['filters'] {
   const list = listOf(input)
   if (list.length === 0) errors.push(invalidParameter('filters', 'at least one filter', ''))
   return list.map((one, index) => {
     const { attribute, operator, value, ...rest } = recordOf(one)
     const place = `filters[${index}]`
-    if (!ATTRIBUTES.includes(textIn(call, attribute)))
+    if (!ATTRIBUTES.includes(filterText(call, attribute)))
       errors.push(invalidParameter('filters', `attribute of ${ATTRIBUTES.join(', ')}`, attribute, place))
-    if (!OPERATORS.includes(textIn(call, operator)))
+    if (!OPERATORS.includes(filterText(call, operator)))
       errors.push(invalidParameter('filters', `operator of ${OPERATORS.join(', ')}`, operator, place))
     if (typeof value !== 'string') errors.push(invalidParameter('filters', 'value as string', value, place))
     if (Object.keys(rest).length > 0) errors.push(invalidParameter('filters', 'attribute, operator and value', Object.keys(rest)[0], place))
-    return { attribute: textIn(call, attribute), operator: textIn(call, operator), value: textOf(value) }
+    return { attribute: filterText(call, attribute), operator: filterText(call, operator), value: textOf(value) }
   })
 }
 
-/**
- * Converts an attribute or operator to text. Earlier versions of the sandbox accepted a list of one. A replay of the journal must not
- * refuse it.
- */
-function textIn(call: CatalogCall, value: unknown): string {
+/** Converts an attribute or operator to text. A replay also accepts a list of one text, as earlier versions did. */
+function filterText(call: CatalogCall, value: unknown): string {
   return textOf(call.isReplay && Array.isArray(value) ? value[0] : value)
 }
 
 /** Reads the product keys of a set. Adds an error for the first one that is not a key of the catalog. */
 function readKeys(call: CatalogCall, catalog: Catalog, input: unknown, errors: AdsError[]): string[] {
-  // Earlier versions of the sandbox converted other values to text. A replay of the journal must not refuse them.
+  // A replay converts other values to text, as earlier versions did.
   const keys: readonly unknown[] = call.isReplay ? listOf(input).map(String) : listOf(input)
   const unknown = keys.find((key) => typeof key !== 'string' || !catalog.idByKey.has(key))
   if (unknown !== undefined) errors.push(invalidParameter('product_keys', 'keys of products of this catalog', unknown))

@@ -54,7 +54,6 @@ export interface Catalog {
   readonly feeds: Map<string, ScheduledFeed>
   /** Keys of deleted products, by id in the form of `products`. For the switch `readd_key: same`. */
   readonly formerKeys: Map<string, string>
-  /** `order` of the next created product. */
   nextOrder: number
 }
 

@@ -9,7 +9,7 @@ import { listReply, matchesPrefix } from '../lists.ts'
 import { isStrict, listParam, passesFilter } from '../params.ts'
 import { adsRefusal, ok, okPage } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { mediaPlaces, readCardContent, type CardContent } from './components.ts'
+import { mediaKeyPlaces, readCardContent, type CardContent } from './components.ts'
 import { existingMedia } from './media.ts'
 import { cardTables, type Card, type CreativesState } from './state.ts'
 
@@ -89,13 +89,12 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
  */
 function readContent(call: Call<CreativesState>, earlierKeys: readonly string[]): CardContent {
   const content = readCardContent(call.params, isStrict(call))
-  for (const { key, place } of mediaPlaces(content)) if (!earlierKeys.includes(key)) existingMedia(call, key, place)
+  for (const { key, place } of mediaKeyPlaces(content)) if (!earlierKeys.includes(key)) existingMedia(call, key, place)
   return content
 }
 
-/** Returns the media keys of a card. */
 function mediaKeysOf(card: Card): readonly string[] {
-  return mediaPlaces(card).map(({ key }) => key)
+  return mediaKeyPlaces(card).map(({ key }) => key)
 }
 
 /** Returns the component card or legacy card that the path names. @throws {Refusal} 404 */

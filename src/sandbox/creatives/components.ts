@@ -35,7 +35,7 @@ export function readCardContent(input: { readonly components?: unknown; readonly
 }
 
 /** Returns the media keys of a card with their places, such as `components[0].media_key`. */
-export function mediaPlaces({
+export function mediaKeyPlaces({
   components,
   slides,
 }: Pick<CardContent, 'components' | 'slides'>): { readonly key: string; readonly place: string }[] {
@@ -57,9 +57,7 @@ function hasNoSlides({ components, slides }: { readonly components?: unknown; re
   return slides === undefined || slides === null || (Array.isArray(slides) && slides.length === 0 && Array.isArray(components))
 }
 
-/**
- * Removes `media_metadata` from components; with `strict`, removes nothing. The service sets this field, and official SDKs send it back.
- */
+/** Removes `media_metadata` from components, unless `strict`. The service sets this field, and official SDKs send it back. */
 function withoutMetadata(value: unknown, strict: boolean): unknown {
   if (strict) return value
   if (Array.isArray(value)) return value.map((item: unknown) => withoutMetadata(item, strict))
@@ -68,7 +66,6 @@ function withoutMetadata(value: unknown, strict: boolean): unknown {
   return rest
 }
 
-/** Checks the components of a card without slides. @throws {Refusal} */
 function readComponents(value: unknown): CardContent {
   const errors: AdsError[] = []
   const classified = classify(value, 'components', errors)
@@ -116,10 +113,10 @@ function readComponent(component: unknown, at: string, errors: AdsError[]): Medi
   if (!isPlainRecord(component)) return void errors.push(invalidParameter(at, 'a component', component))
   switch (component['type']) {
     case 'MEDIA':
-      checkNames(component, ['type', 'media_key'], at, errors)
+      checkFieldNames(component, ['type', 'media_key'], at, errors)
       return { media: commonType(mediaTypes([component['media_key']], `${at}.media_key`, errors)), swipeable: false }
     case 'SWIPEABLE_MEDIA': {
-      checkNames(component, ['type', 'media_keys'], at, errors)
+      checkFieldNames(component, ['type', 'media_keys'], at, errors)
       const keys = component['media_keys']
       if (keys === undefined) return void errors.push(missingParameter(`${at}.media_keys`))
       if (!Array.isArray(keys) || keys.length < 2 || keys.length > 6)
@@ -127,12 +124,12 @@ function readComponent(component: unknown, at: string, errors: AdsError[]): Medi
       return { media: commonType(mediaTypes(keys, `${at}.media_keys`, errors)), swipeable: true }
     }
     case 'DETAILS':
-      checkNames(component, ['type', 'title', 'destination'], at, errors)
+      checkFieldNames(component, ['type', 'title', 'destination'], at, errors)
       readText(component, 'title', at, errors)
       checkWebsite(component['destination'], `${at}.destination`, errors)
       return { goal: 'WEBSITE' }
     case 'BUTTON':
-      checkNames(component, ['type', 'label', 'destination'], at, errors)
+      checkFieldNames(component, ['type', 'label', 'destination'], at, errors)
       checkLabel(component['label'], `${at}.label`, errors)
       checkApp(component['destination'], `${at}.destination`, errors)
       return { goal: 'APP' }
@@ -162,7 +159,7 @@ function commonType(types: readonly MediaType[]): MediaType {
 function checkLabel(label: unknown, at: string, errors: AdsError[]): void {
   if (label === undefined) return void errors.push(missingParameter(at))
   if (!isPlainRecord(label)) return void errors.push(invalidParameter(at, 'a label', label))
-  checkNames(label, ['type', 'value'], at, errors)
+  checkFieldNames(label, ['type', 'value'], at, errors)
   if (label['type'] !== 'ENUM') errors.push(invalidParameter(`${at}.type`, 'ENUM', label['type']))
   if (!buttonLabels.some((value) => value === label['value']))
     errors.push(invalidParameter(`${at}.value`, buttonLabels.join(', '), label['value']))
@@ -172,7 +169,7 @@ function checkWebsite(destination: unknown, at: string, errors: AdsError[]): voi
   if (destination === undefined) return void errors.push(missingParameter(at))
   if (!isPlainRecord(destination) || destination['type'] !== 'WEBSITE')
     return void errors.push(invalidParameter(at, 'a WEBSITE destination', destination))
-  checkNames(destination, ['type', 'url'], at, errors)
+  checkFieldNames(destination, ['type', 'url'], at, errors)
   const url = readText(destination, 'url', at, errors)
   if (url !== undefined && !/^https?:\/\/\S+$/i.test(url)) errors.push(invalidParameter(`${at}.url`, 'a URL', url))
 }
@@ -181,7 +178,7 @@ function checkApp(destination: unknown, at: string, errors: AdsError[]): void {
   if (destination === undefined) return void errors.push(missingParameter(at))
   if (!isPlainRecord(destination) || destination['type'] !== 'APP')
     return void errors.push(invalidParameter(at, 'an APP destination', destination))
-  checkNames(
+  checkFieldNames(
     destination,
     ['type', 'country_code', 'googleplay_app_id', 'ios_app_store_identifier', 'googleplay_deep_link', 'ios_deep_link'],
     at,
@@ -210,8 +207,7 @@ function readText(object: Readonly<Record<string, unknown>>, name: string, at: s
   return undefined
 }
 
-/** Adds an error for each field that `names` does not contain. */
-function checkNames(object: Readonly<Record<string, unknown>>, names: readonly string[], at: string, errors: AdsError[]): void {
+function checkFieldNames(object: Readonly<Record<string, unknown>>, names: readonly string[], at: string, errors: AdsError[]): void {
   for (const name of Object.keys(object))
     if (!names.includes(name)) errors.push(invalidParameter(`${at}.${name}`, `one of ${names.join(', ')}`, object[name]))
 }

@@ -5,7 +5,7 @@ import { listReply, matchesTerms } from '../lists.ts'
 import { isProcessed } from '../processing.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { mediaObject } from './mediaKeys.ts'
+import { newMediaObject } from './mediaKeys.ts'
 import type { CreativesState, MediaObject } from './state.ts'
 
 /** Parameters that are refused for images and GIFs. */
@@ -33,7 +33,7 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
     const key = String(call.params['media_key'])
     const library = recordsOf(call, call.state.media)
     if (library.get(key)?.deleted === false) throw adsRefusals([invalidParameter('media_key', 'media that is not in the library yet', key)])
-    const media = mediaObject(key, isoSeconds(call.now))
+    const media = newMediaObject(key, isoSeconds(call.now))
     if (media === undefined)
       throw adsRefusals([
         { ...invalidParameter('media_key', 'a media key of an upload with a media category', key), code: 'INVALID_MEDIA_ID' },

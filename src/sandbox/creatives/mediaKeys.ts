@@ -28,7 +28,7 @@ export function mediaKind(mediaKey: string): MediaKind | undefined {
  * Returns a new library object for a media key; undefined for a text that is not a media key. Every media key counts as uploaded. `at`:
  * time of creation, ISO 8601.
  */
-export function mediaObject(mediaKey: string, at: string): MediaObject | undefined {
+export function newMediaObject(mediaKey: string, at: string): MediaObject | undefined {
   const kind = mediaKind(mediaKey)
   if (kind === undefined) return undefined
   const isMoving = kind.type !== 'IMAGE'

@@ -2,7 +2,7 @@
 import { addRecords, recordsOfAccount } from '../accountRecords.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../firstIds.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { mediaObject } from './mediaKeys.ts'
+import { newMediaObject } from './mediaKeys.ts'
 import type { Component, CreativesState } from './state.ts'
 
 const created = { created_at: FIRST_DAY, updated_at: FIRST_DAY, deleted: false }
@@ -43,7 +43,7 @@ function addMedia(state: CreativesState): void {
     [filmKey, 'Spring film'],
   ]
   for (const [key, name] of named) {
-    const object = mediaObject(key, FIRST_DAY)
+    const object = newMediaObject(key, FIRST_DAY)
     if (object !== undefined)
       media.set(key, {
         ...object,

@@ -51,7 +51,6 @@ function createPoll(call: Call<CreativesState>): SpecialCard {
   return card
 }
 
-/** Creates a video conversation card from the parameters of the call. @throws {Refusal} */
 function createConversation(call: Call<CreativesState>): SpecialCard {
   const id = call.world.newId()
   const fields = [...CTAS.flatMap((cta) => [cta, `${cta}_tweet`]), 'title', 'thank_you_url']

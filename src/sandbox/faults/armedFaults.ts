@@ -1,5 +1,5 @@
 /** Stores the armed rules, and finds the rule that hits a request (docs/sandbox.md#faults). */
-import { lagMsOf, effectOf, type Fault } from './faultKinds.ts'
+import { lagMsOf, stageAndPartOf, type Fault } from './faultKinds.ts'
 import type { FaultMatch, FaultRule } from './faultRule.ts'
 
 /** Armed fault with its conditions and counts. The control API calls the whole rule a fault. */
@@ -48,7 +48,6 @@ export class ArmedFaults {
     return Math.max(0, ...this.#rules.map((rule) => (rule.fault.kind === 'stale' && hasHitsLeft(rule) ? lagMsOf(rule.fault) : 0)))
   }
 
-  /** Returns all rules. */
   list(): readonly ArmedRule[] {
     return this.#rules
   }
@@ -73,17 +72,14 @@ export class ArmedFaults {
     this.#attempts.clear()
   }
 
-  /**
-   * Returns the first rule that hits the request before its body is read; undefined if none does. Counts the request in the rules that it
-   * matches.
-   */
+  /** Returns the first rule that hits the request before its body is read. Counts the request in the rules that it matches. */
   hitBeforeBody(request: RequestToMatch): ArmedRule | undefined {
     return this.#hit(request, (rule) => !needsBody(rule))
   }
 
   /**
-   * Returns the first rule that hits the request once its body is read; undefined if none does. Counts the request in the rules that it
-   * matches, and for `attempt_of_same_body`.
+   * Returns the first rule that hits the request once its body is read. Counts the request in the rules that it matches, and for
+   * `attempt_of_same_body`.
    */
   hitWithBody(request: RequestToMatch): ArmedRule | undefined {
     if (this.#rules.length > 0 && (request.body?.length ?? 0) > 0) {
@@ -149,7 +145,7 @@ function needsBody(rule: ArmedRule): boolean {
 
 /** Returns true if the fault acts before the body of the request is read. */
 export function actsBeforeBody(fault: Fault): boolean {
-  return ['before_read', 'after_headers', 'mid_upload'].includes(effectOf(fault).stage)
+  return ['before_read', 'after_headers', 'mid_upload'].includes(stageAndPartOf(fault).stage)
 }
 
 /** Returns the first field of `match` that depends on the body; undefined without one. Rules with such a field hit only after the body. */

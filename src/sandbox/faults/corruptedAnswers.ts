@@ -8,7 +8,7 @@ import type { SwitchValue } from '../state/switches.ts'
 import { textOf } from '../text.ts'
 import { corruptCounts, withAppliedCount, type JsonObject } from './corruptedCounts.ts'
 import type { ActingKind } from './faultActions.ts'
-import { effectOf, integerSetting, type Fault, type FaultKind } from './faultKinds.ts'
+import { stageAndPartOf, integerSetting, type Fault, type FaultKind } from './faultKinds.ts'
 import type { InjectedKind } from './injectedAnswers.ts'
 import { isRecord, listOf, recordOf } from '../../unknownValue.ts'
 
@@ -162,7 +162,6 @@ function unknownResult(result: unknown): unknown {
   return { ...result, ...('id' in result ? { id: 'alien-product' } : {}), ...('product_key' in result ? { product_key: '999' } : {}) }
 }
 
-/** Turns the result of a put into a failure. */
 function failedPut(one: JsonObject, errors: readonly string[]): JsonObject {
   return { ...one, status: 'ERROR', errors, product_key: null }
 }
@@ -203,7 +202,7 @@ function shiftPage(body: JsonObject, fault: Fault): JsonObject {
  * into a failure. If `apply` is `twice` or `later`, the answer reports all entries as applied.
  */
 function answerPartially(body: JsonObject, fault: Fault, { items, json }: RequestFacts): JsonObject {
-  const part = effectOf(fault).apply
+  const part = stageAndPartOf(fault).apply
   const isApplied = (key: unknown, index: number): boolean =>
     typeof part === 'object' ? part.only.includes(String(key)) : index < appliedCount(part, items)
   const data = recordOf(body['data'])

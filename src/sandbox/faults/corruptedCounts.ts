@@ -20,9 +20,11 @@ type Counts = Record<string, unknown>
  * Changes the counts of the results so that their sums are the settings `success` and `total` of the fault. Then changes the form of the
  * results to `shape`. Returns an answer without counts unchanged.
  *
- * `n` in a setting is the sum of `total_count`, for example `n-1`. Default of `total`: `n`. Default of `success`: `n` with `total` or
- * `shape`, else `n-1`. A value that is not a whole number is written into the last result. The shapes `object` and `one` have `n` in place
- * of a value that is not a number.
+ * In a setting, `n` is the sum of `total_count`: `n-1`.
+ * - Default of `total`: `n`.
+ * - Default of `success`: `n` with `total` or `shape`, else `n-1`.
+ * - A value that is not a whole number is written into the last result.
+ * - The shapes `object` and `one` have `n` in place of a value that is not a number.
  */
 export function corruptCounts(body: JsonObject, fault: Fault): JsonObject {
   const { data } = body

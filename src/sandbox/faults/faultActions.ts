@@ -27,7 +27,7 @@ export interface FaultHooks {
   /** Handles the request, and applies the given part of it. Returns refusals as answers. */
   readonly apply: (apply: AppliedPart) => Answer | Promise<Answer>
   /** Converts a refusal to an answer. Sends nothing. */
-  readonly refuse: (refusal: Refusal) => Answer
+  readonly answerRefusal: (refusal: Refusal) => Answer
   /** Handles a read with the state as it was at `time`, a machine time. */
   readonly applyAsOf: (time: number) => Answer | Promise<Answer>
   /** Sends the answer as usual. */
@@ -47,8 +47,8 @@ export interface FaultTools {
   readonly crash: (() => void) | undefined
 }
 
-/** Request that a rule hits, with everything that the fault needs. */
-export interface FaultyRequest {
+/** Request that a rule hits. */
+export interface HitRequest {
   readonly context: FaultContext
   readonly rule: ArmedRule
   readonly fault: Fault
@@ -64,17 +64,17 @@ export interface FaultyRequest {
  */
 interface FaultActions {
   /** Calls `readBody` to start reading the body, and limits the speed. */
-  readonly upload?: (on: FaultyRequest, readBody: () => void) => void
+  readonly upload?: (on: HitRequest, readBody: () => void) => void
   /** Resolves when the request may continue. */
-  readonly wait?: (on: FaultyRequest) => Promise<void>
-  /** Handles the request. If it returns undefined, the runner handles the request, and applies the part that `effectOf` returns. */
-  readonly apply?: (on: FaultyRequest, hooks: FaultHooks) => Answer | Promise<Answer> | undefined
+  readonly wait?: (on: HitRequest) => Promise<void>
+  /** Handles the request. If it returns undefined, the runner handles the request, and applies the part that `stageAndPartOf` returns. */
+  readonly apply?: (on: HitRequest, hooks: FaultHooks) => Answer | Promise<Answer> | undefined
   /** Ends the request without an answer. At a stage at which the request gets an answer, does nothing and returns false. */
-  readonly end?: (on: FaultyRequest) => boolean
+  readonly end?: (on: HitRequest) => boolean
   /** Runs before the answer is sent as usual: sends interim answers, or prepares what happens to the connection after the answer. */
-  readonly beforeSend?: (on: FaultyRequest) => void
+  readonly beforeSend?: (on: HitRequest) => void
   /** Sends the answer, or a part of it. */
-  readonly send?: (on: FaultyRequest, answer: Answer) => void | Promise<void>
+  readonly send?: (on: HitRequest, answer: Answer) => void | Promise<void>
 }
 
 const delay: FaultActions = { wait: ({ fault, tools }) => tools.waits.pause(delayMsOf(fault, tools.world)) }
@@ -135,7 +135,7 @@ const ACTIONS = {
       const cursor = cursorOf(context)
       return cursor === undefined
         ? undefined
-        : hooks.refuse(adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)]))
+        : hooks.answerRefusal(adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)]))
     },
   },
   reset: resetConnection,
@@ -210,7 +210,7 @@ function delayMsOf(fault: Fault, world: SandboxWorld, defaultMs = 1000): number 
 }
 
 /** Handles the request with a service clock that is `s` seconds ahead. Affects only the check of the caller's timestamp, and `Date`. */
-async function applyBySkewedClock({ fault, tools: { world } }: FaultyRequest, hooks: FaultHooks): Promise<Answer> {
+async function applyBySkewedClock({ fault, tools: { world } }: HitRequest, hooks: FaultHooks): Promise<Answer> {
   const skewMs = integerSetting(fault, 's', 3600) * 1000
   let applied: Answer | Promise<Answer>
   world.skewMs = skewMs

@@ -25,35 +25,32 @@ export type Stage = (typeof STAGES)[number]
 /** Checked fault of a rule. All other fields are settings of the kind. */
 export interface Fault {
   readonly kind: FaultKind
-  /** Use `effectOf` to read `stage` and `apply` with their defaults. */
+  /** Use `stageAndPartOf` to read `stage` and `apply` with their defaults. */
   readonly stage?: Stage
   readonly apply?: AppliedPart
   readonly [field: string]: unknown
 }
 
-/**
- * Defaults of each kind. Arguments of `kinds`: applied part, stage and names. The fourth argument is the applied part at a stage after
- * applying, if it differs.
- */
+/** Defaults of each kind. */
 const KINDS = {
-  ...kinds('none', 'before_apply', 'status html empty rate_limit expire_token'),
-  ...kinds('none', 'before_apply', 'stall crash', 'all'),
-  ...kinds('none', 'after_read', 'reset close refuse accept_close', 'all'),
-  ...kinds('none', 'after_apply', 'counts error_without_errors failed_key errors_in_200 operation_errors'),
-  ...kinds('all', 'before_apply', 'delay latency hold clock_skew cursor_expired'),
-  ...kinds(
+  ...kindsWithDefaults('none', 'before_apply', 'status html empty rate_limit expire_token'),
+  ...kindsWithDefaults('none', 'before_apply', 'stall crash', 'all'),
+  ...kindsWithDefaults('none', 'after_read', 'reset close refuse accept_close', 'all'),
+  ...kindsWithDefaults('none', 'after_apply', 'counts error_without_errors failed_key errors_in_200 operation_errors'),
+  ...kindsWithDefaults('all', 'before_apply', 'delay latency hold clock_skew cursor_expired'),
+  ...kindsWithDefaults(
     'all',
     'after_apply',
     'commit_then_reset short long reorder duplicate_results alien_id null_id null_key changed_key unknown_status no_change warnings success_with_errors product_error stale page_shift cursor_repeats',
   ),
-  ...kinds(
+  ...kindsWithDefaults(
     'all',
     'mid_response',
     'truncate slow drip extra_bytes bad_utf8 bom gzip gzip_broken gzip_bomb wrong_type wrong_length no_chunk_end large deep doubled_keys proto interim http10',
   ),
-  ...kinds('half', 'after_apply', 'partial_apply'),
-  ...kinds('all', 'after_response', 'half_open idle_close'),
-  ...kinds('all', 'mid_upload', 'slow_upload'),
+  ...kindsWithDefaults('half', 'after_apply', 'partial_apply'),
+  ...kindsWithDefaults('all', 'after_response', 'half_open idle_close'),
+  ...kindsWithDefaults('all', 'mid_upload', 'slow_upload'),
 }
 
 /** Name of a kind. */
@@ -108,7 +105,6 @@ export function isFaultKind(kind: unknown): kind is FaultKind {
 /** Union of the words of `Text`, which are separated by spaces. */
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
 
-/** Defaults of a kind. */
 interface KindDefaults {
   readonly stage: Stage
   readonly apply: AppliedPart
@@ -117,7 +113,7 @@ interface KindDefaults {
 }
 
 /** Returns a map with the same defaults for each name. `names`: separated by spaces. */
-function kinds<Names extends string>(
+function kindsWithDefaults<Names extends string>(
   apply: AppliedPart,
   stage: Stage,
   names: Names,
@@ -131,9 +127,9 @@ function kinds<Names extends string>(
  * Returns the stage and the applied part of a fault. The fault sets them with `stage` (or else `at`) and `apply`. Otherwise the defaults of
  * its kind apply.
  */
-export function effectOf(fault: Fault): { readonly apply: AppliedPart; readonly stage: Stage } {
+export function stageAndPartOf(fault: Fault): { readonly apply: AppliedPart; readonly stage: Stage } {
   const defaults = KINDS[fault.kind]
-  const stage = fault.stage ?? stageOfAt(fault['at']) ?? defaults.stage
+  const stage = fault.stage ?? stageOfAtSetting(fault['at']) ?? defaults.stage
   return { stage, apply: fault.apply ?? (actsAfterApplying(stage) ? defaults.applyAtLateStage : defaults.apply) }
 }
 
@@ -147,8 +143,8 @@ export function lagMsOf(fault: Fault): number {
   return integerSetting(fault, 'lag_ms', 60_000)
 }
 
-/** Returns the stage for the setting `at`: `before`, `during` or `after` the body is read. Returns undefined for any other value. */
-export function stageOfAt(at: unknown): Stage | undefined {
+/** Returns the stage for the setting `at` (`before`, `during` or `after` the body is read); undefined for any other value. */
+export function stageOfAtSetting(at: unknown): Stage | undefined {
   return at === 'before' ? 'after_headers' : at === 'during' ? 'mid_upload' : at === 'after' ? 'after_read' : undefined
 }
 

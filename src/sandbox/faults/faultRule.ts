@@ -1,10 +1,19 @@
 /** Reads and checks the body of `POST /_sandbox/faults`: the conditions, the number of hits and the fault of a rule. */
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isPlainRecord } from '../../unknownValue.ts'
-import { checkFields, ControlError, fieldsOf, objectOf } from '../controlError.ts'
+import { checkFields, ControlError, readFields, requireObject } from '../controlError.ts'
 import type { AppliedPart } from '../appliedPart.ts'
 import { COUNT_SHAPES } from './corruptedCounts.ts'
-import { FAULT_KINDS, isFaultKind, settingsOf, stageOfAt, STAGES, type Fault, type FaultKind, type IntegerSetting } from './faultKinds.ts'
+import {
+  FAULT_KINDS,
+  isFaultKind,
+  settingsOf,
+  stageOfAtSetting,
+  STAGES,
+  type Fault,
+  type FaultKind,
+  type IntegerSetting,
+} from './faultKinds.ts'
 import { textOf } from '../text.ts'
 
 /** Conditions that a request must satisfy so that a rule hits it. An absent condition is always satisfied. */
@@ -47,7 +56,7 @@ const IGNORED_FIELDS = ['id', 'armedAt', 'matched', 'fired']
 
 /** Reads a rule. `times` is 1 by default; `always`, null, 0 and -1 mean no limit. @throws {ControlError} */
 export function readRule(input: unknown): FaultRule {
-  const { match = {}, times = 1, fault } = fieldsOf(input, ['match', 'times', 'fault'], IGNORED_FIELDS)
+  const { match = {}, times = 1, fault } = readFields(input, ['match', 'times', 'fault'], IGNORED_FIELDS)
   return {
     match: readMatch(match),
     times: readTimes(times),
@@ -56,7 +65,7 @@ export function readRule(input: unknown): FaultRule {
 }
 
 function readFault(input: unknown): Fault {
-  const fields = objectOf(input, 'fault')
+  const fields = requireObject(input, 'fault')
   const { kind } = fields
   if (!isFaultKind(kind)) throw new ControlError(`fault.kind must be one of: ${FAULT_KINDS.join(', ')}`)
   checkFields(fields, settingsOf(kind), 'fault.')
@@ -64,7 +73,7 @@ function readFault(input: unknown): Fault {
   checkValues(settings, { ...SETTING_CHECKS, ...CHECKS_OF_KINDS[kind] }, 'fault.')
   const stage = STAGES.find((one) => one === givenStage)
   if (givenStage !== undefined && stage === undefined) throw new ControlError(`fault.stage must be one of: ${STAGES.join(', ')}`)
-  if (settings['at'] !== undefined && stageOfAt(settings['at']) === undefined)
+  if (settings['at'] !== undefined && stageOfAtSetting(settings['at']) === undefined)
     throw new ControlError('fault.at must be before, during or after')
   return { kind, ...(stage === undefined ? {} : { stage }), ...(apply === undefined ? {} : { apply: readApply(apply) }), ...settings }
 }
@@ -101,7 +110,7 @@ function isId(value: unknown): value is string | number {
 }
 
 function readMatch(input: unknown): FaultMatch {
-  const given = withoutNulls(objectOf(input, 'match'))
+  const given = withoutNulls(requireObject(input, 'match'))
   checkFields(given, Object.keys(MATCH_CHECKS), 'match.')
   checkValues(given, MATCH_CHECKS, 'match.')
   // MATCH_CHECKS has checked each value.
@@ -219,7 +228,6 @@ function withoutNulls(input: Readonly<Record<string, unknown>>, kept: readonly s
   return Object.fromEntries(Object.entries(input).filter(([name, value]) => value !== null || kept.includes(name)))
 }
 
-/** Reads `times`; null for no limit. @throws {ControlError} */
 function readTimes(times: unknown): number | null {
   if (times === null || times === 'always' || times === 0 || times === -1) return null
   if (!fromOne.isValid(times)) throw new ControlError(`times must be ${fromOne.expected}, or one of "always", null, 0 and -1 for no limit`)

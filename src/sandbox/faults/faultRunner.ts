@@ -5,15 +5,14 @@ import type { TrafficRules } from '../ledger/trafficRules.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { actsBeforeBody, bodyMatchOf, type ArmedRule } from './armedFaults.ts'
 import { corruptAnswer } from './corruptedAnswers.ts'
-import { actionsOf, cursorOf, type FaultHooks, type FaultTools, type FaultyRequest } from './faultActions.ts'
+import { actionsOf, cursorOf, type FaultHooks, type FaultTools, type HitRequest } from './faultActions.ts'
 import type { FaultContext } from './faultContext.ts'
-import { actsAfterApplying, effectOf } from './faultKinds.ts'
+import { actsAfterApplying, stageAndPartOf } from './faultKinds.ts'
 import type { FaultRule } from './faultRule.ts'
 import { injectAnswer, isInjected } from './injectedAnswers.ts'
 import { Waits, type Hold } from './waits.ts'
 import type { Port } from './wireFaults.ts'
 
-/** Runner of faults. Stores the requests that wait. */
 export class FaultRunner {
   readonly #tools: FaultTools
   readonly #trafficRules: TrafficRules
@@ -33,25 +32,22 @@ export class FaultRunner {
     if (fault.kind === 'crash' && this.#tools.crash === undefined)
       return 'crash needs a sandbox with a process of its own: start one with sluice sandbox'
     if (actsBeforeBody(fault) && !isInjected(fault.kind) && (wait ?? upload ?? end) === undefined)
-      return `${fault.kind} has no effect at the stage ${effectOf(fault).stage}: it changes the answer, or how the request is applied`
+      return `${fault.kind} has no effect at the stage ${stageAndPartOf(fault).stage}: it changes the answer, or how the request is applied`
     if (upload === undefined) return undefined
     const bodyMatch = bodyMatchOf(match)
     if (bodyMatch !== undefined) return `${fault.kind} has no effect with match.${bodyMatch}: the body is already read`
-    if (!actsBeforeBody(fault)) return `${fault.kind} has no effect at the stage ${effectOf(fault).stage}: the body is already read`
+    if (!actsBeforeBody(fault)) return `${fault.kind} has no effect at the stage ${stageAndPartOf(fault).stage}: the body is already read`
     return undefined
   }
 
-  /** Returns the requests that wait for `release`. */
   holds(): readonly Hold[] {
     return this.#tools.waits.holds()
   }
 
-  /** Releases the requests that wait under this name. Returns their number. */
   release(name: string): number {
     return this.#tools.waits.release(name)
   }
 
-  /** Ends every wait. */
   clear(): void {
     this.#tools.waits.clear()
   }
@@ -60,14 +56,14 @@ export class FaultRunner {
   runBeforeBody(
     context: FaultContext,
     rule: ArmedRule,
-    hooks: Pick<FaultHooks, 'refuse' | 'send'> & { readonly readBody: () => void },
+    hooks: Pick<FaultHooks, 'answerRefusal' | 'send'> & { readonly readBody: () => void },
   ): void {
-    const faulty = this.#faultyRequest(context, rule)
-    const { upload, wait, end } = actionsOf(faulty.fault.kind)
-    if (wait !== undefined) return void wait(faulty).then(hooks.readBody)
-    if (upload !== undefined) return upload(faulty, hooks.readBody)
-    if (end?.(faulty) === true) return
-    const answer = this.#inject(faulty, hooks)
+    const hit = this.#hitRequest(context, rule)
+    const { upload, wait, end } = actionsOf(hit.fault.kind)
+    if (wait !== undefined) return void wait(hit).then(hooks.readBody)
+    if (upload !== undefined) return upload(hit, hooks.readBody)
+    if (end?.(hit) === true) return
+    const answer = this.#inject(hit, hooks)
     // The body stays unread, so the connection cannot serve another request.
     answer.headers['connection'] = 'close'
     hooks.send(answer)
@@ -77,33 +73,33 @@ export class FaultRunner {
    * Runs the fault of a rule that hits after the body is read. Resolves when the answer is sent, or when it is certain that none follows.
    */
   async run(context: FaultContext, rule: ArmedRule, hooks: FaultHooks): Promise<void> {
-    const faulty = this.#faultyRequest(context, rule)
-    const actions = actionsOf(faulty.fault.kind)
-    const isLate = actsAfterApplying(faulty.stage)
-    if (!isLate) await actions.wait?.(faulty)
-    const applied = (await actions.apply?.(faulty, hooks)) ?? (await this.#apply(faulty, hooks))
+    const hit = this.#hitRequest(context, rule)
+    const actions = actionsOf(hit.fault.kind)
+    const isLate = actsAfterApplying(hit.stage)
+    if (!isLate) await actions.wait?.(hit)
+    const applied = (await actions.apply?.(hit, hooks)) ?? (await this.#apply(hit, hooks))
     if (context.response.destroyed) return
-    if (isLate) await actions.wait?.(faulty)
-    if (actions.end?.(faulty) === true) return
-    const answer = await this.#answer(faulty, applied, hooks)
-    actions.beforeSend?.(faulty)
-    if (actions.send !== undefined) return actions.send(faulty, answer)
-    if (faulty.fault['close'] === true) answer.headers['connection'] = 'close'
+    if (isLate) await actions.wait?.(hit)
+    if (actions.end?.(hit) === true) return
+    const answer = await this.#answer(hit, applied, hooks)
+    actions.beforeSend?.(hit)
+    if (actions.send !== undefined) return actions.send(hit, answer)
+    if (hit.fault['close'] === true) answer.headers['connection'] = 'close'
     hooks.send(answer)
   }
 
-  #faultyRequest(context: FaultContext, rule: ArmedRule): FaultyRequest {
-    return { context, rule, fault: rule.fault, stage: effectOf(rule.fault).stage, tools: this.#tools }
+  #hitRequest(context: FaultContext, rule: ArmedRule): HitRequest {
+    return { context, rule, fault: rule.fault, stage: stageAndPartOf(rule.fault).stage, tools: this.#tools }
   }
 
   /**
-   * Applies the part of the request that `effectOf` returns, and returns the answer. Returns undefined if the fault applies nothing, or
+   * Applies the part of the request that `stageAndPartOf` returns, and returns the answer. Returns undefined if the fault applies nothing, or
    * applies the request only after the answer.
    */
-  async #apply({ context, fault, tools }: FaultyRequest, hooks: FaultHooks): Promise<Answer | undefined> {
+  async #apply({ context, fault, tools }: HitRequest, hooks: FaultHooks): Promise<Answer | undefined> {
     // By default `counts` applies nothing. Only answers to uploads of users have counts, so any other request is applied as usual.
     const withoutCounts = fault.kind === 'counts' && fault.apply === undefined && context.endpoint?.path.endsWith('/users') !== true
-    const apply: AppliedPart = withoutCounts ? 'all' : effectOf(fault).apply
+    const apply: AppliedPart = withoutCounts ? 'all' : stageAndPartOf(fault).apply
     if (apply === 'none') return undefined
     if (apply === 'twice') await hooks.apply('all')
     if (typeof apply === 'string' && apply.startsWith('later:')) {
@@ -119,10 +115,10 @@ export class FaultRunner {
   }
 
   /** Returns the answer to send. `applied`: answer of the handler, if the request was applied. Some kinds replace it, others corrupt it. */
-  async #answer(faulty: FaultyRequest, applied: Answer | undefined, hooks: FaultHooks): Promise<Answer> {
-    const { context, fault } = faulty
-    if (isInjected(fault.kind)) return this.#inject(faulty, hooks)
-    const base = applied ?? (await this.#answerWithoutApplying(faulty, hooks))
+  async #answer(hit: HitRequest, applied: Answer | undefined, hooks: FaultHooks): Promise<Answer> {
+    const { context, fault } = hit
+    if (isInjected(fault.kind)) return this.#inject(hit, hooks)
+    const base = applied ?? (await this.#answerWithoutApplying(hit, hooks))
     return corruptAnswer(base, fault, {
       cursor: cursorOf(context),
       items: hooks.items,
@@ -132,12 +128,12 @@ export class FaultRunner {
     })
   }
 
-  #inject({ context, fault }: FaultyRequest, hooks: Pick<FaultHooks, 'refuse'>): Answer {
-    return injectAnswer({ world: this.#tools.world, trafficRules: this.#trafficRules }, context, fault, hooks.refuse)
+  #inject({ context, fault }: HitRequest, hooks: Pick<FaultHooks, 'answerRefusal'>): Answer {
+    return injectAnswer({ world: this.#tools.world, trafficRules: this.#trafficRules }, context, fault, hooks.answerRefusal)
   }
 
   /** Returns the answer that the request would get, but applies nothing. For kinds that replace the body, returns `{}`. */
-  async #answerWithoutApplying({ context, fault }: FaultyRequest, hooks: FaultHooks): Promise<Answer> {
+  async #answerWithoutApplying({ context, fault }: HitRequest, hooks: FaultHooks): Promise<Answer> {
     if (fault.kind === 'errors_in_200' || fault.kind === 'operation_errors')
       return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{}' }
     const answer = await hooks.apply('first:0')

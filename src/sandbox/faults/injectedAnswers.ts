@@ -27,8 +27,8 @@ export function isInjected(kind: string): kind is InjectedKind {
 }
 
 /**
- * Returns the answer of a fault of an injected kind. `status` and `rate_limit` also record a wait that the answer requests in seconds.
- * `expire_token` also invalidates the bearer token. `toAnswer` converts a refusal.
+ * Returns the answer of a fault of an injected kind. `toAnswer` converts a refusal. `status` and `rate_limit` also record the wait that the
+ * headers of the answer request.
  */
 export function injectAnswer(parts: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   switch (fault.kind) {
@@ -85,16 +85,14 @@ function recordWait({ world, trafficRules }: InjectionParts, { entry, request }:
   trafficRules.recordWait(entry, claimedCaller(world, request.headers.authorization), until)
 }
 
-/** Invalidates the bearer token, and returns the 401. Does not invalidate an access token, because no call could renew it. */
+/** Returns the 401. Invalidates a bearer token, but not an access token, because no call could renew it. */
 function expireToken(world: SandboxWorld, context: FaultContext, toAnswer: ToAnswer): Answer {
   const isBearer = /^\s*bearer/i.test(context.request.headers.authorization ?? '')
   if (isBearer) world.record(areaRefs.auth, { kind: 'bearer_expired' })
   return toAnswer(invalidTokenRefusal(isBearer ? 'bearer' : 'access'))
 }
 
-/**
- * Returns the answer with the fault's `status` and `body`. Default body: empty below status 400, else an error as this host writes it.
- */
+/** Returns the answer with the fault's `status` and `body`. Default body: empty below status 400, else an error in the form of the host. */
 function statusAnswer(context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   const status = integerSetting(fault, 'status', 500)
   const { body } = fault

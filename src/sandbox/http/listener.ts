@@ -64,7 +64,6 @@ export class Listener {
     this.#closeNewUntil = this.#world.machineNow() + ms
   }
 
-  /** Listens on `port`; for 0, on a free port. Resolves to the port. */
   async listen(port: number): Promise<number> {
     return (this.#port = await listenOnLoopback(this.#server, port))
   }

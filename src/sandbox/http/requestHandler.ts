@@ -82,7 +82,7 @@ export class RequestHandler {
   }
 
   /** Converts a refusal to an answer in the form of the request's host. `echo`: `request.params` of the answer. */
-  refuse(context: RequestContext, refusal: Refusal, echo: Readonly<Record<string, unknown>> = {}): Answer {
+  answerRefusal(context: RequestContext, refusal: Refusal, echo: Readonly<Record<string, unknown>> = {}): Answer {
     const { world } = this.#parts
     const answer = answerOfRefusal(refusal, echo, {
       codes: world.switch('ads_error_codes'),
@@ -98,7 +98,7 @@ export class RequestHandler {
       { path: context.rawPath, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
       'the sandbox failed on a request',
     )
-    return this.refuse(
+    return this.answerRefusal(
       context,
       context.endpoint?.host === 'core' ? coreRefusal(500, 131, 'Internal error') : adsRefusal('INTERNAL_ERROR', 'Internal error'),
     )
@@ -109,12 +109,10 @@ export class RequestHandler {
     this.#isClosed = true
   }
 
-  /** Deletes the nonces of earlier requests. */
   clearNonces(): void {
     this.#nonces.clear()
   }
 
-  /** Admits a request, and stores the result. @throws {Error} for a mistake in the sandbox */
   #admitOnce(context: RequestContext): Admission {
     const answerParts: AnswerParts = { headers: {}, echo: {} }
     let admission: Admission
@@ -194,7 +192,7 @@ export class RequestHandler {
   #answerError(context: RequestContext, error: unknown, answerParts: AnswerParts): Answer {
     if (!(error instanceof Refusal)) throw error
     if (error.isPartlyApplied) this.#markApplied(context)
-    const answer = this.refuse(context, error, answerParts.echo)
+    const answer = this.answerRefusal(context, error, answerParts.echo)
     // Headers of the refusal have precedence. A 429 gets the headers of its rate limit only with the switch `rate_limit_headers: reset`.
     answer.headers =
       error.status === 429 && this.#parts.world.switch('rate_limit_headers') !== 'reset'

@@ -52,7 +52,7 @@ export class SandboxServer {
       return this.#run(context, () =>
         this.#parts.runner.runBeforeBody(context, rule, {
           readBody: () => this.#readBody(context),
-          refuse: (refusal) => this.#parts.handler.refuse(context, refusal),
+          answerRefusal: (refusal) => this.#parts.handler.answerRefusal(context, refusal),
           send: (answer) => this.#send(context, answer),
         }),
       )
@@ -152,9 +152,9 @@ export class SandboxServer {
     runner
       .run(context, rule, {
         apply: (apply) => handler.handle(context, apply),
-        // Handlers of reads are synchronous. `asOf` ends only after the whole read.
+        // Handlers of reads are synchronous, so `asOf` covers the whole read.
         applyAsOf: (time) => world.asOf(time, () => handler.handle(context, 'all')),
-        refuse: (refusal) => handler.refuse(context, refusal),
+        answerRefusal: (refusal) => handler.answerRefusal(context, refusal),
         send: (answer) => this.#send(context, answer),
         fail: (error) => this.#fail(context, error),
         items: context.content.items,

@@ -158,7 +158,6 @@ export class Ledger {
     return stats
   }
 
-  /** Deletes all entries, violations and counts. */
   clear(): void {
     this.entries.length = 0
     this.violations.length = 0

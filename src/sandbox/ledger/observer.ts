@@ -59,12 +59,11 @@ export class Observer {
   finish(context: RequestContext): void {
     this.#ledger.finish(context.entry)
     this.#trafficRules.finish(context.entry)
-    // A restore, which also cleared `#valueOrder`, may have set the instance from before a reset.
+    // A restore clears `#valueOrder`, and may change the instance. Requests from before that change do not count.
     if (context.content.keys.length > 0 && context.instance === this.#world.core.instance)
       this.#valueOrder.finish(context.entry, () => this.#valuesOf(context), context.content.keys, this.#strict)
   }
 
-  /** Deletes the ledger, the violations and all else that was recorded. */
   clearRecords(): void {
     this.#ledger.clear()
     this.#trafficRules.clear()
@@ -81,8 +80,8 @@ export class Observer {
   #checkOrder(context: RequestContext): void {
     const { keys } = context.content
     const strict = this.#strict
-    if (!strict && !this.#valueOrder.mayApplyTo(keys)) return
-    const values = this.#valuesOf(context, strict ? undefined : (own) => this.#valueOrder.mayApplyTo(own))
+    if (!strict && !this.#valueOrder.tracksAny(keys)) return
+    const values = this.#valuesOf(context, strict ? undefined : (own) => this.#valueOrder.tracksAny(own))
     this.#valueOrder.arrive(context.entry, values, keys, this.#world.now(), strict)
   }
 
@@ -91,7 +90,7 @@ export class Observer {
   }
 }
 
-/** Maps product keys to ids. Needed because a PUT names products by id, and a DELETE by key. */
+/** Ids of products by product key. A PUT names products by id, and a DELETE by key. */
 class ProductIds {
   readonly #world: SandboxWorld
   readonly #idByKey = new Map<string, string>()

@@ -40,10 +40,10 @@ export function contentOf(
   body: unknown,
   productIdOf: ProductIdOf,
 ): RequestContent {
-  if (endpoint === 'products.put') return products(path, field(body, 'products'))
-  if (endpoint === 'products.delete') return productKeys(path, field(body, 'product_keys'), productIdOf)
-  if (endpoint === 'audiences.users') return users(`a ${path['custom_audience_id'] ?? ''}`, body)
-  if (endpoint === 'doNotReachLists.users') return users(`d ${path['do_not_reach_list_id'] ?? ''}`, body)
+  if (endpoint === 'products.put') return productsContent(path, field(body, 'products'))
+  if (endpoint === 'products.delete') return productKeysContent(path, field(body, 'product_keys'), productIdOf)
+  if (endpoint === 'audiences.users') return usersContent(`a ${path['custom_audience_id'] ?? ''}`, body)
+  if (endpoint === 'doNotReachLists.users') return usersContent(`d ${path['do_not_reach_list_id'] ?? ''}`, body)
   return NOTHING
 }
 
@@ -108,7 +108,7 @@ function entriesOf(endpoint: string, body: unknown): Entry[] {
   })
 }
 
-function products(path: Readonly<Record<string, string>>, list: unknown): RequestContent {
+function productsContent(path: Readonly<Record<string, string>>, list: unknown): RequestContent {
   if (!Array.isArray(list)) return NOTHING
   const keys: string[] = []
   for (const product of list) {
@@ -118,7 +118,7 @@ function products(path: Readonly<Record<string, string>>, list: unknown): Reques
   return { items: list.length, keys }
 }
 
-function productKeys(path: Readonly<Record<string, string>>, list: unknown, productIdOf: ProductIdOf): RequestContent {
+function productKeysContent(path: Readonly<Record<string, string>>, list: unknown, productIdOf: ProductIdOf): RequestContent {
   if (!Array.isArray(list)) return NOTHING
   const catalog = path['product_catalog_id'] ?? ''
   const keys = list
@@ -130,7 +130,7 @@ function productKeys(path: Readonly<Record<string, string>>, list: unknown, prod
   return { items: list.length, keys }
 }
 
-function users(scope: string, body: unknown): RequestContent {
+function usersContent(scope: string, body: unknown): RequestContent {
   if (!Array.isArray(body)) return NOTHING
   let items = 0
   const keys: string[] = []

@@ -9,7 +9,7 @@ import type { RequestContent } from './requestContent.ts'
 import type { LedgerEntry } from './ledger.ts'
 
 /** Request whose body arrived. Machine times, milliseconds since 1970. */
-interface Seen {
+interface SeenRequest {
   readonly entry: LedgerEntry
   readonly startedAt: number
   readonly content: RequestContent
@@ -31,7 +31,7 @@ const MAX_SEEN = 1000
 /** Requests in flight, and the waits that answers requested. */
 export class TrafficRules {
   /** Requests in flight whose body arrived, and ended ones that a request in `#uploads` may overlap. */
-  #seen: Seen[] = []
+  #seen: SeenRequest[] = []
   /** Start of each request whose body has not arrived, by `seq`. */
   readonly #uploads = new Map<number, number>()
   /** Waits by endpoint and caller. */
@@ -43,9 +43,8 @@ export class TrafficRules {
   readonly #graceMs: () => number
 
   /**
-   * `graceMs` returns the grace time in milliseconds. It begins when an answer requests a wait. Requests in that time are allowed, because
-   * the caller may have sent them before it read the answer. This can happen on the same connection too: a pool may reuse the connection
-   * before the caller reads.
+   * `graceMs` returns a time in milliseconds, from the answer that requests a wait. Requests in that time are allowed: the caller may have
+   * sent them before it read the answer. This can happen on the same connection too, which a pool may reuse before the caller reads.
    */
   constructor(now: () => number, recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void, graceMs: () => number) {
     this.#now = now
@@ -58,30 +57,27 @@ export class TrafficRules {
     return this.#waits.size > 0
   }
 
-  /** Records a request whose headers are complete. */
   begin(entry: LedgerEntry, startedAt: number): void {
     this.#uploads.set(entry.seq, startedAt)
   }
 
-  /** Records and checks a request whose body arrived. */
   arrive(entry: LedgerEntry, startedAt: number, content: RequestContent): void {
     this.#uploads.delete(entry.seq)
     this.#beginBody(entry)
     if (content.keys.length === 0) return
-    const mine: Seen = { entry, startedAt, content, keySet: undefined, finishedAt: Number.POSITIVE_INFINITY }
-    for (const other of this.#seen) if (other.finishedAt > startedAt) this.#checkKeys(mine, other)
-    this.#seen.push(mine)
+    const request: SeenRequest = { entry, startedAt, content, keySet: undefined, finishedAt: Number.POSITIVE_INFINITY }
+    for (const other of this.#seen) if (other.finishedAt > startedAt) this.#checkKeys(request, other)
+    this.#seen.push(request)
     const repeated = repeatedOf(content.keys).size
     if (repeated > 0) this.#recordViolation(entry, 'duplicate_in_request', `keys that occur more than once in one request: ${repeated}`)
   }
 
-  /** Records that the request ended: the answer was sent, or the connection ended. */
   finish(entry: LedgerEntry): void {
     this.#uploads.delete(entry.seq)
     this.#endBody(entry)
-    const mine = this.#seen.find((one) => one.entry === entry)
-    if (mine !== undefined) mine.finishedAt = this.#now()
-    // Requests that begin later overlap no ended request. A violation with a request above `MAX_SEEN` is missed.
+    const request = this.#seen.find((one) => one.entry === entry)
+    if (request !== undefined) request.finishedAt = this.#now()
+    // Later requests cannot overlap an ended request. A violation with an ended request above `MAX_SEEN` is missed.
     const oldestStart = Math.min(...this.#uploads.values())
     let excess = this.#seen.length - MAX_SEEN
     this.#seen = this.#seen.filter(
@@ -115,13 +111,12 @@ export class TrafficRules {
     this.#bodiesInFlight.clear()
   }
 
-  /** Records a violation if two overlapping requests have a key in common. */
-  #checkKeys(mine: Seen, other: Seen): void {
-    const [small, large] = mine.content.keys.length < other.content.keys.length ? [mine, other] : [other, mine]
+  #checkKeys(request: SeenRequest, other: SeenRequest): void {
+    const [small, large] = request.content.keys.length < other.content.keys.length ? [request, other] : [other, request]
     large.keySet ??= new Set(large.content.keys)
     const set = large.keySet
     if (small.content.keys.some((key) => set.has(key)))
-      this.#recordViolation(mine.entry, 'two_in_flight_for_one_key', `overlaps request ${other.entry.seq}`)
+      this.#recordViolation(request.entry, 'two_in_flight_for_one_key', `overlaps request ${other.entry.seq}`)
   }
 
   /** Stores the body of a request as in flight. Records a violation if the same body is in flight already. */

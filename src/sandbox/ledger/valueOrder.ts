@@ -1,11 +1,14 @@
 /**
- * Checks the order in which a caller sends the values of a key (docs/guarantees.md#key-order, docs/guarantees.md#idempotent-resend). While
- * the outcome of a value is unknown, the caller must send the same value again before it sends a newer one. Once it has sent a newer value,
- * it must not send the older one.
+ * Checks the order in which a caller sends the values of a key (docs/guarantees.md#key-order, docs/guarantees.md#idempotent-resend):
+ * - While the outcome of a value is unknown, the caller must send the same value again before it sends a newer one.
+ * - Once it has sent a newer value, it must not send the older one.
  *
- * Records a violation only if there is no doubt. A value with a known outcome may be sent again later: data may change from 10 to 12 and
- * back to 10 EUR. Once a `Delete` of a user is answered, earlier values of the user may be sent again too. With the switch `values_recur:
- * never`, the test promises that its data never returns to an earlier value. Every older value after a newer one is then a violation.
+ * Records a violation only if there is no doubt. Allowed are:
+ * - A value with a known outcome, sent again later: data may change from 10 to 12 and back to 10 EUR.
+ * - An earlier value of a user, once a `Delete` of the user is answered.
+ *
+ * With the switch `values_recur: never`, the test promises that its data never returns to an earlier value. Every older value after a newer
+ * one is then a violation.
  */
 import type { KeyValue } from './requestContent.ts'
 import type { LedgerEntry } from './ledger.ts'
@@ -45,7 +48,7 @@ export class ValueOrder {
   }
 
   /** Returns true if a value of a key has or had an unknown outcome. If none had, only the rule of `values_recur: never` can apply. */
-  mayApplyTo(keys: readonly string[]): boolean {
+  tracksAny(keys: readonly string[]): boolean {
     return (
       (this.#unresolved.size > 0 || this.#superseded.size > 0) && keys.some((key) => this.#unresolved.has(key) || this.#superseded.has(key))
     )
@@ -71,7 +74,7 @@ export class ValueOrder {
   finish(entry: LedgerEntry, values: () => readonly KeyValue[], keysOfRequest: readonly string[], strict: boolean): void {
     const outcome = outcomeOf(entry)
     if (outcome === 'unknown') this.#keepUnresolved(values(), keysOfRequest)
-    else if (outcome === 'known' && this.mayApplyTo(keysOfRequest))
+    else if (outcome === 'known' && this.tracksAny(keysOfRequest))
       for (const { key, value, removes } of values()) {
         const unresolved = this.#unresolved.get(key)
         if (unresolved?.value === value || (removes && unresolved?.removes === true)) this.#unresolved.delete(key)
@@ -156,7 +159,6 @@ function outcomeOf({ status, client_closed: closed }: LedgerEntry): 'known' | 'u
   return [401, 403, 404, 423, 429].includes(status) ? 'unchanged' : 'known'
 }
 
-/** Drops the oldest keys above `MAX_KEYS`. */
 function dropOldest(map: Map<string, unknown>): void {
   for (const key of map.keys()) {
     if (map.size <= MAX_KEYS) return

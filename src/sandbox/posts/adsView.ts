@@ -6,7 +6,7 @@ import type { World } from '../area.ts'
 import { codePoints } from '../text.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { entitiesOf } from './entities.ts'
-import { postOf, type Post, type PostsState, type WaitingPost } from './state.ts'
+import { asPublishedPost, type Post, type PostsState, type DraftOrScheduledPost } from './state.ts'
 import { idOfHandle, v2UserOf } from './userLookup.ts'
 
 /** Options of a request that determine which fields of a post are shown. */
@@ -65,20 +65,25 @@ export function fetchedPostWire(world: World, state: PostsState, post: Post, opt
 }
 
 /** Renders a draft or an unpublished scheduled post as the list of all posts of an account returns it (`advertiserPosts.list`). */
-export function listedWaitingWire(world: World, state: PostsState, waiting: WaitingPost, options: ReadOptions): Record<string, unknown> {
-  const isDraft = waiting.scheduled_at === null
+export function listedUnpublishedWire(
+  world: World,
+  state: PostsState,
+  post: DraftOrScheduledPost,
+  options: ReadOptions,
+): Record<string, unknown> {
+  const isDraft = post.scheduled_at === null
   return {
-    ...fetchedPostWire(world, state, postOf(waiting, waiting.id, Date.parse(waiting.created_at)), options),
+    ...fetchedPostWire(world, state, asPublishedPost(post, post.id, Date.parse(post.created_at)), options),
     source: '',
     tweet_type: isDraft ? 'DRAFT' : 'SCHEDULED',
-    scheduled_status: isDraft ? null : waiting.scheduled_status,
+    scheduled_status: isDraft ? null : post.scheduled_status,
   }
 }
 
 /** Renders a draft or scheduled post for its own endpoints (docs/spec-notes.md#scheduled-and-draft-posts). */
-export function waitingWire(waiting: WaitingPost): Record<string, unknown> {
-  const { account_id: _account, scheduled_at, scheduled_status, completed_at, tweet_id, ...shared } = waiting
-  const own = { ...shared, id: BigInt(waiting.id), id_str: waiting.id }
+export function draftOrScheduledWire(post: DraftOrScheduledPost): Record<string, unknown> {
+  const { account_id: _account, scheduled_at, scheduled_status, completed_at, tweet_id, ...shared } = post
+  const own = { ...shared, id: BigInt(post.id), id_str: post.id }
   return scheduled_at === null ? own : { ...own, scheduled_at, scheduled_status, completed_at, tweet_id }
 }
 

@@ -9,9 +9,9 @@ import { cardTables } from '../creatives/state.ts'
 import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok, okDeleted } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { createdPostWire, fetchedPostWire, listedWaitingWire, waitingWire } from './adsView.ts'
+import { createdPostWire, fetchedPostWire, listedUnpublishedWire, draftOrScheduledWire } from './adsView.ts'
 import { isDuplicate } from './duplicates.ts'
-import { newPost, postOf, type Post, type PostsState, type WaitingPost } from './state.ts'
+import { newPost, asPublishedPost, type Post, type PostsState, type DraftOrScheduledPost } from './state.ts'
 
 export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> = {
   'advertiserPosts.create': createPost,
@@ -23,27 +23,27 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     return ok(fetchedPostWire(call.world, call.state, post, { trimUser: false }))
   },
   'advertiserPosts.list': (call) => (call.params['tweet_type'] === 'PUBLISHED' ? listPublished(call) : listUnpublished(call)),
-  'scheduledPosts.list': (call) => listWaiting(call, call.state.scheduled),
-  'scheduledPosts.get': (call) => ok(waitingWire(findWaiting(call, call.state.scheduled, 'scheduled_tweet_id'))),
+  'scheduledPosts.list': (call) => listDraftOrScheduled(call, call.state.scheduled),
+  'scheduledPosts.get': (call) => ok(draftOrScheduledWire(findDraftOrScheduled(call, call.state.scheduled, 'scheduled_tweet_id'))),
   'scheduledPosts.create': (call) => {
     const scheduledAt = futureTime(call)
-    return ok(addWaiting(call, call.state.scheduled, scheduledAt))
+    return ok(addDraftOrScheduled(call, call.state.scheduled, scheduledAt))
   },
   'scheduledPosts.update': (call) => {
-    const waiting = findWaiting(call, call.state.scheduled, 'scheduled_tweet_id')
-    if (waiting.tweet_id !== null)
+    const post = findDraftOrScheduled(call, call.state.scheduled, 'scheduled_tweet_id')
+    if (post.tweet_id !== null)
       throw adsRefusal('ACTION_NOT_ALLOWED', 'the post was published already', { parameter: 'scheduled_tweet_id' })
     // Only a new time must be in the future. A client may send the stored time again.
-    const isMoved = call.given.has('scheduled_at') && call.params['scheduled_at'] !== waiting.scheduled_at
-    const scheduledAt = isMoved ? futureTime(call) : waiting.scheduled_at
-    return ok(changeWaiting(call, waiting, scheduledAt))
+    const isMoved = call.given.has('scheduled_at') && call.params['scheduled_at'] !== post.scheduled_at
+    const scheduledAt = isMoved ? futureTime(call) : post.scheduled_at
+    return ok(changeDraftOrScheduled(call, post, scheduledAt))
   },
-  'scheduledPosts.delete': (call) => okDeleted(removeWaiting(call, call.state.scheduled, 'scheduled_tweet_id')),
-  'draftPosts.list': (call) => listWaiting(call, call.state.drafts),
-  'draftPosts.get': (call) => ok(waitingWire(findWaiting(call, call.state.drafts, 'draft_tweet_id'))),
-  'draftPosts.create': (call) => ok(addWaiting(call, call.state.drafts, null)),
-  'draftPosts.update': (call) => ok(changeWaiting(call, findWaiting(call, call.state.drafts, 'draft_tweet_id'), null)),
-  'draftPosts.delete': (call) => okDeleted(removeWaiting(call, call.state.drafts, 'draft_tweet_id')),
+  'scheduledPosts.delete': (call) => okDeleted(removeDraftOrScheduled(call, call.state.scheduled, 'scheduled_tweet_id')),
+  'draftPosts.list': (call) => listDraftOrScheduled(call, call.state.drafts),
+  'draftPosts.get': (call) => ok(draftOrScheduledWire(findDraftOrScheduled(call, call.state.drafts, 'draft_tweet_id'))),
+  'draftPosts.create': (call) => ok(addDraftOrScheduled(call, call.state.drafts, null)),
+  'draftPosts.update': (call) => ok(changeDraftOrScheduled(call, findDraftOrScheduled(call, call.state.drafts, 'draft_tweet_id'), null)),
+  'draftPosts.delete': (call) => okDeleted(removeDraftOrScheduled(call, call.state.drafts, 'draft_tweet_id')),
 }
 
 function createPost(call: Call<PostsState>): Reply {
@@ -84,12 +84,11 @@ function listPublished(call: Call<PostsState>): Reply {
   return listReply(call, posts, { render: (post) => fetchedPostWire(call.world, call.state, post, options) })
 }
 
-/** Lists the drafts, or the scheduled posts that are not published yet. */
 function listUnpublished(call: Call<PostsState>): Reply {
   const table = call.params['tweet_type'] === 'DRAFT' ? call.state.drafts : call.state.scheduled
-  const waiting = [...table.values()].filter((one) => isSelected(call, one, one.user_id) && one.tweet_id === null)
+  const unpublished = [...table.values()].filter((one) => isSelected(call, one, one.user_id) && one.tweet_id === null)
   const options = { trimUser: trimsUser(call) }
-  return listReply(call, waiting, { render: (one) => listedWaitingWire(call.world, call.state, one, options) })
+  return listReply(call, unpublished, { render: (one) => listedUnpublishedWire(call.world, call.state, one, options) })
 }
 
 function trimsUser(call: Call<PostsState>): boolean {
@@ -107,7 +106,7 @@ function isSelected(call: Call<PostsState>, post: { readonly id: string; readonl
 }
 
 /** Returns the unpublished scheduled posts that are due at `now` (milliseconds since 1970), in order of their time. */
-export function duePosts(state: PostsState, now: number): WaitingPost[] {
+export function duePosts(state: PostsState, now: number): DraftOrScheduledPost[] {
   return [...state.scheduled.values()]
     .filter((one) => one.tweet_id === null && one.scheduled_at !== null && Date.parse(one.scheduled_at) <= now)
     .toSorted((a, b) => Date.parse(a.scheduled_at ?? '') - Date.parse(b.scheduled_at ?? ''))
@@ -115,12 +114,12 @@ export function duePosts(state: PostsState, now: number): WaitingPost[] {
 
 /** Publishes a scheduled post as `postId`, with the scheduled time. Does nothing if the scheduled post is missing or published already. */
 export function publishScheduled(world: World, state: PostsState, scheduledId: string, postId: string): void {
-  const waiting = state.scheduled.get(scheduledId)
-  if (waiting?.scheduled_at == null || waiting.tweet_id !== null) return
-  publish(world, state, postOf(waiting, postId, Date.parse(waiting.scheduled_at)))
-  waiting.tweet_id = postId
-  waiting.scheduled_status = 'SUCCEEDED'
-  waiting.completed_at = waiting.scheduled_at
+  const post = state.scheduled.get(scheduledId)
+  if (post?.scheduled_at == null || post.tweet_id !== null) return
+  publish(world, state, asPublishedPost(post, postId, Date.parse(post.scheduled_at)))
+  post.tweet_id = postId
+  post.scheduled_status = 'SUCCEEDED'
+  post.completed_at = post.scheduled_at
 }
 
 /** Stores a published post, and marks its media in the library of the account as used (`tweeted`). */
@@ -191,21 +190,29 @@ function futureTime(call: Call<PostsState>): string {
   return at
 }
 
-function listWaiting(call: Call<PostsState>, table: ReadonlyMap<string, WaitingPost>): Reply {
+function listDraftOrScheduled(call: Call<PostsState>, table: ReadonlyMap<string, DraftOrScheduledPost>): Reply {
   const found = [...table.values()].filter((one) => isSelected(call, one, one.user_id))
-  return listReply(call, found, { sortable: ['created_at', 'updated_at', 'scheduled_at'], render: waitingWire })
+  return listReply(call, found, { sortable: ['created_at', 'updated_at', 'scheduled_at'], render: draftOrScheduledWire })
 }
 
-function findWaiting(call: Call<PostsState>, table: ReadonlyMap<string, WaitingPost>, parameter: string): WaitingPost {
+function findDraftOrScheduled(
+  call: Call<PostsState>,
+  table: ReadonlyMap<string, DraftOrScheduledPost>,
+  parameter: string,
+): DraftOrScheduledPost {
   const id = String(call.params[parameter])
-  const waiting = table.get(id)
-  if (waiting === undefined || waiting.account_id !== accountOf(call).id) throw notFound('TWEET_NOT_FOUND', parameter, id)
-  return waiting
+  const post = table.get(id)
+  if (post === undefined || post.account_id !== accountOf(call).id) throw notFound('TWEET_NOT_FOUND', parameter, id)
+  return post
 }
 
-function addWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, scheduledAt: string | null): Record<string, unknown> {
+function addDraftOrScheduled(
+  call: Call<PostsState>,
+  table: Map<string, DraftOrScheduledPost>,
+  scheduledAt: string | null,
+): Record<string, unknown> {
   const at = isoSeconds(call.now)
-  const waiting: WaitingPost = {
+  const post: DraftOrScheduledPost = {
     ...contentOf(call),
     user_id: advertiserOf(call),
     id: call.world.newId(),
@@ -219,22 +226,26 @@ function addWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, sch
     created_at: at,
     updated_at: at,
   }
-  table.set(waiting.id, waiting)
-  return waitingWire(waiting)
+  table.set(post.id, post)
+  return draftOrScheduledWire(post)
 }
 
-function changeWaiting(call: Call<PostsState>, waiting: WaitingPost, scheduledAt: string | null): Record<string, unknown> {
-  Object.assign(waiting, contentOf(call, { ...waiting, text: waiting.text ?? '' }))
-  if (call.given.has('name')) waiting.name = textParam(call, 'name')
-  if (typeof call.params['nullcast'] === 'boolean') waiting.nullcast = call.params['nullcast']
-  waiting.scheduled_at = scheduledAt
-  waiting.updated_at = isoSeconds(call.now)
-  return waitingWire(waiting)
+function changeDraftOrScheduled(call: Call<PostsState>, post: DraftOrScheduledPost, scheduledAt: string | null): Record<string, unknown> {
+  Object.assign(post, contentOf(call, { ...post, text: post.text ?? '' }))
+  if (call.given.has('name')) post.name = textParam(call, 'name')
+  if (typeof call.params['nullcast'] === 'boolean') post.nullcast = call.params['nullcast']
+  post.scheduled_at = scheduledAt
+  post.updated_at = isoSeconds(call.now)
+  return draftOrScheduledWire(post)
 }
 
 /** Deletes a draft or scheduled post. Later reads do not find it, even with `with_deleted`. */
-function removeWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, parameter: string): Record<string, unknown> {
-  const waiting = findWaiting(call, table, parameter)
-  table.delete(waiting.id)
-  return waitingWire(waiting)
+function removeDraftOrScheduled(
+  call: Call<PostsState>,
+  table: Map<string, DraftOrScheduledPost>,
+  parameter: string,
+): Record<string, unknown> {
+  const post = findDraftOrScheduled(call, table, parameter)
+  table.delete(post.id)
+  return draftOrScheduledWire(post)
 }

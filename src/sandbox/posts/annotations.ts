@@ -66,7 +66,7 @@ export function annotationsOf(text: string): readonly Annotation[] | undefined {
 }
 
 /** Returns a domain and an entity for each known name in the text. Undefined without names. */
-export function contextOf(text: string): readonly object[] | undefined {
+export function contextAnnotationsOf(text: string): readonly object[] | undefined {
   const found = (annotationsOf(text) ?? []).flatMap(({ normalized_text: name }) => {
     const named = NAMES.find((one) => one.text === name)
     return named === undefined ? [] : [{ domain: DOMAINS[named.type], entity: { id: named.entityId, name } }]

@@ -3,16 +3,16 @@ import { codePoints } from '../text.ts'
 import { annotationsOf, type Annotation } from './annotations.ts'
 
 /** Position in code points. `end` is exclusive. */
-interface Place {
+interface TextRange {
   readonly start: number
   readonly end: number
 }
 
 /** Entities of a post, as v2 shows them. */
 export interface Entities {
-  readonly urls?: readonly (Place & { readonly url: string; readonly expanded_url: string; readonly display_url: string })[]
-  readonly mentions?: readonly (Place & { readonly username: string })[]
-  readonly hashtags?: readonly (Place & { readonly tag: string })[]
+  readonly urls?: readonly (TextRange & { readonly url: string; readonly expanded_url: string; readonly display_url: string })[]
+  readonly mentions?: readonly (TextRange & { readonly username: string })[]
+  readonly hashtags?: readonly (TextRange & { readonly tag: string })[]
   readonly annotations?: readonly Annotation[]
 }
 
@@ -45,7 +45,7 @@ export function mentionsUser(text: string, username: string): boolean {
   return (entitiesOf(text).mentions ?? []).some((mention) => mention.username.toLowerCase() === username.toLowerCase())
 }
 
-function findAll(text: string, pattern: RegExp): (Place & { readonly value: string })[] {
+function findAll(text: string, pattern: RegExp): (TextRange & { readonly value: string })[] {
   return Array.from(text.matchAll(pattern), (match) => {
     const start = codePoints(text.slice(0, match.index))
     return { value: match[0], start, end: start + codePoints(match[0]) }

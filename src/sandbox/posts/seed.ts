@@ -1,6 +1,6 @@
 /** Creates the first state of the posts area. Its posts and users are invented. */
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../firstIds.ts'
-import { newPost, type Post, type PostsState, type WaitingPost } from './state.ts'
+import { newPost, type Post, type PostsState, type DraftOrScheduledPost } from './state.ts'
 
 /** Time of the first records, milliseconds since 1970. */
 const FIRST_MS = Date.parse(FIRST_DAY)
@@ -20,7 +20,7 @@ export function createPostsState(): PostsState {
   addPosts(state)
   addPlaceAndPoll(state)
   addMedia(state)
-  addWaiting(state)
+  addDraftAndScheduled(state)
   return state
 }
 
@@ -187,9 +187,9 @@ function addUsers(state: PostsState): void {
   }
 }
 
-function addWaiting(state: PostsState): void {
+function addDraftAndScheduled(state: PostsState): void {
   const at = FIRST_DAY
-  const base: Omit<WaitingPost, 'id' | 'text' | 'scheduled_at'> = {
+  const base: Omit<DraftOrScheduledPost, 'id' | 'text' | 'scheduled_at'> = {
     account_id: FIXED_ACCOUNT,
     user_id: FIXED_USER,
     name: null,

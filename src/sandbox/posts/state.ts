@@ -37,7 +37,7 @@ export interface Post {
 }
 
 /** Scheduled or draft post. A scheduled post stays stored after its publication. */
-export interface WaitingPost {
+export interface DraftOrScheduledPost {
   readonly id: string
   readonly account_id: string
   readonly user_id: string
@@ -60,8 +60,8 @@ export interface WaitingPost {
 /** State of the posts area. Keys are ids; for `media`, media keys. */
 export interface PostsState {
   readonly posts: Map<string, Post>
-  readonly scheduled: Map<string, WaitingPost>
-  readonly drafts: Map<string, WaitingPost>
+  readonly scheduled: Map<string, DraftOrScheduledPost>
+  readonly drafts: Map<string, DraftOrScheduledPost>
   /** Users of the first state, with all fields of v2. `World.users` has the users that can sign in, with fewer fields. */
   readonly users: Map<string, Readonly<Record<string, unknown>>>
   readonly media: Map<string, Readonly<Record<string, unknown>>>
@@ -101,7 +101,7 @@ export function newPost(post: Pick<Post, 'id' | 'text' | 'author_id' | 'createdA
 }
 
 /** Returns a draft or scheduled post in the form of a published one, with the given id and time. */
-export function postOf(waiting: WaitingPost, id: string, createdAt: number): Post {
-  const { text, user_id, account_id, name, nullcast, card_uri, media_keys, scheduled_at } = waiting
+export function asPublishedPost(post: DraftOrScheduledPost, id: string, createdAt: number): Post {
+  const { text, user_id, account_id, name, nullcast, card_uri, media_keys, scheduled_at } = post
   return newPost({ id, text: text ?? '', author_id: user_id, createdAt, account_id, name, nullcast, card_uri, media_keys, scheduled_at })
 }

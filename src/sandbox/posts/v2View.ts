@@ -9,7 +9,7 @@ import { listParam } from '../params.ts'
 import { PROBLEMS, v2ParameterRefusal } from '../refusal.ts'
 import type { SwitchValue } from '../state/switches.ts'
 import { codePoints } from '../text.ts'
-import { contextOf } from './annotations.ts'
+import { contextAnnotationsOf } from './annotations.ts'
 import { entitiesOf } from './entities.ts'
 import type { Post, PostsState } from './state.ts'
 import { hasPremium, idOfHandle, v2UserOf } from './userLookup.ts'
@@ -83,13 +83,13 @@ const PRIVATE_METRICS = ['non_public_metrics', 'organic_metrics', 'promoted_metr
 
 /** Returns the id and text of a post, and the selected fields that have a value. Adds the edit history if `selection.editHistory`. */
 export function postWire(world: World, state: PostsState, post: Post, selection: Selection): Wire {
-  const wire = { id: post.id, text: post.text, ...pick(fieldsOf(world, state, post), shownTo(selection, post, selection.post)) }
+  const wire = { id: post.id, text: post.text, ...pick(fieldsOf(world, state, post), visibleNames(selection, post, selection.post)) }
   if (!selection.editHistory && !selection.post.has('edit_history_tweet_ids')) return wire
   return { ...wire, [`edit_history_${selection.prefix}_ids`]: post.edit_history }
 }
 
 /** Returns `names`. If the caller is not the author of the post, omits those of private metrics. */
-function shownTo({ userId }: Selection, post: Post, names: ReadonlySet<string>): string[] {
+function visibleNames({ userId }: Selection, post: Post, names: ReadonlySet<string>): string[] {
   return [...names].filter((name) => userId === post.author_id || !PRIVATE_METRICS.includes(name))
 }
 
@@ -132,10 +132,9 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
   return found.length === 0 ? undefined : Object.fromEntries(found.map(([name, objects]) => [name, [...objects.values()]]))
 }
 
-/** Returns media of a post with the selected fields. */
 function mediaWire(state: PostsState, key: string, post: Post, selection: Selection): Wire {
   const media = state.media.get(key) ?? { media_key: key, type: MEDIA_TYPE[mediaKind(key)?.type ?? 'IMAGE'] }
-  return pick(media, ['media_key', 'type', ...shownTo(selection, post, selection.media)])
+  return pick(media, ['media_key', 'type', ...visibleNames(selection, post, selection.media)])
 }
 
 /** Returns the poll as it is at `now`: closed after its end. */
@@ -177,7 +176,7 @@ function fieldsOf(world: World, state: PostsState, post: Post): Wire {
     possibly_sensitive: false,
     referenced_tweets: post.referenced.length === 0 ? undefined : post.referenced,
     in_reply_to_user_id: post.in_reply_to_user_id ?? undefined,
-    context_annotations: contextOf(post.text),
+    context_annotations: contextAnnotationsOf(post.text),
     community_id: post.community_id ?? undefined,
     paid_partnership: post.paid_partnership,
     card_uri: post.card_uri ?? undefined,

@@ -29,7 +29,7 @@ export interface FileLock {
 export function lockStateFile(file: string): FileLock {
   const path = resolve(file)
   const lock = `${path}.lock`
-  if (lockedPaths.has(path)) throw locked(path, lock, process.pid)
+  if (lockedPaths.has(path)) throw lockedError(path, lock, process.pid)
   const written = `${lock}.${process.pid}`
   const self: Holder = { pid: process.pid, host: hostname(), startedAt: startTimeOf(process.pid) }
   writeFileSync(written, JSON.stringify(self), { mode: 0o600 })
@@ -48,20 +48,20 @@ export function lockStateFile(file: string): FileLock {
 }
 
 /**
- * Links `mine` to `lock`. First removes an expired lock.
+ * Links `ownFile` to `lock`. First removes an expired lock.
  *
  * @throws {UsageError} while another process has the lock, or is removing an expired one
  *
  * Several processes may find an expired lock. If each removed it, the second would remove the new lock of the first. So a process first
  * locks the removal (`FILE.lock.lock`), and then checks the lock again. If it is killed in between, its lock of the removal expires too.
  */
-function acquire(path: string, lock: string, mine: string): void {
-  while (!tryLink(mine, lock)) {
+function acquire(path: string, lock: string, ownFile: string): void {
+  while (!tryLink(ownFile, lock)) {
     const holder = holderOf(lock)
     if (holder === 'none') continue
-    if (holder !== 'ended') throw locked(path, lock, holder.pid)
+    if (holder !== 'ended') throw lockedError(path, lock, holder.pid)
     const removal = `${lock}.lock`
-    acquire(path, removal, mine)
+    acquire(path, removal, ownFile)
     try {
       if (holderOf(lock) === 'ended') rmSync(lock, { force: true })
     } finally {
@@ -70,14 +70,13 @@ function acquire(path: string, lock: string, mine: string): void {
   }
 }
 
-function locked(path: string, lock: string, pid: number): UsageError {
+function lockedError(path: string, lock: string, pid: number): UsageError {
   return new UsageError('SANDBOX_STATE_LOCKED', `The state file is in use by the sandbox with process id ${pid}`, {
     where: path,
     hint: `Give this sandbox a file of its own (--state FILE), or end the other one. If no sandbox runs: rm ${quoteArgument(lock)}`,
   })
 }
 
-/** Returns false if `to` exists. */
 function tryLink(from: string, to: string): boolean {
   try {
     linkSync(from, to)

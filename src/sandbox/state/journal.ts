@@ -69,7 +69,6 @@ interface Head {
 const DEFAULT_COMPACT_AFTER_BYTES = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
 
-/** File with the journal. */
 export class Journal {
   readonly #path: string
   readonly #save: () => Iterable<StatePart>
@@ -167,7 +166,7 @@ export class Journal {
       try {
         load(head.parts)
       } catch (error) {
-        throw damaged('The state file contains a state that cannot be read', { path: this.#path, cause: error })
+        throw damagedError('The state file contains a state that cannot be read', { path: this.#path, cause: error })
       }
       this.#headBytes = head.bytes
     }
@@ -176,8 +175,8 @@ export class Journal {
     let start = 0
     let line = 1
     for (let end = lines.indexOf(10, start); end !== -1; end = lines.indexOf(10, start)) {
-      const place = { path: this.#path, line, stateBytes: this.#headBytes }
-      await replayLine(lines.toString('utf8', start, end), place, replay)
+      const location = { path: this.#path, line, stateBytes: this.#headBytes }
+      await replayLine(lines.toString('utf8', start, end), location, replay)
       start = end + 1
       line++
     }
@@ -197,7 +196,7 @@ export class Journal {
 }
 
 /** Location of an entry. */
-interface Place {
+interface LineLocation {
   readonly path: string
   /** Number of the line after the state, from 1. */
   readonly line: number
@@ -206,27 +205,31 @@ interface Place {
 }
 
 /** Replays one line. @throws {UsageError} with file and line for an entry that cannot be read or applied */
-async function replayLine(text: string, { path, line, stateBytes }: Place, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
+async function replayLine(
+  text: string,
+  { path, line, stateBytes }: LineLocation,
+  replay: (entry: JournalEntry) => Promise<void>,
+): Promise<void> {
   const countedFrom = stateBytes === 0 ? '' : `, counted after the ${stateBytes} bytes of the stored state`
-  const damagedLine = (what: string, cause?: unknown): UsageError =>
-    damaged(`Line ${line} of the state file ${what}`, { path, where: `${path}:${line}${countedFrom}`, cause })
+  const lineError = (what: string, cause?: unknown): UsageError =>
+    damagedError(`Line ${line} of the state file ${what}`, { path, where: `${path}:${line}${countedFrom}`, cause })
   let entry: JournalEntry
   try {
     // The check below rejects a value without a `kind`.
     entry = JSON.parse(text) as JournalEntry
   } catch {
-    throw damagedLine('is not JSON')
+    throw lineError('is not JSON')
   }
-  if (typeof entry !== 'object' || entry === null || typeof entry.kind !== 'string') throw damagedLine('is not an entry of a sandbox')
+  if (typeof entry !== 'object' || entry === null || typeof entry.kind !== 'string') throw lineError('is not an entry of a sandbox')
   try {
     await replay(entry)
   } catch (error) {
-    throw damagedLine(`cannot be applied (${error instanceof Error ? error.message : 'unknown'})`, error)
+    throw lineError(`cannot be applied (${error instanceof Error ? error.message : 'unknown'})`, error)
   }
 }
 
 /** Returns the error for a file that cannot be used. `where`: by default the path. */
-function damaged(
+function damagedError(
   message: string,
   { path, where = path, cause }: { readonly path: string; readonly where?: string; readonly cause?: unknown },
 ): UsageError {
@@ -249,9 +252,9 @@ function readHead(file: number, path: string): { readonly parts: ReadonlyMap<str
   while (!line.includes(10) && line.length < size) line = readFrom(file, 0, Math.min(size, line.length * 2))
   const end = line.indexOf(10)
   // `compact` renames only a complete file, so another program truncated this one.
-  if (end === -1) throw damaged(TRUNCATED, { path })
-  const lengths = partsOf(line.toString('utf8', 0, end), path)
-  if (end + 1 + lengths.reduce((sum, { bytes }) => sum + bytes, NEWLINE.length) > size) throw damaged(TRUNCATED, { path })
+  if (end === -1) throw damagedError(TRUNCATED, { path })
+  const lengths = partsOfHead(line.toString('utf8', 0, end), path)
+  if (end + 1 + lengths.reduce((sum, { bytes }) => sum + bytes, NEWLINE.length) > size) throw damagedError(TRUNCATED, { path })
   let at = end + 1
   const parts = new Map<string, Buffer>()
   for (const { name, bytes } of lengths) {
@@ -264,13 +267,13 @@ function readHead(file: number, path: string): { readonly parts: ReadonlyMap<str
 const TRUNCATED = 'The state file ends within the stored state'
 
 /** Returns the parts that the first line names. @throws {UsageError} if the line cannot be read, or is of another version */
-function partsOf(text: string, path: string): Head['parts'] {
+function partsOfHead(text: string, path: string): Head['parts'] {
   const unreadable = 'The state file begins with a line that cannot be read'
   let head: Readonly<Record<string, unknown>>
   try {
     head = recordOf(JSON.parse(text))
   } catch (error) {
-    throw damaged(unreadable, { path, cause: error })
+    throw damagedError(unreadable, { path, cause: error })
   }
   if (head['version'] !== VERSION)
     throw new UsageError(
@@ -280,7 +283,7 @@ function partsOf(text: string, path: string): Head['parts'] {
     )
   return listOf(head['parts']).map((part) => {
     const { name, bytes } = recordOf(part)
-    if (typeof name !== 'string' || typeof bytes !== 'number' || bytes < 0) throw damaged(unreadable, { path })
+    if (typeof name !== 'string' || typeof bytes !== 'number' || bytes < 0) throw damagedError(unreadable, { path })
     return { name, bytes }
   })
 }

@@ -2,7 +2,7 @@
  * Changes the state, by calls of the service, events and the control API, and writes the changes to the journal. No other module writes the
  * journal, or sets the clock or the switches.
  *
- * Reads and refused calls change cursors of product listings, and counters of ids and random numbers. Such a change gets no entry in the
+ * Reads and refused calls change cursors of product listings, and counters of ids and random numbers. These changes get no entry in the
  * journal.
  */
 import { accountPath, type Endpoint } from '../../service/contract/endpoint.ts'
@@ -63,7 +63,6 @@ interface AreaHandler {
 const NO_QUERY: ReadonlyMap<string, string> = new Map()
 const appliesToAll = () => true
 
-/** Changes the state, and writes the changes to the journal. */
 export class StateWriter {
   readonly #world: WorldState
   readonly #handlers = new Map<string, AreaHandler>()
@@ -178,7 +177,7 @@ export class StateWriter {
       if (reply.kind === 'stream' || (reply.status ?? 200) < 400) write()
       return { reply, echo: call.echo, isApplied: hasApplied() }
     }
-    if (checked.sentBack.size > 0) refuseChangedFields(checked.sentBack, () => this.#recordOf(request, checked))
+    if (checked.sentBack.size > 0) refuseChangedFields(checked.sentBack, () => this.#readRecord(request, checked))
     try {
       const reply = handler(call)
       return reply instanceof Promise ? reply.then(finish) : finish(reply)
@@ -225,7 +224,7 @@ export class StateWriter {
   }
 
   /** Returns the record that the call updates, as its read endpoint shows it. */
-  #recordOf(request: AdmittedRequest, checked: Validated): unknown {
+  #readRecord(request: AdmittedRequest, checked: Validated): unknown {
     const endpoint = readerOf(request.endpoint)
     if (endpoint === undefined) throw new Error(`no endpoint reads the record of ${request.endpoint.name}`)
     const { area, handler } = this.#handlerOf(endpoint)
@@ -281,7 +280,6 @@ export class StateWriter {
     })
   }
 
-  /** Writes an entry to the journal, if there is one. */
   #write(entry: JournalEntry): void {
     this.#journal?.write(entry)
   }

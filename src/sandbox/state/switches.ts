@@ -105,7 +105,6 @@ const DEFAULTS: ReadonlyMap<string, string> = new Map(DEFINITIONS.map(({ name, v
 export class Switches {
   readonly #values = new Map(DEFAULTS)
 
-  /** Returns the value of a switch. */
   get<N extends SwitchName>(name: N): SwitchValue<N> {
     // `set` stores only values of the definition.
     return this.#values.get(name) as SwitchValue<N>
@@ -135,7 +134,6 @@ export class Switches {
     return DEFAULTS.has(name)
   }
 
-  /** Restores all defaults. */
   restoreDefaults(): void {
     for (const [name, value] of DEFAULTS) this.#values.set(name, value)
   }

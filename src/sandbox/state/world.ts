@@ -58,7 +58,7 @@ const CORE = 'core'
 const RANDOM_STEP = 0x6d2b79f5
 const RANDOM_STEP_INVERSE = 0xdc58aa5d
 
-/** Returns the state of `random` that comes later in its sequence. */
+/** Returns the one of two states of `random` that comes later in the sequence. */
 export function laterRandom(a: number, b: number): number {
   // The product is the number of steps from `a` to `b`.
   return Math.imul(b - a, RANDOM_STEP_INVERSE) > 0 ? b : a

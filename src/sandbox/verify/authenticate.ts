@@ -45,7 +45,6 @@ export class Nonces {
     set.add(key)
     return true
   }
-  /** Deletes all nonces. */
   clear(): void {
     this.#seen.clear()
   }
@@ -65,7 +64,7 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
     case 'bearer':
       if (scheme === 'oauth') throw endpoint.host === 'core' ? wrongTokenTypeRefusal() : unauthorizedAccessRefusal()
       // With the switch `ads_auth: bearer`, the token acts for the first user.
-      return approved(world, endpoint, byBearer(world, endpoint, header, requiredAuth === endpoint.auth ? undefined : FIXED_USER))
+      return checkApproved(world, endpoint, byBearer(world, endpoint, header, requiredAuth === endpoint.auth ? undefined : FIXED_USER))
     case 'bearer-or-user':
       return scheme === 'oauth' ? bySignature(world, nonces, endpoint, request, 'user') : byBearer(world, endpoint, header)
     default:
@@ -84,27 +83,28 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
 function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, request: AuthInput, requiredAuth: Endpoint['auth']): Caller {
   const oauth = request.authorization === undefined ? undefined : parseAuthorization(request.authorization.trim())
   // A function, because every new Error captures the stack, which costs time.
-  const refuse = (): Refusal => unauthenticatedRefusal(world, endpoint, request)
+  const makeRefusal = (): Refusal => unauthenticatedRefusal(world, endpoint, request)
   if (oauth === undefined)
-    throw endpoint.host === 'core' && !request.rawPath.startsWith('/2/') ? coreRefusal(400, 215, 'Bad Authentication data') : refuse()
+    throw endpoint.host === 'core' && !request.rawPath.startsWith('/2/') ? coreRefusal(400, 215, 'Bad Authentication data') : makeRefusal()
   const fields = new Map(oauth)
   // The header may contain each parameter only once (RFC 5849 3.1).
-  if (fields.size !== oauth.length) throw refuse()
+  if (fields.size !== oauth.length) throw makeRefusal()
   for (const name of ['oauth_consumer_key', 'oauth_nonce', 'oauth_signature', 'oauth_signature_method', 'oauth_timestamp'])
-    if (!fields.get(name)) throw refuse()
-  if (fields.get('oauth_signature_method') !== 'HMAC-SHA1' || (fields.get('oauth_version') ?? '1.0') !== '1.0') throw refuse()
-  if (fields.get('oauth_consumer_key') !== world.credentials.consumerKey) throw refuse()
-  if (world.switch('raw_reserved') === 'reject' && /[:/,]/.test(request.rawQuery)) throw refuse()
-  const { user, secrets } = tokenOf(world, endpoint, request, fields, requiredAuth, refuse)
+    if (!fields.get(name)) throw makeRefusal()
+  if (fields.get('oauth_signature_method') !== 'HMAC-SHA1' || (fields.get('oauth_version') ?? '1.0') !== '1.0') throw makeRefusal()
+  if (fields.get('oauth_consumer_key') !== world.credentials.consumerKey) throw makeRefusal()
+  if (world.switch('raw_reserved') === 'reject' && /[:/,]/.test(request.rawQuery)) throw makeRefusal()
+  const { user, secrets } = signerOf(world, endpoint, request, fields, requiredAuth, makeRefusal)
   const duplicates = world.switch('duplicate_oauth')
   const { consumerSecret } = world.credentials
-  if (!secrets.some((tokenSecret) => verifySignature({ ...request, oauth }, { consumerSecret, tokenSecret }, duplicates))) throw refuse()
-  checkFreshness(world, nonces, fields, refuse)
-  return approved(world, endpoint, { user, oauth: fields, id: user?.id ?? 'app' })
+  if (!secrets.some((tokenSecret) => verifySignature({ ...request, oauth }, { consumerSecret, tokenSecret }, duplicates)))
+    throw makeRefusal()
+  checkFreshness(world, nonces, fields, makeRefusal)
+  return checkApproved(world, endpoint, { user, oauth: fields, id: user?.id ?? 'app' })
 }
 
 /** Returns the caller. @throws {Refusal} on the advertising host, if the application is not approved (switch `app_approved`) */
-function approved(world: SandboxWorld, endpoint: Endpoint, caller: Caller): Caller {
+function checkApproved(world: SandboxWorld, endpoint: Endpoint, caller: Caller): Caller {
   if (world.switch('app_approved') === 'no' && endpoint.host !== 'core')
     throw adsRefusal('UNAUTHORIZED_CLIENT_APPLICATION', 'The client application making this request does not have access to this API')
   return caller
@@ -115,26 +115,26 @@ function approved(world: SandboxWorld, endpoint: Endpoint, caller: Caller): Call
  *
  * @throws {Refusal} if the token does not allow the call
  */
-function tokenOf(
+function signerOf(
   world: SandboxWorld,
   endpoint: Endpoint,
   request: AuthInput,
   fields: ReadonlyMap<string, string>,
   requiredAuth: Endpoint['auth'],
-  refuse: () => Refusal,
+  makeRefusal: () => Refusal,
 ): { user: SandboxUser | undefined; secrets: readonly string[] } {
   const auth = authState(world)
   const token = fields.get('oauth_token') ?? ''
   if (requiredAuth === 'request-token') {
     const name = token || (request.query.find(([key]) => key === 'oauth_token') ?? request.form.find(([key]) => key === 'oauth_token'))?.[1]
     const found = auth.requestTokens.get(name ?? '')
-    if (found === undefined) throw refuse()
+    if (found === undefined) throw makeRefusal()
     // If the token is not in the header, some clients sign with its secret and some without.
     return { user: undefined, secrets: token === '' ? ['', found.secret] : [found.secret] }
   }
   if (requiredAuth === 'consumer' && token === '') return { user: undefined, secrets: [''] }
   const found = auth.accessTokens.get(token)
-  if (found === undefined) throw token !== '' && endpoint.host === 'core' ? invalidTokenRefusal('access') : refuse()
+  if (found === undefined) throw token !== '' && endpoint.host === 'core' ? invalidTokenRefusal('access') : makeRefusal()
   if (!found.active) throw invalidTokenRefusal('access')
   const user = world.users.get(found.userId)
   if (found.access === 'read' && request.method !== 'GET') {
@@ -150,12 +150,13 @@ function tokenOf(
  *
  * @throws {Refusal}
  */
-function checkFreshness(world: SandboxWorld, nonces: Nonces, fields: ReadonlyMap<string, string>, refuse: () => Refusal): void {
+function checkFreshness(world: SandboxWorld, nonces: Nonces, fields: ReadonlyMap<string, string>, makeRefusal: () => Refusal): void {
   const timestamp = fields.get('oauth_timestamp') ?? ''
   const nowS = Math.floor((world.machineNow() + world.skewMs) / 1000)
   const windowS = Number(world.switch('timestamp_window_s'))
-  if (!/^\d{1,12}$/.test(timestamp) || Math.abs(Number(timestamp) - nowS) > windowS) throw refuse()
-  if (!nonces.add(Number(timestamp), `${fields.get('oauth_token') ?? ''} ${fields.get('oauth_nonce') ?? ''}`, windowS, nowS)) throw refuse()
+  if (!/^\d{1,12}$/.test(timestamp) || Math.abs(Number(timestamp) - nowS) > windowS) throw makeRefusal()
+  if (!nonces.add(Number(timestamp), `${fields.get('oauth_token') ?? ''} ${fields.get('oauth_nonce') ?? ''}`, windowS, nowS))
+    throw makeRefusal()
 }
 
 /** Verifies an app-only token. `asUser`: id of the user that the token acts for; by default none. @throws {Refusal} */

@@ -72,7 +72,6 @@ export class Rates {
     }
   }
 
-  /** Ends all windows. */
   clear(): void {
     this.#windows.clear()
   }
@@ -102,12 +101,10 @@ export class Rates {
   }
 }
 
-/** Returns the state of the first limit that refuses the request, or else the state with the fewest remaining requests. */
 function decisive(states: readonly RateState[]): RateState {
   return states.find(({ refused }) => refused) ?? states.reduce((fewest, state) => (state.remaining < fewest.remaining ? state : fewest))
 }
 
-/** Returns the names of all limits that the request counts against. */
 function limitNames(input: RateInput): LimitClass[] {
   // For lookups of posts and users, the caller decides: the app has one limit, and each user a larger one.
   const names: LimitClass[] = [input.endpoint.limit === 'v2_lookups' && input.userId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]

@@ -5,12 +5,11 @@ import { adsRefusals, invalidParameter, type AdsError } from '../refusal.ts'
 
 /** Compares fields that a client sent back with the record that `read` returns. @throws {Refusal} that names each field that differs */
 export function refuseChangedFields(sentBack: ReadonlyMap<string, unknown>, read: () => unknown): void {
-  const errors = changedFields(sentBack, recordOf(read()))
+  const errors = changedFieldErrors(sentBack, recordOf(read()))
   if (errors.length > 0) throw adsRefusals(errors)
 }
 
-/** Returns an error for each field that differs from the record. */
-function changedFields(sentBack: ReadonlyMap<string, unknown>, record: Readonly<Record<string, unknown>>): AdsError[] {
+function changedFieldErrors(sentBack: ReadonlyMap<string, unknown>, record: Readonly<Record<string, unknown>>): AdsError[] {
   return [...sentBack].flatMap(([name, value]) =>
     isSameValue(value, record[name])
       ? []

@@ -34,7 +34,6 @@ export interface Validated {
   readonly sentBack: ReadonlyMap<string, unknown>
 }
 
-/** State of one validation. */
 interface Validation {
   readonly endpoint: Endpoint
   readonly accepted: Accepted
@@ -53,8 +52,8 @@ interface Validation {
 export function validate(endpoint: Endpoint, input: RequestInput): Validated {
   const strict = input.strict === true
   const accepted = acceptedBy(endpoint, strict)
-  const sentNames = new Map(Object.keys(input.path).map((sent) => [nameOf(endpoint, sent), sent]))
-  const path = Object.fromEntries(Object.entries(input.path).map(([sent, value]) => [nameOf(endpoint, sent), value]))
+  const sentNames = new Map(Object.keys(input.path).map((sent) => [contractNameOf(endpoint, sent), sent]))
+  const path = Object.fromEntries(Object.entries(input.path).map(([sent, value]) => [contractNameOf(endpoint, sent), value]))
   const echo: Record<string, unknown> = {}
   const validation: Validation = {
     endpoint,
@@ -90,12 +89,11 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
   return { params, given, echo, errors, sentBack: validation.sentBack }
 }
 
-/** Reads the pairs of query and form. */
 function readPairs(validation: Validation, path: Readonly<Record<string, string>>, pairs: readonly Pair[]): void {
   const { endpoint, accepted, strict, given, errors, sentNames } = validation
   const seen = new Map<string, string>()
   for (const [sent, value] of pairs) {
-    const name = nameOf(endpoint, sent)
+    const name = contractNameOf(endpoint, sent)
     const parameter = accepted.byName.get(name)
     if (parameter === undefined && acceptsOauthParameter(endpoint, name, strict)) continue
     if (parameter === undefined || parameter.in === 'body') {
@@ -150,7 +148,7 @@ function acceptSentBack(validation: Validation, name: string, value: unknown): b
 }
 
 /** Returns the name that a parameter has in the contract. `sent`: its name on the called path. */
-function nameOf({ alsoNamed }: Endpoint, sent: string): string {
+function contractNameOf({ alsoNamed }: Endpoint, sent: string): string {
   return alsoNamed?.[sent] ?? sent
 }
 
@@ -180,7 +178,7 @@ function readBody(validation: Validation, sent: unknown): void {
     const only = endpoint.parameters.find((parameter) => parameter.in === 'body')
     if (only !== undefined) {
       given.add(only.name)
-      readJson(validation, only, body)
+      decodeJsonInto(validation, only, body)
     }
     return
   }
@@ -199,7 +197,7 @@ function readBody(validation: Validation, sent: unknown): void {
     if (value === null) {
       params[name] = null
       if (parameter.required === true) errors.push(missingParameter(name))
-    } else readJson(validation, parameter, value)
+    } else decodeJsonInto(validation, parameter, value)
   }
 }
 
@@ -214,7 +212,7 @@ function unwrapped(endpoint: Endpoint, body: unknown): unknown {
 }
 
 /** Checks one value of a JSON body, and decodes it into `params`. */
-function readJson(validation: Validation, parameter: Parameter, value: unknown): void {
+function decodeJsonInto(validation: Validation, parameter: Parameter, value: unknown): void {
   const { params, errors } = validation
   const { name, type } = parameter
   if (type === 'array' || type === 'object') {

@@ -52,13 +52,13 @@ export async function runChecks(world: World, state: WebhooksState): Promise<voi
   const checks: Promise<void>[] = []
   for (const webhook of state.webhooks.values()) {
     if (isCheckDue(webhook, world.now(), period))
-      checks.push(startUnlessRunning(world, `check ${webhook.id}`, (cancelled) => check(world, webhook, cancelled)))
+      checks.push(startUnlessRunning(world, `check ${webhook.id}`, (cancelled) => runCheck(world, webhook, cancelled)))
     else if (isExpired(webhook, world.now())) world.record(areaRefs.webhooks, { kind: 'expired', id: webhook.id })
   }
   await Promise.all(checks)
 }
 
-async function check(world: World, webhook: Webhook, cancelled: AbortSignal): Promise<void> {
+async function runCheck(world: World, webhook: Webhook, cancelled: AbortSignal): Promise<void> {
   const outcome = await sendChallenge(world, webhook.url)
   if (cancelled.aborted) return
   world.record(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: world.now() })

@@ -1,6 +1,6 @@
 /** Handles `POST /_sandbox/events`: emits activity events, also forged and repeated ones (docs/sandbox.md#events). */
 import type { ControlHandler } from '../area.ts'
-import { checkFields, ControlError, objectOf } from '../controlError.ts'
+import { checkFields, ControlError, requireObject } from '../controlError.ts'
 import { FIXED_USER } from '../firstIds.ts'
 import { sendChallenge } from './checks.ts'
 import { canonicalType, deliverDue, emitEvent, type ActivityEvent, type EmitOptions } from './events.ts'
@@ -85,10 +85,10 @@ export const emitEvents: ControlHandler<WebhooksState> = async ({ world, state, 
 
 /** Reads one event, and checks its fields, its type and the values of its settings. @throws {ControlError} */
 function readInput(value: unknown): EventInput {
-  const input = objectOf(value, 'an event')
+  const input = requireObject(value, 'an event')
   checkFields(input, [...EVENT_FIELDS, ...SETTINGS])
   const { data, times = 1, signature = 'good', bytes_per_s: speed } = input
-  const event = data == null ? input : objectOf(data, 'data')
+  const event = data == null ? input : requireObject(data, 'data')
   if (event !== input) {
     checkFields(event, EVENT_FIELDS, 'data.')
     const beside = EVENT_FIELDS.find((name) => Object.hasOwn(input, name))

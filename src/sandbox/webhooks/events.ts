@@ -10,7 +10,6 @@ import { sendEvent } from './outbound.ts'
 import { startUnlessRunning } from './runtime.ts'
 import type { Delivery, LoggedEvent, Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 
-/** Maximum number of attempts of one delivery. */
 const MAX_ATTEMPTS = 3
 /** Time between two attempts, by the sandbox's clock. */
 const RETRY_DELAY_MS = 60_000
@@ -64,7 +63,7 @@ export function emitPost(world: World, type: 'post.create' | 'post.delete', post
 export function emitEvent(world: World, event: ActivityEvent, options: EmitOptions = {}): string {
   const state = world.stateOf(areaRefs.webhooks)
   const uuid = event.event_uuid ?? randomUUID()
-  const envelope = ({ tag, keyword }: Copy) =>
+  const envelope = ({ tag, keyword }: CopyFields) =>
     JSON.stringify({
       data: {
         event_uuid: uuid,
@@ -93,7 +92,7 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
 }
 
 /** Fields of a delivered event that depend on the subscription. */
-interface Copy {
+interface CopyFields {
   readonly tag?: string | null | undefined
   readonly keyword?: string | undefined
 }
@@ -104,7 +103,12 @@ interface Copy {
  * - A receiver without subscriptions gets one copy; with `subscribedOnly` none.
  * - With `webhookId`, other receivers get none.
  */
-function copiesFor(receiver: string | null, subscriptions: readonly Subscription[], event: ActivityEvent, options: EmitOptions): Copy[] {
+function copiesFor(
+  receiver: string | null,
+  subscriptions: readonly Subscription[],
+  event: ActivityEvent,
+  options: EmitOptions,
+): CopyFields[] {
   if (options.webhookId !== undefined && receiver !== options.webhookId) return []
   const own = subscriptions.filter((one) => one.webhook_id === receiver)
   if (own.length > 0)
@@ -121,9 +125,9 @@ type OnAttempt = (delivery: Delivery, isAccepted: boolean) => void
  */
 export async function deliverDue(world: World, state: WebhooksState, onAttempt: OnAttempt = () => undefined): Promise<void> {
   const now = world.now()
-  const due = [...state.pending.values()].filter((delivery) => delivery.dueAt <= now)
+  const dueDeliveries = [...state.pending.values()].filter((delivery) => delivery.dueAt <= now)
   await Promise.all(
-    due.map((delivery) =>
+    dueDeliveries.map((delivery) =>
       startUnlessRunning(world, delivery.key, (cancelled) => attemptLimit(() => attempt(world, state, delivery, cancelled, onAttempt))),
     ),
   )
@@ -187,19 +191,26 @@ export function logAndQueue(
   world: World,
   state: WebhooksState,
   entries: readonly LoggedEvent[],
-  how: Pick<Delivery, 'signature' | 'bytesPerS'>,
+  deliverySettings: Pick<Delivery, 'signature' | 'bytesPerS'>,
 ): void {
   for (const entry of entries) {
     state.log.push(entry)
     if (state.webhooks.get(entry.webhookId)?.valid !== true) continue
     const key = `delivery ${state.nextDelivery++}`
-    state.pending.set(key, { key, webhookId: entry.webhookId, uuid: entry.uuid, body: entry.body, ...how, attempts: 0, dueAt: entry.at })
+    state.pending.set(key, {
+      key,
+      webhookId: entry.webhookId,
+      uuid: entry.uuid,
+      body: entry.body,
+      ...deliverySettings,
+      attempts: 0,
+      dueAt: entry.at,
+    })
   }
   const oldest = world.now() - REPLAYABLE_MS
   while ((state.log[0]?.at ?? oldest) < oldest) state.log.shift()
 }
 
-/** Returns true if the event matches the type and the filter of the subscription. */
 function matches(subscription: Subscription, event: ActivityEvent): boolean {
   const { filter } = subscription
   if (canonicalType(subscription.event_type) !== canonicalType(event.event_type)) return false

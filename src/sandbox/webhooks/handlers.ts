@@ -30,7 +30,7 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     checkRegistrations()
     const id = call.world.newId()
     const outcome = await call.effect(() => sendChallenge(call.world, url), 'valid')
-    if (outcome !== 'valid') throw webhookRefusal('CrcValidationFailed', explain(outcome), 'url', url)
+    if (outcome !== 'valid') throw webhookRefusal('CrcValidationFailed', failureReason(outcome), 'url', url)
     // Another call may have registered a webhook while this one waited for the receiver.
     checkRegistrations()
     const webhook: Webhook = {
@@ -57,7 +57,7 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     if (outcome !== 'valid') {
       // The journal does not contain refused calls, so the outcome is written to it as an event of the journal.
       call.world.record(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: call.now })
-      throw webhookRefusal('CrcValidationFailed', explain(outcome), 'webhook_id', webhook.id)
+      throw webhookRefusal('CrcValidationFailed', failureReason(outcome), 'webhook_id', webhook.id)
     }
     recordCheck(webhook, 'valid', call.now)
     return { kind: 'json', body: { data: { valid: true } } }
@@ -117,8 +117,7 @@ function minuteOf(call: Call<WebhooksState>, name: string): number {
   return at
 }
 
-/** Returns the reason for which a check failed. */
-function explain(outcome: CheckOutcome): string {
+function failureReason(outcome: CheckOutcome): string {
   switch (outcome) {
     case 'wrong-token':
       return 'the answer to the challenge had no correct response_token'

@@ -68,7 +68,7 @@ export async function sendEvent(request: EventRequest): Promise<number> {
   return 'error' in answer ? 0 : answer.status
 }
 
-type Answer = { readonly status: number; readonly body: string } | { readonly error: Error }
+type ReceiverAnswer = { readonly status: number; readonly body: string } | { readonly error: Error }
 
 interface SendOptions {
   readonly method: 'GET' | 'POST'
@@ -84,7 +84,10 @@ interface SendOptions {
  * Sends a request to an http or https URL. Resolves to an error if the request fails, the answer is too long, or the answer is not complete
  * within `limitMs`.
  */
-function send(url: URL, { method, headers = {}, body, limitMs = RESPONSE_LIMIT_MS, bytesPerS, cancelled }: SendOptions): Promise<Answer> {
+function send(
+  url: URL,
+  { method, headers = {}, body, limitMs = RESPONSE_LIMIT_MS, bytesPerS, cancelled }: SendOptions,
+): Promise<ReceiverAnswer> {
   return new Promise((resolve) => {
     const secure = url.protocol === 'https:'
     const request = (secure ? https : http).request(

@@ -10,9 +10,9 @@ import type { ReplayJob, WebhooksState } from './state.ts'
 
 /** Runs the pending jobs. Resolves when they have ended or were cancelled. */
 export async function runJobs(world: World, state: WebhooksState): Promise<void> {
-  const waiting = [...state.jobs.values()].filter((job) => job.state === 'pending')
+  const pending = [...state.jobs.values()].filter((job) => job.state === 'pending')
   await Promise.all(
-    waiting.map((job) => startUnlessRunning(world, `job ${job.job_id}`, (cancelled) => runJob(world, state, job, cancelled))),
+    pending.map((job) => startUnlessRunning(world, `job ${job.job_id}`, (cancelled) => runJob(world, state, job, cancelled))),
   )
 }
 

@@ -59,7 +59,7 @@ test('a role without the right to connect is named, and the hint grants the righ
 })
 
 test('the error about an untrusted certificate names the setting for its authority', async () => {
-  const { certificate, key } = makeCertificate({
+  const { certificatePem: cert, privateKeyPem: key } = makeCertificate({
     commonName: 'db.example.com',
     hosts: [{ ip: '127.0.0.1' }],
     notBefore: new Date(Date.now() - 3_600_000),
@@ -69,7 +69,7 @@ test('the error about an untrusted certificate names the setting for its authori
     socket.on('error', () => undefined)
     socket.once('data', () => {
       socket.write('S')
-      new TLSSocket(socket, { isServer: true, cert: certificate, key }).on('error', () => undefined)
+      new TLSSocket(socket, { isServer: true, cert, key }).on('error', () => undefined)
     })
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))

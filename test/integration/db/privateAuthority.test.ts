@@ -15,7 +15,7 @@ test('commands connect with sslrootcert or NODE_EXTRA_CA_CERTS, and with neither
   const own = makeCertificate({ commonName: 'db', hosts: [{ ip: '127.0.0.1' }], issuer: authority, ...validity })
   await using front = await tlsFront(space.env['DATABASE_URL'] ?? '', own)
   const file = join(space.folder, 'ca.pem')
-  writeFileSync(file, authority.certificate)
+  writeFileSync(file, authority.certificatePem)
   const address = (query: string, hostname = '127.0.0.1') => {
     const url = new URL(space.env['DATABASE_URL'] ?? '')
     url.port = String(front.port)

@@ -20,8 +20,8 @@ test.skipIf(openssl === undefined)('a strict client accepts a server certificate
       ...validity,
     })
     const [ca, leaf] = [join(folder, 'ca.pem'), join(folder, 'leaf.pem')]
-    writeFileSync(ca, authority.certificate)
-    writeFileSync(leaf, own.certificate)
+    writeFileSync(ca, authority.certificatePem)
+    writeFileSync(leaf, own.certificatePem)
     const words = ['verify', '-x509_strict', '-purpose', 'sslserver', '-verify_ip', '127.0.0.1', '-CAfile', ca, leaf]
     expect(execFileSync(openssl ?? '', words, { encoding: 'utf8', stdio: 'pipe' }).trim()).toBe(`${leaf}: OK`)
     const dates = execFileSync(openssl ?? '', ['asn1parse', '-in', ca], { encoding: 'utf8' })

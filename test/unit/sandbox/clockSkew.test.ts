@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { actionsOf, type FaultHooks, type FaultyRequest } from '../../../src/sandbox/faults/faultActions.ts'
+import { actionsOf, type FaultHooks, type HitRequest } from '../../../src/sandbox/faults/faultActions.ts'
 
 test('a skewed clock ends with its request, even if the sandbox fails on it', async () => {
   const world = { skewMs: 0, machineNow: () => 0 }
@@ -11,7 +11,7 @@ test('a skewed clock ends with its request, even if the sandbox fails on it', as
     },
   }
   const request = { fault: { kind: 'clock_skew', s: 60 }, tools: { world } }
-  const applied = actionsOf('clock_skew').apply?.(request as unknown as FaultyRequest, hooks as unknown as FaultHooks)
+  const applied = actionsOf('clock_skew').apply?.(request as unknown as HitRequest, hooks as unknown as FaultHooks)
   await expect(applied).rejects.toThrow('a mistake in a handler')
   expect([seen, world.skewMs]).toEqual([[60_000], 0])
 })

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ControlText } from '../../../src/sandbox/area.ts'
-import { linesOf, IDENTIFIER_TYPES, keyOf, Memberships } from '../../../src/sandbox/audiences/memberships.ts'
+import { linesOf, IDENTIFIER_TYPES, digestBytes, Memberships } from '../../../src/sandbox/audiences/memberships.ts'
 
 const value = (n: number): string => createHash('sha256').update(String(n)).digest('hex')
 const lines = (members: Memberships, now: number): string =>
@@ -50,10 +50,14 @@ test('updates merge and deletes reach the whole user, as in a plain model', () =
       const members = new Memberships()
       const model = new Model()
       for (const { kind, ids, expiresAt } of steps) {
-        const named = ids.map(({ type, n }) => ({ type, key: keyOf(type, value(n)), name: `${IDENTIFIER_TYPES[type] ?? ''}\t${value(n)}` }))
+        const named = ids.map(({ type, n }) => ({
+          type,
+          key: digestBytes(type, value(n)),
+          name: `${IDENTIFIER_TYPES[type] ?? ''}\t${value(n)}`,
+        }))
         if (kind === 'update') {
           const records = named.map(({ type, key }) => members.put(type, key, { effectiveAt: 0, expiresAt }))
-          for (const record of records) members.join(records[0] ?? 0, record)
+          for (const record of records) members.mergeUsers(records[0] ?? 0, record)
           model.update(
             named.map(({ name }) => name),
             expiresAt,
@@ -75,19 +79,19 @@ test('updates merge and deletes reach the whole user, as in a plain model', () =
 
 test('grows past its first index and keeps every identifier', () => {
   const members = new Memberships()
-  for (let n = 0; n < 5000; n++) members.put(n % 2, keyOf(n % 2, value(n)), { effectiveAt: 0, expiresAt: 10 })
+  for (let n = 0; n < 5000; n++) members.put(n % 2, digestBytes(n % 2, value(n)), { effectiveAt: 0, expiresAt: 10 })
   expect(members.size).toBe(5000)
-  for (let n = 0; n < 5000; n++) expect(members.find(n % 2, keyOf(n % 2, value(n)))).not.toBe(-1)
-  expect(members.find(0, keyOf(0, value(1)))).toBe(-1)
+  for (let n = 0; n < 5000; n++) expect(members.find(n % 2, digestBytes(n % 2, value(n)))).not.toBe(-1)
+  expect(members.find(0, digestBytes(0, value(1)))).toBe(-1)
   expect(members.count(5)).toMatchObject({ members: 5000, identifiers: { email: 2500, device_id: 2500 } })
 })
 
 test("one identifier removed leaves the user's others", () => {
   const members = new Memberships()
   const times = { effectiveAt: 0, expiresAt: 10 }
-  const [a, b, c] = [1, 2, 3].map((n) => members.put(0, keyOf(0, value(n)), times)) as [number, number, number]
-  members.join(a, b)
-  members.join(a, c)
+  const [a, b, c] = [1, 2, 3].map((n) => members.put(0, digestBytes(0, value(n)), times)) as [number, number, number]
+  members.mergeUsers(a, b)
+  members.mergeUsers(a, c)
   members.removeOne(b)
   expect(members.size).toBe(2)
   members.removeUser(c)

@@ -24,10 +24,8 @@ export interface Certificate {
   readonly privateKey: KeyObject
   /** SHA-1 of the public key (RFC 5280 4.2.1.2). */
   readonly keyId: Buffer
-  /** Certificate as PEM. */
-  readonly certificate: string
-  /** Private key as PEM. */
-  readonly key: string
+  readonly certificatePem: string
+  readonly privateKeyPem: string
 }
 
 const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2'
@@ -85,8 +83,8 @@ export function makeCertificate(options: CertificateOptions): Certificate {
     commonName: options.commonName,
     privateKey,
     keyId,
-    certificate: `-----BEGIN CERTIFICATE-----\n${whole.toString('base64').replaceAll(/.{1,64}/g, '$&\n')}-----END CERTIFICATE-----\n`,
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    certificatePem: `-----BEGIN CERTIFICATE-----\n${whole.toString('base64').replaceAll(/.{1,64}/g, '$&\n')}-----END CERTIFICATE-----\n`,
+    privateKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   }
 }
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { createServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
 import type { Logger } from '../../../log.ts'
-import { ControlError, fieldsOf } from '../../controlError.ts'
+import { ControlError, readFields } from '../../controlError.ts'
 import { listenAgain, listenOnLoopback } from '../listener.ts'
 import { makeCertificate, type Certificate } from './certificate.ts'
 
@@ -23,7 +23,6 @@ export interface TlsListener {
 const DAY_MS = 86_400_000
 const HOSTS = [{ dns: 'localhost' }, { ip: '127.0.0.1' }]
 
-/** TLS listeners of a sandbox. */
 export class TlsListeners {
   readonly #onConnection: (socket: TLSSocket) => void
   /** Ports of the listeners, by server. */
@@ -47,7 +46,7 @@ export class TlsListeners {
    * @throws {ControlError} for an unknown kind or field, or an invalid `times`
    */
   async open(input: unknown): Promise<TlsListener> {
-    const { kind = 'good', times } = fieldsOf(input, ['kind', 'times'])
+    const { kind = 'good', times } = readFields(input, ['kind', 'times'])
     const tlsKind = TLS_KINDS.find((one) => one === kind)
     if (tlsKind === undefined) throw new ControlError(`kind must be one of: ${TLS_KINDS.join(', ')}`)
     if (times !== undefined && (typeof times !== 'number' || !Number.isInteger(times) || times < 1))
@@ -72,7 +71,7 @@ export class TlsListeners {
     })
     const port = await listenOnLoopback(server, 0)
     this.#servers.set(server, port)
-    return { url: `https://127.0.0.1:${port}`, kind: tlsKind, ca: authority.certificate }
+    return { url: `https://127.0.0.1:${port}`, kind: tlsKind, ca: authority.certificatePem }
   }
 
   /** Closes the port of every listener for `ms`, and keeps open connections. Ignores a second call during that time. */
@@ -103,8 +102,8 @@ export class TlsListeners {
       ...(kind === 'expired' ? validFor(-30, -1) : validFor(-1, 365)),
     })
     const server = createServer({
-      cert: made.certificate,
-      key: made.key,
+      cert: made.certificatePem,
+      key: made.privateKeyPem,
       // OpenSSL allows TLS 1.1 only with security level 0.
       ...(kind === 'old_version' ? { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } : {}),
     })
