@@ -81,7 +81,7 @@ const delay: FaultActions = { wait: ({ fault, tools }) => tools.waits.pause(dela
 
 /**
  * Returns the actions that break the connection with `cut` at the stage of the fault. Exception: at `mid_response`, `sendThenCut` closes
- * the connection, because a reset could make the client discard the part that it received.
+ * the connection.
  */
 const breakConnection = (cut: (context: FaultContext) => void): FaultActions => ({
   end: ({ context, stage }) => {

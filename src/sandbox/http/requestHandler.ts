@@ -47,8 +47,7 @@ export class RequestHandler {
   }
 
   /**
-   * Applies a part of a request, and returns the answer. Returns refusals as answers. Returns a promise only if the handler of the area
-   * returns one.
+   * Applies a part of a request. Returns the answer, also to a refused request; a promise only if the handler of the area returns one.
    *
    * @throws {DroppedRequest} if the request gets no answer
    * @throws {Error} for a mistake in the sandbox. The caller passes it to `answerInternalError`.

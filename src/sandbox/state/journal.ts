@@ -2,9 +2,10 @@
  * Journal of state changes. Each change is one JSON line, which is written before the answer is sent. A start replays the lines, so every
  * answered change survives a SIGKILL. A power cut may lose the last changes, because lines are written without fsync.
  *
- * Compaction replaces the lines by the current state. The state is a line that names its parts, then the bytes of each part. A file may
- * begin with such a state. Compaction runs when a snapshot is restored. It also runs when the lines exceed both `compactAfterBytes` and the
- * state at the beginning of the file. It renames a new file to the old name, so a kill leaves the old or the new file complete.
+ * Compaction replaces the lines by the current state: a line that names its parts, then the bytes of each part. A new file is renamed to
+ * the old name, so a kill leaves the old or the new file complete. Compaction runs in two cases:
+ * - A snapshot is restored.
+ * - The lines exceed both `compactAfterBytes` and the state at the beginning of the file.
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { UsageError } from '../../errors.ts'
