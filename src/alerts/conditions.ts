@@ -6,7 +6,7 @@ import { countEndingMembers, listUnresolved, type EndingMembers, type Unresolved
 import { previousOccurrences } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/reports/overview.ts'
-import { figures, isShown, textOf } from '../sync/reports/runSteps.ts'
+import { figures, isShown, figureText } from '../sync/reports/runSteps.ts'
 import { findUnchangedSources, type UnchangedSource } from '../sync/reports/unchangedSources.ts'
 import { outOfStockOf } from '../sync/reports/withheldChanges.ts'
 import { destinationOf } from '../destinations/index.ts'
@@ -119,19 +119,19 @@ function conditionOfRun(run: RunLine | undefined): Condition | undefined {
       ...base,
       event: 'partial',
       code: error?.code ?? 'PARTIAL',
-      message: figures(counts, 'refused', 'ambiguous', 'pending').filter(isShown).map(textOf).join(', '),
+      message: figures(counts, 'refused', 'ambiguous', 'pending').filter(isShown).map(figureText).join(', '),
       hint: `sluice rerun ${runId} --failed`,
       counts: { refused, ambiguous, pending, deferred },
     }
-  const [set] = run.openSets
+  const [set] = run.refusedOrUnresolvedSets
   if (run.status === 'partial' && set !== undefined)
     return {
       ...base,
       event: 'partial',
       code: set.code ?? 'PARTIAL',
-      message: `product set ${set.name}: ${set.message ?? set.outcome}${run.openSets.length > 1 ? `, and ${count(run.openSets.length - 1)} more` : ''}`,
+      message: `product set ${set.name}: ${set.message ?? set.outcome}${run.refusedOrUnresolvedSets.length > 1 ? `, and ${count(run.refusedOrUnresolvedSets.length - 1)} more` : ''}`,
       hint: `sluice run ${pipeline}`,
-      counts: { productSets: run.openSets.length },
+      counts: { productSets: run.refusedOrUnresolvedSets.length },
     }
   return undefined
 }

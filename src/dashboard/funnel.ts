@@ -1,6 +1,6 @@
 /** Renders a run as a funnel: each step is a number, with a bar of its parts. */
 import type { RunCounts } from '../model/report.ts'
-import { isShown, runSteps, textOf, type Figure, type Step } from '../sync/reports/runSteps.ts'
+import { isShown, runSteps, figureText, type Figure, type Step } from '../sync/reports/runSteps.ts'
 import { count, html, none, plural, raw, type Html } from './html.ts'
 
 /** Colour and shape of a part. */
@@ -24,7 +24,7 @@ const partTone = ({ countName: name }: Figure): PartTone => tones[name] ?? 'soft
 /** Renders the steps of a run from its counts: rows, planned changes, outcomes. */
 export function funnel(counts: RunCounts): Html {
   const { rows, changes, notPlanned, outcomes } = runSteps(counts)
-  const beside = notPlanned.filter(isShown).map((figure) => `${textOf(figure)}${figure.note === '' ? '' : ` (${figure.note})`}`)
+  const beside = notPlanned.filter(isShown).map((figure) => `${figureText(figure)}${figure.note === '' ? '' : ` (${figure.note})`}`)
   return html`<div class="funnel">
     ${stepView(rows, '')}${stepView(changes, beside.join(' · '))}${stepView(outcomes, `in ${plural(counts.requests, 'request')}`)}
   </div>`
@@ -35,7 +35,7 @@ function stepView({ name, whole, parts }: Step, note: string): Html {
   return html`<div class="funnel-step">
     <p class="funnel-line">
       <b>${count(whole)}</b> <strong>${name}</strong
-      ><span class="funnel-sum">= ${parts.map(textOf).join(' + ')}${sum === whole ? '' : ` (${count(whole - sum)} still open)`}</span
+      ><span class="funnel-sum">= ${parts.map(figureText).join(' + ')}${sum === whole ? '' : ` (${count(whole - sum)} still open)`}</span
       >${note === '' ? none : html`<span class="funnel-sum">· ${note}</span>`}
     </p>
     ${partsBar(parts)}

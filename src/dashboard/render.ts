@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Context } from 'hono'
 import type { ServerEnv } from '../api/access.ts'
-import { loadVersion } from '../sync/reports/overview.ts'
+import { loadPagesDigest } from '../sync/reports/overview.ts'
 import { assetUrl } from './assets.ts'
 import type { ServerDeps } from './deps.ts'
 import { layout, type Page } from './layout.ts'
@@ -26,7 +26,7 @@ export async function render(
   const now = deps.clock.now()
   const { actor } = c.get('caller')
   const versionParts = [
-    await loadVersion(deps.db),
+    await loadPagesDigest(deps.db),
     Math.floor(now / freshForMs),
     assetUrl('style.css'),
     assetUrl('client.js'),

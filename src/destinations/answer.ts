@@ -1,6 +1,6 @@
 /**
- * Classifies the status and the error body of a response (its *envelope*), for every destination (docs/guarantees.md#confirmed-only). The
- * results of a success are matched to their records by `productAnswer.ts` and `userAnswer.ts`.
+ * Classifies the status and the errors of a response (its *envelope*), for every destination (docs/guarantees.md#confirmed-only).
+ * `productAnswer.ts` and `userAnswer.ts` match the results of a success to the sent records.
  */
 import { redactServiceText } from '../redactServiceText.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
@@ -9,21 +9,21 @@ import { isList, isObject, parseAnswer, readId, type Json, type JsonObject } fro
 
 /** Error in a response of the service. */
 export interface ServiceError {
-  /** Code of the service as text (docs/spec-notes.md#errors); `ERROR` if the error has none, or no text or integer. */
+  /** Code of the service as text (docs/spec-notes.md#errors); `ERROR` if there is none, or one that is not a text or integer. */
   readonly code: string
-  /** Message after `redactServiceText`: without personal data and control characters, at most 300 characters. Empty if there is none. */
+  /** Message after `redactServiceText`; empty if there is none. */
   readonly message: string
 }
 
-/** 2xx response with one JSON object without errors as its body. The caller classifies the body. */
+/** 2xx response whose body is a JSON object without errors. The caller classifies the body. */
 export interface Success {
   readonly kind: 'success'
   readonly body: JsonObject
 }
 
 /**
- * Classifies an exchange by its status, structure and error codes, never by messages. Returns a success with its body, or the outcome of
- * any other exchange. `entryCount`: number of entries sent. An index in `operation_errors` must be below it.
+ * Classifies an exchange by its status, structure and error codes, never by messages. `entryCount`: number of entries sent; an index in
+ * `operation_errors` must be below it.
  */
 export function classifyEnvelope(exchange: Exchange, entryCount: number): Success | RequestOutcome {
   switch (exchange.kind) {
@@ -36,7 +36,7 @@ export function classifyEnvelope(exchange: Exchange, entryCount: number): Succes
   }
 }
 
-/** Returns an ambiguous outcome. Defaults: suspects no record, cannot be applied later, no failing entries. */
+/** Returns an ambiguous outcome. Defaults: false, and no failing entries. */
 export function ambiguous(
   code: string,
   more: { suspectsRecord?: boolean; mayLandLater?: boolean; failing?: readonly number[] } = {},
@@ -66,13 +66,13 @@ export function readErrors(value: Json | undefined): ServiceError[] | undefined 
   return errors
 }
 
-/** Returns true for a status that a gateway may have sent. The bytes of the request may still reach the service then. */
+/** Returns true for a status that a gateway may have sent: the request may still reach the service. */
 function mayBeOfGateway(status: number): boolean {
   return status === 408 || status >= 500
 }
 
 /** Statuses that the service never sends. They come from a gateway, or from a server that did not wait for the whole request. */
-const neverOfService = new Set([408, 502, 504])
+const gatewayOnlyStatuses = new Set([408, 502, 504])
 
 function classifyStatus(answer: Answer, entryCount: number): Success | RequestOutcome {
   const { status } = answer
@@ -81,7 +81,7 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
 
   const body = readBody(answer)
   if (mayBeOfGateway(status)) {
-    const isOfService = !neverOfService.has(status) && body !== undefined && readFailure(body, entryCount) !== undefined
+    const isOfService = !gatewayOnlyStatuses.has(status) && body !== undefined && readFailure(body, entryCount) !== undefined
     return ambiguous(`http-${status}`, { mayLandLater: !isOfService })
   }
   if (status < 300) {
@@ -89,8 +89,7 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
     return classifySuccess(body, entryCount)
   }
   const failure = body === undefined ? undefined : readFailure(body, entryCount)
-  // One record may be the cause of an unreadable refusal, so the batch is split after three such answers (`suspectsRecord`). A record is
-  // never the cause of a 401, a 423 or a status in `notAboutRecords`.
+  // A record may be the cause of an unreadable refusal, but never of a 401, a 423 or a status in `notAboutRecords`.
   if (failure === undefined)
     return ambiguous(`http-${status}-unreadable`, { suspectsRecord: !notAboutRecords.has(status) && status !== 401 && status !== 423 })
   const { code, message } = failure.first
@@ -120,8 +119,8 @@ function classifySuccess(body: JsonObject, entryCount: number): Success | Reques
 }
 
 /**
- * Returns the first error and the indexes of failing entries. The indexes are empty if the response does not show which entries fail.
- * Undefined if `errors` or `operation_errors` are not readable, or if both are empty.
+ * Returns the first error and the indexes of failing entries; no indexes if the response does not show which entries fail. Undefined if
+ * `errors` or `operation_errors` are not readable, or if both are empty.
  */
 function readFailure(
   body: JsonObject,
@@ -143,7 +142,7 @@ function readFailure(
   }
   if (first === undefined) return undefined
   if (entryCount === 1) return { first, failing: failing.filter((index) => index === 0) }
-  // An error for an entry outside the request does not show which entry failed. Nor do errors for all of several entries.
+  // Errors for entries outside the request, or for all of several entries, do not show which entry failed.
   const usable = failing.length < entryCount && failing.every((index) => index < entryCount)
   return { first, failing: usable ? failing : [] }
 }
@@ -173,7 +172,6 @@ export function isJson({ headers }: Answer): boolean {
   return type === undefined || (/\bjson\b/i.test(type) && !/charset=(?!"?utf-?8"?)/i.test(type))
 }
 
-/** Returns the JSON object of a response; undefined for any other body. */
 function readBody(answer: Answer): JsonObject | undefined {
   if (!isJson(answer)) return undefined
   const parsed = parseAnswer(answer.body)

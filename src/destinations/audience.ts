@@ -12,7 +12,7 @@ import { userList } from './userList.ts'
 
 const upload = endpointIn(audienceEndpoints, 'audiences.users')
 
-/** Settings of an audience, with all defaults. */
+/** Settings of an audience, with defaults filled in. */
 export interface AudienceDefinition extends DestinationDefinition {
   readonly kind: 'audience'
   readonly accountId: string
@@ -50,7 +50,6 @@ const policy: MemberPolicy = {
   bothEmailForms: false,
 }
 
-/** Type `audience`. */
 export const audience: Destination<AudienceDefinition> & { readonly settings: typeof settings } = {
   kind: 'audience',
   settings,

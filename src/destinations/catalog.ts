@@ -16,7 +16,7 @@ const put = endpointIn(catalogEndpoints, 'products.put')
 const remove = endpointIn(catalogEndpoints, 'products.delete')
 const endpointFor = (op: Operation) => (op === 'upsert' ? put : remove)
 
-/** Settings of a catalog, with all defaults. */
+/** Settings of a catalog, with defaults filled in. */
 export interface CatalogDefinition extends DestinationDefinition {
   readonly kind: 'catalog'
   readonly catalogId: string
@@ -37,7 +37,6 @@ const settings = strict({
   ...(given.product_sets === undefined ? {} : { productSets: toProductSets(given.product_sets) }),
 }))
 
-/** Type `catalog`. */
 export const catalog: Destination<CatalogDefinition> & { readonly settings: typeof settings } = {
   kind: 'catalog',
   settings,
@@ -81,8 +80,8 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
 }
 
 /**
- * Renders one element of `products` from the JSON of a record. `productKey`: key of a product that the service already has, else null. The
- * specification lists the key as a required field (docs/spec-notes.md#catalogs).
+ * Renders one element of `products` from the JSON of a record. `productKey`: key of a product that the service already has, else null
+ * (docs/spec-notes.md#catalogs).
  */
 export function renderProduct(json: string, productKey: string | null): Buffer {
   return Buffer.from(productKey === null ? json : `${json.slice(0, -1)},"product_key":${JSON.stringify(productKey)}}`)

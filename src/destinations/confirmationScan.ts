@@ -1,7 +1,6 @@
 /**
- * Scans a response for the proof that every sent user is confirmed. Faster than the parser of `json.ts`: 0.4 ms against 4 ms for
- * 2,500 results with their echo. Accepts only plain responses (see `confirmsEveryUser`); the parser reads all other responses. A property
- * test shows that the parser has the same counts for every accepted response.
+ * Scans a plain response for the proof that every sent user is confirmed. Takes 0.4 ms for 2,500 results with their echo; the parser of
+ * `json.ts`, which reads all other responses, takes 4 ms.
  */
 import { maxAnswerBytes } from './json.ts'
 
@@ -29,8 +28,8 @@ const literals = [ascii('true'), ascii('false'), ascii('null')]
  * - has only whole numbers, of at most nine digits
  * - has at most `maxDepth` levels, and few keys per object (`maxKeys`)
  *
- * Its `data` must be one result or a list of results. Each result must consist of two equal counts. The counts of all results must add up
- * to `users`. Other members are ignored.
+ * Its `data` must be one result or a list of results. Each result must be two equal counts, which add up to `users`. Other members are
+ * ignored.
  */
 export function confirmsEveryUser(body: Buffer, users: number): boolean {
   return body.length <= maxAnswerBytes && !body.includes('__proto__') && new ConfirmationScan(body).sumOfCounts() === users
@@ -58,7 +57,7 @@ class ConfirmationScan {
     return isPlain && this.#at === this.#bytes.length ? sum : undefined
   }
 
-  /** Reads one result or a list of results, and returns the number of confirmed users; undefined for another form. */
+  /** Reads the value of `data`, and returns the number of confirmed users; undefined for another form. */
   #results(): number | undefined {
     if (!this.#take(openBracket)) return this.#result()
     let sum = 0
@@ -123,8 +122,8 @@ class ConfirmationScan {
   }
 
   /**
-   * Skips the following elements that equal the element just read, and returns their number. `start`: start of the element just read. Most
-   * results of a response are equal, so blocks that double in size are compared.
+   * Skips the following elements that equal the element just read, and returns their number. `start`: start of the element just read.
+   * Compares blocks that double in size, because most results of a response are equal.
    */
   #skipCopies(start: number): number {
     const bytes = this.#bytes
@@ -145,7 +144,7 @@ class ConfirmationScan {
     return copies
   }
 
-  /** Reads an object without repeated keys; false for another form. `member`: reads the value after each key; its false ends the scan. */
+  /** Reads an object without repeated keys; false for another form. `member` reads the value after each key; false ends the scan. */
   #object(member: (keyStart: number, keyEnd: number) => boolean): boolean {
     if (!this.#take(openBrace)) return false
     if (this.#take(closeBrace)) return true
@@ -203,7 +202,6 @@ class ConfirmationScan {
     return true
   }
 
-  /** Returns true if the bytes from `start` up to `end` are `text`. */
   #isText(start: number, end: number, text: Uint8Array): boolean {
     if (end - start !== text.length) return false
     for (let i = 0; i < text.length; i++) if (this.#bytes[start + i] !== text[i]) return false

@@ -3,8 +3,8 @@ import { mapperOf, type DescribingMapper } from '../mapping/mapper.ts'
 import { destinationOf } from './index.ts'
 
 /**
- * Creates the mapper for the sources of a pipeline. Pure except for a cache of bound headers. `today`: the day from which the age of a
- * person and the default end of a membership are computed.
+ * Creates the mapper for the sources of a pipeline. `today`: day from which the age of a person and the default end of a membership are
+ * computed.
  */
 export function createMapper(pipeline: Pipeline, today: Date): DescribingMapper {
   return mapperOf(pipeline, destinationOf(pipeline.destination.kind).bind(pipeline, today))

@@ -1,6 +1,6 @@
 /**
- * Interface of a type of destination. Each type is one object, in `catalog.ts`, `audience.ts` and `doNotReach.ts`. The engine has no branch
- * on `kind`: each difference between types is a member of this interface.
+ * Interface of a type of destination. The engine has no branch on `kind`: each difference between `catalog.ts`, `audience.ts` and
+ * `doNotReach.ts` is a member of this interface.
  */
 import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
 import type { Endpoint } from '../service/contract/endpoint.ts'
@@ -22,19 +22,17 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   checkMap(given: GivenMap): readonly MapProblem[]
   /** Returns a function that binds the header of a source, so that its rows can be mapped. `today`: current day. */
   bind(pipeline: Pipeline & { readonly destination: Definition }, today: Date): (columns: readonly string[]) => BoundHeader
-  /** Returns the identity of the destination at its service. Two pipelines with one identity conflict. */
+  /** Returns the ids of the destination at its service. Two pipelines with the same ids conflict. */
   identity(definition: Definition): DestinationIdentity
   /** Returns the name for messages: `catalog 4001`. */
   name(definition: Definition): string
-  /** Words for messages. */
   readonly words: DestinationWords
   /** Returns the product sets that the pipeline keeps in sync; undefined if the type has no product sets. */
   productSets(definition: Definition): readonly ProductSetRule[] | undefined
   /**
-   * Unit of the synced state. It also decides how a plan is made.
+   * Keys of the synced state:
    * - `products`: each record has one key, its id.
-   * - `identifiers`: a record has several keys, and several records may share a key (reference count). The keys of a record are sent as a
-   *   group, in one user object.
+   * - `identifiers`: a record has several keys, which are sent in one user object. Several records may share a key (reference count).
    */
   readonly keys: 'products' | 'identifiers'
   /** True if reports show its records by id and fields. People are never shown (docs/guarantees.md#no-raw-identifier-at-rest). */
@@ -46,8 +44,8 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   /** True if the delete guards apply. */
   readonly guardsDeletes: boolean
   /**
-   * True if the record of a removed key is kept until its delete is confirmed. A delete needs a product key. Only an accepted put returns
-   * it. If the product key is unknown, the record is sent once more.
+   * True if a record is kept until its delete is confirmed. A delete needs the product key, which only an accepted put returns. So a record
+   * with an unknown product key is sent once more.
    */
   readonly deletesNeedRecord: boolean
   /**
@@ -56,8 +54,8 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
    */
   readonly removesBy: 'key' | 'identifier'
   /**
-   * True if the service advertises to the members. Then opt-outs, do-not-reach lists and erasures apply. An earlier attempt of a refused
-   * update may have been applied. In that case the member counts as synced with unknown content, so that its delete is still sent.
+   * True if the service advertises to the members. Then opt-outs, do-not-reach lists and erasures apply. If an earlier attempt of a refused
+   * update may have been applied, the member counts as synced. Then its delete is still sent.
    */
   readonly reachesPeople: boolean
   /** True for do-not-reach lists. Their members are not sent to destinations of the account for which `appliesSuppression` returns true. */
@@ -76,7 +74,7 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   probe(definition: Definition, version: string): Probe
 }
 
-/** Fields of `map`, and settings of the pipeline file that the rules of `map` depend on. */
+/** Settings of a pipeline file that `checkMap` checks. `fields`: fields of `map`. */
 export interface GivenMap {
   readonly fields: readonly string[]
   readonly hasPreset: boolean
@@ -106,9 +104,7 @@ export interface DestinationIdentity {
 
 /** Words for messages. */
 export interface DestinationWords {
-  /** Noun for one record of the destination. */
   readonly record: 'product' | 'person'
-  /** The same noun in the plural. */
   readonly records: 'products' | 'people'
   /** Example of an argument of `sluice explain`. */
   readonly exampleKey: string
@@ -130,19 +126,18 @@ export interface InitTerms {
 export interface Membership {
   /** Duration of a membership without an end in its row. */
   readonly expiresIn: Duration
-  /** Time before the end of a membership from which the membership is renewed. */
+  /** Time before its end at which a membership is renewed. */
   readonly renewBefore: Duration
   /** Maximum number of users in one operation. */
   readonly usersPerOperation: number
   /** True if uploads have `effective_at` (docs/spec-notes.md#audience-uploads). */
   readonly takesEffectiveAt: boolean
-  /** True if a membership that must end earlier is deleted. False if memberships may last longer without harm. */
+  /** True if a membership that must now end earlier is deleted; false if it may last longer. */
   readonly endsExactly: boolean
 }
 
 /** Listing of a destination's content, page by page. */
 export interface Listing {
-  /** Class of the rate limit of these requests. */
   readonly limitClass: LimitClass
   /** Returns the request of one page. `cursor`: undefined for the first page. */
   request(target: Target, cursor: string | undefined): Pick<ExchangeRequest, 'method' | 'host' | 'path' | 'query'>
@@ -162,7 +157,7 @@ export interface ListedProduct {
   readonly id: string
   /** Null if the service returned no product key. */
   readonly productKey: string | null
-  /** Fields as returned. A field that is missing here was not returned, and may have a value; a null field is unset. */
+  /** Fields as returned. A missing field may have a value at the service; a null field is unset. */
   readonly fields: JsonObject
 }
 
@@ -176,11 +171,10 @@ export interface Probe {
   readonly listed?: { readonly id: string; readonly setting: string }
 }
 
-/** Requests of a destination: limits and form of a body, endpoint, and classification of a response. */
+/** Form of the requests, and classification of the responses. */
 interface RequestFormat {
   /** Limits of one request. */
   readonly limits: BatchLimits
-  /** Returns the class of the rate limit. */
   readonly limitClass: (op: Operation) => LimitClass
   /** Returns method and path with the version. */
   readonly request: (target: Target, op: Operation) => DestinationRequest
@@ -191,7 +185,7 @@ interface RequestFormat {
    * never change (docs/guarantees.md#idempotent-resend).
    */
   readonly frame: (op: Operation) => { readonly open: string; readonly close: string }
-  /** Returns a text that two entries of one body must not share. Absent if any two entries may be in one body. */
+  /** Returns a text that two entries of one body must not have in common. Absent if any two entries may be in one body. */
   collisionOf?(recordKey: Buffer): string
   /** Returns the id of an entry in the response: product id or product_key; null for users. `bytes`: slice of the body with the entry. */
   readonly idOf: (keys: readonly Uint8Array[], bytes: Uint8Array, op: Operation) => string | null
@@ -200,7 +194,7 @@ interface RequestFormat {
    * share one outcome.
    */
   readonly evidence: 'ids' | 'counts'
-  /** True if a refused delete proves that the key no longer exists, after an earlier attempt that may have been applied. */
+  /** True if a refused delete proves that the key no longer exists, provided that an earlier attempt may have been applied. */
   readonly refusedDeleteIsGone: boolean
   /** Classifies an exchange over exactly these entries, in the order of the body. Pure. */
   readonly classify: (exchange: Exchange, sent: readonly SentEntry[], op: Operation) => RequestOutcome
@@ -209,15 +203,14 @@ interface RequestFormat {
 /** Operation of a whole batch. A delete and an upsert are never in one request (docs/guarantees.md#key-order). */
 export type Operation = 'upsert' | 'delete'
 
-/** Endpoint of a request. */
 export interface DestinationRequest {
   readonly method: Endpoint['method']
   readonly path: string
 }
 
-/** Ids of a destination in the path of a request, and the version of the API. */
+/** Values in the path of a request. `version`: version of the API. */
 export interface Target {
-  /** Account id; null for catalogs. */
+  /** Null for catalogs. */
   readonly accountId: string | null
   /** Catalog, audience or list id. */
   readonly targetId: string
@@ -228,11 +221,11 @@ export interface Target {
 export interface BatchLimits {
   /** Maximum number of products, product keys or operations. */
   readonly entries: number
-  /** Maximum number of UTF-8 bytes of the whole body. */
+  /** Maximum number of bytes of the whole body. */
   readonly bytes: number
 }
 
-/** Entry of a sent body. `id`: product id or product_key as text; null for users. */
+/** Entry of a sent body. `id`: as `idOf` returns. */
 export interface SentEntry {
   readonly id: string | null
   /** Number of user objects: 1, except in batched operations. */
@@ -248,10 +241,7 @@ export type EntryOutcome =
   | { readonly outcome: 'refused'; readonly code: string; readonly message: string; readonly remoteKey?: string }
   | { readonly outcome: 'ambiguous'; readonly code: string }
 
-/**
- * Outcome of one request (docs/guarantees.md#confirmed-only). A response that matches no other outcome is ambiguous. `code`: of the
- * service, or of Sluice (`sync/reports/reasonMeanings.ts`).
- */
+/** Outcome of one request (docs/guarantees.md#confirmed-only). `code`: as in `EntryOutcome`. */
 export type RequestOutcome =
   /** Readable response with the outcome of each entry, in the order of the body. Users all have the same outcome. */
   | { readonly kind: 'entries'; readonly entries: readonly EntryOutcome[] }
@@ -265,7 +255,7 @@ export type RequestOutcome =
   /** The service refused the whole request. `failing`: indexes of entries that the response names; may be empty. */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string; readonly failing: readonly number[] }
   /**
-   * May or may not be applied.
+   * May or may not be applied. Also the outcome of a response that matches no other outcome.
    * - `suspectsRecord`: the response is complete, but has wrong counts, no results, errors beside results, or unreadable errors. After
    *   three such responses in a row the batch is split, and a single entry is parked (docs/guarantees.md#isolation-of-a-failing-record).
    * - `mayLandLater`: the bytes of the request may still reach the service.

@@ -11,7 +11,7 @@ import { userList } from './userList.ts'
 
 const upload = endpointIn(audienceEndpoints, 'doNotReachLists.users')
 
-/** Settings of a do-not-reach list, with all defaults. */
+/** Settings of a do-not-reach list, with defaults filled in. */
 export interface DoNotReachDefinition extends DestinationDefinition {
   readonly kind: 'do-not-reach'
   readonly accountId: string
@@ -21,9 +21,8 @@ export interface DoNotReachDefinition extends DestinationDefinition {
 }
 
 /**
- * Longest membership. The service refuses an entry if its end is 13 months or more ahead, by the clock of the service
- * (docs/spec-notes.md#audience-uploads). The shortest 13 months have 393 days. One day less allows for a clock of the database that is
- * ahead of the service's clock.
+ * Longest membership. The service refuses an entry that ends 13 months or more ahead (docs/spec-notes.md#audience-uploads). The shortest 13
+ * months have 393 days. One day less allows for a difference between the clocks of database and service.
  */
 const longest: Duration = { ms: 392 * 86_400_000 }
 
@@ -47,7 +46,6 @@ const policy: MemberPolicy = {
   bothEmailForms: true,
 }
 
-/** Type `do-not-reach`. */
 export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings: typeof settings } = {
   kind: 'do-not-reach',
   settings,
@@ -55,7 +53,7 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
   fields: ['key', 'email', 'phone_number', 'expires_at', 'remove'],
   checkMap: ({ fields, hasPreset, hasConsent }) => [
     ...(fields.length === 0 || hasPreset ? [] : needsIdentifier(fields, policy.identifiers)),
-    // A consent test would remove people without consent from the list, although they belong on the list.
+    // A consent test would remove people without consent, who belong on the list.
     ...(hasConsent
       ? [
           {

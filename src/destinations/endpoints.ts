@@ -1,10 +1,9 @@
-/** Derives the requests of destinations, and limits of their parameters, from the contract of the service (`service/contract`). */
+/** Derives requests and their limits from the contract of the service (`service/contract`). */
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { DestinationRequest } from './destination.ts'
 
 /**
- * Returns the endpoint of a group by its name. A destination imports only its own group of the contract. To load the other groups would
- * take 25 ms at the start of a command.
+ * Returns the endpoint of a group. Callers import one group and not the whole contract, which takes 25 ms to load.
  *
  * @throws {RangeError} if the group has no such endpoint
  */
@@ -14,7 +13,7 @@ export function endpointIn<Group extends Endpoint>(group: readonly Group[], name
   return endpoint
 }
 
-/** Returns the request of an endpoint. `version`: replaces the version 12 in the contract's path. `ids`: path parameters by name. */
+/** Returns the request of an endpoint. `version`: replaces the `12` in the contract's path. `ids`: path parameters by name. */
 export function requestOf({ method, path }: Endpoint, version: string, ids: Readonly<Record<string, string>>): DestinationRequest {
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''))
   return { method, path: filled.replace(/^\/12\//, `/${version}/`) }

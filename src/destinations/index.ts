@@ -14,12 +14,12 @@ export function registerDestination(type: Destination): void {
   types.push(type)
 }
 
-/** Returns the type of a destination by its `kind`; undefined for an unknown kind. */
+/** Returns the type of a destination; undefined for an unknown kind. */
 export function findDestination(kind: unknown): Destination | undefined {
   return types.find((type) => type.kind === kind)
 }
 
-/** Returns the type of a destination by its `kind`. @throws {RangeError} for an unknown kind */
+/** Returns the type of a destination. @throws {RangeError} for an unknown kind */
 export function destinationOf(kind: string): Destination {
   const found = findDestination(kind)
   if (found === undefined) throw new RangeError(`"${kind}" is not a type of destination`)
@@ -41,7 +41,7 @@ export function kindsWhere(has: (type: Destination) => boolean): string[] {
   return types.filter(has).map(({ kind }) => kind)
 }
 
-/** Setting `destination` of a pipeline file, as users write it, for the types of Sluice itself. */
+/** Setting `destination` of a pipeline file, as users write it, without registered types. */
 export type DestinationSettings = z.input<(typeof builtIn)[number]['settings']>
 
 /** Returns the schema of `destination` for all registered types. */

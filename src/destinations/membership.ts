@@ -5,12 +5,12 @@ import { atMost, atMostHalf } from '../settings/duration.ts'
 import { duration } from '../settings/values.ts'
 import type { MapProblem } from './destination.ts'
 
-/** Settings of memberships in a pipeline file. */
+/** Schema of the settings in a pipeline file. */
 export const membershipSettings = { expires_in: duration.optional(), renew_before: duration.optional() }
 
 /**
- * Returns the times of memberships. By default a membership lasts 13 months and is renewed 30 days before its end. `renewBefore` is at
- * most half of `expiresIn`. `longest`: longest membership that the service accepts; undefined if any is accepted.
+ * Returns the times of memberships. Defaults: 13 months, renewed 30 days before the end. `expiresIn` is at most `longest`, and
+ * `renewBefore` at most half of `expiresIn`.
  */
 export function membershipTimes(
   given: { readonly expires_in?: Duration | undefined; readonly renew_before?: Duration | undefined },

@@ -10,7 +10,7 @@ import { isObject, readId, type Json, type JsonObject } from './json.ts'
 export function classifyProducts(exchange: Exchange, sent: readonly SentEntry[], op: Operation): RequestOutcome {
   const envelope = classifyEnvelope(exchange, sent.length)
   if (op === 'delete' && envelope.kind === 'pause' && exchange.kind === 'answer' && exchange.status === 404 && sent.length > 1) {
-    // The 404 may be about a key and not about the catalog (docs/faults.md, C4). So the batch is split, and the destination is not paused.
+    // The 404 may be about a key and not about the catalog (docs/faults.md, C4), so the batch is split instead of a pause.
     return { kind: 'refused', code: envelope.code, message: envelope.message, failing: [] }
   }
   if (envelope.kind !== 'success') return envelope
@@ -18,13 +18,12 @@ export function classifyProducts(exchange: Exchange, sent: readonly SentEntry[],
   const results = isObject(data) ? data[op === 'upsert' ? 'products_response' : 'delete_products'] : undefined
   if (!Array.isArray(results)) return ambiguous('wrong-shape', { suspectsRecord: true })
   const entries = op === 'upsert' ? classifyPuts(results, sent) : classifyDeletes(results, sent)
-  // If no record of the request has a result, the answer does not show which record is the cause. The batch may be split then.
+  // If no record of the request has a result, a split may show which record is the cause.
   const code = missingCodes[op]
   if (entries.every((entry) => entry.outcome === 'ambiguous' && entry.code === code)) return ambiguous(code, { suspectsRecord: true })
   return { kind: 'entries', entries }
 }
 
-/** Codes of a record without a result. */
 const missingCodes = { upsert: 'id-missing', delete: 'key-missing' } as const
 
 /**
@@ -32,7 +31,7 @@ const missingCodes = { upsert: 'id-missing', delete: 'key-missing' } as const
  * once, or its status is unknown (docs/guarantees.md#match-by-identity).
  */
 function classifyPuts(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
-  const byId = indexBy(results, (result) => [result['id']])
+  const byId = indexById(results, (result) => [result['id']])
   return sent.map(({ id }) => {
     const [result, ...others] = byId.get(id ?? '') ?? []
     if (result === undefined) return { outcome: 'ambiguous', code: missingCodes.upsert }
@@ -68,7 +67,7 @@ function classifyProduct(result: JsonObject): EntryOutcome {
  * occur exactly once in the response (docs/guarantees.md#match-by-identity).
  */
 function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
-  const byKey = indexBy(results, (result) => [result['product_key'], result['failed_product_key']])
+  const byKey = indexById(results, (result) => [result['product_key'], result['failed_product_key']])
   return sent.map(({ id }) => {
     const [result, ...others] = byKey.get(id ?? '') ?? []
     if (result === undefined) return { outcome: 'ambiguous', code: missingCodes.delete }
@@ -85,8 +84,8 @@ function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): 
   })
 }
 
-/** Indexes results by their ids. A result that has one id in two fields is listed once. A result without id is omitted. */
-function indexBy(results: readonly Json[], idsOf: (result: JsonObject) => readonly (Json | undefined)[]): Map<string, JsonObject[]> {
+/** Indexes results by their ids. A result with one id in two fields is listed once. */
+function indexById(results: readonly Json[], idsOf: (result: JsonObject) => readonly (Json | undefined)[]): Map<string, JsonObject[]> {
   const byId = new Map<string, JsonObject[]>()
   for (const result of results) {
     if (!isObject(result)) continue

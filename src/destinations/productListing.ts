@@ -1,4 +1,4 @@
-/** Lists the products of a catalog: requests of pages, and the classification of their responses (spec 4.2, 2.2). */
+/** Listing of the products of a catalog (spec 4.2, 2.2). */
 import type { Exchange } from '../service/client/exchange.ts'
 import { classifyEnvelope } from './answer.ts'
 import type { ListedProduct, Listing, ListingAnswer, Target } from './destination.ts'
@@ -8,16 +8,14 @@ import { isList, isObject, readCursor, readId, type JsonObject } from './json.ts
 
 const list = endpointIn(catalogEndpoints, 'products.list')
 
-/** Listing of the products of a catalog. */
 export const productListing: Listing = { limitClass: list.limit, request, classify }
 
-/** Returns the request of one page. `cursor`: cursor of the page; undefined for the first page. */
 function request(target: Target, cursor: string | undefined): ReturnType<Listing['request']> {
   const { method, path } = requestOf(list, target.version, { product_catalog_id: target.targetId })
   return { method, host: 'ads', path, query: { count: String(list.list?.countMax), ...(cursor === undefined ? {} : { cursor }) } }
 }
 
-/** Classifies the response with a page. If one product has no readable id, the whole page is not usable. */
+/** Classifies the response with a page. One product without a readable id makes the whole page unusable. */
 function classify(exchange: Exchange): ListingAnswer {
   const envelope = classifyEnvelope(exchange, 0)
   switch (envelope.kind) {

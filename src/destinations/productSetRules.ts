@@ -52,7 +52,6 @@ const entry = strict({
   where,
 })
 
-/** Schema of `product_sets`. */
 export const productSetsSchema = z
   .array(entry, 'must be a list of { name, where }')
   .refine((sets) => new Set(sets.map(({ name }) => name.trim().toLowerCase())).size === sets.length, 'each set needs a name of its own')
@@ -70,7 +69,7 @@ export function toProductSets(given: z.output<typeof productSetsSchema>): Produc
   })
 }
 
-/** Operators of the service by test; the test `is` depends on the field. */
+/** Operators of the service by test. Lacks `is`, whose operator depends on the field. */
 const operators: Readonly<Record<string, string>> = {
   contains: 'CONTAINS',
   not_contains: 'NOT_CONTAINS',

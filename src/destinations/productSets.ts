@@ -1,6 +1,4 @@
-/**
- * Builds the requests about product sets of a catalog, and classifies their answers (spec 2.2, 4.2; docs/spec-notes.md#product-sets).
- */
+/** Requests about product sets of a catalog, and their answers (spec 2.2, 4.2; docs/spec-notes.md#product-sets). */
 import type { SetFilter } from '../model/pipeline.ts'
 import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
 import type { LimitClass } from '../service/contract/rateLimits.ts'
@@ -39,16 +37,15 @@ export interface ListedSet {
   readonly filters: readonly SetFilter[] | null
 }
 
-/** Request about product sets. */
+/** Request about product sets. `limit`: class of its rate limit. */
 export interface SetRequest {
   readonly request: Pick<ExchangeRequest, 'method' | 'host' | 'path' | 'query' | 'body'>
-  /** Class of the rate limit. */
   readonly limit: LimitClass
-  /** False for a create: if a create were sent twice, there would be two sets. */
+  /** False for a create, because two creates make two sets. */
   readonly repeatable: boolean
 }
 
-/** Returns the request of one page. `cursor`: cursor of the page; undefined for the first page. */
+/** Returns the request of one page. `cursor`: undefined for the first page. */
 export function listSets(target: Target, cursor: string | undefined): SetRequest {
   const count = String(endpoints.list.list?.countMax)
   return setRequest(endpoints.list, target, { query: { count, ...(cursor === undefined ? {} : { cursor }) } })
@@ -66,7 +63,7 @@ export function createSet(target: Target, content: SetContent): SetRequest {
   return setRequest(endpoints.create, target, { body: { name, ...(description === null ? {} : { description }), type, ...members } })
 }
 
-/** Returns the request that changes name, description and the products of a manual set. Type and filters of a set cannot be changed. */
+/** Returns the request that changes name and description, and the products of a manual set. Type and filters cannot be changed. */
 export function updateSet(target: Target, setId: string, { name, description, type, productKeys }: SetContent): SetRequest {
   return setRequest(endpoints.update, target, {
     setId,
@@ -110,7 +107,7 @@ export type SetAnswer =
   /** May or may not be applied. */
   | { readonly kind: 'unclear'; readonly reason: string }
 
-/** Classifies the answer to a request about product sets. */
+/** Classifies an answer. */
 export function classifySetAnswer(exchange: Exchange): SetAnswer {
   const envelope = classifyEnvelope(exchange, 0)
   const status = exchange.kind === 'answer' ? { status: exchange.status } : {}
@@ -136,8 +133,7 @@ export function readSetId(body: JsonObject): string | undefined {
 }
 
 /**
- * Reads a page of sets. Returns undefined if the list, the cursor or the id of a set is not readable, because an incomplete listing proves
- * nothing.
+ * Reads a page of sets. Returns undefined if the list, the cursor or the id of a set is not readable: an incomplete listing proves nothing.
  */
 export function readSetPage(body: JsonObject): { readonly sets: readonly ListedSet[]; readonly cursor: string | undefined } | undefined {
   const data = body['data'] === null ? [] : body['data']
@@ -158,7 +154,6 @@ export function readSetPage(body: JsonObject): { readonly sets: readonly ListedS
   return { sets, cursor: cursor ?? undefined }
 }
 
-/** Returns the filters of a set; null if the value is not a list, or if a filter is not readable. */
 function readFilters(value: Json | undefined): readonly SetFilter[] | null {
   if (!isList(value)) return null
   const filters: SetFilter[] = []
@@ -172,7 +167,6 @@ function readFilters(value: Json | undefined): readonly SetFilter[] | null {
   return filters
 }
 
-/** Returns a text that is not empty; else null. */
 function readText(value: Json | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }

@@ -31,7 +31,7 @@ export function renderUserOperation(operation: UserOperation): Buffer {
   }
   text += usersOpen
   for (let i = 0; i < operation.users.length; i++) {
-    text += (i === 0 ? '{' : ',{') + renderUser(operation.users[i]!) + '}' // the index is within bounds
+    text += (i === 0 ? '{' : ',{') + renderUser(operation.users[i]!) + '}'
   }
   return Buffer.from(text + usersClose)
 }
@@ -41,8 +41,8 @@ const usersOpen = '"users":['
 const usersClose = ']}}'
 
 /**
- * Renders one operation that deletes the users of these updates. Copies the user objects from the bytes of the updates, because the service
- * may search one user for each object (docs/decisions/identifier-groups.md).
+ * Renders one operation that deletes the users of these updates. Copies the user objects, because the service may search one user for each
+ * object (docs/decisions/identifier-groups.md).
  */
 export function renderDeleteOf(updates: readonly Buffer[]): Buffer {
   const users = updates.map((update) =>
@@ -53,7 +53,7 @@ export function renderDeleteOf(updates: readonly Buffer[]): Buffer {
 
 /**
  * Returns the text of an operation on one user before (`open`) and after (`close`) the user's identifiers. `close` includes the bracket
- * that ends the user. The list of each identifier type begins with the type's `listOpens`, and ends with `]`.
+ * that ends the user. The list of each identifier type begins with the type's `listOpenings`, and ends with `]`.
  */
 export function textAroundUser(of: Omit<UserOperation, 'users'>): { readonly open: string; readonly close: string } {
   const operation = renderUserOperation({ ...of, users: [[]] }).toString()
@@ -62,11 +62,11 @@ export function textAroundUser(of: Omit<UserOperation, 'users'>): { readonly ope
 }
 
 /** Text before the first value of each type of identifier in a user, by type byte. Empty for 0, because 0 is not a type. */
-export const listOpens: readonly string[] = ['', ...identifierTypes.map((type) => `"${type}":[`)]
+export const listOpenings: readonly string[] = ['', ...identifierTypes.map((type) => `"${type}":[`)]
 
-/** Formats a time as ISO 8601 in UTC, whole seconds: the form of the specification's samples. */
+/** Formats a time as ISO 8601 in UTC, whole seconds. Source: the samples of the specification. */
 export function wireTime(ms: number): string {
-  // Texts are cached, because most operations of a plan have the same times. Without the cache, formatting took half of the rendering.
+  // Most operations of a plan have the same times. Without the cache, formatting took half of the rendering.
   const known = wireTimes.get(ms)
   if (known !== undefined) return known
   const text = `${new Date(ms).toISOString().slice(0, 19)}Z`
@@ -82,10 +82,10 @@ function renderUser(identifiers: readonly (PackedIdentifier | string)[]): string
   let text = ''
   let before = 0
   for (let i = 0; i < identifiers.length; i++) {
-    const identifier = identifiers[i]! // the index is within bounds
+    const identifier = identifiers[i]!
     const type = typeOf(identifier)
     if (type < before) return renderUser(identifiers.toSorted((a, b) => typeOf(a) - typeOf(b)))
-    if (type > before) text += (before === 0 ? '' : '],') + listOpens[type]
+    if (type > before) text += (before === 0 ? '' : '],') + listOpenings[type]
     else text += ','
     text += renderValue(identifier)
     before = type
@@ -93,7 +93,6 @@ function renderUser(identifiers: readonly (PackedIdentifier | string)[]): string
   return before === 0 ? '' : text + ']'
 }
 
-/** Returns the type byte of a packed identifier. */
 function typeOf(identifier: PackedIdentifier | string): number {
   // There are fewer than ten types, so the second hex digit is the whole type byte.
   return typeof identifier === 'string' ? identifier.charCodeAt(1) - 48 : identifier[0]!

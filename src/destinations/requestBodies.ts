@@ -1,16 +1,11 @@
-/**
- * Groups rendered operations into request bodies. Every attempt of a batch sends these bytes. `sync/plan/packUsers.ts` packs users into
- * operations.
- */
+/** Packs rendered operations into request bodies. Every attempt of a batch sends the same bytes. */
 import { hash } from 'node:crypto'
 import { SluiceError } from '../errors.ts'
 import type { BatchLimits } from './destination.ts'
 
 /** Request body with its items. */
 export interface PackedBatch<T> {
-  /** Whole body in UTF-8. */
   readonly body: Buffer
-  /** Digest of the body. */
   readonly sha256: Buffer
   /** Items in the order of the body. */
   readonly items: readonly T[]
@@ -20,7 +15,7 @@ export interface PackedBatch<T> {
   readonly lengths: Int32Array
 }
 
-/** Error for one operation that is larger than a request may be. */
+/** Error for an operation that is too large for any request. */
 export class OversizedOperationError extends SluiceError {
   readonly code = 'OPERATION_TOO_LARGE'
   readonly recovery = 'skip-record'
@@ -32,9 +27,8 @@ export class OversizedOperationError extends SluiceError {
 }
 
 /**
- * Packs items into batches within the limits of a request (spec 8: 25 products, 2,500 operations, 5,000,000 bytes). Keeps one batch in
- * memory. Items keep their order, and each item is in exactly one batch. The same items make the same bodies, byte for byte
- * (docs/guarantees.md#idempotent-resend).
+ * Packs items, in order, into batches within the limits of a request (spec 8: 25 products, 2,500 operations, 5,000,000 bytes). The same
+ * items make the same bodies, byte for byte (docs/guarantees.md#idempotent-resend).
  */
 export class Packer<T extends { readonly bytes: Buffer }> {
   readonly #open: Buffer
@@ -76,7 +70,7 @@ export class Packer<T extends { readonly bytes: Buffer }> {
   }
 }
 
-/** Returns one batch of these items. Does not check the limits, so the items must be a part of a batch that is within them. */
+/** Returns one batch of these items. Does not check the limits: the items must be a part of a batch that is within them. */
 export function pack<T extends { readonly bytes: Buffer }>(
   items: readonly T[],
   frame: { readonly open: string; readonly close: string },
@@ -97,7 +91,6 @@ function joinEntries<T extends { readonly bytes: Buffer }>(items: readonly T[], 
   let at = open.copy(body)
   for (let i = 0; i < items.length; i++) {
     if (i > 0) body[at++] = comma
-    // The index is within bounds.
     const { bytes } = items[i]!
     offsets[i] = at
     lengths[i] = bytes.length

@@ -1,14 +1,13 @@
 /**
- * Writes bodies byte by byte from packed identifiers. Each operation has one user. The bodies equal those of `renderUserOperation` and
- * `Packer`, but the writer creates no object or string per user. Every identifier must be a digest.
+ * Writes bodies of updates with one user each, equal to those of `renderUserOperation` and `Packer`. Creates no object or string per user.
+ * Every identifier must be a digest.
  */
 import { hash } from 'node:crypto'
 import { identifierBytes } from '../model/record.ts'
 import type { BatchLimits } from './destination.ts'
 import { OversizedOperationError } from './requestBodies.ts'
-import { listOpens, plainType, textAroundUser, type UserOperation } from './renderUserOperation.ts'
+import { listOpenings, plainType, textAroundUser, type UserOperation } from './renderUserOperation.ts'
 
-/** Number of bytes of the record key of a person. */
 export const recordKeyBytes = 16
 const comma = 0x2c
 const quote = 0x22
@@ -16,11 +15,10 @@ const bracket = 0x5d
 const digits = Buffer.from('0123456789abcdef')
 const highDigits = Uint8Array.from({ length: 256 }, (_, byte) => digits[byte >>> 4] ?? 0)
 const lowDigits = Uint8Array.from({ length: 256 }, (_, byte) => digits[byte & 15] ?? 0)
-const opens = listOpens.map((text) => Buffer.from(text))
+const openings = listOpenings.map((text) => Buffer.from(text))
 
-/** Returns the beginning of a list of identifiers in the body. @throws {Error} if there is no list of this type */
-function openOf(type: number): Buffer {
-  const open = opens[type]
+function openingOf(type: number): Buffer {
+  const open = openings[type]
   if (open === undefined) throw new Error(`no list of identifiers has the type ${type}`)
   return open
 }
@@ -28,16 +26,16 @@ function openOf(type: number): Buffer {
 /** Number of bytes of a digest in the body, with its quotes. */
 const valueBytes = 2 + 64
 
-/** Place of a user in a buffer. */
-export interface UserAt {
+/** Packed user in a buffer. */
+export interface PackedUser {
   source: Buffer
   /** Position of the record key, `recordKeyBytes` long. */
   key: number
   /** Position of the first identifier, `identifierBytes` long. The identifiers are ordered by type. */
   identifiers: number
-  /** Distance between the positions of two identifiers. */
+  /** Distance between two identifiers in bytes. */
   stride: number
-  /** Number of identifiers. A user with 0 is not added: other rows send all its identifiers. */
+  /** Number of identifiers. Must be above 0 for `add`. */
   count: number
 }
 
@@ -53,17 +51,17 @@ export interface WrittenUpdates {
   readonly recordKeys: Buffer
   /** Packed identifiers of all users, one after the other. */
   readonly keys: Buffer
-  /** Number of bytes of each user in `keys`. */
+  /** Bytes of each user in `keys`. */
   readonly keyLengths: Int32Array
-  /** Position of the first operation in the body. One comma separates two operations. */
+  /** Position of the first operation in the body. Operations are separated by one comma. */
   readonly firstOffset: number
-  /** Number of bytes of each operation in the body. */
+  /** Bytes of each operation in the body. */
   readonly lengths: Int32Array
-  /** Gives the arrays back to the writer, for a later body. */
+  /** Gives the arrays back to the writer, which reuses them. */
   readonly release: () => void
 }
 
-/** Arrays for the users of one body. New ones for each body would cause full garbage collections. */
+/** Arrays for the users of one body. They are reused, because new ones for each body cause full garbage collections. */
 interface UserArrays {
   readonly recordKeys: Buffer
   keys: Buffer
@@ -71,14 +69,14 @@ interface UserArrays {
   readonly lengths: Int32Array
 }
 
-/** Writes one body after the other. The caller calls `fits` before each `add`, and `finish` if the user does not fit or is the last one. */
+/** Writes one body after the other. Call `fits` before each `add`; call `finish` if the user does not fit, and after the last one. */
 export class UpdateWriter {
   readonly #limits: BatchLimits
   readonly #frameOpen: Buffer
   readonly #frameClose: Buffer
   readonly #open: Buffer
   readonly #close: Buffer
-  /** As large as a body may be. Memory pages that are never written use no memory. */
+  /** As large as a body may be: pages that are never written use no memory. */
   readonly #body: Buffer
   readonly #template: Buffer
   #bodyEnd = 0
@@ -106,7 +104,7 @@ export class UpdateWriter {
    * @throws {OversizedOperationError} if the user is too large for any body
    * @throws {Error} if an identifier is not a digest, or the types are out of order
    */
-  fits(user: UserAt): boolean {
+  fits(user: PackedUser): boolean {
     const length = this.#lengthOf(user)
     const alone = this.#frameOpen.length + length + this.#frameClose.length
     if (alone > this.#limits.bytes) throw new OversizedOperationError(alone, this.#limits.bytes)
@@ -115,7 +113,7 @@ export class UpdateWriter {
   }
 
   /** Adds a user for whom `fits` returned true. */
-  add(user: UserAt): void {
+  add(user: PackedUser): void {
     if (this.#users === 0) this.#begin()
     else {
       this.#body[this.#bodyEnd++] = comma
@@ -140,7 +138,6 @@ export class UpdateWriter {
     this.#users = 0
     const arrays = this.#arrays
     const { recordKeys, keys, keyLengths, lengths } = arrays
-    // These arrays belong to the caller until they are released.
     this.#arrays = this.#released.pop() ?? this.#newArrays()
     const body = this.#body.subarray(0, this.#bodyEnd)
     return {
@@ -175,22 +172,22 @@ export class UpdateWriter {
   }
 
   /** Returns the number of bytes that `add` will write to the body, without a comma. */
-  #lengthOf({ source, identifiers, stride, count }: UserAt): number {
+  #lengthOf({ source, identifiers, stride, count }: PackedUser): number {
     let length = this.#open.length + this.#close.length
     let before = 0
     for (let i = 0, at = identifiers; i < count; i++, at += stride) {
       const type = source[at] ?? 0
       if (type < before || type === 0 || type >= plainType) throw new Error(`an identifier of type ${type} behind one of type ${before}`)
       // A comma; or the beginning of a list, after the end of the previous list and a comma.
-      length += valueBytes + (type === before ? 1 : openOf(type).length + (before === 0 ? 0 : 2))
+      length += valueBytes + (type === before ? 1 : openingOf(type).length + (before === 0 ? 0 : 2))
       before = type
     }
-    // The bracket that ends the last list.
+    // A bracket ends the last list.
     return length + 1
   }
 
   /** Writes the lists of identifiers of a user, and copies the identifiers to `#keys`. */
-  #writeIdentifiers({ source, identifiers, stride, count }: UserAt): void {
+  #writeIdentifiers({ source, identifiers, stride, count }: PackedUser): void {
     const arrays = this.#arrays
     if (this.#keysEnd + count * identifierBytes > arrays.keys.length)
       arrays.keys = Buffer.concat([arrays.keys], arrays.keys.length * 2 + count * identifierBytes)
@@ -203,16 +200,15 @@ export class UpdateWriter {
           this.#writeByte(bracket)
           this.#writeByte(comma)
         }
-        this.#write(openOf(type))
+        this.#write(openingOf(type))
       }
       this.#writeByte(quote)
       let end = this.#bodyEnd
       const body = this.#body
       for (let digit = at + 1; digit < at + identifierBytes; digit++) {
-        // The index is within the identifier, so there is a byte.
         const byte = source[digit] as number
-        body[end++] = highDigits[byte] as number // one of 256 values
-        body[end++] = lowDigits[byte] as number // one of 256 values
+        body[end++] = highDigits[byte] as number
+        body[end++] = lowDigits[byte] as number
       }
       this.#bodyEnd = end
       this.#template[this.#templateEnd++] = 0
@@ -240,6 +236,5 @@ export class UpdateWriter {
 /** Copies bytes, faster than `Buffer.copy` does for up to 48 bytes. */
 function copyBytes(source: Buffer, from: number, length: number, target: Buffer, at: number): void {
   if (length > 48) source.copy(target, at, from, from + length)
-  // The index is below the length, so there is a byte.
   else for (let i = 0; i < length; i++) target[at + i] = source[from + i] as number
 }

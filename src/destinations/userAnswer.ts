@@ -1,4 +1,3 @@
-/** Compares the counts in an answer with the users of the request (spec 4.3). */
 import type { Exchange } from '../service/client/exchange.ts'
 import { ambiguous, classifyEnvelope, isJson } from './answer.ts'
 import { confirmsEveryUser } from './confirmationScan.ts'
@@ -6,8 +5,8 @@ import type { RequestOutcome, SentEntry } from './destination.ts'
 import { isList, isObject, readCount } from './json.ts'
 
 /**
- * Classifies a response by its counts, because responses have no other evidence. All entries share one outcome, because a batch succeeds or
- * fails as a whole (spec 4.3 rule 4; docs/guarantees.md#counts-are-evidence). A readable success confirms all users if
+ * Classifies a response by its counts, its only evidence. All entries share one outcome, because a batch succeeds or fails as a whole
+ * (spec 4.3 rule 4; docs/guarantees.md#counts-are-evidence). A readable success confirms all users if
  * - each result has two equal counts
  * - the counts of all results add up to the number of sent users
  *
@@ -45,8 +44,7 @@ export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): R
     if (successCount !== totalCount || successCount !== sent[i]?.users) mismatched.push(i)
   }
   if (readable && equal && success === expected && total === expected) return allConfirmed(sent)
-  // If the counts are equal but above the number of users, the service counts something else than users
-  // (docs/spec-notes.md#audience-uploads). A split of the batch would not help.
+  // Counts above the number of users: the service counts something else (docs/spec-notes.md#audience-uploads), so a split would not help.
   if (readable && equal && success === total && success > expected) return ambiguous('count_mismatch')
   // If there is one result per operation, in request order (spec 4.3 rule 4), a result with a wrong count shows the failing operation.
   const failing = results.length === sent.length && mismatched.length < sent.length ? mismatched : []

@@ -1,4 +1,4 @@
-/** Shared parts of audiences and do-not-reach lists: lists of people that take uploads of users (spec 4.3). */
+/** Shared parts of audiences and do-not-reach lists (spec 4.3). */
 import { batchLimits } from '../service/contract/limits.ts'
 import type { Destination } from './destination.ts'
 import { classifyUsers } from './userAnswer.ts'

@@ -3,7 +3,7 @@ import { count, duration, fold, instant, nextLines, plural, safe, table, tableWi
 import type { Output } from '../context.ts'
 import { driftTable } from './audit.ts'
 import { isOpenRun, nextCommands } from '../../sync/reports/nextCommands.ts'
-import { figures, isShown, runSteps, textOf, type Figure } from '../../sync/reports/runSteps.ts'
+import { figures, isShown, runSteps, figureText, type Figure } from '../../sync/reports/runSteps.ts'
 import { setSummary } from './productSets.ts'
 import { problemLines } from './outcome.ts'
 
@@ -61,7 +61,7 @@ type FunnelRow = [string, number, string]
 
 const rowOf = ({ name, value, note }: Figure): FunnelRow => [name, value, note]
 
-const sumOf = (parts: readonly Figure[]): string => `= ${parts.map(textOf).join(' + ')}`
+const sumOf = (parts: readonly Figure[]): string => `= ${parts.map(figureText).join(' + ')}`
 
 /** Returns the first `limit` codes with their counts: `PRICE_INVALID 3 · GTIN_INVALID 1`. Empty without codes. */
 export function codeCounts(codes: ShownRun['rejectCodes'] = [], limit: number): string {

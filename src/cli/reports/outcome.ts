@@ -2,7 +2,7 @@ import { guardEffectOf, type Failure, type GuardResult, type RunReport, type Set
 import { exitCodeOfStatus } from '../exitCodes.ts'
 import type { Output } from '../context.ts'
 import { changesSets, nextCommands } from '../../sync/reports/nextCommands.ts'
-import { figures, isShown, plannedChanges, textOf, reportWordOf } from '../../sync/reports/runSteps.ts'
+import { figures, isShown, plannedChanges, figureText, reportWordOf } from '../../sync/reports/runSteps.ts'
 import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChanges.ts'
 import { setProblems, setSummary } from './productSets.ts'
 import { noteLines } from './notes.ts'
@@ -61,7 +61,7 @@ export function summary(report: RunReport): string {
     ...(settledOnly(report) || settled.confirmed + settled.refused > 0
       ? [settledLine(settled, settledOnly(report) ? counts.requests : undefined)]
       : []),
-    ...figures(counts, 'refused', 'ambiguous', 'pending', 'deferred').filter(isShown).map(textOf),
+    ...figures(counts, 'refused', 'ambiguous', 'pending', 'deferred').filter(isShown).map(figureText),
     ...(counts.withheld > 0 ? [`${withheldChanges(counts.withheld, outOfStockOf(report.guards))} withheld`] : []),
     ...(counts.rejected > 0 ? [`${plural(counts.rejected, 'row')} rejected`] : []),
     ...(changesSets(report) ? [`product sets: ${setSummary(report)}`] : []),

@@ -2,7 +2,7 @@
 import type { StoredAction } from '../../db/auditLog.ts'
 import { sendsNothing } from '../../model/report.ts'
 import type { StoredRun } from '../../sync/reports/history.ts'
-import { isOpenSet, isOpenRun } from '../../sync/reports/nextCommands.ts'
+import { isRefusedOrUnresolved, isOpenRun } from '../../sync/reports/nextCommands.ts'
 import type { RejectGroup, RunDetails } from '../../sync/reports/runDetails.ts'
 import { reportWordOf } from '../../sync/reports/runSteps.ts'
 import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChanges.ts'
@@ -145,7 +145,7 @@ function outcome({ run, details, now }: RunData, state: string): Html {
 }
 
 function openSets({ productSets = [], pipeline }: StoredRun): Html {
-  const open = productSets.filter(isOpenSet)
+  const open = productSets.filter(isRefusedOrUnresolved)
   if (open.length === 0) return none
   return notice(
     'warn',

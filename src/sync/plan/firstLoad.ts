@@ -78,7 +78,7 @@ export async function loadFirstIdentifiers(context: DesiredContext, options: Fir
   const { tx, destinationId } = context
   const { facts, valid } = options
   const isUntimed = facts?.mayHaveTimes === false || !(await stageHasTimes(tx))
-  const hasShared = await collectShared(tx, facts?.mayShare)
+  const hasShared = await collectShared(tx, facts?.maybeSharedPrefixes)
   const canBeImplied = isUntimed && (facts?.areDigests === true || (await areAllDigests(tx)))
   const implyingRunId = canBeImplied ? options.implyingRunId : undefined
   if (implyingRunId === undefined) {

@@ -9,7 +9,7 @@ import type { Transaction } from '../../db/database.ts'
 import { writeOrderedEntries, type OrderedEntries } from '../../db/entries/write.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/renderUserOperation.ts'
-import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../destinations/updateWriter.ts'
+import { recordKeyBytes, UpdateWriter, type PackedUser, type WrittenUpdates } from '../../destinations/updateWriter.ts'
 import { identifierBytes } from '../../model/record.ts'
 import type { Change } from '../../model/report.ts'
 import { recordsHaveTimes } from './memberOperations.ts'
@@ -66,7 +66,7 @@ class ChangeWriter {
   readonly #expiresAtMs: number | undefined
   readonly #writer: UpdateWriter
   /** One object is reused for all users. */
-  readonly #user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: identifierBytes, count: 0 }
+  readonly #user: PackedUser = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: identifierBytes, count: 0 }
   #phase: 1 | 2 = 1
   #changes: Change[] = []
   #hashes: Buffer[] = []

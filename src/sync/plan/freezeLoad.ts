@@ -7,7 +7,7 @@ import { compressTemplate } from '../../db/bodyTemplate.ts'
 import { writeOrderedEntries, type OrderedEntries } from '../../db/entries/write.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { RecordCopy } from '../../db/records.ts'
-import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../destinations/updateWriter.ts'
+import { recordKeyBytes, UpdateWriter, type PackedUser, type WrittenUpdates } from '../../destinations/updateWriter.ts'
 import { identifierBytes } from '../../model/record.ts'
 import { identifiersLength, isRecordStored, personHeadBytes, type StagedPeople } from './stagedPeople.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -51,8 +51,8 @@ export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Prom
     batches.push({ ...figures, body: undefined, sha256, load: { id: load.loadId, firstKey } }, body.length, entries)
     batches.entries.create += users
   }
-  // Reused, because creating a million objects takes as long as writing their bodies.
-  const user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: identifierBytes, count: 0 }
+  // One object is reused for all users, because creating a million takes as long as writing their bodies.
+  const user: PackedUser = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: identifierBytes, count: 0 }
   const records = new RecordCopy(tx, load)
   let usersSinceTurn = 0
   try {
@@ -98,7 +98,7 @@ export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Prom
 }
 
 /** Sets `user` to the person at `at`. Returns the number of bytes of the identifiers. */
-function readUserAt(user: UserAt, at: number): number {
+function readUserAt(user: PackedUser, at: number): number {
   const length = identifiersLength(user.source, at)
   user.key = at
   user.identifiers = at + personHeadBytes

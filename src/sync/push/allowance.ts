@@ -11,13 +11,13 @@ import type { Answer } from '../../service/client/exchange.ts'
 import type { EngineDeps, EngineSettings } from '../engine.ts'
 import { noteRateWait } from './rateWaits.ts'
 
-/** Time that the budget adds to the service's windows, because a request may be sent some time after its grant. */
+/** Time that the budget adds to the service's window, because a request may be sent some time after its grant. */
 const slackMs = 1_000
 /** Time after which a grant is stale: its request must not be sent any more. */
 const grantValidMs = 500
 /** Maximum polling interval while the budget is exhausted, because another process may change limits or waits. */
 const longestPollMs = 5_000
-/** Minimum polling interval. The grants of an exhausted budget become free one by one, so after this time one statement takes several. */
+/** Minimum polling interval. Grants of an exhausted budget become free one by one; after this time one statement takes several. */
 const shortestPollMs = 40
 /** Maximum number of grants taken in one statement, because each must be used within `grantValidMs`. */
 const maxGrantsAtOnce = 16
@@ -47,9 +47,8 @@ export class Allowance {
   readonly #db: Database
   readonly #clock: Clock
   readonly #settings: EngineSettings
-  /** True if the specification has the limit. Then an answer may only lower it. Otherwise an answer may also raise it. */
+  /** True if the specification has the limit. Then an answer may only lower it, otherwise also raise it. */
   readonly #isSpecified: boolean
-  /** Callers without a grant, in the order of their calls. */
   #waiting: Waiter[] = []
   #isServing = false
   /** Stored limit, as this process read or wrote it last. */
@@ -114,7 +113,6 @@ export class Allowance {
     }
   }
 
-  /** Ends the waits of callers whose signal was aborted. */
   #dropAborted(): void {
     for (const waiter of this.#waiting.filter(({ signal }) => signal?.aborted)) waiter.resolve(undefined)
     this.#waiting = this.#waiting.filter(({ signal }) => !signal?.aborted)
@@ -126,9 +124,11 @@ export class Allowance {
   }
 
   /**
-   * Updates the budget from an answer. A limit in its headers applies, but not above a limit of the specification. A requested wait delays
-   * the requests of every process. After a 429 all processes wait at least for the longest backoff of `attempt`. No wait is longer than
-   * `retryAfterCapMs`. `attempt`: number of this attempt of the request, from 1.
+   * Updates the budget of all processes from an answer. `attempt`: number of this attempt of the request, from 1.
+   *
+   * - A limit in the headers replaces the stored limit; a limit of the specification is the maximum.
+   * - A requested wait delays the requests, at most for `retryAfterCapMs`.
+   * - So does a 429: at least for the longest backoff of `attempt`, with the same maximum.
    */
   async update(answer: Answer, attempt: number): Promise<void> {
     const backoff = answer.status === 429 ? longestBackoffMs(attempt, this.#settings) : 0
@@ -148,7 +148,6 @@ export class Allowance {
   }
 }
 
-/** Dependencies of an allowance. */
 export type AllowanceDeps = Pick<EngineDeps, 'db' | 'clock' | 'service' | 'settings'>
 
 /** Permission to send one request now. */
@@ -161,7 +160,7 @@ export class Grant {
     this.#at = clock.monotonic()
   }
 
-  /** True if the request must not be sent with this grant any more. */
+  /** True if no request may be sent with this grant any more. */
   get stale(): boolean {
     return this.#clock.monotonic() - this.#at > grantValidMs
   }

@@ -1,25 +1,19 @@
-/** Counts the batches that a push of this process has claimed, and limits how many it may claim. */
+/** Limits how many batches a push of this process may claim. */
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 
-/** Maximum number of batches claimed by one statement. */
+/** Maximum number of batches in one claim. */
 const maxClaimsAtOnce = 4
-/**
- * Number of unrecorded answers from which on no batch is claimed. The database is then the bottleneck, and more claims would only hold
- * leases.
- */
+/** Number of unrecorded answers from which on no batch is claimed: the database is the bottleneck, and more claims only hold leases. */
 const maxUnrecordedAnswers = 24
 
 /**
  * Claimed batches whose answers are not recorded yet. A batch uses a slot (one request in flight) until it is answered. It uses memory
- * until its answer is recorded, because its bytes may be needed for a split. Slots, bytes and unrecorded answers limit the claims.
+ * until its answer is recorded, because its bytes may be needed for a split.
  */
 export class ClaimedBatches {
   readonly #maxBytes: number
-  /** Claimed batches without an answer. */
   readonly #unanswered = new Set<ClaimedBatch>()
-  /** Claimed batches with an answer that is not recorded yet. */
   readonly #answered = new Set<ClaimedBatch>()
-  /** Bytes of the largest batch so far. */
   #largestBytes = 0
 
   constructor(maxBytes: number) {
@@ -35,9 +29,9 @@ export class ClaimedBatches {
   }
 
   /**
-   * Returns the number of batches that may be claimed now, at most `maxClaimsAtOnce`. `slots`: number of requests that may be in flight.
-   * Assumes that each batch is as large as the largest one so far; before the first batch, returns at most one. If no batch is claimed and
-   * a slot is free, returns at least one, whatever the limit of bytes.
+   * Returns the number of batches that may be claimed now. `slots`: number of requests that may be in flight. Assumes that each batch is as
+   * large as the largest one so far; before the first batch, returns at most one. If no batch is claimed and a slot is free, returns at
+   * least one, whatever the limit of bytes.
    */
   claimableCount(slots: number): number {
     if (this.#answered.size >= maxUnrecordedAnswers) return 0
@@ -47,13 +41,12 @@ export class ClaimedBatches {
     return Math.max(0, Math.min(maxClaimsAtOnce, freeSlots, permitted))
   }
 
-  /** Adds a batch that was just claimed. */
   add(batch: ClaimedBatch): void {
     this.#unanswered.add(batch)
     this.#largestBytes = Math.max(this.#largestBytes, batch.body.length)
   }
 
-  /** Frees the slot of a batch, because it was answered. */
+  /** Frees the slot of an answered batch. */
   freeSlot(batch: ClaimedBatch): void {
     this.#unanswered.delete(batch)
     this.#answered.add(batch)

@@ -1,7 +1,6 @@
 /**
- * Isolates a failing record. Splits a batch that was refused, or that repeatedly got useless answers (`suspectsRecord`), until the failing
- * record is alone (docs/guarantees.md#isolation-of-a-failing-record). If the answer points at records (names them as failing), splits them
- * off. Otherwise halves the batch.
+ * Splits a batch that was refused, or that repeatedly got useless answers (`suspectsRecord`), until the failing record is alone
+ * (docs/guarantees.md#isolation-of-a-failing-record).
  */
 import type { Destination } from '../../destinations/destination.ts'
 import { logBatch } from '../../db/auditLog.ts'
@@ -21,10 +20,7 @@ interface FailedBatch {
   readonly destination: Destination
   readonly batch: ClaimedBatch
   readonly by: BatchSender
-  /**
-   * True to split the batch at the records that its answer points at. False after a wrong pointer in this push: then batches are only
-   * halved.
-   */
+  /** True to split off the records that the answer points at. False after a wrong pointer in this push: then batches are only halved. */
   readonly trustPointers: boolean
 }
 
@@ -39,12 +35,12 @@ export interface SplitCause {
   readonly maybeApplied: boolean
 }
 
-/** State of parts that have no attempt yet, and no wait of their own. */
-const sendable = { parked: false, attempts: 0, waitMs: 0 } as const
+/** State of a part that has no attempt yet. */
+const unsentPart = { parked: false, attempts: 0, waitMs: 0 } as const
 
 /**
- * Splits off the records that the answer points at, or halves the batch. The left half is sent first. A failing record costs one request
- * per halving, and one more for all records that were set aside. Example, c fails:
+ * Splits off the records that the answer points at (names as failing), or halves the batch. A failing record costs one request per halving,
+ * and one more for all records that were set aside. Example, c fails:
  *
  * - abcd is refused, and split into ab and cd.
  * - ab is confirmed. So the failing record is in cd, which is split into c and d without being sent.
@@ -65,7 +61,7 @@ export async function splitFailedBatch(
   const ords = await remainingOrds(tx, batch.id)
   const pointerWrong = batch.reason === afterPointed && !(await siblingBefore(tx, batch)).failed
   const pointed = new Set(trustPointers && !pointerWrong ? failing : [])
-  const part = { ...sendable, maybeApplied, miscounts, reason }
+  const part = { ...unsentPart, maybeApplied, miscounts, reason }
   if (pointed.size > 0 && pointed.size < ords.length) {
     await splitBatch(tx, destination, batch, [
       { ...part, ords: ords.filter((ord) => pointed.has(ord)) },
@@ -80,17 +76,15 @@ export async function splitFailedBatch(
 }
 
 /**
- * Sets the right half aside after the left half (`batch`) failed. To do so, merges the right half with the halves that were set aside
- * before. The merged batch is sent as one request after the failing record was found. Does nothing if `batch` has no right half.
- * `miscounts`: as in `SplitCause`, for the merged batch.
+ * Sets the right half aside after the left half (`batch`) failed: merges it with the halves that were set aside before. The merged batch is
+ * sent as one request after the failing record was found. Does nothing if `batch` has no right half. `miscounts`: of the merged batch.
  */
 export async function setSiblingAside(
   { tx, batch, destination }: FailedBatch,
   { miscounts }: Pick<SplitCause, 'miscounts'>,
 ): Promise<void> {
   if (batch.parentId === null) return
-  // The right half (`is_sibling`), and the batch of the halves that were set aside before. Its parent is the batch that was split first
-  // (`root_id`).
+  // The parent of the halves that were set aside before is the batch that was split first (`root_id`).
   const rows = await tx.query<Row<'batch', 'id'> & { readonly is_sibling: boolean; readonly root_id: Value<'batch', 'id'> }>(
     `with recursive ancestor (id, parent_id) as (
        select b.id, b.parent_id from batch b where b.id = $1
@@ -116,8 +110,8 @@ export async function setSiblingAside(
 }
 
 /**
- * Splits a right half whose left half succeeded, and returns true. The failing record is then in this half, so the half need not be sent as
- * a whole. Returns false for any other batch, and for a right half of one record: the batch must be sent.
+ * Splits a right half whose left half succeeded, and returns true. The failing record is in this half, so a request with all of it would
+ * fail. Returns false for any other batch, and for a right half of one record: the batch must be sent.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
@@ -126,7 +120,7 @@ export async function splitFailingHalf(db: Database, destination: Destination, b
   return db.transaction(async (tx) => {
     if (!(await siblingBefore(tx, batch)).succeeded) return false
     const { maybeApplied, miscounts } = batch
-    const part = { ...sendable, maybeApplied, miscounts, reason: otherHalfConfirmed }
+    const part = { ...unsentPart, maybeApplied, miscounts, reason: otherHalfConfirmed }
     await halve(tx, destination, batch, await remainingOrds(tx, batch.id), part)
     await releaseBatch(tx, batch, { to: 'split', reason: otherHalfConfirmed, horizonMs: by.horizonMs })
     await logBatch(tx, batch, by, 'batch.split', { reason: otherHalfConfirmed })
@@ -150,7 +144,7 @@ async function siblingBefore(tx: Queryable, batch: ClaimedBatch): Promise<{ read
   return sibling ?? { succeeded: false, failed: false }
 }
 
-/** Splits the records `ords` of a batch into two halves, of which the left one is sent first. */
+/** Splits the records `ords` of a batch into two halves. The left one is sent first. */
 async function halve(
   tx: Queryable,
   destination: Destination,

@@ -2,24 +2,23 @@
 import type { Clock } from '../../clock.ts'
 import { backoffMs, type Backoff } from '../../http/retryAfter.ts'
 
-/** Settings of a push that its pace depends on. */
+/** Settings of a `Pace`. */
 export interface PaceSettings extends Backoff {
   readonly concurrency: number
   readonly httpTimeoutMs: number
 }
 
 /**
- * Number of requests in flight at the start of a push. Without failures and slow answers, the number stays at least this high, unless
- * the setting `concurrency` is lower.
+ * Number of requests in flight at the start of a push, and minimum number without failures and slow answers. A lower `concurrency` wins.
  */
 const baseSlots = 8
-/** Part of the HTTP timeout that answers may take on average. If they take longer, the number of requests in flight is reduced. */
-const latencyPart = 1 / 6
-/** Minimum gain of a raise: with twice the requests in flight, the rate of answers must rise by half. */
+/** Share of the HTTP timeout that answers may take on average. If they take longer, fewer requests are in flight. */
+const latencyShare = 1 / 6
+/** Minimum gain of a raise: twice the requests in flight must bring 1.5 times the answers. */
 const enoughGain = 0.5
 /**
- * Factors of a raise: `firstGrowth` until a raise brought too few answers, `laterGrowth` afterwards. When each raise only doubled the
- * number, a short push ended before the right number was found. 400 requests to a service with 2 s latency used 71 % of the allowance.
+ * Factors of a raise: `firstGrowth` until a raise brought too few answers, `laterGrowth` afterwards. Growth by 2 alone is too slow for a
+ * short push: 400 requests to a service with 2 s latency used 71 % of the allowance.
  */
 const firstGrowth = 4
 const laterGrowth = 2
@@ -37,15 +36,14 @@ interface Level {
 }
 
 /**
- * Raises the number of requests in flight as long as more requests bring more answers. The maximum is twice what the allowance needs at
- * the present latency, within `concurrency`.
+ * Limits the number of requests in flight:
  *
- * With more requests an overloaded service answers later, which would raise that maximum further. So a raise must also bring more answers.
- * Without this rule, answers took 5 s instead of 0.3 s, and one request in ten timed out. This was measured with 1,000,000 users and a
- * service on the same two cores.
- *
- * If answers take longer than a part of the HTTP timeout (`latencyPart`), the number falls. While requests fail (no connection, no answer,
- * 5xx, 408), one request at a time is sent after growing waits (docs/guarantees.md#bounded-retry).
+ * - It rises as long as more requests bring more answers. An overloaded service answers later instead. Without this rule, answers took 5 s
+ *   instead of 0.3 s, and 10 % timed out (1,000,000 users, service on the same two cores).
+ * - The maximum is `concurrency`, or twice what the allowance needs at the present latency if that is less.
+ * - If answers take longer than `latencyShare` of the HTTP timeout, it falls.
+ * - While requests fail (no connection, no answer, 5xx, 408), one request at a time is sent after growing waits
+ *   (docs/guarantees.md#bounded-retry).
  */
 export class Pace {
   readonly #clock: Clock
@@ -57,7 +55,7 @@ export class Pace {
   #failures = 0
   /** End of the wait after the last failure, by the monotonic clock. */
   #backoffUntil = 0
-  /** Number of requests in flight that measurements led to. `slots` lowers it for slow answers and failures. */
+  /** Number of requests in flight by the measurements. `slots` lowers it for slow answers and failures. */
   #targetSlots = baseSlots
   /** Level before the last raise; after a decrease, the lower number without a rate. */
   #lowerLevel: Level = { slots: baseSlots, rate: 0 }
@@ -75,7 +73,7 @@ export class Pace {
   /** Number of requests that may be in flight now. */
   get slots(): number {
     if (this.#failures > 0) return this.#clock.monotonic() < this.#backoffUntil ? 0 : 1
-    const maxLatencyMs = this.#settings.httpTimeoutMs * latencyPart
+    const maxLatencyMs = this.#settings.httpTimeoutMs * latencyShare
     const share = this.#latencyMs > maxLatencyMs ? maxLatencyMs / this.#latencyMs : 1
     return Math.max(1, Math.ceil(Math.min(this.#targetSlots, this.#settings.concurrency) * share))
   }
@@ -85,7 +83,7 @@ export class Pace {
     return this.#failures
   }
 
-  /** True after `unreachableAfter` successive failures. Then the push ends. */
+  /** True after `unreachableAfter` successive failures. */
   get isUnreachable(): boolean {
     return this.#failures >= unreachableAfter
   }
@@ -100,12 +98,11 @@ export class Pace {
     this.#failures = 0
     this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs * 0.8 + latencyMs * 0.2
     const rate = this.#meter.add(latencyMs, this.#clock.monotonic(), this.slots)
-    if (rate !== undefined) this.#decide(rate)
+    if (rate !== undefined) this.#adjustTarget(rate)
   }
 
   /**
-   * Starts a new measurement. Called when slots are free and there is no batch to send. The old measurement would show the lack of batches
-   * and not the speed of the service.
+   * Starts a new measurement. Must be called if slots stay free for lack of batches, because the rate then says nothing about the service.
    */
   restartMeasurement(): void {
     this.#meter.restart(0)
@@ -120,31 +117,31 @@ export class Pace {
     this.#backoffUntil = this.#clock.monotonic() + backoffMs(this.#failures, this.#settings)
   }
 
-  /** Raises, lowers or keeps the number of slots after a measurement. `rate`: answers per millisecond. */
-  #decide(rate: number): void {
+  /** Raises, lowers or keeps `#targetSlots` after a measurement. `rate`: answers per millisecond. */
+  #adjustTarget(rate: number): void {
     const slots = this.#targetSlots
     const lower = this.#lowerLevel
     const maxSlots = Math.max(baseSlots, Math.min(this.#settings.concurrency, Math.ceil(this.#allowedPerMs * this.#latencyMs * 2)))
     const raise = slots / lower.slots
     const enoughRate = lower.rate * (1 + (raise - 1) * enoughGain)
     if (raise > 1 && rate < enoughRate) {
-      this.#change(lower.slots, { slots: lower.slots, rate: 0 })
+      this.#setTarget(lower.slots, { slots: lower.slots, rate: 0 })
       this.#holdLeft = holdMeasurements
       this.#growth = laterGrowth
-    } else if (maxSlots < slots) this.#change(maxSlots, { slots: maxSlots, rate: 0 })
+    } else if (maxSlots < slots) this.#setTarget(maxSlots, { slots: maxSlots, rate: 0 })
     else if (this.#holdLeft > 0) this.#holdLeft--
-    else if (maxSlots > slots) this.#change(Math.min(maxSlots, slots * this.#factor), { slots, rate })
+    else if (maxSlots > slots) this.#setTarget(Math.min(maxSlots, slots * this.#factor), { slots, rate })
   }
 
   /**
-   * Factor of the next raise. After it, the answers of an overloaded service take that many times longer. If they would take more than half
-   * of the HTTP timeout, the factor is `laterGrowth`.
+   * Factor of the next raise. An overloaded service may answer that many times later. If that were more than half of the HTTP timeout, the
+   * factor is `laterGrowth`.
    */
   get #factor(): number {
     return this.#latencyMs * this.#growth * 2 > this.#settings.httpTimeoutMs ? laterGrowth : this.#growth
   }
 
-  #change(slots: number, lowerLevel: Level): void {
+  #setTarget(slots: number, lowerLevel: Level): void {
     const inFlight = this.slots
     this.#targetSlots = slots
     this.#lowerLevel = lowerLevel
@@ -153,7 +150,6 @@ export class Pace {
   }
 }
 
-/** Measures the rate of answers. */
 class RateMeter {
   /** Number of answers to skip before the measurement. */
   #skip = 0

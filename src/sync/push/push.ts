@@ -1,6 +1,6 @@
 /**
- * Sends the batches of a plan, the unresolved batches of earlier runs, or the deletes of an erasure. Ends when nothing more can be sent
- * now. Several processes may push one plan together: each batch is leased to one of them, and all share one rate budget.
+ * Sends the batches of a plan, the unresolved batches of earlier runs, or the deletes of an erasure. Several processes may push one plan
+ * together: each batch is leased to one of them, and all share one rate budget.
  */
 import { findOpenWork, isIdle } from '../../db/batches/claim.ts'
 import { recoverBatches, resetAttempts, shortenFalseWaits, unparkBatches } from '../../db/batches/release.ts'
@@ -12,14 +12,12 @@ import type { EngineDeps } from '../engine.ts'
 import type { PushOptions, PushScope } from './sendOpenBatches.ts'
 
 /**
- * Sends the batches of the plan. Returns when nothing more can be sent now, for one of these reasons:
+ * Sends the batches of the plan. Returns when nothing more can be sent now:
  *
  * - No batch is open, except parked ones (out of attempts in this run).
  * - The destination is paused.
  * - Updates wait for a parked delete.
  * - The signal aborted.
- *
- * Then `planCounts` (`sync/reports`) returns the outcomes.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
   const [plan] = await deps.db.query<Row<'plan', 'destination_id' | 'run_id'>>('select destination_id, run_id from plan where id = $1', [
@@ -52,9 +50,8 @@ export async function resendUnresolved(
 }
 
 /**
- * Sends the deletes of an erasure in one audience. Sends each delete twice: the second time once no earlier update can arrive after it
- * (docs/decisions/late-arrival-horizon.md). Ends a pause of the audience first. Returns when all deletes are settled, or nothing more can
- * be sent now. The next run of the audience sends the deletes that are still open.
+ * Sends the deletes of an erasure in one audience, after it ended a pause of the audience. Each delete is sent twice: the second time once
+ * no earlier update can arrive after it (docs/decisions/late-arrival-horizon.md). The next run of the audience sends what is still open.
  */
 export async function pushErasure(
   deps: EngineDeps,
@@ -71,7 +68,7 @@ export async function pushErasure(
   await sendOpen(deps, { scope, destinationId: audience, runId: Number(plan.run_id) }, {})
 }
 
-/** Sends the open batches. Loads the modules for this only if there is one. */
+/** Sends the open batches. Loads the modules for this only if there are any. */
 async function sendOpen(deps: EngineDeps, push: PushScope, options: PushOptions): Promise<void> {
   if (options.growing === undefined && isIdle(await findOpenWork(deps.db, push.scope))) return
   const { sendOpenBatches } = await import('./sendOpenBatches.ts')
@@ -79,8 +76,8 @@ async function sendOpen(deps: EngineDeps, push: PushScope, options: PushOptions)
 }
 
 /**
- * Starts to load the modules that send requests. This blocks the process for 80 ms, so it is called while Postgres works. If loading fails,
- * the first request throws the error.
+ * Starts to load the modules that send requests. This blocks the process for 80 ms, so call it while Postgres works. If loading fails, the
+ * first request throws the error.
  */
 export function prepareSending({ transport }: Pick<EngineDeps, 'transport'>): void {
   transport.load?.().catch(() => undefined)

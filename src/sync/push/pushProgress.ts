@@ -1,4 +1,4 @@
-/** Counts the operations of a push, and reports its progress. */
+/** Counts and reports the operations that a push has done. */
 import { inScopeAndFence, scopeValues, type BatchScope } from '../../db/batches/claim.ts'
 import type { Queryable } from '../../db/queryable.ts'
 import type { Progress } from '../../model/report.ts'
@@ -7,20 +7,17 @@ import type { Progress } from '../../model/report.ts'
 export interface PushProgress {
   /** Adds a number of operations that this process has done, and reports the progress. */
   readonly add: (done: number) => void
-  /** Reports the progress with the reason why the push waits. */
+  /** Reports the progress, and why the push waits. */
   readonly reportWait: (why: string) => void
-  /**
-   * Counts the operations that all processes have done, at most once a second, and always at the `end`. Ignores errors, because nothing
-   * depends on the progress.
-   */
+  /** Counts the operations that all processes have done, at most once a second, and always at the `end`. Ignores errors of the database. */
   readonly recount: (end?: 'end') => Promise<void>
 }
 
 const recountEveryMs = 1_000
 
 /**
- * Counts and reports the operations of a push, and returns the functions that report what follows. `operations`: estimated number of all
- * operations, if not all are stored yet. `onProgress`: if undefined, nothing is counted, and the functions do nothing.
+ * Reports the progress at the start, and returns the functions that report what follows. `operations`: estimated number of all operations,
+ * if not all are stored yet. Without `onProgress`, counts nothing, and the functions do nothing.
  */
 export async function openProgress(
   db: Queryable,

@@ -1,7 +1,7 @@
 /**
- * Reconciles a classified answer: the part of `recordAnswer.ts` that writes to the database. One transaction, fenced by the epoch, writes
- * the outcomes of entries, the synced state and the next state of the batch (docs/states.md). Only this module and `settleLoad.ts` mark
- * keys as confirmed by an answer (docs/guarantees.md#confirmed-only). `resendUnresolved` (`push.ts`) resends requests that stay ambiguous.
+ * Stores a classified answer. One transaction, fenced by the epoch, writes the outcomes of entries, the synced state and the next state of
+ * the batch (docs/states.md). Only this module and `settleLoad.ts` mark keys as confirmed by an answer
+ * (docs/guarantees.md#confirmed-only).
  */
 import { hash } from 'node:crypto'
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
@@ -32,9 +32,7 @@ import type { BatchSender } from './removeEntries.ts'
 export interface Reconciled {
   /** Number of entries that are finished for this run: confirmed, refused, or parked with their whole batch. */
   readonly done: number
-  /** Number of confirmed entries. */
   readonly confirmed: number
-  /** Number of refused entries. */
   readonly refused: number
   /** State of the batch as it is stored. */
   readonly state: Value<'batch', 'status'>
@@ -47,16 +45,15 @@ export interface Reconciled {
 const noneDone = { done: 0, confirmed: 0, refused: 0 } as const
 
 /**
- * Number of successive useless answers to the same bytes after which a failing record is assumed
- * (docs/guarantees.md#isolation-of-a-failing-record). `suspectsRecord` defines which answers are useless, such as those with wrong counts.
+ * Number of successive useless answers (`suspectsRecord`), such as wrong counts, to the same bytes after which a failing record is assumed
+ * (docs/guarantees.md#isolation-of-a-failing-record).
  */
 const suspectedAfter = 3
-/** Number with which the parts of such a batch start: one more such answer shows which part has the failing record. */
+/** Number with which the parts of a split batch start. One more useless answer shows which part has the failing record. */
 const miscountsOfPart = suspectedAfter - 1
 
 /**
- * Records a classified answer: outcomes, synced state, next state of the batch, audit log. `waitMs`: wait before the same bytes are sent
- * again.
+ * Stores a classified answer, and logs it in the audit log. `waitMs`: wait before the same bytes are sent again.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written, and the answer is dropped
  */
@@ -68,12 +65,12 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const { destination, by } = context
   const { db, settings } = context.deps
-  const attempt = { id: attemptId, sent: sentResult(exchange) }
+  const attempt = { id: attemptId, sent: storedExchange(exchange) }
   if (batch.mayImplyKeys && confirmsAll(destination, outcome)) {
     const confirmed = outcome.entries.length
     crashPoint('reconcile.load')
     if (await settleLoad(db, batch, attempt, confirmed, by)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
-    // Nothing was written, for example because some keys have rows. The transaction below records the answer, or throws `LeaseLost`.
+    // Nothing was written, for example because some keys have rows.
   }
   return db.transaction(async (tx) => {
     // Postgres underestimates the cost of reading all keys of a large table, so such query plans are disabled.
@@ -85,14 +82,14 @@ export async function reconcile(
     )
     if (lockedBatches.length !== 1) throw new LeaseLost()
     const { trustPointers } = context.state
-    const work = { tx, destination, batch, by, attempt, maxAttempts: settings.maxAttempts, waitMs, trustPointers }
-    const result = await recordOutcome(work, outcome)
+    const recording = { tx, destination, batch, by, attempt, maxAttempts: settings.maxAttempts, waitMs, trustPointers }
+    const result = await recordOutcome(recording, outcome)
     const { state, confirmed, refused, rest } = result
     await logBatch(tx, batch, by, `batch.${state}`, { outcome: outcome.kind, confirmed, refused, rest, epoch: batch.epoch })
     // Members of the batch may now be off the list. A refused delete changes nothing: its members stay on the list.
     const mayShrinkList = destination.suppresses && (confirmed > 0 || (refused > 0 && batch.operation === 'upsert'))
     if (mayShrinkList) await raiseVersionOfShrunkList(tx, batch)
-    // This is the last statement, because all transactions that record answers of a destination wait for the lock of its row.
+    // Last, because all transactions that record answers of a destination wait for the lock of its row.
     if (confirmed + refused > 0) await raiseStateVersion(tx, batch.destinationId)
     crashPoint('reconcile.before_commit')
     return result
@@ -100,40 +97,38 @@ export async function reconcile(
 }
 
 /** Batch whose attempt has ended, and the transaction that records its answer. */
-interface Work {
+interface Recording {
   readonly tx: Transaction
   readonly destination: Destination
   readonly batch: ClaimedBatch
   readonly by: BatchSender
   readonly attempt: SentAttempt
   readonly maxAttempts: number
-  /** Wait before the same bytes are sent again. */
   readonly waitMs: number
-  /** True to split the batch at the records that its answer points at. False after a wrong pointer in this push. */
+  /** As in `PushState`. */
   readonly trustPointers: boolean
 }
 
-function recordOutcome(work: Work, outcome: RequestOutcome): Promise<Reconciled> {
+function recordOutcome(recording: Recording, outcome: RequestOutcome): Promise<Reconciled> {
   switch (outcome.kind) {
     case 'entries':
-      return recordEntries(work, outcome)
+      return recordEntries(recording, outcome)
     case 'retry':
-      return recordRetry(work, outcome)
+      return recordRetry(recording, outcome)
     case 'pause':
-      return recordPause(work, outcome)
+      return recordPause(recording, outcome)
     case 'refused':
-      return recordRefusal(work, outcome)
+      return recordRefusal(recording, outcome)
     case 'ambiguous':
-      return recordAmbiguity(work, outcome)
+      return recordAmbiguity(recording, outcome)
   }
 }
 
-/** Records an answer with an outcome for each entry. */
-async function recordEntries(work: Work, answer: EntriesOutcome): Promise<Reconciled> {
-  const { tx, batch, by } = work
+async function recordEntries(recording: Recording, answer: EntriesOutcome): Promise<Reconciled> {
+  const { tx, batch, by } = recording
   const outcomes = answer.entries
   // If all users are confirmed, `pending` entries are not written, because they count as confirmed once the batch is settled.
-  const allConfirmed = confirmsAll(work.destination, answer)
+  const allConfirmed = confirmsAll(recording.destination, answer)
   if (allConfirmed) await confirmEntries(tx, batch.id)
   else {
     await expandEntries(tx, [batch.id])
@@ -144,12 +139,12 @@ async function recordEntries(work: Work, answer: EntriesOutcome): Promise<Reconc
   const refused = outcomes.filter((entry) => entry.outcome === 'refused').length
   const ambiguousOrds = outcomes.flatMap((entry, ord) => (entry.outcome === 'ambiguous' ? [ord] : []))
   crashPoint('reconcile.entries_written')
-  if (confirmed > 0) await confirmKeys(work, allConfirmed)
-  if (refused > 0) await refuseKeys(work, { runId: by.runId, staysIfApplied: work.destination.reachesPeople })
+  if (confirmed > 0) await confirmKeys(recording, allConfirmed)
+  if (refused > 0) await refuseKeys(recording, { runId: by.runId, staysIfApplied: recording.destination.reachesPeople })
 
   const ambiguousCodes = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.code] : [])))].join(' ')
   const counts = { confirmed, refused, ambiguous: ambiguousOrds.length }
-  await storeAttempt(work, answer, counts, ambiguousOrds.length > 0 ? ambiguousCodes : null)
+  await storeAttempt(recording, answer, counts, ambiguousOrds.length > 0 ? ambiguousCodes : null)
 
   const done = confirmed + refused
   if (ambiguousOrds.length === 0) {
@@ -157,62 +152,61 @@ async function recordEntries(work: Work, answer: EntriesOutcome): Promise<Reconc
     return { done, confirmed, refused, state }
   }
   if (ambiguousOrds.length === outcomes.length)
-    return { ...(await scheduleAgain(work, { reason: ambiguousCodes, maybeApplied: true })), confirmed, refused }
-  // Only the ambiguous entries are sent again.
+    return { ...(await scheduleAgain(recording, { reason: ambiguousCodes, maybeApplied: true })), confirmed, refused }
   const attempts = batch.attempts + 1
-  const parked = attempts >= work.maxAttempts
-  const waitMs = parked ? 0 : work.waitMs
+  const parked = attempts >= recording.maxAttempts
+  const waitMs = parked ? 0 : recording.waitMs
   const part = { ords: ambiguousOrds, maybeApplied: true, parked, attempts, miscounts: 0, reason: ambiguousCodes, waitMs }
-  const rest = await splitBatch(tx, work.destination, batch, [part])
+  const rest = await splitBatch(tx, recording.destination, batch, [part])
   if (!parked) for (const id of rest) await reopenEntries(tx, id)
   const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
   return { done, confirmed, refused, state, rest }
 }
 
-async function recordRetry(work: Work, outcome: Extract<RequestOutcome, { kind: 'retry' }>): Promise<Reconciled> {
-  await storeAttempt(work, outcome, {})
-  const { maybeApplied, miscounts } = work.batch
+async function recordRetry(recording: Recording, outcome: Extract<RequestOutcome, { kind: 'retry' }>): Promise<Reconciled> {
+  await storeAttempt(recording, outcome, {})
+  const { maybeApplied, miscounts } = recording.batch
   // The service did not process the content, so the number of successive useless answers stays the same.
-  return scheduleAgain(work, { reason: outcome.code, maybeApplied, miscounts })
+  return scheduleAgain(recording, { reason: outcome.code, maybeApplied, miscounts })
 }
 
-async function recordPause(work: Work, outcome: Extract<RequestOutcome, { kind: 'pause' }>): Promise<Reconciled> {
-  const { tx, batch } = work
+async function recordPause(recording: Recording, outcome: Extract<RequestOutcome, { kind: 'pause' }>): Promise<Reconciled> {
+  const { tx, batch } = recording
   const maybeApplied = batch.maybeApplied || outcome.maybeApplied
-  await storeAttempt(work, outcome, { message: outcome.message })
+  await storeAttempt(recording, outcome, { message: outcome.message })
   const state = await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied })
   await pauseDestination(tx, batch.destinationId, { code: outcome.code, text: outcome.message })
   return { ...noneDone, state }
 }
 
-async function recordRefusal(work: Work, outcome: Extract<RequestOutcome, { kind: 'refused' }>): Promise<Reconciled> {
-  const { tx, batch, by } = work
-  await storeAttempt(work, outcome, { message: outcome.message, failing: outcome.failing.length })
-  await setSiblingAside(work, { miscounts: 0 })
+async function recordRefusal(recording: Recording, outcome: Extract<RequestOutcome, { kind: 'refused' }>): Promise<Reconciled> {
+  const { tx, batch, by } = recording
+  await storeAttempt(recording, outcome, { message: outcome.message, failing: outcome.failing.length })
+  await setSiblingAside(recording, { miscounts: 0 })
   if (batch.entryCount > 1)
-    return isolate(work, { failing: outcome.failing, reason: outcome.code, miscounts: 0, maybeApplied: batch.maybeApplied })
+    return isolate(recording, { failing: outcome.failing, reason: outcome.code, miscounts: 0, maybeApplied: batch.maybeApplied })
   await expandEntries(tx, [batch.id])
   await refuseEntries(tx, batch.id, { code: outcome.code, message: outcome.message })
-  await refuseKeys(work, { runId: by.runId, staysIfApplied: work.destination.reachesPeople })
+  await refuseKeys(recording, { runId: by.runId, staysIfApplied: recording.destination.reachesPeople })
   const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
   return { done: 1, confirmed: 0, refused: 1, state }
 }
 
-async function recordAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kind: 'ambiguous' }>): Promise<Reconciled> {
-  const { tx, batch, by } = work
-  await storeAttempt(work, outcome, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
+async function recordAmbiguity(recording: Recording, outcome: Extract<RequestOutcome, { kind: 'ambiguous' }>): Promise<Reconciled> {
+  const { tx, batch, by } = recording
+  await storeAttempt(recording, outcome, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
   if (outcome.mayLandLater) await markLate(tx, [batch.id], by.horizonMs)
   crashPoint('reconcile.ambiguous')
   const miscounts = outcome.suspectsRecord ? batch.miscounts + 1 : 0
   if (miscounts >= suspectedAfter) {
-    await setSiblingAside(work, { miscounts: miscountsOfPart })
-    if (batch.entryCount === 1) return park(work, { reason: outcome.code, maybeApplied: true })
-    return isolate(work, { failing: outcome.failing, reason: outcome.code, miscounts: miscountsOfPart, maybeApplied: true })
+    await setSiblingAside(recording, { miscounts: miscountsOfPart })
+    if (batch.entryCount === 1) return park(recording, { reason: outcome.code, maybeApplied: true })
+    return isolate(recording, { failing: outcome.failing, reason: outcome.code, miscounts: miscountsOfPart, maybeApplied: true })
   }
-  return scheduleAgain(work, { reason: outcome.code, maybeApplied: true, miscounts })
+  return scheduleAgain(recording, { reason: outcome.code, maybeApplied: true, miscounts })
 }
 
-/** Reason to send the same bytes again, in this run or in a later one. `maybeApplied`: true if the service may have applied the batch. */
+/** Reason to send the same bytes again, in this run or in a later one. */
 interface ResendCause {
   readonly reason: string
   readonly maybeApplied: boolean
@@ -222,26 +216,28 @@ interface ResendCause {
  * Schedules the same bytes for another attempt, or parks the batch if it has no attempts left in this run. `why.miscounts`: number of
  * successive useless answers to store; absent: 0.
  */
-async function scheduleAgain(work: Work, why: ResendCause & { readonly miscounts?: number }): Promise<Reconciled> {
-  const { tx, batch } = work
+async function scheduleAgain(recording: Recording, why: ResendCause & { readonly miscounts?: number }): Promise<Reconciled> {
+  const { tx, batch } = recording
   // The number is stored with a parked batch too. Such a batch gets one attempt per run, so only a later run can reach `suspectedAfter`.
-  if (batch.attempts + 1 >= work.maxAttempts) return park(work, { miscounts: 0, ...why })
-  const state = await releaseBatch(tx, batch, { to: 'open', waitMs: work.waitMs, miscounts: 0, ...why })
+  if (batch.attempts + 1 >= recording.maxAttempts) return park(recording, { miscounts: 0, ...why })
+  const state = await releaseBatch(tx, batch, { to: 'open', waitMs: recording.waitMs, miscounts: 0, ...why })
   return { ...noneDone, state }
 }
 
 /** Parks the batch: this run does not send it any more, but the next run does. `miscounts` absent: the batch keeps its stored number. */
-async function park(work: Work, { reason, maybeApplied, miscounts }: ResendCause & { readonly miscounts?: number }): Promise<Reconciled> {
-  const { tx, batch } = work
+async function park(
+  recording: Recording,
+  { reason, maybeApplied, miscounts }: ResendCause & { readonly miscounts?: number },
+): Promise<Reconciled> {
+  const { tx, batch } = recording
   await expandEntries(tx, [batch.id])
   await parkEntries(tx, batch.id, { maybeApplied, code: reason })
   const state = await releaseBatch(tx, batch, { to: 'parked', reason, maybeApplied, miscounts })
   return { ...noneDone, done: batch.entryCount, state }
 }
 
-/** Splits the batch, because a failing record is assumed. */
-async function isolate(work: Work, cause: SplitCause): Promise<Reconciled> {
-  return { ...noneDone, state: 'split', ...(await splitFailedBatch(work, cause)) }
+async function isolate(recording: Recording, cause: SplitCause): Promise<Reconciled> {
+  return { ...noneDone, state: 'split', ...(await splitFailedBatch(recording, cause)) }
 }
 
 /**
@@ -257,17 +253,16 @@ export function attemptOutcome(outcome: RequestOutcome): AttemptResult['outcome'
 
 /** Stores the outcome of the attempt. `reason`: codes of the outcome, separated by spaces; null without one. */
 async function storeAttempt(
-  work: Work,
+  recording: Recording,
   outcome: RequestOutcome,
   answer: Readonly<Record<string, unknown>>,
   reason = 'code' in outcome ? outcome.code : null,
 ): Promise<void> {
-  const { id, sent } = work.attempt
-  await finishAttempt(work.tx, id, { ...sent, outcome: attemptOutcome(outcome), reason, answer: { ...sent.answer, ...answer } })
+  const { id, sent } = recording.attempt
+  await finishAttempt(recording.tx, id, { ...sent, outcome: attemptOutcome(outcome), reason, answer: { ...sent.answer, ...answer } })
 }
 
-/** Returns the exchange as it is stored with the attempt. */
-function sentResult(exchange: Exchange): SentAttempt['sent'] {
+function storedExchange(exchange: Exchange): SentAttempt['sent'] {
   const { durationMs } = exchange
   if (exchange.kind === 'answer')
     return {

@@ -1,6 +1,6 @@
 /**
- * Records an answer. The destination classifies it (`destinations/answer.ts`, `productAnswer.ts`, `userAnswer.ts`), and the state of the
- * push may correct the outcome. One fenced transaction stores the outcome (`reconcile.ts`). Then the attempt is logged.
+ * Records an answer. The destination classifies it (`Destination.classify`), and this module corrects the outcome. `reconcile.ts` stores it
+ * in one fenced transaction.
  */
 import type { EntryOutcome, RequestOutcome, SentEntry } from '../../destinations/destination.ts'
 import { backoffMs, requestedWaitMs } from '../../http/retryAfter.ts'
@@ -16,11 +16,11 @@ import { notInTime, type EndedAttempt, type PushState, type PushContext } from '
 /** Number of successive refusals after which the destination is paused. */
 const refusalsBeforePause = 64
 /**
- * Minimum wait in milliseconds before the same bytes are sent again, except after a 401. The random backoff may be 0, and the service may
- * treat equal bytes within 5 ms as a client error.
+ * Minimum wait before the same bytes are sent again, except after a 401. The random backoff may be 0, and the service may treat equal bytes
+ * within 5 ms as a client error.
  */
 const minWaitMs = 10
-/** Time for which the catalog counts as existing after it was listed. */
+/** Time for which the catalog counts as existing after a 200. */
 const catalogSeenForMs = 60_000
 
 /**
@@ -29,7 +29,7 @@ const catalogSeenForMs = 60_000
  * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written, and the answer is dropped
  */
 export async function recordAnswer(context: PushContext, answered: EndedAttempt): Promise<Reconciled> {
-  const outcome = await classify(context, answered)
+  const outcome = await correctedOutcome(context, answered)
   const result = await reconcile(context, answered, outcome, retryWaitMs(context, answered, outcome))
   crashPoint('push.reconciled')
   logAttempt(context, answered, outcome)
@@ -37,7 +37,6 @@ export async function recordAnswer(context: PushContext, answered: EndedAttempt)
   return result
 }
 
-/** Logs one line per attempt: at debug level if all was confirmed, else at info level. */
 function logAttempt({ deps, by }: PushContext, { batch, exchange }: EndedAttempt, outcome: RequestOutcome): void {
   const stored = attemptOutcome(outcome)
   const isConfirmed = stored === 'confirmed'
@@ -59,10 +58,9 @@ function logAttempt({ deps, by }: PushContext, { batch, exchange }: EndedAttempt
 const everyCredential = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET'
 
 /**
- * Returns the outcome of the request. Corrects the outcome by the destination in three cases: repeated 401s, deletes of missing keys, and
- * many successive refusals.
+ * Returns the outcome by the destination. Corrects it in three cases: repeated 401s, deletes of missing keys, and many successive refusals.
  */
-async function classify(context: PushContext, { batch, exchange, begunAtMs }: EndedAttempt): Promise<RequestOutcome> {
+async function correctedOutcome(context: PushContext, { batch, exchange, begunAtMs }: EndedAttempt): Promise<RequestOutcome> {
   const { destination, state } = context
   if (exchange === notInTime) return { kind: 'retry', code: 'not-in-time' }
   const outcome = destination.classify(exchange, await sentEntries(context, batch), batch.operation)
@@ -115,10 +113,9 @@ const alreadyDeleted: EntryOutcome = {
 }
 
 /**
- * Counts the requests that were refused as a whole, or got a useless answer (`suspectsRecord`), without a confirmed entry in between.
- * Returns a pause from request number `refusalsBeforePause` on. The cause is then not a record, so the batch must not be split
- * (docs/guarantees.md#isolation-of-a-failing-record). Before that, and for any other outcome, returns `outcome`. Refusals of single entries
- * do not count: each has its own reason, and nothing is split.
+ * Counts `PushState.refusals`. Returns a pause from number `refusalsBeforePause` on: the cause is not a record, so the batch must not be
+ * split (docs/guarantees.md#isolation-of-a-failing-record). Otherwise returns `outcome`. Refusals of single entries do not count, because
+ * they cause no split.
  */
 function pauseAfterRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
   if (outcome.kind === 'entries' && outcome.entries.some((entry) => entry.outcome === 'confirmed')) state.refusals = 0
@@ -136,9 +133,11 @@ function pauseAfterRefusals(state: PushState, outcome: RequestOutcome): RequestO
 }
 
 /**
- * Checks if the catalog exists: requests one product of it. After a 200, the catalog counts as existing for a minute. Returns the codes of a
- * retry without an answer, for a status other than 200 and 404, and if the push stops first. A destination without a listing counts as
- * missing.
+ * Requests one product of the catalog to check if the catalog exists:
+ *
+ * - `exists`: 200, now or within the last minute.
+ * - `missing`: 404, or a destination without a listing.
+ * - `catalog-unchecked…`: code of a retry, after no answer, another status, or a stop of the push.
  */
 async function checkCatalog({
   deps,
@@ -184,7 +183,7 @@ async function sentEntries({ deps, destination }: PushContext, batch: ClaimedBat
 
 const oneUser: SentEntry = { id: null, users: 1 }
 
-/** Returns the milliseconds until the same bytes may be sent again: 0 after a 401, else the backoff, or a longer requested wait. */
+/** Returns the wait before the same bytes are sent again: 0 after a 401, else the backoff, or a longer requested wait. */
 function retryWaitMs(context: PushContext, { batch, exchange }: EndedAttempt, outcome: RequestOutcome): number {
   const { settings, clock } = context.deps
   if (outcome.kind === 'retry' && outcome.status === 401) return 0

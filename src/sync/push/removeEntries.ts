@@ -1,7 +1,4 @@
-/**
- * Supersedes claimed batches with memberships that ended, or with people who opted out or are suppressed. Inserts deletes of people whom a
- * batch may have added.
- */
+/** Supersedes claimed batches, moves the entries that stay to new ones, and inserts deletes of people whom a batch may have added. */
 import type { Destination } from '../../destinations/destination.ts'
 import { pack } from '../../destinations/requestBodies.ts'
 import { logBatch } from '../../db/auditLog.ts'
@@ -23,9 +20,7 @@ export interface BatchSender {
   readonly horizonMs: number
 }
 
-/**
- * Supersedes a claimed batch. Moves the entries that are not in `removed` to a new batch, unless there are none; their bytes stay the same.
- */
+/** Supersedes a claimed batch. Moves the entries that are not in `removed`, if there are any, to a new batch with the same bytes. */
 export async function removeEntries(
   tx: Queryable,
   destination: Destination,
@@ -37,15 +32,14 @@ export async function removeEntries(
   const ords = (await remainingOrds(tx, batch.id)).filter((ord) => !removedOrds.has(ord))
   const users = removed.reduce((sum, entry) => sum + entry.users, 0)
   const kept = { ords, attempts: batch.attempts, miscounts: 0, reason: null }
-  // People who opted out are stored with the reason `suppressed` too.
+  // The stored reason is `suppressed` for people who opted out, too.
   await supersedeBatch(tx, destination, batch, kept, { reason: 'suppressed', users }, by)
 }
 
 /**
- * Supersedes a batch in which the frozen end of a membership has passed. Its entries are not sent, and the next plan has new times
- * (docs/guarantees.md#freshness). If the batch may have been applied, the entries that have not expired must still be resolved. They move
- * to a new batch with their bytes. Expired entries of a do-not-reach list no longer suppress people, so the next runs of the account's
- * audiences read their sources again.
+ * Supersedes a batch in which the frozen end of a membership has passed; the next plan has new times (docs/guarantees.md#freshness). If the
+ * batch may have been applied, its unexpired entries must still be resolved. They move to a new batch with their bytes. Expired entries of
+ * a do-not-reach list no longer suppress people, so the next runs of the account's audiences read their sources again.
  */
 export async function supersedeExpired(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<void> {
   const ords = batch.maybeApplied ? await remainingOrds(tx, batch.id, 'e.expires_at is null or e.expires_at > statement_timestamp()') : []
@@ -72,9 +66,8 @@ async function supersedeBatch(
 }
 
 /**
- * Inserts a batch that deletes users whom the service may have, and returns its id. The batch is not sent before `how.waitMs` have passed.
- * It has one entry, so it is never split. `beside`: an update of the audience, normally the one with the users. The delete belongs to the
- * plan of this update, but does not count in the plan's counts.
+ * Inserts a batch of one entry that deletes users whom the service may have, and returns its id. The batch is not sent before `how.waitMs`
+ * have passed. `beside`: update to whose plan the delete belongs, without being counted there; normally the update with the users.
  */
 export async function insertDeleteBatch(
   tx: Queryable,

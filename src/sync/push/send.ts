@@ -23,7 +23,6 @@ export interface PushContext {
   readonly target: Target
   readonly allowances: Readonly<Record<'upsert' | 'delete', Allowance>>
   readonly pace: Pace
-  /** Worker and run with which the attempts are stored, and the horizon of late requests. */
   readonly by: BatchSender
   /** On abort: no new attempts. */
   readonly signal: AbortSignal
@@ -31,7 +30,6 @@ export interface PushContext {
   readonly hardStop: AbortSignal
   /** Undefined if the sources were not read after the plans of the batches were made. */
   readonly findOptedOut: FindOptedOut | undefined
-  /** Called with each long wait for the rate limit. */
   readonly onWait: (ms: number) => void
   readonly state: PushState
 }
@@ -42,7 +40,7 @@ export type FindOptedOut = (batch: Pick<ClaimedBatch, 'id' | 'destinationId'>) =
 /** State that the answers of one push change. */
 export interface PushState {
   /**
-   * Number of requests that were refused as a whole, and of useless answers (`suspectsRecord`), since the last confirmed entry. At
+   * Number of requests that were refused as a whole, or got useless answers (`suspectsRecord`), since the last confirmed entry. At
    * `refusalsBeforePause` the destination is paused, because the cause is not a record.
    */
   refusals: number
@@ -54,7 +52,7 @@ export interface PushState {
   trustPointers: boolean
 }
 
-/** Attempt that has ended with or without an answer, or before a byte was sent (`notInTime`). */
+/** Attempt that has ended: with an answer, without one, or before a byte was sent (`notInTime`). */
 export interface EndedAttempt {
   readonly batch: ClaimedBatch
   readonly attemptId: number
@@ -97,16 +95,15 @@ export async function sendBatch(context: PushContext, batch: ClaimedBatch): Prom
 
   if (exchange !== notInTime) {
     if (isFailure(exchange)) pace.noteFailure()
-    // Without the wait for a fresh grant.
+    // The wait for a fresh grant does not count.
     else pace.noteAnswer(beginDurationMs + clock.monotonic() - sentAtMs)
   }
-  // Called before the answer is recorded, so that a requested wait applies to all other requests immediately.
+  // Before the answer is recorded, so that a requested wait applies to all other requests immediately.
   if (exchange.kind === 'answer') await allowance.update(exchange, batch.attempts + 1)
   return { batch, attemptId: begun.attemptId, exchange, begunAtMs: begun.atMs }
 }
 
-/** Committed attempt. */
-interface Begun {
+interface CommittedAttempt {
   readonly attemptId: number
   /** Time just before the lease was renewed, by the monotonic clock. The lease lasts at least `leaseMs` from then on. */
   readonly atMs: number
@@ -121,16 +118,15 @@ async function beginUnderGrant(
   context: PushContext,
   batch: ClaimedBatch,
   allowance: Allowance,
-): Promise<(Begun & { readonly grant: Grant }) | undefined> {
+): Promise<(CommittedAttempt & { readonly grant: Grant }) | undefined> {
   for (;;) {
     const grant = await allowance.takeGrant(context)
     if (grant === undefined) {
-      // The push is stopping.
       const { reason, maybeApplied, miscounts } = batch
       await releaseBatch(context.deps.db, batch, { to: 'open', reason, waitMs: 0, maybeApplied, miscounts })
       return undefined
     }
-    const begun = await begin(context, batch)
+    const begun = await commitAttempt(context, batch)
     if (begun === 'superseded') return undefined
     if (begun !== 'blocked') return { ...begun, grant }
   }
@@ -140,12 +136,12 @@ async function beginUnderGrant(
  * Commits the attempt; for an update of people in one transaction with the suppression check. Returns `superseded` if the batch
  * had people who are suppressed or opted out, and `blocked` if the service has requested a wait.
  */
-async function begin(context: PushContext, batch: ClaimedBatch): Promise<Begun | 'superseded' | 'blocked'> {
+async function commitAttempt(context: PushContext, batch: ClaimedBatch): Promise<CommittedAttempt | 'superseded' | 'blocked'> {
   const { deps, destination, by } = context
   const { db, settings } = deps
   const atMs = deps.clock.monotonic()
   const options = { ...by, leaseMs: settings.leaseMs, budget: context.allowances[batch.operation].name }
-  const commit = async (tx: Queryable): Promise<Begun | 'blocked'> => {
+  const commit = async (tx: Queryable): Promise<CommittedAttempt | 'blocked'> => {
     const attemptId = await beginAttempt(tx, batch, options)
     return attemptId === undefined ? 'blocked' : { attemptId, atMs }
   }
@@ -167,7 +163,6 @@ async function freshGrant(context: PushContext, allowance: Allowance, grant: Gra
   return current
 }
 
-/** Sends the bytes of the batch and returns the answer. */
 function exchangeBatch(context: PushContext, batch: ClaimedBatch): Promise<Exchange> {
   const { deps, destination, target } = context
   const { method, path } = destination.request(target, batch.operation)
@@ -182,7 +177,6 @@ function exchangeBatch(context: PushContext, batch: ClaimedBatch): Promise<Excha
   return destination.exchange?.(request) ?? deps.transport.exchange(request)
 }
 
-/** Returns true if there was no connection or no answer, and for 5xx and 408. Then the pace permits only one request at a time. */
 function isFailure(exchange: Exchange): boolean {
   return exchange.kind !== 'answer' || exchange.status >= 500 || exchange.status === 408
 }

@@ -33,27 +33,25 @@ export interface PushOptions {
 
 /** Plan whose batches are sent while its later parts are being planned. */
 export interface GrowingPlan {
-  /** Estimated number of operations of the whole plan. */
+  /** Estimate for the whole plan. */
   readonly operations: number
   readonly isComplete: boolean
   /** Resolves with the next part, or when the plan is complete. */
   readonly changed: Promise<void>
 }
 
-/**
- * Time for attempts in flight to end after a signal, in milliseconds. Then they are abandoned as ambiguous
- * (docs/schedules.md#shutdown-and-crashes).
- */
+/** Time that attempts in flight have after a signal, until they are abandoned as ambiguous (docs/schedules.md#shutdown-and-crashes). */
 const drainMs = 15_000
 /** Interval of polling while batches wait for other processes or for their next attempt. */
 const pollMs = 250
 /** Minimum time between two recoveries of the batches of expired workers. */
 const recoverEveryMs = 1_000
 
-/** Batches that a push sends, their destination, and the run with which the attempts are stored. For an apply, that run made the plan. */
+/** Batches that a push sends, and their destination. */
 export interface PushScope {
   readonly scope: BatchScope
   readonly destinationId: number
+  /** Run with which the attempts are stored; for an apply, the run that made the plan. */
   readonly runId: number
 }
 
@@ -86,7 +84,7 @@ export async function sendOpenBatches(deps: EngineDeps, push: PushScope, options
   }
 }
 
-/** Claims batches, sends each in a task of its own, and records their answers. */
+/** Sends each claimed batch in a task of its own. */
 class PushLoop {
   readonly #context: PushContext
   readonly #push: PushScope
@@ -99,7 +97,6 @@ class PushLoop {
   #released = Promise.withResolvers<void>()
   /** Number of connections that the pool was asked to open for recording answers. The first one is opened without a request. */
   #requestedConnections = 1
-  /** First error; undefined without one. */
   #failure: unknown
   /** Time of the last recovery of batches, by the monotonic clock; at first, the start of the loop. */
   #recoveredAt: number
@@ -114,8 +111,7 @@ class PushLoop {
   }
 
   /**
-   * Sends until nothing more can be sent, the signal aborts, or a batch or a claim throws. `stop`: called after an error, to end the waits
-   * of the other batches.
+   * Sends until nothing more can be sent, the signal aborts, or an error. `stop`: called after an error, to end the waits of all batches.
    */
   async run(stop: () => void): Promise<void> {
     const { db, log, settings, workerId } = this.#context.deps
@@ -142,8 +138,7 @@ class PushLoop {
   /** Claims batches and starts to send them. Returns true if more may be claimed immediately. */
   async #claimAndSend(): Promise<boolean> {
     const { deps, pace } = this.#context
-    // Claims nothing if the service is unreachable, even if answers wait to be recorded. Otherwise there would always be a claimed batch,
-    // and the loop would never reach `#endOrWait`, which ends it.
+    // Claims nothing if the service is unreachable: with a claimed batch, the loop would never reach `#endOrWait`, which ends it.
     const count = pace.isUnreachable ? 0 : this.#claims.claimableCount(pace.slots)
     const { leaseMs } = deps.settings
     const claimed = count > 0 ? await claimBatches(deps.db, this.#push.scope, { workerId: deps.workerId, leaseMs, count }) : []
@@ -156,7 +151,7 @@ class PushLoop {
 
   /**
    * Opens connections for recording answers while the requests are in flight. When two connections were opened after the answers, the
-   * requests that follow the deletes of a plan were sent 40 ms later.
+   * requests after the deletes of a plan were sent 40 ms later.
    */
   #openConnections(): void {
     const needed = Math.min(this.#claims.count, maxParallelRecordings)
@@ -166,7 +161,6 @@ class PushLoop {
     void openConnections(this.#context.deps.db, needed + 1)
   }
 
-  /** Starts the task that sends a batch and records its answer. */
   #start(batch: ClaimedBatch): void {
     this.#claims.add(batch)
     const sendAndRecord = async () => {
@@ -205,8 +199,7 @@ class PushLoop {
       await pauseDestination(db, destinationId, { code: 'SERVICE_UNREACHABLE', text })
       return 'ended'
     }
-    // `isComplete` is read before the query. Otherwise the last part could be stored after the query and before `isComplete` is read, and
-    // would not be sent.
+    // `isComplete` is read before the query: a last part that is stored between the two would otherwise not be sent.
     const nextPart = this.#growing?.isComplete === false ? this.#growing.changed : undefined
     const work = await findOpenWork(db, scope)
     if (isIdle(work)) {
@@ -221,7 +214,6 @@ class PushLoop {
     return 'waited'
   }
 
-  /** Recovers the batches of expired workers. */
   async #recover(): Promise<void> {
     const { db, clock, service, settings } = this.#context.deps
     this.#recoveredAt = clock.monotonic()
@@ -245,7 +237,7 @@ class PushLoop {
     await deps.clock.sleep(waiting > 0 ? Math.max(10, Math.min(pollMs, dueInMs)) : pollMs, signal)
   }
 
-  /** Waits for the event, at most `pollMs`. Ends the timer with the event: otherwise the timer would keep a finished command alive. */
+  /** Waits for the event, at most `pollMs`. Clears the timer, which would keep a finished command alive. */
   async #sleepUntil(event: Promise<void>): Promise<void> {
     const { deps, signal } = this.#context
     const woken = new AbortController()
@@ -254,7 +246,6 @@ class PushLoop {
   }
 }
 
-/** Loads the destination, and creates the allowances and the pace of a push. */
 async function createContext(
   deps: EngineDeps,
   { destinationId, runId }: PushScope,

@@ -1,5 +1,5 @@
 /**
- * Removes people from an update before it is sent. These people were suppressed or opted out after the plan was made
+ * Removes from an update, before it is sent, people who were suppressed or opted out after the plan was made
  * (docs/guarantees.md#suppression-wins, docs/guarantees.md#a-no-is-never-sent).
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
@@ -21,12 +21,11 @@ import { insertDeleteBatch, removeEntries, type BatchSender } from './removeEntr
  * may have been applied, also inserts two deletes of the users of the suppressed entries. If no entry is suppressed, changes nothing and
  * returns false.
  *
- * Must run in the transaction that commits the attempt. Locks the lists and the erasures until the commit. So an erasure is either found
- * here, or made after the attempt was committed. If the lists are unchanged and no person was erased after the plan was made, runs only
- * three short statements.
+ * Must run in the transaction that commits the attempt. It locks the lists and the erasures until the commit. So an erasure is either found
+ * here, or made after the attempt was committed.
  */
 export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<boolean> {
-  // The do-not-reach lists of the account, unless the plan ignores them. `suppression_version`: sum of their versions at the plan's read.
+  // `suppression_version`: sum of the versions of these lists at the plan's read.
   const lists = await tx.query<Row<'destination', 'id' | 'desired_version'> & Outer<Row<'snapshot', 'suppression_version'>>>(
     `select l.id, l.desired_version, s.suppression_version
      from destination t
@@ -37,7 +36,6 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
     [batch.destinationId, batch.planId, kindsWhere(({ suppresses }) => suppresses)],
   )
   await awaitErasures(tx)
-  // The service, if a person was erased after the plan was made.
   const [serviceWithErasure] = await tx.query<Row<'destination', 'service'>>(
     `select t.service from destination t join plan p on p.id = $2
      where t.id = $1 and exists (
@@ -47,13 +45,11 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
   const listsVersion = lists.reduce((sum, list) => sum + Number(list.desired_version), 0)
   const listsChanged = lists.some((list) => list.suppression_version === null || Number(list.suppression_version) !== listsVersion)
   if (serviceWithErasure === undefined && !listsChanged) return false
-  // The suppressed entries. An entry is suppressed by its keys, or by another identifier of its record. For example, the list has a phone
-  // number in one form, and this entry has it in the other form (docs/decisions/both-forms.md).
-  // If a key of the entry is not in its record, all records of the audience are searched for the key. This is rare, except for operations
-  // of several users: their entry names only the first user's record. Such an entry has many keys, so the search uses joins, not arrays.
+  // An entry is suppressed by its keys, or by another identifier of its record. Example: the list has a phone number in one form, and this
+  // entry has it in the other form (docs/decisions/both-forms.md). An operation of several users names only the first user's record.
+  // The records of its other keys are searched in the whole audience: by joins, because such an entry has many keys.
   const suppressed = await tx.query<Row<'entry', 'ord' | 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
     `with
-     -- All entries, with the identifiers of their records.
      entries_with_identifiers as materialized (
        select e.ord, e.keys, e.users, e.byte_offset, e.byte_length, e.record_key, coalesce(${rowIdentifiers('r')}, '{}') as identifiers
        from ${entriesOf('$1::bigint')} e left join record r on r.destination_id = $3 and r.key = e.record_key),
@@ -61,21 +57,19 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
      key_elsewhere as materialized (
        select e.ord, k.key from entries_with_identifiers e cross join lateral unnest(e.keys) as k (key)
        where not k.key = any(e.identifiers)),
-     -- Records that have these keys. If there are no such keys, the condition with exists saves the search.
+     -- Records that have these keys. The condition with exists saves the search if there are none.
      other_record as materialized (
        select x.ord, r.key, ${rowIdentifiers('r')} as identifiers
        from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (key) join key_elsewhere x on x.key = i.key
        where exists (select from key_elsewhere) and r.destination_id = $3),
-     -- Each entry with all its keys, and with the identifiers of its records.
+     -- All keys of each entry, and all identifiers of its records.
      entry_identifier as materialized (
        select e.ord, k.key from entries_with_identifiers e cross join lateral unnest(e.keys || e.identifiers) as k (key)
        union select o.ord, k.key from other_record o cross join lateral unnest(o.identifiers) as k (key))
      select e.ord, e.keys, e.users, e.byte_offset, e.byte_length from entries_with_identifiers e
      where e.ord in (
-         -- A key of the entry is on a list.
          select n.ord from entry_identifier n
            join remote listed on listed.destination_id = any($2::int[]) and listed.key = n.key and ${isSuppressed('listed', '$2::int[]')}
-         -- A key of the entry is erased.
          union all select n.ord from entry_identifier n where n.key in (${erasedIdentifiers('$4')})
          -- Another record with a key of the entry is erased.
          union all select o.ord from other_record o where o.key in (${erasedRecords('$4', '$3')}))
@@ -104,9 +98,9 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
 }
 
 /**
- * Removes the entries at `ords` from the batch, because their people opted out after the plan was made. The other entries move to a new
- * batch. If the batch may have been applied, the service may have identifiers whose content was never confirmed. They are stored as
- * synced, so that a plan deletes those that no row has, within the limits of the guards.
+ * Supersedes the batch, and moves its entries except those at `ords` (people who opted out) to a new batch. If the batch may have been
+ * applied, the service may have the removed identifiers. They are stored as synced, so that a plan deletes those that no row has, within
+ * the limits of the guards.
  */
 export async function splitOffOptedOut(
   tx: Queryable,

@@ -51,10 +51,12 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
 }
 
 /**
- * Returns true if the source at `other` may use the credentials of the source `first`. Both must have the same scheme. `credentials.url`
- * replaces the address, so it is only for an address that names no database. A web server receives the secret itself, so it must also have
- * the same origin. A database may request the password in clear text, so its server must be the same, and its address without a password.
- * For other servers the scheme is enough. The host key of an SFTP server is pinned. An object store receives only a proof of the secret.
+ * Returns true if the source at `other` may use the credentials of the pipeline's source. Both addresses must have the same scheme, and:
+ *
+ * - With `credentials.url`, neither names a database, because this URL replaces the address.
+ * - Web servers have the same origin, because the server receives the secret itself.
+ * - Databases have the same server, which may request the password in clear text. `other` has no password of its own.
+ * - For others the scheme is enough. The host key of an SFTP server is pinned, and an object store receives only a proof of the secret.
  */
 function mayShareCredentials({ uri: own, credentials }: SourceDefinition, other: string): boolean {
   const [scheme] = other.split(':')
@@ -77,7 +79,7 @@ function databaseServer({ hostname, port, searchParams }: URL): string | undefin
   return host === '' ? undefined : `${host.toLowerCase()}:${last('port') ?? (port === '' ? '5432' : port)}`
 }
 
-/** Returns the first bytes of a local file: at least `headBytes`, or the whole file if it is smaller. */
+/** Returns at least `headBytes` of a local file, or the whole file if it is smaller. */
 async function readHead(uri: string): Promise<Buffer> {
   const stream = await openLocalFile(uri)
   const chunks: Buffer[] = []
@@ -95,8 +97,8 @@ async function readHead(uri: string): Promise<Buffer> {
 }
 
 /**
- * Returns the text of the first bytes of a file in UTF-8, or in UTF-16 with a byte-order mark. The text lacks this mark. Returns undefined
- * for any other encoding. The last character may be cut, so the bytes are decoded as a part of a stream.
+ * Returns the text of the first bytes of a file in UTF-8, or in UTF-16 with a byte-order mark, without this mark. Returns undefined for any
+ * other encoding. With `stream: true`, a character that is cut at the end is no error.
  */
 function utfText(head: Buffer): string | undefined {
   const [first, second] = head
@@ -109,7 +111,6 @@ function utfText(head: Buffer): string | undefined {
   }
 }
 
-/** Returns the first line, without trailing spaces. */
 function firstLine(text: string): string {
   return (/^[^\r\n]*/.exec(text)?.[0] ?? '').trimEnd()
 }

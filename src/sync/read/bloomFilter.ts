@@ -1,4 +1,4 @@
-/** Number of bits of a block: one line of the processor's cache. */
+/** Bits of a block: one line of the processor's cache. */
 const blockBits = 512
 /** Number of blocks. The upper 20 bits of `high` select the block of a value. */
 const blockCount = 2 ** 20
@@ -16,7 +16,7 @@ export class BloomFilter {
    */
   add(low: number, high: number): boolean {
     const block = (high >>> 12) * blockBits
-    // The other 12 bits of `high` and 24 bits of `low` give four places of 9 bits in the block. All four bits must be set.
+    // The other 12 bits of `high` and 24 bits of `low` are four places of 9 bits each in the block.
     const first = this.#set(block + (high & 511))
     const second = this.#set(block + (((high >>> 9) & 7) | (((low >>> 8) & 63) << 3)))
     const third = this.#set(block + ((low >>> 14) & 511))
@@ -26,7 +26,7 @@ export class BloomFilter {
 
   /** Sets a bit. Returns true if it was set before. */
   #set(place: number): boolean {
-    const word = this.#words[place >>> 5] as number // the place is within the last block
+    const word = this.#words[place >>> 5] as number
     const bit = 1 << (place & 31)
     this.#words[place >>> 5] = word | bit
     return (word & bit) !== 0

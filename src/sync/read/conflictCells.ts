@@ -4,7 +4,7 @@
  *
  * - The source is standard input, or cannot be read again.
  * - The row is not among the first `maxFilledRows` rows of the run.
- * - The source has changed meanwhile, and no row has the same line and key. If a row has them, its cells are stored.
+ * - The source has changed meanwhile, and no row has the same line and key.
  */
 import { SluiceError } from '../../errors.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
@@ -18,7 +18,7 @@ import type { SourceFacts } from '../../formats/rows.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 
-/** Maximum number of filled rows of a run. If there are more, the operator needs the summary and not each row. */
+/** Maximum number of filled rows of a run. */
 const maxFilledRows = 10_000
 
 /** Reads the sources again, and stores the masked cells of the run's contradicting rows. `facts`: facts of the first read, by source. */
@@ -62,11 +62,10 @@ export async function fillConflictCells(
 /** Search for the contradicting rows of one source. */
 interface Search {
   readonly mapper: RecordMapper
-  /** Lines of the rows. */
   readonly lines: ReadonlySet<number>
-  /** Number of rows without cells, by line and key. Each found row is subtracted. */
+  /** Number of rows that are still without cells, by line and key. */
   readonly unfilledCounts: Map<string, number>
-  /** Found rows, to which this search adds. */
+  /** Result, to which the search adds. */
   readonly found: FoundCells[]
   /** Columns of the first read. JSON and XML add columns as rows have them, so the second read must begin with the same ones. */
   readonly columns: readonly string[]
@@ -78,7 +77,7 @@ async function findCells(
   definition: SourceDefinition,
   { mapper, lines, unfilledCounts, found, columns }: Search,
 ): Promise<void> {
-  // This gate skips no row. It only passes the columns.
+  // Skips no row, and only passes the columns.
   const gate: RecordGate = { columns, beginShape: () => undefined, skips: () => false }
   const source = await openSource(definition, { env: deps.env, log: deps.log, gate, ...(deps.signal ? { signal: deps.signal } : {}) })
   try {

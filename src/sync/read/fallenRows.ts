@@ -1,4 +1,4 @@
-/** Compares numbers of rows and of opt-outs with earlier reads: a complete one, those of a day, or an interrupted first load. */
+/** Compares numbers of rows and of opt-outs with earlier reads. */
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Database } from '../../db/database.ts'
@@ -19,13 +19,12 @@ export interface FallenSource {
 }
 
 /**
- * Returns a note if the valid rows fell by more than half within a day, in several steps. The guard `GUARD_ROWS_FELL` reports a fall in one
- * step. It compares a read only with the last read in whose plans no guard fired, so several small falls pass it. Rows that opted out or
- * were suppressed since do not count as fallen. An approval of deletes starts the comparison again.
+ * Returns a note if the valid rows fell by more than half within a day, in several steps. The guard `GUARD_ROWS_FELL` finds only a fall in
+ * one step. Rows that opted out or were suppressed since do not count as fallen. An approval of deletes starts the comparison again.
  *
  * `goodValid`: valid rows of the last read in whose plans no guard fired; undefined without one.
  */
-export async function erodedNotes(
+export async function erosionNotes(
   db: Database,
   pipeline: Pipeline,
   run: RunRow,
@@ -77,7 +76,7 @@ export function fallenSources(now: readonly SourceFacts[], before: readonly Sour
  * Returns the number of valid rows of the last interrupted first load. Undefined if there is no such load, and for a backfill. The
  * destination must have no complete snapshot.
  */
-export async function interruptedValid(db: Database, run: RunRow): Promise<number | undefined> {
+export async function validRowsOfInterruptedLoad(db: Database, run: RunRow): Promise<number | undefined> {
   if (readsBackfillSource(run)) return undefined
   const [row] = await db.query<{ valid: number }>(
     `select (p.counts ->> 'valid')::int as valid from plan p join run r on r.id = p.run_id
@@ -92,7 +91,7 @@ export async function interruptedValid(db: Database, run: RunRow): Promise<numbe
 }
 
 /** Returns the note that an incomplete read has fewer opt-outs than the last complete one; none if it has as many. */
-export function unreadOptOuts(facts: readonly SourceFacts[], before: readonly SourceFacts[]): WarningSummary[] {
+export function unreadOptOutNotes(facts: readonly SourceFacts[], before: readonly SourceFacts[]): WarningSummary[] {
   const optOutsIn = (sources: readonly SourceFacts[]) => sources.reduce((sum, { quality }) => sum + (quality?.optedOut ?? 0), 0)
   const [is, was] = [optOutsIn(facts), optOutsIn(before)]
   if (is >= was) return []

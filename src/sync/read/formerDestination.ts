@@ -24,7 +24,7 @@ export async function formerDestinationNotes(
     [name, run.destinationId, run.id],
   )
   if (earlier !== undefined) return []
-  // Nearly every pipeline has only one destination. Then this short query is enough.
+  // Nearly every pipeline has only one destination. This short query saves the long one.
   const [other] = await db.query(`select from run r where r.pipeline = $1 and r.destination_id <> $2 limit 1`, [name, run.destinationId])
   if (other === undefined) return []
   // The last run of this pipeline to another destination that still has records. No other pipeline has had a run to it since.

@@ -1,4 +1,4 @@
-/** Watches the identifiers of a first read, so that the first load need not search all of them for shared ones. */
+/** Finds identifiers that may be on several rows, so that a first load searches only these for shared ones. */
 import { plainType } from '../../destinations/renderUserOperation.ts'
 import { identifierBytes } from '../../model/record.ts'
 import { PairLog, wordAt } from './pairLog.ts'
@@ -7,7 +7,7 @@ import { BloomFilter } from './bloomFilter.ts'
 /** Facts about the staged identifiers. They stay true if rows are removed from the stage later. */
 export interface IdentifierFacts {
   /** First bytes (`comparedBytes`) of the identifiers that may be on several rows. Undefined: any identifier may be. */
-  readonly mayShare: readonly Buffer[] | undefined
+  readonly maybeSharedPrefixes: readonly Buffer[] | undefined
   /** False if no row has times of its own (`effective_at`, `expires_at`). */
   readonly mayHaveTimes: boolean
   /** True if every identifier is a digest, and none a `partner_user_id`. */
@@ -17,11 +17,10 @@ export interface IdentifierFacts {
 /** Number of bytes of an identifier that are compared: the type of the identifier and 7 bytes of its digest. */
 export const comparedBytes = 8
 /**
- * Maximum number of identifiers in the log (20 MB). Above it, a filter replaces the log. The filter also finds some identifiers that are on
- * only one row.
+ * Maximum number of identifiers in the log (20 MB). Above it, a Bloom filter replaces the log, and finds a few unshared identifiers too.
  */
 const maxLoggedIdentifiers = 2_500_000
-/** Maximum number of identifiers in `mayShare`. Above it, `mayShare` is undefined. */
+/** Maximum number of identifiers in `maybeSharedPrefixes`. Above it, `maybeSharedPrefixes` is undefined. */
 const maxSharedIdentifiers = 100_000
 
 /** Collects `IdentifierFacts` while rows are staged. */
@@ -29,7 +28,7 @@ export class IdentifierWatch {
   readonly #log = new PairLog()
   readonly #maxLogged: number
   #filter: BloomFilter | undefined
-  /** First bytes of identifiers that may be on several rows. Undefined if there are too many, or if an identifier is not a digest. */
+  /** As `IdentifierFacts.maybeSharedPrefixes`. Undefined if there are too many, or if an identifier is not a digest. */
   #shared: Buffer[] | undefined = []
   #mayHaveTimes = false
   #areDigests = true
@@ -61,10 +60,10 @@ export class IdentifierWatch {
     }
   }
 
-  /** Ends the watch, frees its memory and returns the facts. */
+  /** Returns the facts, and frees the memory. */
   finish(): IdentifierFacts {
     for (const [low, high] of this.#log.repeats()) this.#addShared(low, high)
-    const facts = { mayShare: this.#shared, mayHaveTimes: this.#mayHaveTimes, areDigests: this.#areDigests }
+    const facts = { maybeSharedPrefixes: this.#shared, mayHaveTimes: this.#mayHaveTimes, areDigests: this.#areDigests }
     this.#giveUp()
     return facts
   }
@@ -85,7 +84,7 @@ export class IdentifierWatch {
     this.#shared.push(bytes)
   }
 
-  /** Sets `mayShare` to undefined (any identifier may be shared), and frees the memory. */
+  /** Sets `maybeSharedPrefixes` to undefined (any identifier may be shared), and frees the memory. */
   #giveUp(): void {
     this.#shared = undefined
     this.#log.free()

@@ -58,5 +58,4 @@ export class KeyHistogram {
   }
 }
 
-/** Returns the two bytes of a prefix. */
 const prefixBytes = (prefix: number) => Buffer.from([prefix >>> 8, prefix & 0xff])

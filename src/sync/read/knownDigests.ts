@@ -3,7 +3,7 @@ import { digestBytes, digestWords } from './recordDigest.ts'
 
 /** Number of digests that are compared with a record after the last match of each sequence. */
 const comparedAhead = 8
-/** Number of digests that are compared with a record at the start of each chunk, because a sequence may start there. */
+/** Number of digests that are compared with a record at the start of each chunk. A sequence may start there. */
 const comparedAtStart = 4
 /** Maximum number of sequences whose place is remembered. A first load has at most 32 (`stagePartitions`), each later read adds one. */
 const maxSequences = 32
@@ -14,29 +14,25 @@ const maxMissesInARow = 64
 const recordsPerMiss = 32
 
 /**
- * Digests of the last complete snapshot. A gated read (readRecords.ts) looks up its records in them, and marks the found digests as seen.
+ * Digests of the last complete snapshot, in which a gated read (readRecords.ts) searches for its records.
  *
- * The digests are stored in chunks, and consist of sequences, each in the order of the file. A sequence starts at the start of a chunk:
+ * The digests are stored in chunks. A sequence consists of consecutive chunks, and its digests are in the order of the file:
  *
- * - A full read stores one sequence.
- * - A first load with a partitioned stage stores a sequence for each partition, if a staged row stopped being valid.
+ * - A full read stores one sequence. Exception: a partitioned stage may store one for each partition.
  * - Each later gated read adds a sequence of its new and changed records.
  *
- * A file usually keeps its order. So a record is compared with the digests after the previous match in each sequence, and with the starts
- * of the chunks. A record without a match there is nearly always new. A moved record may count as new: the record is read again, and the
- * diff finds its content unchanged.
+ * A file usually keeps its order. So a record is compared only with the starts of the chunks, and with the next digests in each sequence.
+ * A moved record may count as new: it is read again, and the diff finds its content unchanged.
  *
- * A hash table of all digests is built only for a reordered file, or if every repeat must be found (`everywhere`). To find a million
- * records in 16 sequences took 210 ms of processor time with the table. Without it this takes 80 ms, and 50 ms in one sequence.
- * Memory: 18 bytes per known record, and 5 to 11 for the table. The arrays are flat, because a million objects would take hundreds of
- * megabytes.
+ * A hash table of all digests is built only for a reordered file, or if every repeat must be found (`everywhere`). Processor time for a
+ * million records: 210 ms with the table; without it 80 ms in 16 sequences, 50 ms in one. Memory: 18 bytes per known record, and 5 to 11
+ * for the table. The arrays are flat, because a million objects would take hundreds of megabytes.
  */
 export class KnownDigests {
-  /** Digests in the order of `add`. Their place is the index that methods take and return. */
+  /** Digests in the order of `add`. `find` returns the index of a digest. */
   readonly #words: Int32Array
   /** The memory of `#words`. */
   readonly #bytes: Uint8Array
-  /** Feature set of each digest. */
   readonly #featureSets: Uint16Array
   /** Stored chunks. `first`: index of the chunk's first digest. `count`: number of its digests. */
   readonly #chunks: { readonly chunk: number; readonly first: number; readonly count: number }[] = []
@@ -51,7 +47,6 @@ export class KnownDigests {
   #sequenceCount = 0
   /** First digests of the chunks, at which a sequence may start: index by the first word of the digest. */
   readonly #starts = new Map<number, number>()
-  /** Number of records without a match so far. */
   #misses = 0
   /** Number of records without a match since the last match. */
   #missesInARow = 0
@@ -69,8 +64,8 @@ export class KnownDigests {
   }
 
   /**
-   * Appends a stored chunk of 16-byte digests. The digests at the positions `outdated` are no longer current, so they are never found.
-   * `featureSets`: two bytes for each digest, big-endian.
+   * Appends a stored chunk of 16-byte digests. `find` never returns the digests at the positions `outdated`. `featureSets`: two bytes for
+   * each digest, big-endian.
    */
   add(chunk: number, digests: Uint8Array, featureSets: Uint8Array, outdated: readonly number[]): void {
     const first = this.#count
@@ -81,11 +76,11 @@ export class KnownDigests {
     this.#chunks.push({ chunk, first, count: this.#count - first })
     for (const position of outdated) {
       this.markSeen(first + position)
-      // All zero is never found, because no digest is all zero.
+      // No digest of a record is all zero.
       this.#words.fill(0, (first + position) * digestWords, (first + position + 1) * digestWords)
     }
     const to = Math.min(first + comparedAtStart, this.#count)
-    // `i` is below the length. If two digests have the same first word, only one is found by `#starts`; the other counts as new.
+    // If two starts have the same first word, `#starts` keeps only the later one.
     for (let i = first; i < to; i++) this.#starts.set(this.#words[i * digestWords] as number, i)
   }
 
@@ -117,10 +112,10 @@ export class KnownDigests {
 
   /** Returns the feature set of a known record (mapping/statistics/rowStatistics.ts). */
   featureSetOf(i: number): number {
-    return this.#featureSets[i] as number // an index that `find` gave
+    return this.#featureSets[i] as number
   }
 
-  /** Returns the digests that were not marked as seen, by chunk and position. Leaves out the outdated ones. */
+  /** Returns the digests that were not marked as seen, by chunk and position, without the outdated ones. */
   unseen(): UnseenDigests[] {
     return this.#chunks.flatMap(({ chunk, first, count }) => {
       const positions: number[] = []
@@ -132,29 +127,25 @@ export class KnownDigests {
     })
   }
 
-  /**
-   * Searches after the previous match of each sequence: first the next digest of all sequences, then those after it. Returns an index, or
-   * -1.
-   */
+  /** Searches after the previous match of each sequence: first the next digest of all sequences, then those after it. */
   #inSequences(digest: Int32Array): number {
     const next = this.#next
     for (let k = 0; k < next.length; k++) {
-      const i = next[k] as number // below the length
+      const i = next[k] as number
       if (i < this.#count && this.#equals(i, digest)) return this.#matched(k, i)
     }
     // If there is a table, it finds the digests further ahead.
     if (this.#slots !== undefined) return -1
     for (let k = 0; k < next.length; k++) {
-      const from = next[k] as number // below the length
+      const from = next[k] as number
       const to = Math.min(from + comparedAhead, this.#count)
       for (let i = from + 1; i < to; i++) if (this.#equals(i, digest)) return this.#matched(k, i)
     }
     return -1
   }
 
-  /** Searches the starts of chunks. Returns an index, or -1. */
   #atStart(digest: Int32Array): number {
-    const i = this.#starts.get(digest[0] as number) // a digest has four words
+    const i = this.#starts.get(digest[0] as number)
     return i !== undefined && this.#equals(i, digest) ? i : -1
   }
 
@@ -175,11 +166,10 @@ export class KnownDigests {
     return ((this.#seen[i >> 3] ?? 0) & (1 << (i & 7))) !== 0
   }
 
-  /** Searches the hash table, and builds it first if it is missing. Returns an index, or -1. */
+  /** Searches the hash table, and builds it first if it is missing. */
   #lookUp(digest: Int32Array): number {
     const slots = (this.#slots ??= this.#table())
     const mask = slots.length - 1
-    // A digest has four words. A slot has an index plus 1.
     for (let slot = (digest[0] as number) & mask; ; slot = (slot + 1) & mask) {
       const i = (slots[slot] ?? 0) - 1
       if (i === -1 || this.#equals(i, digest)) return i
@@ -195,7 +185,7 @@ export class KnownDigests {
     const words = this.#words
     const none = new Int32Array(digestWords)
     for (let i = 0; i < this.#count; i++) {
-      const first = words[i * digestWords] as number // below the length
+      const first = words[i * digestWords] as number
       if (first === 0 && this.#equals(i, none)) continue
       let slot = first & mask
       while (slots[slot] !== 0) slot = (slot + 1) & mask

@@ -13,7 +13,6 @@ export interface LastSnapshot {
   readonly id: number
   /** Run that read the snapshot. */
   readonly runId: number
-  /** Name of the pipeline that read the snapshot. */
   readonly pipeline: string
   readonly definitionHash: string
   readonly suppressionVersion: number
@@ -26,12 +25,10 @@ export interface LastSnapshot {
   readonly goodValid: number | undefined
   /** Sources of the read that `goodValid` counts. */
   readonly goodSources: readonly SourceFacts[]
-  /** Warnings of the run that read the snapshot. */
   readonly warnings: readonly WarningSummary[]
-  /** Columns that the run read. */
   readonly columns: readonly string[]
   /**
-   * True if equal bytes must be read again. This has one of three reasons:
+   * True if unchanged bytes must be read again:
    *
    * - A guard fired in one of the snapshot's plans.
    * - A backfill or an incomplete read followed.
@@ -42,7 +39,7 @@ export interface LastSnapshot {
   readonly isRecent: boolean
 }
 
-/** Returns the last complete snapshot of the destination that is not of a backfill. Another pipeline may have read it. */
+/** Returns the last snapshot; undefined if there is none. Another pipeline of the destination may have read it. */
 export async function loadLastSnapshot(db: Queryable, destinationId: number): Promise<LastSnapshot | undefined> {
   const [row] = await db.query<
     Row<'snapshot', 'id' | 'run_id' | 'definition_hash' | 'suppression_version' | 'sources' | 'counts'> &
@@ -61,12 +58,11 @@ export async function loadLastSnapshot(db: Queryable, destinationId: number): Pr
          or exists (
            select from snapshot later
            where later.destination_id = s.destination_id and later.id > s.id and later.status in ('closed', 'incomplete'))
-         -- Erasures after the snapshot's first plan began. The stored counts have the rows of their people as valid, and the next read
-         -- suppresses them. The first plan is stored with the snapshot. "erasures" in its review is the newest erasure before it began.
+         -- An erasure after the snapshot's first plan began: the stored counts still have the rows of erased people as valid.
+         -- "erasures" in the review of a plan is the id of the newest erasure before that plan began.
          or exists (select from erased_key x where x.destination_id = s.destination_id and x.erasure_id > (
            select min((p.review ->> 'erasures')::bigint) from plan p where p.snapshot_id = s.id)) as must_reread
      from snapshot s join run r on r.id = s.run_id left join lateral (
-       -- The last complete read in whose plans no guard fired.
        select g.counts, g.sources from snapshot g join run gr on gr.id = g.run_id
        where g.destination_id = s.destination_id and g.status = 'closed' and ${readsOwnSources('gr')} and ${noGuardFired('g.id')}
        order by g.id desc limit 1) good on true

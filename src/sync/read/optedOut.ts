@@ -9,7 +9,7 @@ import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import type { Row } from '../../db/row.ts'
 import { stagedKind, type StageTally } from './stageTable.ts'
 
-/** Fills the table `opted_out`, and returns its number of identifiers. The parameters are counts of staged rows. */
+/** Fills the table `opted_out`, and returns its number of identifiers. */
 export async function collectOptedOut(
   tx: Connection,
   { optedOut, partlyOptedOut, unsentOptOuts }: Pick<StageTally, 'optedOut' | 'partlyOptedOut' | 'unsentOptOuts'>,
@@ -29,8 +29,7 @@ export async function collectOptedOut(
 }
 
 /**
- * Returns true if a record that is not in `unseen_key` has an opted-out identifier. Then a full read is needed, because the row of such a
- * record was probably skipped. Also returns true for a record without a digest, although its row is never skipped.
+ * Returns true if a record that is not in `unseen_key` has an opted-out identifier. Its row was probably skipped, so a full read is needed.
  */
 export async function skippedRecordHasOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
   // Opted-out identifiers of records whose keys have no row in `remote` (docs/decisions/implied-keys.md).
@@ -90,11 +89,10 @@ export async function findOptedOutEntries(
   return rows.map(({ ord }) => ord)
 }
 
-/** Valid rows that have an opted-out identifier. */
+/** Numbers of valid rows that have an opted-out identifier. */
 export interface AffectedRows {
-  /** Number of these rows. */
   readonly rows: number
-  /** Number of those that have no other identifier. They count as opted out. */
+  /** Rows that have no other identifier. They count as opted out. */
   readonly emptied: number
 }
 

@@ -5,9 +5,9 @@ const numbersPerChunk = 1024
 const chunksPerSlab = 256
 
 /**
- * Log of 64-bit values, which finds repeated values. Each value consists of two 32-bit numbers. `add` appends the value to one of 256
- * buckets, and `repeats` searches each bucket: a million values take 0.02 s. A hash table of all values took up to 20 bytes per value, and
- * 0.2 s, because nearly each access missed the processor's cache.
+ * Log of 64-bit values (two 32-bit numbers) that finds repeated values. `add` appends the value to one of 256 buckets, and `repeats`
+ * searches bucket by bucket: 0.02 s for a million values. One hash table of all values takes 0.2 s, because nearly each access misses the
+ * processor's cache.
  */
 export class PairLog {
   /** Allocations, each with `chunksPerSlab` chunks. */
@@ -18,7 +18,7 @@ export class PairLog {
   readonly #chunksOf: number[][] = Array.from({ length: bucketCount }, () => [])
   /** Index of the slab with the last chunk of each bucket. */
   readonly #lastSlab = new Int32Array(bucketCount)
-  /** Place of the next value of each bucket in this slab. */
+  /** Index of the next value of each bucket in its `#lastSlab`. */
   readonly #nextPlace = new Int32Array(bucketCount)
   /** Number of values that still fit into the last chunk of each bucket. */
   readonly #freeValues = new Int32Array(bucketCount)
@@ -32,8 +32,7 @@ export class PairLog {
   /** Adds a value. The bytes of `high` should be evenly distributed. */
   add(low: number, high: number): void {
     const bucket = high & (bucketCount - 1)
-    if (this.#freeValues[bucket] === 0) this.#extend(bucket)
-    // `bucket` is below the length of these arrays, and its chunk has room.
+    if (this.#freeValues[bucket] === 0) this.#addChunk(bucket)
     const at = this.#nextPlace[bucket] as number
     const freeValues = this.#freeValues[bucket] as number
     const slab = this.#slabs[this.#lastSlab[bucket] as number] as Int32Array
@@ -47,14 +46,13 @@ export class PairLog {
   /** Calls `visit` with every value, in no particular order. */
   each(visit: (low: number, high: number) => void): void {
     for (let bucket = 0; bucket < bucketCount; bucket++) {
-      // `bucket` is below the length of these arrays.
       const chunks = this.#chunksOf[bucket] as number[]
       const freeValues = this.#freeValues[bucket] as number
       for (const [i, chunk] of chunks.entries()) {
         const slab = this.#slabs[Math.floor(chunk / chunksPerSlab)] as Int32Array // chunks are numbered in the order of the slabs
         const from = (chunk % chunksPerSlab) * numbersPerChunk
         const freeNumbers = i === chunks.length - 1 ? freeValues * 2 : 0
-        for (let at = from; at < from + numbersPerChunk - freeNumbers; at += 2) visit(slab[at] as number, slab[at + 1] as number) // within the chunk
+        for (let at = from; at < from + numbersPerChunk - freeNumbers; at += 2) visit(slab[at] as number, slab[at + 1] as number)
       }
     }
   }
@@ -64,11 +62,10 @@ export class PairLog {
     let slots = new Int32Array(0)
     let values = new Int32Array(0)
     for (let bucket = 0; bucket < bucketCount; bucket++) {
-      // `bucket` is below the length of these arrays.
       const chunks = this.#chunksOf[bucket] as number[]
       const freeValues = this.#freeValues[bucket] as number
       const numbers = chunks.length * numbersPerChunk - freeValues * 2
-      // A single value has two numbers, and cannot be a repeat.
+      // A single value (two numbers) cannot be a repeat.
       if (numbers < 4) continue
       if (values.length < chunks.length * numbersPerChunk) {
         values = new Int32Array(chunks.length * numbersPerChunk)
@@ -76,13 +73,12 @@ export class PairLog {
       }
       for (const [i, chunk] of chunks.entries()) {
         const from = (chunk % chunksPerSlab) * numbersPerChunk
-        const slab = this.#slabs[Math.floor(chunk / chunksPerSlab)] as Int32Array // chunks are numbered in the order of the slabs
+        const slab = this.#slabs[Math.floor(chunk / chunksPerSlab)] as Int32Array
         values.set(slab.subarray(from, from + numbersPerChunk), i * numbersPerChunk)
       }
       slots.fill(0)
       const mask = slots.length - 1
       for (let i = 0; i < numbers; i += 2) {
-        // Both indexes are below the length.
         const low = values[i] as number
         const high = values[i + 1] as number
         // A free slot is 0, so a slot has the index of the value plus 1.
@@ -107,8 +103,7 @@ export class PairLog {
     this.#size = 0
   }
 
-  /** Adds a chunk to a bucket. */
-  #extend(bucket: number): void {
+  #addChunk(bucket: number): void {
     const chunk = this.#chunks++
     if (chunk % chunksPerSlab === 0) this.#slabs.push(new Int32Array(chunksPerSlab * numbersPerChunk))
     this.#chunksOf[bucket]?.push(chunk)

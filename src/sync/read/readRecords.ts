@@ -32,8 +32,8 @@ export interface ReadContext extends StageContext {
   /** Ids of the do-not-reach lists that the pipeline respects. */
   readonly suppressedBy: readonly number[]
   /**
-   * `last` if equal bytes of a source or record count as unchanged, otherwise undefined. They count as unchanged if definition and
-   * suppression are the same, and no full read is requested or required.
+   * `last` if unchanged bytes need no mapping: definition and do-not-reach lists are the same, and no full read is requested or required.
+   * Otherwise undefined.
    */
   readonly comparable: LastSnapshot | undefined
   /** Key of the destination's record digests. */
@@ -65,13 +65,13 @@ const maxKnownRecords = 5_000_000
 const maxGatedColumns = 256
 
 /**
- * Returns true if unchanged records may be skipped. `previous`: facts of the sources from the last read. `repeats`: number of its repeated
- * rows. All records must be read in these cases:
+ * Returns true if unchanged records may be skipped. `previous`: facts of the sources from the last read. `repeats`: number of repeated rows
+ * in the last read. All records must be read in these cases:
  *
  * - `expires_at` is mapped. The outcome of a row then depends on the time.
  * - A source is standard input, which cannot be read twice, or has `join:`.
  * - `guards.hold` is set. It needs all rows.
- * - `duplicates: last` is set, and the last read had repeated rows. The earlier rows of a key have no record, so they would count as new.
+ * - `duplicates: last` is set, and the last read had repeated rows. Only the last row of a key has a digest, so the others count as new.
  *   Then each gated read would end as a full read.
  * - A source other than CSV or TSV has more than `maxGatedColumns` columns.
  * - A preset may decide who is sent, and a source is not CSV or TSV. The columns of JSON and XML include those of skipped rows. So a gated
@@ -100,7 +100,7 @@ function presetMayDecideWhoIsSent({ destination, preset, map, consent }: Pipelin
 
 const frequent = z.object({ counts: z.record(z.string(), z.number()), slack: z.number() })
 const storedQuality: z.ZodType<StoredStatistics> = z.preprocess(
-  // The version of 26 November 2026 stored `due` under another name.
+  // A stored value may have `due` under its former name.
   (stored) => (isPlainRecord(stored) && 'needsFullRead' in stored ? { due: stored['needsFullRead'], ...stored } : stored),
   z.object({
     items: z.array(z.tuple([z.string(), z.string(), z.string()])),
@@ -117,15 +117,14 @@ export const decodeQuality = jsonColumn('record_quality', 'quality', storedQuali
 /** Records of the last complete snapshot, for a gated read. */
 interface KnownRecords {
   readonly digests: KnownDigests
-  /** Statistics of these records, for the records that are skipped. */
+  /** Statistics of these records. */
   readonly quality: StoredStatistics
 }
 
 /**
- * Loads the digests of the last complete snapshot with their statistics. Returns undefined if a full read is needed for one of these
- * reasons:
+ * Loads the digests of the last complete snapshot with their statistics. Returns undefined if a full read is needed:
  *
- * - The reads are not comparable.
+ * - `comparable` is undefined, or the pipeline is not gateable.
  * - Not every valid record has a digest.
  * - There are too many digests, also counting the outdated ones.
  * - The statistics require it.
@@ -137,8 +136,7 @@ async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadCon
   const quality = decodeQuality(loaded.quality, run.destinationId)
   const needsFullRead = quality.due
   if (needsFullRead) return undefined
-  // If the last read had repeated rows, digests are searched everywhere. A search of only the likely places might miss a repeat, which then
-  // counts as new. The result would be the same, but every gated read would end as a full read.
+  // A search of only the likely places may miss a repeated row. It would count as new, and the gated read would end as a full read.
   const known = new KnownDigests(loaded.stored, { everywhere: last.rows.duplicates > 0 })
   for await (const { chunk, digests, featureSets, outdated } of loaded.chunks()) {
     known.add(chunk, digests, featureSets, outdated)
@@ -148,7 +146,6 @@ async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadCon
   return { digests: known, quality }
 }
 
-/** Reads all rows. */
 async function fullRead(context: ReadContext, opened: ReadonlyMap<number, OpenedSource>, gate: DigestGate): Promise<ReadRecords> {
   // A full read uses only the frequent values of the last read (`createReadStatistics`).
   const before = await lastQuality(context.tx, context.run.destinationId)
@@ -157,7 +154,7 @@ async function fullRead(context: ReadContext, opened: ReadonlyMap<number, Opened
   return { ...(await resolveRows(context, staged, gate)), unseen: undefined, quality: storedStatistics(statistics) }
 }
 
-/** Reads the rows that are not known. If they require a full read, removes the staged rows and the rejects, and returns undefined. */
+/** Reads the rows that are not in `known`. If a full read is needed, removes the staged rows and the rejects, and returns undefined. */
 async function gatedRead(
   context: ReadContext,
   opened: ReadonlyMap<number, OpenedSource>,
@@ -195,7 +192,7 @@ async function affectsSkipped({ tx, pipeline, run }: ReadContext, staged: Staged
   return repeated.length === 1
 }
 
-/** Deletes the rejected rows of the stage that have the key of a skipped record. They change nothing. */
+/** Deletes the rejected rows of the stage that have the key of a skipped record. The skipped record does not count as missing anyway. */
 async function deleteRejectedOfSkipped(tx: Connection, destinationId: number): Promise<void> {
   await tx.query(`delete from stage s where s.kind = ${stagedKind.rejected} and exists (${skippedRecord(destinationId)})`)
 }

@@ -32,7 +32,7 @@ export class RecordDigester {
   }
 
   /** Writes the digest of `bytes[start, end)` to `digest`. */
-  compute(bytes: Uint8Array, start: number, end: number): void {
+  writeDigest(bytes: Uint8Array, start: number, end: number): void {
     if (bytes !== this.#bytes) {
       this.#bytes = bytes
       this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)

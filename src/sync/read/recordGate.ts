@@ -1,14 +1,14 @@
 /**
- * The record gate (docs/architecture.md#three-gates-work-that-is-skipped-safely). If the digest of a raw record is in the last complete
- * snapshot, the record is unchanged. Then it is not parsed, mapped or staged. A digest includes the shape of the file (header, delimiter,
- * prefixes of XML): equal bytes under another header are another record.
+ * Skips raw records whose digest is in the last complete snapshot, before they are parsed, mapped and staged
+ * (docs/architecture.md#three-gates-work-that-is-skipped-safely). A digest includes the shape of the file (header, delimiter, prefixes of
+ * XML), because equal bytes under another header are another record.
  */
 import type { RecordGate } from '../../formats/formatReader.ts'
 import { FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
 import type { KnownDigests } from './knownDigests.ts'
 import { RecordDigester, digestWords } from './recordDigest.ts'
 
-/** Gate that computes the digest of every raw record, and skips the known records. */
+/** Gate that skips the known records. */
 export class DigestGate implements RecordGate {
   /** Undefined for a full read. */
   #knownDigests: KnownDigests | undefined
@@ -17,15 +17,13 @@ export class DigestGate implements RecordGate {
   readonly #digester: RecordDigester
   /** Digest of the present shape. */
   readonly #shape = new Int32Array(digestWords)
-  /** Queue of the records that were not skipped: their lines, in order. */
+  /** Queue of the records that were not skipped: `#count` lines, in order, and their digests. */
   #lines = new Float64Array(1024)
-  /** Digests of the records in the queue. */
   #digests = new Int32Array(1024 * digestWords)
-  /** Number of records in the queue. */
   #count = 0
-  /** Index in the queue of the next record that `digestOf` looks at. */
+  /** Index of the record in the queue with which `digestOf` starts. */
   #next = 0
-  /** Digest that `digestOf` returned last. */
+  /** Digest that `digestOf` returns; overwritten by each call. */
   readonly #returned = new Int32Array(digestWords)
   /** The memory of `#returned`. */
   readonly #returnedBytes = new Uint8Array(this.#returned.buffer)
@@ -58,7 +56,6 @@ export class DigestGate implements RecordGate {
     return this.#repeated
   }
 
-  /** Number of all skipped records. */
   get skipped(): number {
     return this.#unchanged + this.#repeated
   }
@@ -74,21 +71,19 @@ export class DigestGate implements RecordGate {
   beginShape(shape: string): void {
     // A shape starts with a line end and a record never does, so the two cannot have the same digest.
     const bytes = Buffer.from(`\nshape ${shape}`)
-    this.#digester.compute(bytes, 0, bytes.length)
+    this.#digester.writeDigest(bytes, 0, bytes.length)
     this.#shape.set(this.#digester.digest)
     // The shape changes only after all earlier rows were yielded, so no digest in the queue is needed any more.
     this.#clearQueue()
   }
 
   /**
-   * Returns true and counts the record `bytes[start, end)` if it is known; its row is then not parsed. Otherwise queues its digest for
-   * `digestOf`, and returns false.
+   * Returns true if the record `bytes[start, end)` is known, and counts it. Otherwise queues its digest for `digestOf`, and returns false.
    */
   skips(bytes: Buffer, start: number, end: number, line: number): boolean {
-    this.#digester.compute(bytes, start, end)
+    this.#digester.writeDigest(bytes, start, end)
     const { digest } = this.#digester
     const shape = this.#shape
-    // `digest` and `shape` have `digestWords` elements, so the casts hold.
     for (let i = 0; i < digestWords; i++) digest[i] = (digest[i] as number) ^ (shape[i] as number)
     const known = this.#knownDigests
     const found = known === undefined ? -1 : known.find(digest)
@@ -108,17 +103,15 @@ export class DigestGate implements RecordGate {
    */
   digestOf(line: number): Uint8Array | undefined {
     const lines = this.#lines
-    // Skips the lines of trailer rows: the gate got their raw records, but they are not yielded. Indexes below `#count` have a line.
+    // Skips the lines of trailer rows: the gate got their raw records, but no rows are yielded for them.
     while (this.#next < this.#count && (lines[this.#next] as number) < line) this.#next++
     if (this.#next === this.#count || lines[this.#next] !== line) return undefined
     const at = this.#next++ * digestWords
-    // A digest is stored for each line.
     for (let i = 0; i < digestWords; i++) this.#returned[i] = this.#digests[at + i] as number
     if (this.#next === this.#count) this.#clearQueue()
     return this.#returnedBytes
   }
 
-  /** Adds a record to the queue. */
   #enqueue(line: number, digest: Int32Array): void {
     if (this.#count === this.#lines.length) this.#dropTaken()
     const at = this.#count++
@@ -134,7 +127,7 @@ export class DigestGate implements RecordGate {
     this.#digests.set(digest, at * digestWords)
   }
 
-  /** Removes the records before `#next` from the queue. The queue is rarely empty, because rows are yielded in batches. */
+  /** Removes the records before `#next` from the queue. */
   #dropTaken(): void {
     this.#lines.copyWithin(0, this.#next, this.#count)
     this.#digests.copyWithin(0, this.#next * digestWords, this.#count * digestWords)

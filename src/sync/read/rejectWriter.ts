@@ -17,7 +17,7 @@ export class RejectWriter {
     this.#runId = runId
   }
 
-  /** True if the caller should call `flush`. */
+  /** True once the caller should call `flush`. */
   get full(): boolean {
     return this.#rows.length >= manyRejects
   }

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { PairLog, wordAt } from './pairLog.ts'
 import { digestBytes, RecordDigester } from './recordDigest.ts'
 
-/** Maximum number of keys in memory (20 MB). With more keys, `finish` returns true without a search. */
+/** Maximum number of keys in memory (20 MB). With more, `finish` returns true without a search. */
 const maxKeys = 2_500_000
 
 /**
- * Detects whether a key may be on two rows. This saves a query to Postgres, which takes half a second to group a million keys. The class
- * stores 64 bits of each key. If two different keys have the same bits, one unnecessary query is made.
+ * Detects whether a key may be on two rows, by 64 bits of each key. Without a repeat, Postgres need not group the keys, which takes half a
+ * second for a million.
  */
 export class RepeatDetector {
   readonly #digester = new RecordDigester(randomBytes(digestBytes))
@@ -21,7 +21,6 @@ export class RepeatDetector {
     this.#areDigests = areDigests
   }
 
-  /** Adds the key of a row. */
   add(key: Uint8Array): void {
     if (this.#isFull) return
     if (this.#keys.size === maxKeys) {
@@ -29,15 +28,15 @@ export class RepeatDetector {
       return this.#keys.free()
     }
     if (this.#areDigests && key.length >= 8) return this.#keys.add(wordAt(key, 0), wordAt(key, 4))
-    // The key is copied, because the digester is faster on one buffer than on many small ones. Every index is below its length.
+    // The key is copied, because the digester is faster on one buffer than on many small ones.
     if (key.length > this.#bytes.length) this.#bytes = Buffer.alloc(key.length * 2)
     for (let i = 0; i < key.length; i++) this.#bytes[i] = key[i] as number
-    this.#digester.compute(this.#bytes, 0, key.length)
+    this.#digester.writeDigest(this.#bytes, 0, key.length)
     const [low = 0, high = 0] = this.#digester.digest
     this.#keys.add(low, high)
   }
 
-  /** Searches all keys, and frees their memory. Returns false if every key is certainly unique; true if a query must check. */
+  /** Returns false if every key is certainly unique; true if a query must check. Frees the memory. */
   finish(): boolean {
     const mayRepeat = this.#isFull || this.#keys.repeats().next().done !== true
     this.#keys.free()

@@ -1,7 +1,12 @@
 /**
- * Reduces the staged rows to one row per key. One of several rows with equal content stays. Contradicting rows are all rejected; with
- * `duplicates: last`, the last valid row stays. An opted-out row wins over other rows of its key, and suppressed people are marked. If a
- * key may be repeated, one hash aggregate searches the repeats; `stageSources` has analyzed the stage in that case.
+ * Reduces the staged rows to one row per key:
+ *
+ * - One of the rows opts out: the key is opted out.
+ * - Equal content: the first row stays.
+ * - Different content: all rows are rejected.
+ * - With `duplicates: last`, the last valid row stays, whatever the content.
+ *
+ * Also marks the rows of suppressed people.
  */
 import type { Connection } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
@@ -60,7 +65,6 @@ export async function resolveStage(
   if (options.removesBy === 'identifier') await keepListedIdentifiers(tx, options.destinationId)
   const suppressed = await suppressRows(tx, { ...options, anyOptedOut: staged.optedOut > 0 })
   if (repeats === undefined) {
-    // Without repeats, counting needs no query.
     const optedOut = staged.optedOut + affected.emptied
     const valid = staged.valid - affected.emptied - suppressed
     return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOut, valid, affectedRows: affected.rows }
@@ -70,14 +74,14 @@ export async function resolveStage(
   return { ...repeats, suppressed: suppressed + optedOut, valid: await countKind(tx, stagedKind.valid), affectedRows: affected.rows }
 }
 
-/** Resolves repeated keys, which it also collects in the table `repeated`. Returns undefined if no key is repeated. */
+/** Resolves repeated keys, and collects them in the table `repeated`. Returns undefined if no key is repeated. */
 async function resolveRepeats(
   tx: Connection,
   options: Pick<ResolveOptions, 'runId' | 'keyField' | 'removesBy' | 'duplicates' | 'sources'>,
 ): Promise<Pick<Resolved, 'duplicates' | 'conflicting'> | undefined> {
   const repeated = await tx.execute('create temp table repeated as select key from stage group by key having count(*) > 1')
   if (repeated === 0) return undefined
-  // All rows with a repeated key. `opts_out`: one of the rows with this key opts out.
+  // `opts_out`: true if one of the rows with this key opts out.
   await tx.query(`
     create temp table repeated_row as
     select s.ctid as row, s.key, s.kind, bool_or(s.kind = ${stagedKind.optedOut}) over (partition by s.key) as opts_out
@@ -95,7 +99,6 @@ async function resolveRepeats(
     select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
       row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
     from stage s join repeated using (key)`)
-  // The keys with valid rows of different contents.
   await tx.query(`
     create temp table contradiction as
     select key, count(distinct hash) as contents, array_agg(line order by source, line) as lines,
@@ -103,7 +106,7 @@ async function resolveRepeats(
     from repeated_row where kind = ${stagedKind.valid} group by key having count(distinct hash) > 1`)
 
   const conflicting = await rejectContradictions(tx, options)
-  // One of several rows with the same key and content stays (docs/inputs.md 57).
+  // docs/inputs.md 57
   const duplicates = await tx.execute(`
     delete from stage s using repeated_row r
     where s.ctid = r.row and s.key = r.key and r.kind = ${stagedKind.valid} and r.nth > 1
@@ -185,7 +188,7 @@ async function rejectContradictions(tx: Connection, options: Pick<ResolveOptions
   return conflicting
 }
 
-/** Marks as suppressed the valid rows that must not be sent, and returns their number. `anyOptedOut`: true if a row opts out. */
+/** Marks as suppressed the valid rows that must not be sent, and returns their number. */
 async function suppressRows(
   tx: Connection,
   {
@@ -195,17 +198,16 @@ async function suppressRows(
     erasures,
   }: Pick<ResolveOptions, 'removesBy' | 'suppressedBy' | 'erasures'> & { readonly anyOptedOut: boolean },
 ): Promise<number> {
-  if (removesBy === 'identifier') return anyOptedOut ? suppressRowsWithRemoved(tx) : 0
+  if (removesBy === 'identifier') return anyOptedOut ? suppressRowsWithRemovedIdentifiers(tx) : 0
   const listed = suppressedBy.length === 0 ? 0 : await suppressListedMembers(tx, suppressedBy)
   return listed + (erasures === undefined ? 0 : await suppressErased(tx, erasures))
 }
 
 /**
- * Suppresses those rows of a do-not-reach list that have an identifier which another row removes (`optOutByIdentifier` in
- * plan/desired.ts). Otherwise the next run would add the identifier again. The other identifiers of the suppressed rows suppress no further
- * rows. Returns the number of suppressed rows.
+ * Suppresses the rows of a do-not-reach list that have an identifier which another row removes (`optOutByIdentifier`). Otherwise the next
+ * run would add the identifier again. Other identifiers of a suppressed row suppress no further rows. Returns the number of suppressed rows.
  */
-async function suppressRowsWithRemoved(tx: Connection): Promise<number> {
+async function suppressRowsWithRemovedIdentifiers(tx: Connection): Promise<number> {
   return tx.execute(
     `update stage set kind = ${stagedKind.suppressed}
      where kind = ${stagedKind.valid} and key in (

@@ -18,7 +18,7 @@ import { discardSnapshot, openSnapshot, storeSources } from '../../db/snapshots.
 import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
-import { erodedNotes, fallenSources, interruptedValid, unreadOptOuts, type FallenSource } from './fallenRows.ts'
+import { erosionNotes, fallenSources, validRowsOfInterruptedLoad, unreadOptOutNotes, type FallenSource } from './fallenRows.ts'
 import { formerDestinationNotes } from './formerDestination.ts'
 import { loadLastSnapshot, type LastSnapshot } from './lastSnapshot.ts'
 import type { ReadContext } from './readRecords.ts'
@@ -100,19 +100,18 @@ export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: P
       throw error
     }
   } finally {
-    // If an earlier source failed, the opened ones were not read. Closing a source twice is safe.
+    // After an error, an opened source may still be unread. Closing a source twice is safe.
     for (const source of opened.values()) await source.close()
   }
 }
 
-/** Returns the last snapshot as the result of a read, because no source changed. */
 async function unchangedResult(
   { deps, run, suppressedBy }: ReadContext,
   last: LastSnapshot,
   notes: readonly WarningSummary[],
 ): Promise<SnapshotResult> {
   deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
-  const warnings = [...notes, ...last.warnings.filter(({ code }) => !notRepeated.has(code))]
+  const warnings = [...notes, ...last.warnings.filter(({ code }) => !codesNotTakenOver.has(code))]
   await updateRun(deps.db, run, { columns: last.columns, warnings })
   return {
     snapshotId: last.id,
@@ -137,7 +136,7 @@ async function readInto(
   gate: DigestGate,
 ): Promise<SnapshotResult> {
   const { deps, pipeline, run, last, suppressedBy } = context
-  // Loaded on demand, because an unchanged source needs none of the modules that read, map and stage rows.
+  // Imported late, because a run with unchanged sources needs none of these modules.
   const { readRecords } = await import('./readRecords.ts')
   const { staged, rows, unseen, quality } = await readRecords(context, opened, gate)
   const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
@@ -147,9 +146,9 @@ async function readInto(
   const warnings = [
     ...notes,
     ...staged.warnings,
-    ...(incomplete === undefined ? [] : [endUnproven(incomplete), ...unreadOptOuts(staged.facts, last?.goodSources ?? [])]),
-    ...(lastIsOfOtherPipeline ? [otherPipeline(last)] : []),
-    ...(await erodedNotes(deps.db, pipeline, run, rows, last?.goodValid)),
+    ...(incomplete === undefined ? [] : [endUnprovenNote(incomplete), ...unreadOptOutNotes(staged.facts, last?.goodSources ?? [])]),
+    ...(lastIsOfOtherPipeline ? [otherPipelineNote(last)] : []),
+    ...(await erosionNotes(deps.db, pipeline, run, rows, last?.goodValid)),
   ]
   await updateRun(deps.db, run, { columns: staged.columns, warnings })
   await storeSources(deps.db, snapshotId, staged.facts)
@@ -158,7 +157,7 @@ async function readInto(
     rows,
     reading: unseen === undefined ? 'whole' : 'gated',
     unseen: unseen ?? [],
-    previousValid: last === undefined ? await interruptedValid(deps.db, run) : last.goodValid,
+    previousValid: last === undefined ? await validRowsOfInterruptedLoad(deps.db, run) : last.goodValid,
     fallen: fallenSources(
       staged.facts,
       last?.goodSources ?? [],
@@ -177,21 +176,19 @@ async function readInto(
   }
 }
 
-function endUnproven(reason: string): WarningSummary {
+function endUnprovenNote(reason: string): WarningSummary {
   const message = `the end of the source is not proven (${reason}): missing rows are not deleted`
   return { code: 'END_UNPROVEN' satisfies RecordCode, field: '', message, count: 1, lines: [] }
 }
 
-/** Returns the note that another pipeline wrote to this destination before. Other checks compare only the pipelines of one folder. */
-function otherPipeline({ pipeline, runId }: LastSnapshot): WarningSummary {
+/** Returns the note that another pipeline, perhaps of another folder, wrote to this destination before. */
+function otherPipelineNote({ pipeline, runId }: LastSnapshot): WarningSummary {
   const message = `the pipeline ${pipeline} wrote to the same destination before (r_${runId}): unless it was renamed, each deletes what the other sends`
   return { code: 'OTHER_PIPELINE' satisfies QualityCode, field: '', message, count: 1, lines: [] }
 }
 
-/**
- * Codes of notes on one run, or on changes since the last read. A run with an unchanged source does not take them over from the last read.
- */
-const notRepeated: ReadonlySet<string> = new Set([
+/** Codes of notes on one run, or on changes. A run with unchanged sources does not take them over from the last read. */
+const codesNotTakenOver: ReadonlySet<string> = new Set([
   'COLUMN_VANISHED',
   'FILL_RATE_FELL',
   'OPT_OUTS_FELL',

@@ -14,7 +14,7 @@ import type { WarningSummary } from '../../model/report.ts'
 
 /** Result of checking a source. */
 export interface SourceResult {
-  /** Warnings on the source as a whole. Some codes stop the run (sync/plan/qualityGuard.ts). */
+  /** Warnings on the source as a whole. */
   readonly warnings: readonly WarningSummary[]
   /** Warnings counted row by row, by code and field. */
   readonly counted: readonly WarningSummary[]
@@ -82,7 +82,7 @@ const maxMisplacedShare = 0.05
 const maxRoleShare = 0.01
 /** Percentage points by which a fill rate may fall without a warning. */
 const maxFillFall = 20
-/** Code of the note on columns with personal numbers. It is reported once per column, as a note on the source. */
+/** Code of the note on a column with personal numbers. */
 const personalCode = 'PERSONAL_COLUMN'
 /** Codes of warnings that count once per column, for any number of rows. */
 const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
@@ -159,7 +159,6 @@ const noteOf = (code: string, field: string, message: string, count = 1, lines: 
   lines,
 })
 
-/** Throws `FILE_SPREADSHEET_DAMAGE` if too many rows are damaged. */
 function rejectDamaged({ uri }: SourceFacts, rows: number, { count, first }: LineCount): void {
   if (count <= rows * maxDamagedShare) return
   throw new RunError(
@@ -196,8 +195,7 @@ const minComparedOptOuts = 20
  * - The opt-outs fell by more than half, from at least `minComparedOptOuts`.
  * - The members who do not opt out rose by at least half of this fall. If they did not, most rows that opted out are missing now.
  *
- * `before`: figures of the last read in whose plans no guard fired. Rows that opt out are mapped in every read, because they have no stored
- * digest.
+ * `before`: figures of the last read in whose plans no guard fired. `now` has all opt-outs even in a gated read, which never skips them.
  */
 function optOutNotes(before: QualityFigures | undefined, now: QualityFigures): WarningSummary[] {
   const was = before?.optedOut ?? 0
@@ -227,7 +225,7 @@ function fallenFillRates(before: QualityFigures | undefined, now: QualityFigures
   })
 }
 
-/** Number of rows, and the line of the first row; 0 if there is none. */
+/** Counter of rows that keeps the line of the first; 0 if there is none. */
 class LineCount {
   count = 0
   first = 0

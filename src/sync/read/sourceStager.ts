@@ -43,7 +43,7 @@ export interface Staging {
   columns: readonly string[]
   /** Parsed rows, without rows that the gate skipped. */
   read: number
-  /** Rows rejected on their own, before they are staged; SQL finds conflicts between rows later. */
+  /** Rows rejected by the mapper or as expired. Conflicts between rows are not yet known. */
   rejected: number
   /** Rows that `only:` and `except:` filter out. */
   filtered: number
@@ -82,7 +82,7 @@ export class SourceStager {
   /** Number of rows that were read, and that the gate skipped, before this source. */
   readonly #before: { readonly read: number; readonly skipped: number }
   #writer: StageWriter
-  /** Statements that run between the previous COPY and the COPY of `#writer`; undefined for the first COPY. */
+  /** End of the statements between the previous COPY and that of `#writer`; undefined for the first COPY. */
   #between: Promise<unknown> | undefined
   /** Columns of the first row; undefined before it. */
   #firstColumns: readonly string[] | undefined
@@ -123,8 +123,8 @@ export class SourceStager {
   }
 
   /**
-   * Writes buffered rows and rejects if there are enough of them. Partitions the stage once enough rows were read, and stores the collected
-   * digests once there are enough. Both end the current COPY and begin a new one.
+   * Writes rows, rejects and digests if enough are collected, and partitions the stage once. Storing digests and partitioning begin a new
+   * COPY.
    */
   async flush(): Promise<void> {
     const staging = this.#staging
@@ -137,7 +137,7 @@ export class SourceStager {
     const ended = this.#writer.copy.end()
     const after = mustPartition ? ended.then(() => partitionStage(tx)) : ended
     if (mustPartition) staging.partitionFrom = undefined
-    // Rows are read and mapped while Postgres partitions the stage and stores the digests.
+    // Not awaited: rows are read and mapped while Postgres works.
     this.#between = tally.digests?.store(tx, { isLast: false, after }) ?? after
     // Prevents an unhandled rejection: the next `await` throws the error.
     this.#between.catch(() => undefined)
@@ -171,8 +171,7 @@ export class SourceStager {
     // A skipped row may have the column, but its cells are not read.
     if (skipped > 0) doubts.push(...decidingWarnings.map(({ code }) => code).filter((code) => !isAccepted(code)))
     const report = mapper.reportUnmapped()
-    // A note whose code is in `guards.accept` gets no hint. A gated read maps fewer rows than a full read, so its hint could be another
-    // one. The read would have to be repeated for the hint alone.
+    // An accepted note gets no hint. The hint of a gated read may differ from that of a full read, which the hint alone is not worth.
     const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message' | 'hint'>>(note: Note): Note =>
       isAccepted(note.code) ? note : withConsentHint(note, report)
     for (const warning of columnWarnings) warnings.add(hinted(warning))
@@ -195,7 +194,6 @@ export class SourceStager {
     await this.#between
   }
 
-  /** Binds the mapper to the first columns. */
   #bindFirst(columns: readonly string[]): void {
     if (this.#staging.columns.length === 0) this.#staging.columns = columns
     this.#firstWarnings = this.#bind(columns)
@@ -206,7 +204,7 @@ export class SourceStager {
     return this.#staging.mapper.bindHeader(columns, this.#source.uri, this.#source.isTable)
   }
 
-  /** Returns the warnings on the final columns. Rows of JSON and XML have their own columns, so even the last row may add one. */
+  /** Returns the warnings on the final columns. In JSON and XML even the last row may add a column. */
   #columnWarnings(final: readonly string[]): readonly Warning[] {
     // The header of a file without rows is checked too.
     if (this.#firstColumns === undefined && final.length > 0) this.#bindFirst(final)

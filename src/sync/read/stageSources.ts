@@ -1,4 +1,4 @@
-/** Stages the mapped rows of the sources in a temporary table by COPY. The text of a staged row is dropped, so memory is bounded. */
+/** Maps the rows of the sources, and stages them in a temporary table by COPY. */
 import type { Connection } from '../../db/database.ts'
 import { StagedDigests } from '../../db/digests.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
@@ -30,7 +30,7 @@ import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Number of rows of a full read for which V8's space for new objects may grow. After these rows the space is limited. */
+/** Number of rows of a full read after which V8's space for new objects stops growing. */
 const growingRows = 30_000
 /** A first load of members partitions its stage once it has this many times `usersInFirstPart` rows. Partitioning takes 0.1 s. */
 const firstPartsBeforePartition = 8
@@ -117,7 +117,7 @@ export async function stageSources(
   const previous = formerSources(uris, last?.sources ?? [], patterns)
   const lastGood = formerSources(uris, last?.goodSources ?? [], patterns)
   for (const [index, definition] of pipeline.sources.entries()) {
-    const source = opened.get(index) ?? (await openWhole(deps, definition, previous[index], gate))
+    const source = opened.get(index) ?? (await openWithoutValidators(deps, definition, previous[index], gate))
     const { uri, member } = definition
     const toStage = { uri, member, isTable: isTable(source.detected?.format), previous: previous[index], lastGood: lastGood[index] }
     await stageSource(deps, staging, source, new SourceStager(staging, index, toStage))
@@ -127,8 +127,7 @@ export async function stageSources(
   await digests?.store(tx, { isLast: true })
   crashPoint('read.staged')
   const mayRepeat = keys.finish()
-  // In a first load without repeats and opt-outs, the joins (lists, erasures, shared identifiers) run in the same way without statistics. A
-  // diff analyzes the stage later.
+  // A first load without repeats and opt-outs needs no statistics: Postgres plans its joins in the same way without them.
   if (last !== undefined || mayRepeat || optedOut + tally.partlyOptedOut + tally.unsentOptOuts > 0) await analyzeStage(tx)
   const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(tx, tally) : 0
   const warnings = [...staging.notes, ...staging.unmapped.values(), ...staging.warnings.summaries()].map(
@@ -165,7 +164,7 @@ async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSou
 }
 
 /** Opens a source. Sends no conditional request, so that a server returns all bytes of an unchanged source too. */
-async function openWhole(
+async function openWithoutValidators(
   deps: EngineDeps,
   definition: SourceDefinition,
   last: SourceFacts | undefined,

@@ -2,15 +2,14 @@ import { findColumn } from '../../mapping/fields.ts'
 import type { Row } from '../../model/record.ts'
 
 /**
- * Finds those of the given columns that no row of a source has. A header is not enough for this. Rows of JSON and XML omit empty cells, so
- * their list of columns grows while rows are read.
+ * Finds those of the given columns that no row of a source has. Rows of JSON and XML omit empty cells, so the columns of one row are not
+ * enough.
  */
 export class UnseenColumns {
   #names: readonly string[]
   #columns: readonly string[] | undefined
   #indexes: readonly number[] = []
 
-  /** `names`: names of the columns to search for. */
   constructor(names: readonly string[]) {
     this.#names = names
   }

@@ -1,4 +1,4 @@
-/** Loads one batch with its operations, attempts and outcomes, and lists the batches of a plan. Returns no personal data. */
+/** Loads one batch, and lists the batches of a plan. Returns no personal data. */
 import { decodeAnswer, sendingRun } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
 import { entriesOf, shownOutcome } from '../../db/entries/read.ts'
@@ -22,8 +22,8 @@ export interface BatchLine {
   readonly operations: number
   readonly attempts: number
   /**
-   * Reason why the batch is open again, parked, split, superseded or waiting: one code, or several separated by spaces. Null if there is
-   * none. `reasonMeanings.ts` explains the codes.
+   * Reason why the batch is open again, parked, split, superseded or waiting: codes of `reasonMeanings.ts`, separated by spaces. Null if
+   * there is none.
    */
   readonly reason: string | null
 }
@@ -34,9 +34,7 @@ export interface BatchDetails extends BatchLine {
   /** Run that made the plan. */
   readonly runId: string
   readonly pipeline: string
-  /** Words for the records of the destination. */
   readonly words: DestinationWords
-  /** True if reports show the records of the destination. */
   readonly showsRecords: boolean
   /** Length of the body. Null if the body is not stored any more, or is stored as a template (`db/bodyTemplate.ts`). */
   readonly bytes: number | null
@@ -51,7 +49,7 @@ export interface BatchDetails extends BatchLine {
   readonly parent: number | null
   /** Batches to which operations of this batch moved, and batches with deletes of its suppressed or erased identifiers. */
   readonly children: readonly number[]
-  /** Reason of the destination's pause; null if it is not paused. Nothing is sent during a pause. */
+  /** Reason of the destination's pause; null if it is not paused. */
   readonly paused: string | null
   /** Explanation of `reason`; empty if there is none. */
   readonly meaning: string
@@ -59,11 +57,10 @@ export interface BatchDetails extends BatchLine {
   readonly lastAttempts: readonly AttemptLine[]
   /** At most 50 groups: first the unconfirmed ones, the largest first, then the confirmed ones, the largest first. */
   readonly outcomes: readonly OutcomeGroup[]
-  /** All operations, the unconfirmed ones first. Empty if reports do not show the records of the destination. */
+  /** All operations, the unconfirmed ones first. Empty without `showsRecords`. */
   readonly entries: readonly EntryLine[]
 }
 
-/** Attempt of a batch. */
 export interface AttemptLine {
   readonly runId: string
   readonly startedAt: Date
@@ -91,11 +88,10 @@ export interface OutcomeGroup {
   readonly places: readonly number[]
 }
 
-/** Operation of a batch. */
 export interface EntryLine {
   /** Place in the request, from 1. */
   readonly place: number
-  /** Id of the product. */
+  /** Product id. */
   readonly product: string
   readonly change: string
   readonly outcome: OperationOutcome
@@ -105,7 +101,7 @@ export interface EntryLine {
 
 const maxAttempts = 50
 const maxGroups = 50
-/** Maximum number of operations. A request has at most 25 products, so all of them are returned. */
+/** More than the 25 products of a request, so all of them are returned. */
 const maxEntries = 100
 
 /**
@@ -224,7 +220,6 @@ async function loadEntries(db: Database, id: number): Promise<readonly EntryLine
   }))
 }
 
-/** Parses the number of a batch. @throws {UsageError} `UNKNOWN_BATCH` if `text` is not a number */
 function batchNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw unknownBatch(text)
   return Number(text)

@@ -22,8 +22,8 @@ import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 
 /**
- * Returns the history of the records that `text` names: a product id, a row key, or an identifier as it was typed. For an unknown text,
- * the history has no events. Creates the row of the destination if it does not exist.
+ * Returns the history of the records that `text` names: a product id, a row key, or an identifier as it was typed. Without events if the
+ * text is unknown. Creates the row of the destination if it does not exist.
  */
 export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: string): Promise<RecordHistory> {
   const { id } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
@@ -52,7 +52,7 @@ export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: st
 }
 
 /**
- * Returns a text to append to messages on missing rows; empty for a pipeline without filters. Example: `, or left out by only:`. Filtered
+ * Returns a text to append to messages on missing rows, such as `, or left out by only:`; empty for a pipeline without filters. Filtered
  * rows are not stored, so a missing row may be a filtered one.
  */
 function filterNoteOf({ filters }: Pipeline): string {
@@ -61,8 +61,8 @@ function filterNoteOf({ filters }: Pipeline): string {
 }
 
 /**
- * Returns the possible reasons why a key is unknown, and for people the commands that show which one applies. The reason itself is not
- * stored, because rows that may not be sent are not stored.
+ * Returns the possible reasons why a key is unknown, and for people the commands that show which one applies. Rows that may not be sent are
+ * not stored, so the reason is not known.
  */
 function unknownKey(
   { name, destination, suppressedBy = [] }: Pipeline,
@@ -80,11 +80,10 @@ function unknownKey(
 
 /** Parts of a history that depend on the type of the destination's keys. */
 interface ExplainedKeys {
-  /** Finds the records that the text names. */
   readonly find: (deps: ExplainDeps, searched: Searched) => Promise<Found>
   /** True if a confirmed delete removes the whole record. False for people, because other identifiers of the person may stay. */
   readonly deletesRecord: boolean
-  /** SQL of the stored state of each key of the records. `$1`: destination, `$2`: keys of the records. */
+  /** SQL of the state of each key of the records. `$1`: destination, `$2`: keys of the records. */
   readonly states: string
   /** Name of a key in messages. */
   readonly nameOf: (state: Row<'remote', 'key' | 'remote_key'>) => string
@@ -115,8 +114,7 @@ async function suppressionEvents(db: Database, destinationId: number, identifier
 /** Returns one event per stored record: the line that it was read from, and its content. */
 async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[], filterNote: string): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
-    // The event gets the start of the read, because the end of the read is stored after the plan. So `read` comes before `planned`. If the
-    // snapshot of the read has expired, the event gets the time of the oldest stored run.
+    // The start of the read sorts before `planned`, the end would not. If the snapshot has expired: the time of the oldest stored run.
     `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
        r.line, r.status, r.body, ${rowIdentifiers('r')} as identifiers, r.hash, s.run_id
      from record r left join snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
@@ -198,7 +196,7 @@ async function entryEvents(
     outcome: row.outcome,
     ...(row.code === null ? {} : { code: row.code }),
     ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
-    // For identifiers whose row has no times, one byte is stored instead of a hash.
+    // Identifiers of rows without times have one byte instead of a hash.
     ...(row.hash === null || row.hash.length < 16 ? {} : { contentHash: row.hash.toString('hex') }),
     ...explained.digestsOf(row.keys),
     message: `${row.change} planned in ${row.plan_id}, ${row.outcome}${row.message === null ? '' : `: ${row.message}`}`,
@@ -217,9 +215,8 @@ async function entryEvents(
 }
 
 /**
- * Returns the events `sent` and `answered` of the last 100 attempts of batches that have or had the records. The parent of a merged batch
- * is the batch that was split first. Batches between the two are found by their bodies, as long as these are stored. An attempt in flight
- * has no event `answered`.
+ * Returns the events `sent` and `answered` of the last 100 attempts of batches that have or had the records. An attempt in flight has no
+ * event `answered`. The parent of a merged batch is the batch that was split first; batches between the two are found by their bodies.
  */
 async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
@@ -260,7 +257,7 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
   })
 }
 
-/** Returns the events `confirmed`, `invalidated`, `refused` and `desired` from the stored state of each key. */
+/** Returns the events `confirmed`, `invalidated`, `refused` and `desired` of each key. */
 async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], explained: ExplainedKeys): Promise<RecordEvent[]> {
   const rows = await db.query<
     Row<'remote', 'key' | 'ref_count' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
@@ -333,9 +330,9 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
 }
 
 /**
- * Returns the events `withheld`. Returns none if no guard withheld deletes in a plan of the last read.
+ * Returns the events `withheld`; none if no guard withheld deletes in a plan of the last read.
  * - Records are stored: one event for each live record whose row is missing from this read.
- * - Records are stored, but not the digests of the read: one event for each live record, because its row may be missing.
+ * - The same without stored digests of the read: one event for each live record.
  * - No record is stored: one event if a key waits to be deleted.
  */
 async function withheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
@@ -381,8 +378,8 @@ async function withheldEvents(db: Database, destinationId: number, keys: readonl
 }
 
 /**
- * SQL of the state of the members' identifiers. The first query reads the stored ones, the second one the implied ones
- * (docs/decisions/implied-keys.md). An implied identifier has the state of its batch.
+ * SQL of the state of the members' identifiers: stored ones, and implied ones with the state of their batch
+ * (docs/decisions/implied-keys.md).
  */
 const memberKeys = `
   select key, ref_count, desired_hash, synced_hash, synced_at, expires_at, remote_key, refused_code, refused_message, batch_id

@@ -1,4 +1,4 @@
-/** Finds the records for `sluice explain`. The user gives a product id, a row key, or an identifier of a person. */
+/** Finds the records for `sluice explain`, by a product id, a row key, or an identifier of a person. */
 import type { Pipeline } from '../../model/pipeline.ts'
 import { defaultCountryOf, memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
 import { identifierTypes } from '../../model/record.ts'
@@ -16,21 +16,18 @@ export interface ExplainDeps {
   readonly service: ServiceIdentity
 }
 
-/** Text to search. */
 export interface Searched {
   readonly destinationId: number
   readonly text: string
-  /** Pipeline of the destination. */
   readonly pipeline: Pipeline
 }
 
-/** Records that a text names. */
 export interface Found {
   /** Possible keys of the records. Some of them may not be stored. */
   readonly keys: readonly Buffer[]
   /** Events that belong to no stored record: erasures, and the confirmed delete of an identifier that no row has now. */
   readonly extraEvents: readonly RecordEvent[]
-  /** Names of the records for the report: the product id, or the keys of the stored people in hex. */
+  /** Product id, or the keys of the stored people in hex. */
   readonly names: readonly string[]
   /** Identifiers that match the text. */
   readonly identifiers: readonly Buffer[]
@@ -83,9 +80,9 @@ async function memberRecordKeys(db: Database, destinationId: number, { rowKeys, 
 }
 
 /**
- * Finds records by the stored operations on the identifiers. Used for identifiers that belong to no record now. There is no index on sent
- * keys, because it would slow down each push. So the search reads every operation of the destination. A million operations in memory take
- * 0.25 s (Postgres 18, 2 cores, 2026-11-21). Operations on people are kept for 30 days, so a destination rarely has more.
+ * Finds records by the stored operations on identifiers that belong to no record now. An index on sent keys would slow down each push, so
+ * this reads every operation of the destination. A million in memory take 0.25 s (Postgres 18, 2 cores, 2026-11-21). Operations on people
+ * are kept for 30 days, so a destination rarely has more.
  */
 async function formerRecordKeys(db: Database, destinationId: number, searched: SearchedKeys): Promise<FoundKeys> {
   const rows = await db.query<

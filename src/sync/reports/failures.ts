@@ -1,4 +1,4 @@
-/** Groups the unconfirmed operations of a plan by their outcome and code. The code is that of the service, or the reason of the batch. */
+/** Groups the unconfirmed operations of a plan by outcome and code (of the service, or the reason of the batch). */
 import type { Database } from '../../db/database.ts'
 import { shownOutcome, usersOf } from '../../db/entries/read.ts'
 import type { Failure } from '../../model/report.ts'
@@ -6,12 +6,12 @@ import { kindsWhere } from '../../destinations/index.ts'
 import { countedBatches } from './planCounts.ts'
 import { meaningOf } from './reasonMeanings.ts'
 
-/** Maximum number of failures in a report. More do not fit on a screen. */
+/** Maximum number of failures in a report: as many as fit on a screen. */
 const maxFailures = 20
 
 /**
- * Returns at most 20 failures, the most frequent first. `count` counts products or users, as in the run counts. Leaves out superseded
- * operations. Also leaves out operations without a code, which were not sent yet, or whose first request has no answer yet.
+ * Returns at most `maxFailures` failures, the most frequent first. Counts products or users. Leaves out superseded operations, and
+ * operations without a code, which have no answer yet.
  */
 export async function failuresOf(db: Pick<Database, 'query'>, planId: string): Promise<readonly Failure[]> {
   const rows = await db.query<{

@@ -1,4 +1,4 @@
-/** Loads stored runs as reports, and the rejects of runs. Changes nothing. */
+/** Loads stored runs as reports, and the rejects of runs. */
 import { UsageError } from '../../errors.ts'
 import { countAttempts } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
@@ -20,7 +20,6 @@ import { failuresOf } from './failures.ts'
 import { planCounts } from './planCounts.ts'
 import { sendsNothing, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../../model/report.ts'
 
-/** Stored run with its stages. */
 export interface StoredRun extends ShownRun {
   readonly stages: readonly StageTime[]
   /** Columns of the first row. `columnsBySource` (`rejectsCsv.ts`) returns the columns of each source. */
@@ -32,14 +31,11 @@ export interface StoredRun extends ShownRun {
 /** Rejected row. `code`, `field`, `message` and `hint` are of its first fault. */
 export interface StoredReject extends Fault {
   readonly line: number
-  /** Number of the source that the row was read from, from 0. */
+  /** Number of the source, from 0. */
   readonly source: number
   /** Further faults of the row. */
   readonly more: readonly Fault[]
-  /**
-   * Cells of the row in the order of the columns of its source. Personal cells are masked. Empty 7 days after the run, or after an erasure
-   * of the person.
-   */
+  /** Cells in the order of the source's columns, masked if personal. Empty 7 days after the run, or after an erasure of the person. */
   readonly cells: readonly string[]
   /** Key of the record, in hex; null if the row had no valid key, or its person is erased. */
   readonly key: string | null
@@ -73,8 +69,8 @@ type RunRecord = Row<
 export const shownTrigger = `case when r.options ? 'audit' then 'audit' else r.trigger end`
 
 /**
- * SQL of runs `r`, each with the snapshot `s` of its rejects. A run that read no row, such as `rerun --failed`, has the snapshot of an
- * earlier run too, but no rejects.
+ * SQL of runs `r`, each with the snapshot `s` of its rejects. `s` is null for a run without rejects, such as `rerun --failed`, which has the
+ * snapshot of an earlier run.
  */
 const runsWithRejects = `run r left join snapshot s on s.id = r.snapshot_id and (r.counts ->> 'rejected')::int > 0`
 
@@ -91,22 +87,22 @@ const select = `
 /** Loads the report of one run by its number. @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadReport(db: Database, runId: number): Promise<RunReport> {
   const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runId])
-  if (!row) throw await missingRun(db, `r_${runId}`)
+  if (!row) throw await unknownOrExpiredRun(db, `r_${runId}`)
   const report = await withFailures(db, toShownRun(row))
   return { ...report, status: publicStatus(report.status), finishedAt: report.finishedAt ?? row.now.toISOString() }
 }
 
-/** Returns the status for a report: `skipped` for a queued or running run, because another process executes the run. */
+/** Returns the status for a report: `skipped` for a queued or running run, because another process executes it. */
 function publicStatus(status: StoredRunStatus): RunStatus {
   return status === 'queued' || status === 'running' ? 'skipped' : status
 }
 
-/** Loads one run by its id (`r_81` or `81`), with its stages. @throws {UsageError} `UNKNOWN_RUN` */
+/** Loads one run by its id (`r_81` or `81`). @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runNumber(runId)])
-  if (!row) throw await missingRun(db, runId)
+  if (!row) throw await unknownOrExpiredRun(db, runId)
   const run = toStoredRun(row)
-  // The row of a running run has only the planned counts, so the outcomes so far are counted in its batches.
+  // The row of a running run has only the planned counts.
   if (row.status !== 'running' || row.plan_id === null || sendsNothing(row.trigger)) return withFailures(db, run)
   const requests = await countAttempts(db, Number(row.id))
   return { ...run, counts: { ...run.counts, ...(await planCounts(db, row.plan_id)), requests } }
@@ -120,7 +116,7 @@ async function withFailures<Run extends ShownRun>(db: Database, run: Run): Promi
   return failures.length === 0 ? run : { ...run, failures }
 }
 
-/** Lists at most `limit` runs, newest first. Without `pipelines`, lists the runs of all pipelines. */
+/** Lists at most `limit` runs, newest first: of `pipelines`, or of all. */
 export async function listRuns(
   db: Database,
   options: { readonly pipelines?: readonly string[]; readonly limit: number },
@@ -148,8 +144,8 @@ export function newestRuns(db: Database, limit: number): Promise<readonly RunCho
 }
 
 /**
- * Yields the rows that a run rejected, by source and line. An apply, and a run over an unchanged source, have the snapshot of an earlier
- * run. For these, yields the rejects of the earlier run.
+ * Yields the rows that a run rejected, by source and line. An apply, and a run over an unchanged source, have the rejects of the run that
+ * read the snapshot.
  *
  * @throws {UsageError} `UNKNOWN_RUN`
  */
@@ -168,7 +164,7 @@ async function nextSource(db: Database, run: number, source: number): Promise<nu
   return row?.next ?? null
 }
 
-/** Yields the rejects of one source by line. Reads one source at a time, so that each page is one range of the index. */
+/** Yields the rejects of one source by line. Each page is one range of the index on run and source. */
 async function* rejectsOfSource(db: Database, run: number, source: number): AsyncGenerator<StoredReject> {
   let after = { line: -1, row: '(0,0)' }
   for (;;) {
@@ -190,7 +186,7 @@ async function* rejectsOfSource(db: Database, run: number, source: number): Asyn
 }
 
 /**
- * Returns the number of the run that read the snapshot of this run. Without a snapshot, returns the run's own number.
+ * Returns the number of the run with the rejects of this run: the run that read its snapshot, or itself.
  *
  * @throws {UsageError} `UNKNOWN_RUN`
  */
@@ -198,7 +194,7 @@ export async function readingRun(db: Database, runId: string): Promise<number> {
   const [row] = await db.query<Row<'run', 'id'>>(`select coalesce(s.run_id, r.id) as id from ${runsWithRejects} where r.id = $1`, [
     runNumber(runId),
   ])
-  if (!row) throw await missingRun(db, runId)
+  if (!row) throw await unknownOrExpiredRun(db, runId)
   return Number(row.id)
 }
 
@@ -210,7 +206,7 @@ export function runNumber(runId: string): number {
 }
 
 /** Returns the error `UNKNOWN_RUN`. If the run has expired, the message has the retention time. */
-async function missingRun(db: Database, runId: string): Promise<UsageError> {
+async function unknownOrExpiredRun(db: Database, runId: string): Promise<UsageError> {
   const days = await keptDaysOf(db, runNumber(runId))
   if (days === undefined) return unknownRun(runId)
   return new UsageError('UNKNOWN_RUN', `run ${runId} has expired: runs are kept for ${days} days`, {
@@ -258,7 +254,6 @@ function toStoredRun(row: RunRecord): StoredRun {
   }
 }
 
-/** Returns the names of all pipelines that have runs, sorted. */
 export async function pipelinesWithRuns(db: Database): Promise<readonly string[]> {
   const rows = await db.query<Row<'run', 'pipeline'>>('select distinct pipeline from run order by pipeline')
   return rows.map(({ pipeline }) => pipeline)

@@ -2,17 +2,17 @@
 import { sendsNothing, type Drift, type ProductSetChange, type ShownRun } from '../../model/report.ts'
 import { figures, plannedChanges } from './runSteps.ts'
 
-/** Returns true if the run changed a product set, or planned to change one. Ignores sets with an error code. */
+/** Returns true if the run changed or planned to change a product set. Ignores sets with an error code. */
 export function changesSets({ productSets = [] }: Pick<ShownRun, 'productSets'>): boolean {
   return productSets.some(({ action, code }) => action !== 'unchanged' && code === undefined)
 }
 
-/** Returns true for a run that has not ended: it is queued or running. */
+/** Returns true for a queued or running run. */
 export function isOpenRun({ status }: Pick<ShownRun, 'status'>): boolean {
   return ['queued', 'running'].includes(status)
 }
 
-/** Returns the next commands or hints for the user, each with an explanation that may be empty. Returns none if no action is needed. */
+/** Returns the next commands or hints for the user, each with an explanation that may be empty. */
 export function nextCommands(report: ShownRun): readonly (readonly [command: string, why: string])[] {
   const { counts, runId, pipeline } = report
   if (isOpenRun(report)) return [[`sluice cancel ${runId}`, 'stops it; what is confirmed is kept']]
@@ -30,7 +30,7 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'continues where it stopped')
   if (counts.refused + counts.ambiguous + counts.pending > 0 && !sendsNothing(report.trigger))
     add(`sluice rerun ${runId} --failed`, 'sends the unconfirmed part again')
-  if (openSet(report) !== undefined && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'keeps the product sets')
+  if (refusedOrUnresolvedSet(report) !== undefined && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'keeps the product sets')
   if (counts.deferred > 0 && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'sends the deferred part')
   if (report.drift !== undefined) add(auditCommand(report, report.drift), '')
   for (const guard of report.guards) add(guard.hint, '')
@@ -38,20 +38,16 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   return commands
 }
 
-/** Returns the first product set whose change is refused or unresolved. */
-function openSet({ productSets = [] }: ShownRun): ProductSetChange | undefined {
-  return productSets.find(isOpenSet)
+function refusedOrUnresolvedSet({ productSets = [] }: ShownRun): ProductSetChange | undefined {
+  return productSets.find(isRefusedOrUnresolved)
 }
 
-/**
- * Returns true if the change of a product set is refused or unresolved. `refused` is also the outcome of a change that Sluice did not send,
- * for example because the name is taken.
- */
-export function isOpenSet({ outcome }: ProductSetChange): boolean {
+/** Returns true if the change of a product set is unresolved or refused. Sluice refuses it if the name is taken. */
+export function isRefusedOrUnresolved({ outcome }: ProductSetChange): boolean {
   return outcome === 'refused' || outcome === 'unresolved'
 }
 
-/** Returns the command that applies the plan of an audit, repairs the drift, or runs the pipeline. Empty if no command is needed. */
+/** Returns the next command after an audit; empty if none is needed. */
 function auditCommand({ pipeline, planId, counts }: ShownRun, { changed, notListed, unresolved }: Drift): string {
   if (planId !== undefined && plannedChanges(counts) > 0) return `sluice apply ${planId}`
   if (changed + notListed > 0) return `sluice audit ${pipeline} --repair`
@@ -66,7 +62,7 @@ export function reasonOf(report: ShownRun): { readonly code: string; readonly re
   if (report.error !== undefined) return { code: report.error.code, reason: report.error.message }
   if (guard !== undefined) return { code: guard.code, reason: guard.message }
   if (failure !== undefined) return { code: failure.code, reason: `${failure.count} ${failure.outcome}: ${failure.message}` }
-  const set = openSet(report)
+  const set = refusedOrUnresolvedSet(report)
   if (set?.code !== undefined) return { code: set.code, reason: `product set ${set.name}: ${set.message ?? ''}` }
   const open = figures(report.counts, 'refused', 'ambiguous', 'pending', 'deferred')
   return { code: report.status.toUpperCase(), reason: open.map(({ name, value }) => `${value} ${name}`).join(', ') }

@@ -3,10 +3,10 @@ import type { Queryable } from '../../db/database.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { decodeCounts, decodeError, decodeGuards, decodeProductSets, decodeProgress, type StoredProgress } from '../../db/runs/columns.ts'
 import { shownTrigger } from './history.ts'
-import { isOpenSet } from './nextCommands.ts'
+import { isRefusedOrUnresolved } from './nextCommands.ts'
 import type { GuardResult, ProductSetChange, RunCounts, RunReport, ShownTrigger, StoredRunStatus } from '../../model/report.ts'
 
-/** Run in a list. Lacks the reject codes, because counting the rejects of each run would take too long. */
+/** Run in a list. Lacks the reject codes, because counting the rejects of many runs takes too long. */
 export interface RunLine {
   readonly runId: string
   readonly pipeline: string
@@ -17,7 +17,7 @@ export interface RunLine {
   readonly planId: string | null
   readonly error: RunReport['error'] | null
   /** Product sets whose change is refused or unresolved. */
-  readonly openSets: readonly ProductSetChange[]
+  readonly refusedOrUnresolvedSets: readonly ProductSetChange[]
   readonly createdAt: Date
   readonly startedAt: Date | null
   readonly finishedAt: Date | null
@@ -25,7 +25,6 @@ export interface RunLine {
   readonly cancelRequested: boolean
 }
 
-/** Current state of a pipeline, from its runs. */
 export interface PipelineOverview {
   readonly pipeline: string
   /** The running run, else the oldest queued run; undefined if there is neither. */
@@ -40,7 +39,7 @@ export interface PipelineOverview {
   readonly recent: readonly RecentRun[]
 }
 
-/** Run that the overview shows as a bar. There may be thousands of bars, so only these columns are loaded. */
+/** Run that the overview shows as a bar. There may be thousands of them, so only these columns are loaded. */
 export interface RecentRun {
   readonly status: RunLine['status']
   readonly planId: string | null
@@ -141,8 +140,8 @@ export async function listRunLines(
   return rows.map(toLine)
 }
 
-/** Returns a digest of what pages show: runs, progress, audit log, alerts, webhook events and pauses. Pages use it in their ETags. */
-export async function loadVersion(db: Queryable): Promise<string> {
+/** Returns a digest of what the pages of the dashboard show, for their ETags: runs, audit log, alerts, webhook events and pauses. */
+export async function loadPagesDigest(db: Queryable): Promise<string> {
   const [row] = await db.query<{ version: string }>(
     `select md5(jsonb_build_array(
        (select max(id) from run), (select max(id) from audit),
@@ -166,7 +165,7 @@ function toLine(row: LineRow): RunLine {
     guards: decodeGuards(row.guards, row.id),
     planId: row.plan_id,
     error: decodeError(row.error, row.id),
-    openSets: (decodeProductSets(row.product_sets, row.id) ?? []).filter(isOpenSet),
+    refusedOrUnresolvedSets: (decodeProductSets(row.product_sets, row.id) ?? []).filter(isRefusedOrUnresolved),
     createdAt: row.created_at,
     startedAt: row.started_at,
     finishedAt: row.finished_at,

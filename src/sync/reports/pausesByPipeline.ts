@@ -4,12 +4,12 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import { destinationKey } from '../destinationKey.ts'
 import type { EngineDeps } from '../engine.ts'
 
-/** Returns the service of a pipeline; undefined if the pipeline has no configured service. */
+/** Function that returns the service of a pipeline; undefined if none is configured. */
 type ServiceFor = (pipeline: Pipeline) => Promise<EngineDeps['service'] | undefined>
 
 /**
- * Returns the pause of each pipeline with a paused destination, by the current name of the pipeline. If a pipeline has no configured
- * service, returns a pause of its destination at any service.
+ * Returns the pause of each pipeline with a paused destination, by the name of the pipeline. Without a configured service, a pause of the
+ * destination at any service counts.
  */
 export async function pausesByPipeline(
   { db, serviceFor }: { readonly db: Queryable; readonly serviceFor: ServiceFor },
@@ -21,7 +21,7 @@ export async function pausesByPipeline(
   for (const pipeline of pipelines) {
     const service = await serviceFor(pipeline)
     const pause = pauses.find(({ destination }) => {
-      // If the pipeline has no service, that of the pause is used instead, so that only the other parts are compared.
+      // Without a service, that of the pause is used, so that the services are equal.
       const own = destinationKey({ service: service ?? { origin: destination.service } }, pipeline)
       return (['service', 'kind', 'accountId', 'targetId'] as const).every((part) => own[part] === destination[part])
     })

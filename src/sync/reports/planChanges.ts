@@ -1,4 +1,4 @@
-/** Lists the changes of a stored plan for a review. Reads them from the frozen batches. Changes nothing. */
+/** Lists the changes of a stored plan, from its frozen batches. */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { serviceOnlyFields } from '../../mapping/products/vocabulary.ts'
 import { UsageError } from '../../errors.ts'
@@ -14,7 +14,7 @@ import { recordOf } from '../../unknownValue.ts'
 /** Changed field of a product, or the identifiers of a user. */
 export interface FieldChange {
   readonly field: string
-  /** Confirmed value; null if it was unset, or is not stored any more. For people a list of masked identifiers. */
+  /** Confirmed value; null if it is unset, or is not stored any more. For people a list of masked identifiers. */
   readonly before: unknown
   /** Planned value; null if it becomes unset. For people a list of masked identifiers. */
   readonly after: unknown
@@ -27,7 +27,7 @@ export interface PlanChange {
   readonly action: Change
   /** Changed fields; empty for renewals and for deletes of products. */
   readonly fields: readonly FieldChange[]
-  /** Reason for a delete. */
+  /** For deletes. */
   readonly reason?: string
   /** Line of the source where the row was last read. */
   readonly line?: number
@@ -46,14 +46,14 @@ type ChangeRow = Row<'batch', 'seq'> &
     readonly suppressed: boolean
     /** True if the row still has these identifiers, and the end of its membership has passed; otherwise false or null. */
     readonly ended: boolean | null
-    /** True if the read of the plan filtered out rows. Filtered rows are not stored, so a missing row may be a filtered one. */
+    /** True if the read of the plan filtered out rows, so that a missing row may be a filtered one. */
     readonly filtered: boolean
   }
 
-/** Number of entries from which on a page ends. A page has whole batches, so it may have more entries. */
+/** Number of entries from which on a page ends. A page has whole batches. */
 const pageEntries = 1_000
 
-/** Yields the changes of the plan in sending order. Loads the confirmed content of a record from the batch that sent it. */
+/** Yields the changes of the plan in sending order. */
 export async function* planChanges(db: Database, planId: string): AsyncGenerator<PlanChange> {
   let after = -1
   for (;;) {
@@ -89,8 +89,7 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
 }
 
 /**
- * Returns the ids of the run that made a plan, like `r_81`, and of the run that applied it last. For a plan that was not applied, the two
- * are equal.
+ * Returns the ids (`r_81`) of the run that made a plan, and of the run that applied it last. Both are equal if no run applied it.
  *
  * @throws {UsageError} `UNKNOWN_PLAN`
  */
@@ -119,7 +118,6 @@ function changeOf(row: ChangeRow): PlanChange {
 
 const leftOut = 'left out by only: or except:'
 
-/** Descriptions of changes by type of key. */
 const descriptions: Readonly<Record<Destination['keys'], Description>> = {
   products: {
     keyEncoding: 'utf8',
@@ -160,7 +158,7 @@ function reasonOfMemberDelete({ line, suppressed, ended, filtered }: ChangeRow):
   return ended === true ? 'its membership now ends earlier, and that end has passed' : 'its row has other identifiers now'
 }
 
-/** Returns the fields of a product in a request body; empty without a body. */
+/** Returns the fields of a product in its part of a request body; empty without a body. */
 function parseFields(body: Buffer | null): Readonly<Record<string, unknown>> {
   if (body === null) return {}
   const value: unknown = JSON.parse(body.toString())

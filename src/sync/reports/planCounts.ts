@@ -3,19 +3,18 @@ import type { Database } from '../../db/database.ts'
 import { shownOutcome, usersOf } from '../../db/entries/read.ts'
 
 /**
- * SQL of the batches `b` of plan `$1` that have its planned operations. Leaves out deletes of suppressed and erased people, which are
- * inserted later as children of an update (`push/removeEntries.ts`).
+ * SQL of the batches `b` of plan `$1` that have its planned operations. Leaves out deletes of suppressed and erased people, which a push
+ * inserts as children of an update (`push/removeEntries.ts`).
  */
 export const countedBatches = `(select b.* from batch b left join batch parent on parent.id = b.parent_id
   where b.plan_id = $1 and (parent.operation is null or parent.operation = b.operation)) b`
 
-/** Number of products or users of a plan by outcome. */
 export interface PlanCounts {
   readonly confirmed: number
   readonly refused: number
   readonly ambiguous: number
   readonly pending: number
-  /** Number of attempts of the plan's batches, by all runs. `countAttempts` counts the attempts of one run. */
+  /** Number of attempts of the plan's batches, by all runs. */
   readonly requests: number
 }
 

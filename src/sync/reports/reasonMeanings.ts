@@ -1,8 +1,7 @@
 /** Explains the codes that Sluice gives to attempts and batches (in destinations/, sync/push/ and db/batches/). */
 
 /**
- * Returns the meanings of the codes in `reason`, which are separated by spaces: an answer may have different codes for several records.
- * Leaves out codes of the service, so the result may be empty.
+ * Returns the meanings of the codes in `reason`, which are separated by spaces. Leaves out codes of the service, so the result may be empty.
  */
 export function meaningOf(reason: string): string {
   return reason.split(' ').map(meaningOfCode).filter(Boolean).join('; ')
@@ -41,7 +40,7 @@ const meanings: ReadonlyMap<string, string> = new Map([
   ['expired', 'its membership would have ended before it was sent; the next plan has new times'],
   ['set_aside', 'its operations wait in one request while a failing record is isolated'],
   ['other_half_confirmed', 'split without being sent, because the other half was confirmed'],
-  // Name of this reason in batches of earlier versions.
+  // The same reason in batches that an earlier version stored.
   ['known_guilty', 'split without being sent, because the other half was confirmed'],
   ['after_sibling', 'waits for the other half of a split request'],
   ['after_pointed', 'waits until the record that the answer named is confirmed or refused'],

@@ -1,11 +1,11 @@
-/** Types of the history that `explain` returns, and functions that derive its headline and digests. */
+/** History that `explain` returns, and functions that derive its headline and digests. */
 import { identifierBytes, identifierTypes, type IdentifierType } from '../../model/record.ts'
 
 /** Event in the history of a record. */
 export interface RecordEvent {
-  /** Time in ISO 8601. */
+  /** ISO 8601. */
   readonly at: string
-  /** Name of the event. `desired`: a key waits to be sent or deleted. `withheld`: a guard withheld the delete. */
+  /** `desired`: a key waits to be sent or deleted. `withheld`: a guard withheld the delete. */
   readonly what:
     | 'read'
     | 'rejected'
@@ -49,7 +49,6 @@ export interface IdentifierDigest {
   readonly digest?: string
 }
 
-/** History of a record. */
 export interface RecordHistory {
   /** First line: `Live: …` or `Not live: …`, with the reason. */
   readonly headline: string
@@ -63,7 +62,7 @@ export interface RecordHistory {
   readonly keys: readonly string[]
   /** Identifiers that match the given text, with their full digests. Empty for products. */
   readonly identifiers: readonly IdentifierDigest[]
-  /** Events, oldest first. */
+  /** Oldest first. */
   readonly events: readonly RecordEvent[]
 }
 

@@ -7,8 +7,7 @@ import { spreadsheetCell } from '../../mapping/rejectsFile.ts'
 import { loadRejects, loadRun, runNumber, type StoredReject } from './history.ts'
 
 /**
- * Yields the header, then every rejected row. Personal values are not stored, so their cells are masked. The user who corrects the file
- * must enter these values again.
+ * Yields the header, then every rejected row. Personal cells are masked: their values are not stored, so the user must enter them again.
  *
  * @throws {UsageError} `UNKNOWN_RUN`
  */
@@ -23,7 +22,7 @@ export async function* rejectRows(db: Database, runId: string): AsyncGenerator<r
 
 /** Returns the lines of the CSV, safe to open in a spreadsheet. @throws {UsageError} `UNKNOWN_RUN` */
 export async function rejectLines(db: Database, runId: string): Promise<AsyncIterable<string>> {
-  // Checks that the run exists before the first line, so that an unknown run does not produce an incomplete file.
+  // Throws before the first line, so that an unknown run does not produce an incomplete file.
   await loadRun(db, runId)
   return linesOf(rejectRows(db, runId))
 }
@@ -32,7 +31,6 @@ async function* linesOf(rows: AsyncIterable<readonly string[]>): AsyncGenerator<
   for await (const cells of rows) yield csvLine(cells)
 }
 
-/** Sources of a run. */
 export interface RunSources {
   /** Facts about each source; empty if the run has no snapshot. */
   readonly facts: readonly SourceFacts[]
@@ -62,7 +60,7 @@ export interface RejectsTable {
 
 /**
  * Returns a function from the number of a source to its columns. `first`: columns of the first row of the run, used for a source without
- * facts. Facts are preferred, because each source has its own columns, and later rows of JSON and XML may have more columns.
+ * facts.
  */
 export function columnsBySource(
   first: readonly string[],
@@ -87,8 +85,8 @@ export function rejectsTable(first: readonly string[], facts: readonly Pick<Sour
 const reasonNames = ['line', 'code', 'field', 'message', 'hint'] as const
 
 /**
- * Returns the names of the reason columns. If `columns` has a name already, the name gets the prefix `reject_`, as often as needed. The
- * corrected file is read as a source, and repeated names of a source would be numbered.
+ * Returns the names of the reason columns. A name that `columns` has already gets the prefix `reject_`, as often as needed. The corrected
+ * file is read as a source.
  */
 export function reasonColumns(columns: readonly string[]): readonly string[] {
   const taken = new Set(columns.map((column) => column.toLowerCase()))
@@ -96,10 +94,7 @@ export function reasonColumns(columns: readonly string[]): readonly string[] {
   return reasonNames.map(free)
 }
 
-/**
- * Returns the cells of the reason columns. Joins all faults of the row: the corrected file is read as a source, so it must have one line
- * per row.
- */
+/** Returns the cells of the reason columns. Joins all faults of the row, because the corrected file is read as a source. */
 export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof reasonNames)[number] | 'more'>): readonly string[] {
   const faults = [first, ...more]
   const joined = (texts: readonly string[]) => [...new Set(texts)].join('; ')
@@ -113,13 +108,11 @@ export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof
 }
 
 /**
- * Returns one line of CSV. A spreadsheet may treat a cell as a formula if it begins, also after spaces, with one of these characters:
+ * Returns one line of CSV, in which no cell is a formula for a spreadsheet:
  *
- * - `=`, `+`, `-`, `@`, and their full-width forms
- * - TAB, CR, NUL
- *
- * Such a cell gets a leading apostrophe and quotes. Some programs split cells at `;` and TAB, and a formula could begin after the split.
- * Therefore cells with `;` or TAB get quotes.
+ * - A formula begins, also after spaces, with `=`, `+`, `-`, `@`, their full-width forms, TAB, CR or NUL. Such a cell gets an apostrophe
+ *   and quotes.
+ * - A cell with `;` or TAB gets quotes: some programs split cells there, and a formula could begin after the split.
  */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`

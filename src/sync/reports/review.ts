@@ -12,15 +12,13 @@ import { destinationOf } from '../../destinations/index.ts'
 import { plural } from '../../format.ts'
 import { isRecord } from '../../unknownValue.ts'
 
-/** Stored plan as a review shows it: with figures and samples of its changes. */
+/** Stored plan with samples of its changes. */
 export interface PlanReview {
   readonly planId: string
   /** Run that made the plan. */
   readonly runId: string
   readonly pipeline: string
-  /** Words for the records of the destination. */
   readonly words: DestinationWords
-  /** True if reports show the records of the destination. */
   readonly showsRecords: boolean
   readonly status: 'ready' | 'applying' | 'applied' | 'superseded'
   /** SHA-256, in hex, of the joined SHA-256 of all request bodies. */
@@ -29,17 +27,16 @@ export interface PlanReview {
   readonly counts: Partial<RunCounts>
   readonly guards: readonly GuardResult[]
   /**
-   * For each field, the number of products in which it changed in the read of this run. The most frequent field is first. Empty if the run
-   * did not count them (`plan/updatedFields.ts`).
+   * For each field, the number of products in which it changed, largest first. Empty if the run did not count them
+   * (`plan/updatedFields.ts`).
    */
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
-  /** Number of planned requests. If a request is split when it is sent, this number stays. */
+  /** Number of planned requests, before any split. */
   readonly requests: number
   /** Id of the newest plan of the destination. */
   readonly newestPlanId: string
   /** Samples of deletes, creates, updates and renewals, in this order. */
   readonly samples: readonly ChangeSample[]
-  /** Changes of product sets; absent if the plan has none. */
   readonly productSets?: readonly ProductSetChange[]
 }
 
@@ -50,14 +47,14 @@ export interface ChangeSample {
   readonly name: string
   /**
    * Fields of a product that change. Empty for deletes, for people, for content that is sent again unchanged, and if `hasExpired`.
-   * `before` is null for a field that was not set. If the earlier content is not stored any more, `before` is null for all fields.
+   * `before` is null for an unset field, and for all fields if the earlier content is not stored any more.
    */
   readonly fields: readonly { readonly field: string; readonly before: string | null; readonly after: string | null }[]
   /** True if the content of the request is not stored any more (docs/retention.md). */
   readonly hasExpired: boolean
 }
 
-/** Maximum number of samples of each change: enough to see a mistake, and few enough for one screen. */
+/** Maximum number of samples of each change. */
 const maxSamples = 20
 
 /** Loads a plan. @throws {UsageError} `UNKNOWN_PLAN` */
@@ -99,7 +96,6 @@ export async function loadReview(db: Database, planId: string): Promise<PlanRevi
   }
 }
 
-/** Loads the samples of each change. Without `showsRecords`, the samples have no ids and fields. */
 async function loadSamples(db: Database, planId: string, showsRecords: boolean): Promise<readonly ChangeSample[]> {
   const rows = await db.query<{
     change: Change
@@ -112,7 +108,6 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
     `select c.change, e.keys[1] as key, cardinality(e.keys) as identifiers, e.users, e.after, old.before
      from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
      cross join lateral (
-       -- the first operations with this change
        select e.keys, e.users, e.record_key, e.destination_id, e.batch_id,
          case when $2 then substr(b.body, e.byte_offset + 1, e.byte_length) end as after
        -- Reads only the first batches with an operation of this change. Each gives at least one sample.
@@ -157,24 +152,22 @@ function fieldsOf(before: Readonly<Record<string, unknown>> | undefined, after: 
     .map(({ field, ...texts }) => ({ field, ...cutTexts(texts) }))
 }
 
-/** Returns the product in the bytes of an operation. Undefined if the bytes are not stored any more, or are not a JSON object. */
+/** Returns the product in the bytes of an operation. Undefined if the bytes have expired (docs/retention.md), or are not a JSON object. */
 function jsonOf(bytes: Buffer | null): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '')
     return isRecord(value) ? value : undefined
   } catch {
-    // The body has expired (docs/retention.md), or the bytes are not JSON.
     return undefined
   }
 }
 
-/** Returns a value as text; null for an unset value. */
 function textOf(value: unknown): string | null {
   if (value === undefined || value === null) return null
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Maximum number of characters of a text that are shown, without the `…` before them. */
+/** Maximum number of shown characters, without a leading `…`. */
 const maxShown = 200
 /** Number of shown characters before the first difference of two long texts. */
 const shownBeforeDifference = 40
@@ -184,10 +177,7 @@ interface Texts {
   readonly after: string | null
 }
 
-/**
- * Cuts both texts to `maxShown` characters. If their first difference is near the cut or after it, also cuts their starts, so that the
- * difference is shown.
- */
+/** Cuts both texts to `maxShown` characters. Cuts their starts too if the first difference would not be shown otherwise. */
 function cutTexts({ before, after }: Texts): Texts {
   let from = 0
   if (before !== null && after !== null) {

@@ -1,11 +1,10 @@
-/** Loads what the page of a run shows beside the run report: progress, requests, and rejects by code. */
+/** Loads what the page of a run shows beside the run report. */
 import { durationPercentile, madeByRun } from '../../db/attempts.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 import type { Row } from '../../db/row.ts'
 import { decodeProgress, readOptions, type StoredProgress } from '../../db/runs/columns.ts'
 import { readingRun, runNumber } from './history.ts'
 
-/** Details of a run. */
 export interface RunDetails {
   /** Last stored progress. Null if none was stored yet, and after the end of the run. */
   readonly progress: StoredProgress | null
@@ -17,7 +16,6 @@ export interface RunDetails {
   readonly requests: RequestSummary
 }
 
-/** Requests of a run. */
 export interface RequestSummary {
   /** Number of attempts, also of those that ended before anything was sent. */
   readonly all: number
@@ -27,18 +25,17 @@ export interface RequestSummary {
   readonly p50: number | null
   /** 95th percentile of the same durations. */
   readonly p95: number | null
-  /** Last ten requests, the latest first. */
+  /** The last ten, the latest first. */
   readonly latest: readonly RequestLine[]
 }
 
-/** One request. */
 export interface RequestLine {
   readonly batch: number
   /** Start of the attempt. */
   readonly at: Date
   /** Null while the request is in flight. */
   readonly outcome: string | null
-  /** Null if no answer came, or has come yet. */
+  /** Null without an answer. */
   readonly httpStatus: number | null
   readonly reason: string | null
   /** Null while the request is in flight. */
@@ -99,13 +96,12 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
   }
 }
 
-/** Rejected row. */
 interface RejectSample {
-  /** Number of the source that the row was read from, from 0. */
+  /** Number of the source, from 0. */
   readonly source: number
   readonly line: number
   readonly message: string
-  /** Cells in the order of the columns of the source. */
+  /** In the order of the source's columns. */
   readonly cells: readonly string[]
 }
 
@@ -120,13 +116,12 @@ export interface RejectGroup {
 }
 
 /**
- * Returns at most 100 groups of the rejects of a run, the largest first, each with its first `samples` rows. An apply, and a run over an
- * unchanged source, have the snapshot of an earlier run. For these, returns the rejects of the earlier run.
+ * Returns at most 100 groups of the rejects of a run (as `loadRejects`), the largest first, each with its first `samples` rows.
  *
  * @throws {UsageError} `UNKNOWN_RUN`
  */
 export async function groupedRejects(db: Database, runId: string, samples: number): Promise<readonly RejectGroup[]> {
-  // With a join instead of this parameter, Postgres reads all rejects of the run for each reason.
+  // With a join instead of this parameter, Postgres reads all rejects of the run for each group.
   const run = await readingRun(db, runId)
   return db.query<RejectGroup>(
     `with faults as (

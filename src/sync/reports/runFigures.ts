@@ -1,4 +1,4 @@
-/** Figures of a pipeline's last runs, for plots and their tables, and its last sources. */
+/** Loads figures of a pipeline for plots. */
 import { durationPercentile } from '../../db/attempts.ts'
 import type { Queryable } from '../../db/database.ts'
 import type { Present, Row } from '../../db/row.ts'
@@ -8,10 +8,10 @@ import { decodeSources } from '../../db/snapshots.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { RunCounts } from '../../model/report.ts'
 
-/** Maximum number of requests of a run from which its rate limit answers and durations are computed. */
+/** Maximum number of requests of a run from which `rateLimited`, `p50` and `p95` are computed. */
 export const maxExamined = 2_000
 
-/** Figures of one run. `rateLimited`, `p50` and `p95` are of at most `maxExamined` requests. */
+/** Figures of one run. */
 export interface RunFigures {
   readonly runId: string
   /** End of the run. */
@@ -73,8 +73,10 @@ export async function loadLastSources(db: Queryable, pipeline: string): Promise<
 }
 
 /**
- * Estimates the number of memberships of a pipeline that end on each of the next `days` days, today first. Counts all users of a settled
- * request on one day: that of the earliest end in the request. Also counts users that were refused, or were updated or deleted later.
+ * Estimates the number of memberships of a pipeline that end on each of the next `days` days, today first:
+ *
+ * - All users of a settled request count on the day of the earliest end in the request.
+ * - Users who were refused, or were updated or deleted later, count too.
  */
 export async function loadEndingsByDay(
   db: Queryable,

@@ -4,7 +4,7 @@ import type { RunCounts } from '../../model/report.ts'
 
 type CountName = Exclude<keyof RunCounts, 'read' | 'requests'>
 
-/** Count of a run with its name in reports. */
+/** Count of a run as reports show it. */
 export interface Figure {
   readonly countName: CountName
   readonly name: string
@@ -40,7 +40,7 @@ export function figures(counts: Partial<RunCounts>, ...names: readonly CountName
 }
 
 /** Returns `12 confirmed`. */
-export function textOf({ name, value }: Pick<Figure, 'name' | 'value'>): string {
+export function figureText({ name, value }: Pick<Figure, 'name' | 'value'>): string {
   return `${formatCount(value)} ${name}`
 }
 
@@ -54,7 +54,7 @@ export function plannedChanges(counts: Pick<RunCounts, 'creates' | 'updates' | '
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
-/** Returns the steps of a run, and in `notPlanned` the figures of records and operations that its plan leaves out. */
+/** Returns the steps of a run. `notPlanned`: records and operations that its plan leaves out. */
 export function runSteps(
   counts: RunCounts,
 ): Readonly<Record<'rows' | 'changes' | 'outcomes', Step>> & { readonly notPlanned: readonly Figure[] } {

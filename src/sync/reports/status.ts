@@ -1,4 +1,3 @@
-/** Loads the state of each pipeline: its last result, its running run and its last success. Changes nothing. */
 import type { Database } from '../../db/database.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { loadReport } from './history.ts'
@@ -9,13 +8,12 @@ export interface PipelineState {
   readonly pipeline: string
   /** Newest ended run. Plans, audits and skipped runs do not count. Null if there is none. */
   readonly last: RunReport | null
-  /** Id of the running run, like `r_81`. Plans and audits count too. Null if none is running. */
+  /** Id of the running run (`r_81`), also of a plan or an audit. Null if none is running. */
   readonly running: string | null
   /** End of the last successful run. Plans and audits do not count. Null if there is none. */
   readonly lastSuccessAt: string | null
 }
 
-/** States of the pipelines and of the scheduler. */
 export interface States {
   /** Time by the database's clock. */
   readonly now: Date

@@ -1,10 +1,9 @@
 /** Finds pipelines whose sources did not change over many runs, because their export may have stopped. */
 import type { Queryable } from '../../db/database.ts'
 
-/** Pipeline whose sources did not change. */
 export interface UnchangedSource {
   readonly pipeline: string
-  /** Given limit: at least this many consecutive runs found the sources unchanged. */
+  /** Limit that was given: at least this many consecutive runs found the sources unchanged. */
   readonly runs: number
   /** End of the oldest compared run. */
   readonly unchangedAtLeastSince: Date

@@ -1,11 +1,8 @@
-/** Names the changes that guards withhold: deletes, or missing products that would be set out of stock (`missing: out-of-stock`). */
+/** Counts and names the changes that guards withhold: deletes, or updates to out of stock (`missing: out-of-stock`). */
 import { plural } from '../../format.ts'
 import type { GuardResult } from '../../model/report.ts'
 
-/**
- * Returns how many of the withheld changes only set a missing product out of stock. Several guards withhold the same changes, so the result
- * is the largest number.
- */
+/** Returns the number of withheld updates to out of stock: the largest of all guards, because several guards withhold the same changes. */
 export function outOfStockOf(guards: readonly Pick<GuardResult, 'outOfStock'>[]): number {
   return Math.max(0, ...guards.map(({ outOfStock = 0 }) => outOfStock))
 }

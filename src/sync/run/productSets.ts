@@ -5,7 +5,7 @@ import { updateRun } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
 import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
-import { isOpenSet } from '../reports/nextCommands.ts'
+import { isRefusedOrUnresolved } from '../reports/nextCommands.ts'
 import type { Ending } from './runUnderLease.ts'
 import { timedStage } from './timedStage.ts'
 import { destinationOf } from '../../destinations/index.ts'
@@ -26,7 +26,7 @@ export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: s
     keepProductSets({ deps, run, target: { accountId: null, targetId: target.target_id, version: deps.service.version } }, planned.rules),
   )
   await updateRun(deps.db, run, { productSets: changes })
-  return ending.status === 'succeeded' && changes.some(isOpenSet) ? { ...ending, status: 'partial' } : ending
+  return ending.status === 'succeeded' && changes.some(isRefusedOrUnresolved) ? { ...ending, status: 'partial' } : ending
 }
 
 /**

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compressTemplate, fillTemplate } from '../../../src/db/bodyTemplate.ts'
 import { OversizedOperationError, Packer } from '../../../src/destinations/requestBodies.ts'
-import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../../src/destinations/updateWriter.ts'
+import { recordKeyBytes, UpdateWriter, type PackedUser, type WrittenUpdates } from '../../../src/destinations/updateWriter.ts'
 import { renderUserOperation, type UserOperation } from '../../../src/destinations/renderUserOperation.ts'
 
 const digest = (text: string) => createHash('sha256').update(text).digest()
@@ -23,7 +23,7 @@ const users = fc.array(fc.array(identifier, { minLength: 1, maxLength: 6 }), { m
 )
 
 /** Users with other bytes before, between and behind them. */
-function placed({ key, identifiers }: User, gap: number): UserAt {
+function placed({ key, identifiers }: User, gap: number): PackedUser {
   const between = Buffer.alloc(gap, 0xee)
   return {
     source: Buffer.concat([between, key, between, ...identifiers.flatMap((one) => [one, between])]),

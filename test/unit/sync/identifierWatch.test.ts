@@ -9,23 +9,23 @@ test('identifiers on several rows are reported, for any number of them', () => {
   const watch = new IdentifierWatch()
   for (let n = 0; n < 100_000; n++) watch.add([identifier(n), identifier(n + 100_000)], false)
   for (const n of [7, 40_000, 149_999]) watch.add([identifier(n)], false)
-  const { mayShare, ...facts } = watch.finish()
+  const { maybeSharedPrefixes, ...facts } = watch.finish()
   expect(facts).toEqual({ mayHaveTimes: false, areDigests: true })
   const hex = (all: readonly Buffer[] | undefined) => all?.map((bytes) => bytes.toString('hex')).toSorted()
-  expect(hex(mayShare)).toEqual(hex([first(7), first(40_000), first(149_999)]))
+  expect(hex(maybeSharedPrefixes)).toEqual(hex([first(7), first(40_000), first(149_999)]))
 })
 
 test('equal digests of two types are two identifiers', () => {
   const watch = new IdentifierWatch()
   watch.add([identifier(1, 1), identifier(1, 2)], false)
-  expect(watch.finish().mayShare).toEqual([])
+  expect(watch.finish().maybeSharedPrefixes).toEqual([])
 })
 
 test('no repeat is missed', () => {
   const watch = new IdentifierWatch()
   for (let n = 0; n < 3_000; n++) watch.add([identifier(n), identifier((n * 7) % 5_000, 2)], false)
   for (let n = 0; n < 3_000; n += 3) watch.add([identifier(n)], false)
-  const found = new Set(watch.finish().mayShare?.map((bytes) => bytes.toString('hex')))
+  const found = new Set(watch.finish().maybeSharedPrefixes?.map((bytes) => bytes.toString('hex')))
   for (let n = 0; n < 3_000; n += 3) expect(found.has(first(n).toString('hex'))).toBe(true)
 })
 
@@ -36,7 +36,7 @@ test('detects times, and identifiers that are not digests', () => {
   expect(timed.finish()).toMatchObject({ mayHaveTimes: true, areDigests: true })
   const partner = new IdentifierWatch()
   partner.add([Buffer.from('\u0006customer-17'), identifier(1)], false)
-  expect(partner.finish()).toMatchObject({ mayShare: undefined, areDigests: false })
+  expect(partner.finish()).toMatchObject({ maybeSharedPrefixes: undefined, areDigests: false })
 })
 
 test('beyond its log no repeat is missed, and few others are reported', () => {
@@ -44,9 +44,9 @@ test('beyond its log no repeat is missed, and few others are reported', () => {
   for (let n = 0; n < 200_000; n++) watch.add([identifier(n)], false)
   const repeated = [1, 999, 1_000, 1_001, 150_000, 199_999]
   for (const n of repeated) watch.add([identifier(n)], true)
-  const { mayShare = [], ...facts } = watch.finish()
+  const { maybeSharedPrefixes = [], ...facts } = watch.finish()
   expect(facts).toEqual({ mayHaveTimes: true, areDigests: true })
-  const found = mayShare.map((bytes) => bytes.toString('hex'))
+  const found = maybeSharedPrefixes.map((bytes) => bytes.toString('hex'))
   for (const n of repeated) expect(found).toContain(first(n).toString('hex'))
   expect(found.length).toBeLessThan(repeated.length + 10)
 })
@@ -55,12 +55,12 @@ test('repeats within the log are found when a filter takes its place', () => {
   const watch = new IdentifierWatch(5_000)
   for (let n = 0; n < 2_500; n++) watch.add([identifier(n)], false)
   for (let n = 0; n < 2_500; n++) watch.add([identifier(n), identifier(10_000 + n)], false)
-  const found = new Set(watch.finish().mayShare?.map((bytes) => bytes.toString('hex')))
+  const found = new Set(watch.finish().maybeSharedPrefixes?.map((bytes) => bytes.toString('hex')))
   for (let n = 0; n < 2_500; n++) expect(found.has(first(n).toString('hex'))).toBe(true)
 })
 
 test('any identifier may be shared if very many are', () => {
   const watch = new IdentifierWatch(50_000)
   for (let n = 0; n < 100_001; n++) watch.add([identifier(n), identifier(n)], false)
-  expect(watch.finish()).toEqual({ mayShare: undefined, mayHaveTimes: false, areDigests: true })
+  expect(watch.finish()).toEqual({ maybeSharedPrefixes: undefined, mayHaveTimes: false, areDigests: true })
 })

@@ -44,7 +44,7 @@ function halfSipHash(key: Buffer, bytes: Buffer, rounds: { readonly word: number
 
 function digest(key: Buffer, bytes: Buffer, start = 0, end = bytes.length): string {
   const digester = new RecordDigester(key)
-  digester.compute(bytes, start, end)
+  digester.writeDigest(bytes, start, end)
   return Buffer.from(digester.digest.buffer).toString('hex')
 }
 
