@@ -4,7 +4,7 @@ import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import { suggestName } from '../suggestName.ts'
 import { findColumn, firstText, normalizeHeader, type BoundField, type PresetField } from './fields.ts'
 import { columnForField, fieldsForColumn } from './headerWords.ts'
-import { redactPersonalData, showValue } from './mask.ts'
+import { redactPersonalData, maskedExcerpt } from './mask.ts'
 import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
 import { serviceOnlyFields } from './products/vocabulary.ts'
 import type { Mapped, PackedIdentifier, Row, Warning } from '../model/record.ts'
@@ -169,7 +169,7 @@ function settingOf(field: string, column: string, columns: readonly string[]): s
 }
 
 function quotedNames(columns: readonly string[]): string {
-  const shown = columns.slice(0, 20).map((column) => `"${showValue(column)}"`)
+  const shown = columns.slice(0, 20).map((column) => `"${maskedExcerpt(column)}"`)
   return `${shown.join(', ')}${columns.length > 20 ? ' …' : ''}`
 }
 

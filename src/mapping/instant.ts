@@ -14,15 +14,17 @@ export interface Instant {
 const isoForm = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/
 
 /**
- * Parses a trimmed date or time. Returns undefined for any other text, and for years before 1900.
- * - `dateOnly`: reads a date without a time as midnight UTC, whatever the zone.
- * - `zone` (IANA name): reads a time without an offset in that zone.
+ * Parses a trimmed date or time. Returns undefined for:
+ *
+ * - any other text, and years before 1900
+ * - a date without a time, unless `dateWithoutTime` is set. Then it is midnight UTC, whatever the zone.
+ * - a time without an offset, unless `zone` (IANA name) is set. Then it is a time in that zone.
  */
-export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: string): Instant | undefined {
+export function parseInstant(text: string, dateWithoutTime?: 'utc-midnight', zone?: string): Instant | undefined {
   const match = isoForm.exec(text)
   if (match === null) return undefined
   const [, year = '', month = '', day = '', hour, minute = '00', second = '00', offset] = match
-  if (hour === undefined && dateOnly === undefined) return undefined
+  if (hour === undefined && dateWithoutTime === undefined) return undefined
   const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day))
   // `Date.UTC` turns 30 February into March.
   const computed = new Date(midnight)

@@ -44,7 +44,7 @@ export function maskIdentifier(type: IdentifierType, text: string): string {
 }
 
 /**
- * Describes a packed identifier by its type and the first 12 hex digits of its digest. A `partner_user_id` is not hashed, so it is
+ * Describes a packed identifier (its type as one byte, then its digest) by its type and the first 12 hex digits of its digest. A `partner_user_id` is not hashed, so it is
  * described only by its type.
  */
 export function describeIdentifier(packed: Buffer): string {
@@ -57,14 +57,14 @@ const emailLike = /(?<![^\s@"'<>()[\]{},;:=/?&])[^\s@"'<>()[\]{},;:=/?&]+(?:[@�
 const phoneLike = /[+＋]\p{Nd}[\p{Nd}\s()./\u2010-\u2015\u2212-]{6,24}\p{Nd}/gu
 const credentials = /\/\/[^/\s]*@/g
 
-/** Number of characters that `showValue` searches for personal data. */
+/** Number of characters that `maskedExcerpt` keeps of a text, and searches for personal data. */
 const searchedLength = 2_000
 
 /**
- * Cuts a product value or a column name to `length` characters for a message. Masks credentials, emails and phone numbers before the cut:
- * an email without its `@` would not be found.
+ * Masks a product value or a column name for a message as `redactPersonalData` does, then cuts it to `length` characters and `…`. Not in the
+ * other order: an email without its `@` would not be found.
  */
-export function showValue(text: string, length = 60): string {
+export function maskedExcerpt(text: string, length = 60): string {
   const masked = redactPersonalData(cutText(text, searchedLength))
   return masked.length > length ? `${cutText(masked, length)}…` : masked
 }

@@ -196,4 +196,4 @@ export const ok = (data: unknown): Reply => ({ kind: 'ads', data })
 export const okDeleted = (record: object): Reply => ok({ ...record, deleted: true })
 
 /** Returns the reply for a list without further pages: `next_cursor` is null (spec Conventions). */
-export const okPage = (data: readonly unknown[]): Reply => ({ kind: 'ads', data, nextCursor: null })
+export const okWholeList = (data: readonly unknown[]): Reply => ({ kind: 'ads', data, nextCursor: null })

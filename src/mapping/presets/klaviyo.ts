@@ -1,7 +1,8 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Profiles of Klaviyo. A profile has consent if it is subscribed to email and was not suppressed later (bounced, complained, unsubscribed).
+ * Profiles of Klaviyo. A profile has consent if it is subscribed to email and is not suppressed (bounced, complained, unsubscribed). Its
+ * phone number also needs a subscription to SMS.
  */
 export const klaviyo: Preset = {
   name: 'klaviyo',

@@ -1,7 +1,7 @@
 /** Reads the offer of a product: price, sale price and its period, stock. */
 import { parseInstant } from '../instant.ts'
 import { firstText } from '../fields.ts'
-import { showValue } from '../mask.ts'
+import { maskedExcerpt } from '../mask.ts'
 import { trimText } from '../text.ts'
 import { parsePrice, type Price, type PriceResult } from './price.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
@@ -17,11 +17,11 @@ export function priceOf(row: ProductRow): Price {
   const text = withCurrency(row, 'price', row.requiredText('price'))
   const result = cachedPrice(row, text)
   if ('code' in result) {
-    throw new RowRejected(result.code, 'price', `"${showValue(text)}" ${result.message}`)
+    throw new RowRejected(result.code, 'price', `"${maskedExcerpt(text)}" ${result.message}`)
   }
   if (result.price.minor === 0n && row.rules.zeroRejected) throw new RowRejected('PRICE_ZERO_REFUSED', 'price', 'is zero')
   if (result.price.minor === 0n && !row.rules.allowed.has('zero_price')) row.warn('PRICE_ZERO', 'price', 'is zero')
-  if (result.warning !== undefined) row.warn(result.warning, 'price', `"${showValue(text)}" is sent as "${result.price.text}"`)
+  if (result.warning !== undefined) row.warn(result.warning, 'price', `"${maskedExcerpt(text)}" is sent as "${result.price.text}"`)
   return result.price
 }
 
@@ -52,7 +52,7 @@ function withCurrency(row: ProductRow, field: 'price' | 'sale_price', text: stri
     throw new RowRejected(
       'PRICE_CURRENCY_CONFLICT',
       field,
-      `is in ${columnCurrency} by the column "${showValue(currency.name)}", but the pipeline sets ${pipelineCurrency}`,
+      `is in ${columnCurrency} by the column "${maskedExcerpt(currency.name)}", but the pipeline sets ${pipelineCurrency}`,
     )
   return isAmountOnly ? `${text} ${columnCurrency}` : text
 }
@@ -103,10 +103,10 @@ function salePriceOf(row: ProductRow, price: Price): string | undefined {
   const result = cachedPrice(row, text)
   const fault = 'code' in result ? result.message : salePriceFault(row, result.price, price)
   if (fault !== undefined || 'code' in result) {
-    row.warn('SALE_PRICE_DROPPED', 'sale_price', `"${showValue(text)}" ${fault}`)
+    row.warn('SALE_PRICE_DROPPED', 'sale_price', `"${maskedExcerpt(text)}" ${fault}`)
     return undefined
   }
-  if (result.warning !== undefined) row.warn(result.warning, 'sale_price', `"${showValue(text)}" is sent as "${result.price.text}"`)
+  if (result.warning !== undefined) row.warn(result.warning, 'sale_price', `"${maskedExcerpt(text)}" is sent as "${result.price.text}"`)
   return result.price.text
 }
 
@@ -127,14 +127,14 @@ function salePeriodOf(row: ProductRow): string | { readonly invalid: string } | 
   const text = row.optionalText('sale_price_effective_date')
   if (text === undefined) return row.transformFailed('sale_price_effective_date') ? { invalid: 'cannot be read' } : undefined
   const [from = '', to = '', more] = text.split('/').map(trimText)
-  if (from === '' || to === '' || more !== undefined) return { invalid: `"${showValue(text)}" is not two times with / between them` }
+  if (from === '' || to === '' || more !== undefined) return { invalid: `"${maskedExcerpt(text)}" is not two times with / between them` }
   const { timezone } = row.rules.options
   const start = parseInstant(from, undefined, timezone)
   const end = parseInstant(to, undefined, timezone)
-  if (start === undefined || end === undefined) return { invalid: `"${showValue(text)}" ${timeFault(from, to)}` }
-  if (end.ms <= start.ms) return { invalid: `"${showValue(text)}" does not end after it starts` }
+  if (start === undefined || end === undefined) return { invalid: `"${maskedExcerpt(text)}" ${timeFault(from, to)}` }
+  if (end.ms <= start.ms) return { invalid: `"${maskedExcerpt(text)}" does not end after it starts` }
   const period = `${start.text}/${end.text}`
-  if (period !== text) row.warn('SALE_DATE_NORMALIZED', 'sale_price_effective_date', `"${showValue(text)}" is sent as "${period}"`)
+  if (period !== text) row.warn('SALE_DATE_NORMALIZED', 'sale_price_effective_date', `"${maskedExcerpt(text)}" is sent as "${period}"`)
   return period
 }
 
@@ -157,6 +157,6 @@ export function inventoryOf(row: ProductRow, availability: string): number | und
   if (whole !== undefined && whole < 1 && availability === 'in stock')
     throw new RowRejected('STOCK_CONTRADICTION', 'inventory', `is ${whole} although the product is in stock`)
   if (whole !== undefined && whole >= 0 && whole <= 2_147_483_647) return whole
-  row.warn('INVENTORY_DROPPED', 'inventory', `"${showValue(text)}" is not a whole number from 0 to 2147483647`)
+  row.warn('INVENTORY_DROPPED', 'inventory', `"${maskedExcerpt(text)}" is not a whole number from 0 to 2147483647`)
   return undefined
 }

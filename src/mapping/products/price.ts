@@ -41,7 +41,7 @@ export function parsePrice(text: string, options: PriceOptions): PriceResult {
     const swapped = codeFirst.exec(plain)
     if (swapped !== null) match = amountFirst.exec(`${swapped[2]} ${swapped[1]}`)
   }
-  if (match === null) return { code: 'PRICE_INVALID', message: 'is not a decimal number followed by a currency' }
+  if (match === null) return { code: 'PRICE_INVALID', message: 'is not a decimal number with a currency' }
   const [, whole = '', fraction = '', writtenCurrency] = match
   if (writtenCurrency === undefined && options.defaultCurrency === undefined)
     return { code: 'PRICE_CURRENCY_MISSING', message: 'has no currency' }

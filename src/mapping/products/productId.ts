@@ -1,6 +1,6 @@
 /** Reads the id of a product, and brand, gtin and mpn (spec 2.2). */
 import { firstText } from '../fields.ts'
-import { showValue } from '../mask.ts'
+import { maskedExcerpt } from '../mask.ts'
 import { hasInvisible, isBroken, stripControls, trimText, withoutInvisible } from '../text.ts'
 import { parseGtin } from './gtin.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
@@ -28,7 +28,8 @@ export function idOf(row: ProductRow): string {
   if (text === '') throw new RowRejected('FIELD_MISSING', 'id', 'is missing')
   if (isBroken(text)) throw new RowRejected('TEXT_BROKEN', 'id', 'contains a NUL or half of a character pair')
   if (hasInvisible(text)) throw new RowRejected('ID_INVALID', 'id', 'contains control or invisible characters')
-  if (spreadsheetDamage.test(text)) throw new RowRejected('SPREADSHEET_DAMAGE', 'id', `"${showValue(text)}" was changed by a spreadsheet`)
+  if (spreadsheetDamage.test(text))
+    throw new RowRejected('SPREADSHEET_DAMAGE', 'id', `"${maskedExcerpt(text)}" was changed by a spreadsheet`)
   const id = text.normalize('NFC')
   if (id.length > row.rules.options.maxIdLength)
     throw new RowRejected('ID_TOO_LONG', 'id', `has ${id.length} characters, ${row.rules.options.maxIdLength} are allowed`)

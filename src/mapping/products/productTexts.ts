@@ -1,5 +1,5 @@
 /** Reads the texts of a product: title, description, words of the service, color, categories. */
-import { showValue } from '../mask.ts'
+import { maskedExcerpt } from '../mask.ts'
 import { stripHtml } from '../html.ts'
 import { cutAtGrapheme, hasVisible, trimText } from '../text.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
@@ -18,7 +18,7 @@ export function titleOf(row: ProductRow): string {
   const title = row.clean('title', row.requiredText('title'))
   if (!hasVisible(title)) throw new RowRejected('FIELD_MISSING', 'title', 'is missing')
   if (spreadsheetDamage.test(title))
-    throw new RowRejected('SPREADSHEET_DAMAGE', 'title', `"${showValue(title)}" was changed by a spreadsheet`)
+    throw new RowRejected('SPREADSHEET_DAMAGE', 'title', `"${maskedExcerpt(title)}" was changed by a spreadsheet`)
   if (title.length <= maxTitle) return title
   if (!row.rules.allowed.has('cut_title'))
     throw new RowRejected('TITLE_TOO_LONG', 'title', `has ${title.length} characters, ${maxTitle} are allowed`)
@@ -40,7 +40,7 @@ export function descriptionOf(row: ProductRow): string {
   if (!hasVisible(description)) throw new RowRejected('DESCRIPTION_EMPTY', 'description', 'is empty without HTML and invisible characters')
   const tag = description.includes('<') ? tagLike.exec(description)?.[0] : undefined
   if (tag !== undefined)
-    throw new RowRejected('DESCRIPTION_MARKUP', 'description', `contains "${showValue(tag)}", which the service reads as HTML`)
+    throw new RowRejected('DESCRIPTION_MARKUP', 'description', `contains "${maskedExcerpt(tag)}", which the service reads as HTML`)
   if (description.length <= maxDescription) return description
   if (!row.rules.allowed.has('cut_description'))
     throw new RowRejected('DESCRIPTION_TOO_LONG', 'description', `has ${description.length} characters, ${maxDescription} are allowed`)
@@ -65,7 +65,7 @@ export function serviceWordOf(row: ProductRow, field: 'availability' | 'conditio
     throw new RowRejected(
       field === 'availability' ? 'AVAILABILITY_UNKNOWN' : 'CONDITION_UNKNOWN',
       field,
-      `"${showValue(text)}" is not known`,
+      `"${maskedExcerpt(text)}" is not known`,
     )
   return word
 }
@@ -80,7 +80,7 @@ export function optionalServiceWordOf(row: ProductRow, field: 'gender' | 'age_gr
   const text = row.optionalText(field)
   if (text === undefined) return undefined
   const word = knownWord(row, field, text)
-  if (word === undefined) row.warn('VALUE_DROPPED', field, `"${showValue(text)}" is not known`)
+  if (word === undefined) row.warn('VALUE_DROPPED', field, `"${maskedExcerpt(text)}" is not known`)
   return word
 }
 
@@ -128,7 +128,7 @@ function knownWord(row: ProductRow, field: keyof typeof acceptedWords, text: str
   if (acceptedWords[field].has(text)) return text
   const normalized = text.toLowerCase().replace(/[_\s]+/g, ' ')
   const found = acceptedWords[field].has(normalized) ? normalized : configuredWord(row.rules.values.get(field), text, normalized)
-  if (found !== undefined) row.warn('WORD_NORMALIZED', field, `"${showValue(text)}" is sent as "${found}"`)
+  if (found !== undefined) row.warn('WORD_NORMALIZED', field, `"${maskedExcerpt(text)}" is sent as "${found}"`)
   return found
 }
 

@@ -79,7 +79,7 @@ export class RecordFeatures {
       const type = identifier[0] ?? 0
       if (type !== last) {
         // The identifiers are sorted by type, so no bit is added twice.
-        bits += feature.fills << (type - 1)
+        bits += feature.firstIdentifierType << (type - 1)
         last = type
       }
       const item = this.identifiers.add(identifier)

@@ -21,7 +21,7 @@ export const feature = {
   /** An identifier was dropped: it is in the column of another type. */
   misplaced: 64,
   /** The row has an identifier of the first of `identifierTypes`. The next five bits are for the other types. */
-  fills: 128,
+  firstIdentifierType: 128,
   /** The item group is missing, or differs from the first item group of the source. */
   otherGroup: 8192,
 } as const

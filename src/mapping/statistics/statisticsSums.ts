@@ -26,7 +26,7 @@ class LineSum {
 /** Sums of one source: its rows by feature, currency, identifier type (`filled`) and item. */
 export type StatisticsSums = ReturnType<typeof sumUp>
 
-/** Returns the sums of one source. `unchanged`: rows that a gated read did not map. */
+/** Returns the sums of one source. `unchanged`: rows that a gated read did not map. `rowStatistics.ts` defines features and items. */
 export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, unchanged: FeatureSetCounts | undefined) {
   const sums = { products: 0, members: 0, outOfStock: 0, otherBrand: 0, otherGroup: 0, ownGroup: 0 }
   const [garbled, misplaced] = [new LineSum(), new LineSum()]
@@ -48,8 +48,8 @@ export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, unchan
     if (has(feature.misplaced)) misplaced.add(count, lines)
     if (currency !== undefined) currencies.set(currency, (currencies.get(currency) ?? 0) + count)
     for (const [index, type] of identifierTypes.entries())
-      if (has(feature.fills << index)) filled.set(type, (filled.get(type) ?? 0) + count)
-    // A row with two role addresses has the same item twice. It counts once.
+      if (has(feature.firstIdentifierType << index)) filled.set(type, (filled.get(type) ?? 0) + count)
+    // A row may have an item twice, such as two role addresses (info@, sales@). It counts once.
     for (const item of new Set(itemsOfSet)) {
       const sum = items.get(item) ?? new LineSum()
       sum.add(count, lines)

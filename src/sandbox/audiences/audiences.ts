@@ -27,10 +27,10 @@ export const audienceHandlers: Readonly<Record<string, Handler<AudienceState>>> 
     return uploadUsers(call, {
       audience,
       kind: 'audience',
-      suppressed: ownLists(call)
+      doNotReachLists: ownLists(call)
         .filter((list) => !list.deleted && list.memberships.size > 0)
         .map((list) => list.memberships),
-      echo: { custom_audience_id: audience.id, account_id: accountOf(call).id },
+      pathIds: { custom_audience_id: audience.id, account_id: accountOf(call).id },
     })
   },
 }

@@ -25,8 +25,8 @@ export const doNotReachHandlers: Readonly<Record<string, Handler<AudienceState>>
     return uploadUsers(call, {
       audience: list,
       kind: 'do-not-reach',
-      suppressed: [],
-      echo: { do_not_reach_list_id: list.id, account_id: list.accountId },
+      doNotReachLists: [],
+      pathIds: { do_not_reach_list_id: list.id, account_id: list.accountId },
     })
   },
 }

@@ -22,7 +22,7 @@ export interface Operation {
   readonly effectiveAt: number | undefined
   readonly expiresAt: number | undefined
   /** Index of the operation's first user among all users of the request. Operations without a known type or without users do not count. */
-  readonly firstUser: number
+  readonly firstUserIndex: number
 }
 
 /** Audience or do-not-reach list that an upload changes. */
@@ -33,9 +33,9 @@ export interface UploadTarget {
    * Members of the account's do-not-reach lists. An `Update` that adds one of them to an audience is a violation
    * (docs/sandbox.md#violations). Empty if the upload changes a do-not-reach list.
    */
-  readonly suppressed: readonly Memberships[]
+  readonly doNotReachLists: readonly Memberships[]
   /** Ids of the path, for the echo of each operation. */
-  readonly echo: Readonly<Record<string, string>>
+  readonly pathIds: Readonly<Record<string, string>>
 }
 
 /** Months from now to the default of `expires_at` (spec 8). An `expires_at` for a do-not-reach list must be earlier. */
@@ -57,12 +57,12 @@ const JUNK: ReadonlySet<string> = new Set(
  * it is correct. Reports violations.
  */
 export function readOperations(call: UsersCall, target: UploadTarget, errors: AdsError[][]): (Operation | undefined)[] {
-  let firstUser = 0
+  let firstUserIndex = 0
   return listOf(call.body).map((one) => {
     const found: AdsError[] = []
     errors.push(found)
-    const operation = readOperation(call, target, one, firstUser, found)
-    if (operation !== undefined) firstUser += operation.users.length
+    const operation = readOperation(call, target, one, firstUserIndex, found)
+    if (operation !== undefined) firstUserIndex += operation.users.length
     return found.length > 0 ? undefined : operation
   })
 }
@@ -71,7 +71,7 @@ function readOperation(
   call: UsersCall,
   target: UploadTarget,
   input: unknown,
-  firstUser: number,
+  firstUserIndex: number,
   errors: AdsError[],
 ): Operation | undefined {
   if (!isPlainRecord(input)) return void errors.push(invalidParameter('operation', 'object', ''))
@@ -94,7 +94,7 @@ function readOperation(
   for (const user of listOf(users)) checkUser(call, target, user, errors)
   if (type !== 'Update' && type !== 'Delete') return undefined
   // checkUser has checked each user. A copy would cost time for every upload.
-  return { type, users: users as User[], effectiveAt, expiresAt, firstUser }
+  return { type, users: users as User[], effectiveAt, expiresAt, firstUserIndex }
 }
 
 /** Checks the times of an `Update`. The default of `effective_at` is now, that of `expires_at` is 13 months from now. */

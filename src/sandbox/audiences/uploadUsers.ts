@@ -43,7 +43,7 @@ function applyAll(call: UsersCall, target: UploadTarget, operations: readonly Op
   for (const operation of ordered) {
     const times = { effectiveAt: operation.effectiveAt ?? defaults.effectiveAt, expiresAt: operation.expiresAt ?? defaults.expiresAt }
     operation.users.forEach((user, index) => {
-      if (!call.applies(operation.firstUser + index, firstIdentifierOf(user))) return
+      if (!call.applies(operation.firstUserIndex + index, firstIdentifierOf(user))) return
       if (operation.type === 'Delete') deleteUser(memberships, user, reach)
       else {
         if (replaces) deleteUser(memberships, user, 'user')
@@ -61,7 +61,7 @@ function addUser(call: UsersCall, target: UploadTarget, user: User, times: { eff
     const typeIndex = TYPE_INDEX.get(type) ?? 0
     for (const value of user[type] ?? []) {
       const digest = digestBytes(typeIndex, value)
-      if (target.suppressed.length > 0) reportSuppressed(call, target, typeIndex, digest)
+      if (target.doNotReachLists.length > 0) reportSuppressed(call, target, typeIndex, digest)
       const record = memberships.put(typeIndex, digest, times, type === 'partner_user_id' ? value : undefined)
       if (first === -1) first = record
       else memberships.mergeUsers(first, record)
@@ -84,7 +84,7 @@ function deleteUser(memberships: Memberships, user: User, reach: SwitchValue<'de
 
 /** Reports a violation for each do-not-reach list of the account on which the identifier is in force. */
 function reportSuppressed(call: UsersCall, target: UploadTarget, typeIndex: number, digest: Buffer): void {
-  for (const memberships of target.suppressed) {
+  for (const memberships of target.doNotReachLists) {
     const record = memberships.find(typeIndex, digest)
     if (record === -1) continue
     const { effectiveAt, expiresAt } = memberships.member(record)
@@ -133,7 +133,7 @@ function echoOf(call: UsersCall, target: UploadTarget, operation: Operation | un
   const type = operation?.type ?? recordOf(listOf(call.body)[index])['operation_type']
   return {
     params: {
-      ...target.echo,
+      ...target.pathIds,
       ...(operation?.effectiveAt === undefined ? {} : { effective_at: isoSeconds(operation.effectiveAt * 1000) }),
       ...(operation?.expiresAt === undefined ? {} : { expires_at: isoSeconds(operation.expiresAt * 1000) }),
     },

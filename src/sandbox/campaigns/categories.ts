@@ -7,14 +7,14 @@ import type { Call, Handler } from '../area.ts'
 import { isCountryCode } from '../countries.ts'
 import { listReply } from '../lists.ts'
 import { listParam, textParam } from '../params.ts'
-import { adsRefusals, invalidParameter, notFound, ok, okPage } from '../refusal.ts'
+import { adsRefusals, invalidParameter, notFound, ok, okWholeList } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { businessCategories, curatedCategories, placements } from './categoryLists.ts'
 import { findChild, isVisible, findLiveLineItem } from './parents.ts'
 import type { CampaignsState, LineItemCategory } from './state.ts'
 
 export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
-  'businessCategories.list': () => okPage(businessCategories),
+  'businessCategories.list': () => okWholeList(businessCategories),
   'curatedCategories.list': (call) => {
     const given = listParam(call, 'country_codes') ?? []
     const countries = given.map((code) => code.toUpperCase())
@@ -32,7 +32,7 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
     return ok(category)
   },
   'lineItemPlacements.list': (call) =>
-    okPage(placements.filter((one) => call.params['product_type'] === undefined || one.product_type === call.params['product_type'])),
+    okWholeList(placements.filter((one) => call.params['product_type'] === undefined || one.product_type === call.params['product_type'])),
 
   ...recordHandlers<CampaignsState, LineItemCategory>('lineItemCuratedCategories', {
     table: (state) => state.lineItemCategories,

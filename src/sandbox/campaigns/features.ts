@@ -6,12 +6,12 @@ import { accountOf, type Call, type ControlHandler, type Handler, type World } f
 import { ControlError, readFields } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter } from '../params.ts'
-import { ok, okPage } from '../refusal.ts'
+import { ok, okWholeList } from '../refusal.ts'
 import { textOf } from '../text.ts'
 import type { CampaignsState, FeaturesChanged } from './state.ts'
 
 export const featureHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
-  'features.list': (call) => okPage(featuresOf(call).filter((feature) => passesFilter(listParam(call, 'feature_keys'), feature))),
+  'features.list': (call) => okWholeList(featuresOf(call).filter((feature) => passesFilter(listParam(call, 'feature_keys'), feature))),
   'features.add': (call) => {
     const features = [...new Set([...featuresOf(call), ...(listParam(call, 'feature_keys') ?? [])])]
     call.state.features.set(accountOf(call).id, features)

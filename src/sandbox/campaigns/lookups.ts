@@ -2,7 +2,7 @@
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter } from '../params.ts'
-import { notFound, ok, okPage } from '../refusal.ts'
+import { notFound, ok, okWholeList } from '../refusal.ts'
 import { businessCategories } from './categoryLists.ts'
 import type { CampaignsState } from './state.ts'
 import { targetingLists, type TargetingOption } from './targetingLists.ts'
@@ -28,7 +28,7 @@ export const lookupHandlers: Readonly<Record<string, Handler<CampaignsState>>> =
         ),
     ]),
   ),
-  'contentCategories.list': () => okPage(businessCategories),
+  'contentCategories.list': () => okWholeList(businessCategories),
   'promotableUsers.list': (call) => {
     const ids = listParam(call, 'promotable_user_ids')
     return listReply(

@@ -47,7 +47,7 @@ export function createCampaignsState(): CampaignsState {
   addApps(state)
   addRecords(state.campaigns, FIXED_ACCOUNT, campaigns())
   addRecords(state.lineItems, FIXED_ACCOUNT, lineItems())
-  addPromotion(state)
+  addLineItemChildren(state)
   addFinishedJob(state)
   addHistory(state)
   return state
@@ -196,7 +196,7 @@ function lineItems(): LineItem[] {
 }
 
 /** Adds records that belong to line items: promoted tweets, targeting criteria, a curated category and a tracking tag. */
-function addPromotion(state: CampaignsState): void {
+function addLineItemChildren(state: CampaignsState): void {
   const promoted = { entity_status: 'ACTIVE', approval_status: 'ACCEPTED', ...created }
   addRecords(state.promotedTweets, FIXED_ACCOUNT, [
     { id: '1efwlo', line_item_id: '9cqi0', tweet_id: '1166476031668015104', ...promoted },
@@ -234,7 +234,7 @@ function addPromotion(state: CampaignsState): void {
   ])
 }
 
-/** Adds a finished statistics job of `FIRST_DAY`, so its file has expired. */
+/** Adds a finished statistics job created one day after `FIRST_DAY`. Files live two days, so this one has expired. */
 function addFinishedJob(state: CampaignsState): void {
   const start = Date.parse(FIRST_DAY)
   const end = start + 86_400_000

@@ -7,7 +7,7 @@ import { creationFields, findRecord, markDeleted, recordsOf } from '../accountRe
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { isStrict, listParam, passesFilter } from '../params.ts'
-import { adsRefusal, ok, okPage } from '../refusal.ts'
+import { adsRefusal, ok, okWholeList } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { mediaKeyPlaces, readCardContent, type CardContent } from './components.ts'
 import { existingMedia } from './media.ts'
@@ -33,7 +33,7 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
       cardTables(call.state).flatMap((table) => [...recordsOf(call, table).values()].map((card) => [card.card_uri, card] as const)),
     )
     const found = (listParam(call, 'card_uris') ?? []).flatMap((uri) => cardsByUri.get(uri) ?? [])
-    return okPage(found.filter((card) => !card.deleted || call.params['with_deleted'] === true))
+    return okWholeList(found.filter((card) => !card.deleted || call.params['with_deleted'] === true))
   },
   'cards.allById': (call) => {
     const id = String(call.params['card_id'])

@@ -21,8 +21,8 @@ export const webhooksArea = defineArea({
     if (cancelled.aborted) return
     await Promise.all([deliverDue(world, state), runJobs(world, state)])
   },
-  // Endpoints show only the outcomes of checks. With a copy of the state for every event, 2,000 events of one call exceeded the memory of
-  // Node.
+  // For the fault `stale`, the sandbox keeps a copy of the state before each event that reads can show. Those are only checks and expiry.
+  // A copy for each of 2,000 events of one call exceeded the memory of Node.
   isHiddenFromReads: ({ kind }) => kind !== 'checked' && kind !== 'expired',
   applyEvent: (world, state, event) => {
     switch (event.kind) {

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { isShowable } from '../../../src/mapping/consent/columnValues.ts'
-import { maskUnknown, redactPersonalData, showValue } from '../../../src/mapping/mask.ts'
+import { maskUnknown, redactPersonalData, maskedExcerpt } from '../../../src/mapping/mask.ts'
 
 test('a long password or email is masked, also if its @ is after the cut', () => {
   const password = 'p'.repeat(80)
-  expect(showValue(`https://user:${password}@shop.example.com/x`)).toBe('https://***@shop.example.com/x')
-  expect(showValue(`${'j'.repeat(70)}@example.com`)).toBe('j***@e***.com')
-  expect(showValue('x'.repeat(100))).toBe(`${'x'.repeat(60)}…`)
+  expect(maskedExcerpt(`https://user:${password}@shop.example.com/x`)).toBe('https://***@shop.example.com/x')
+  expect(maskedExcerpt(`${'j'.repeat(70)}@example.com`)).toBe('j***@e***.com')
+  expect(maskedExcerpt('x'.repeat(100))).toBe(`${'x'.repeat(60)}…`)
 })
 
 test('a value is not cut within a surrogate pair', () => {
-  expect(showValue(`${'x'.repeat(59)}😀 and more`)).toBe(`${'x'.repeat(59)}…`)
+  expect(maskedExcerpt(`${'x'.repeat(59)}😀 and more`)).toBe(`${'x'.repeat(59)}…`)
 })
 
 test.for(['06 12 34 56 78', '31.01.24', '212-555-01', 'jane@example.com', '12345', '+٢١٢ ٥٥٥ ٠١٠٠', '２０ ７９ ４６ ０１'])(
@@ -39,7 +39,7 @@ test.for([
   ['call ＋１ ２１２ ５５５ ０１０１', 'call ***０１'],
   ['mail jane＠example.com', 'mail j***@e***.com'],
 ])('%s: a number or an email in characters of another script is masked', ([value = '', shown]) => {
-  expect(showValue(value)).toBe(shown)
+  expect(maskedExcerpt(value)).toBe(shown)
 })
 
 test('a value of unknown type is masked by its digits of any script', () => {
