@@ -44,7 +44,7 @@ export function maskIdentifier(type: IdentifierType, text: string): string {
 }
 
 /**
- * Describes a packed identifier (its type as one byte, then its digest) by its type and the first 12 hex digits of its digest. A `partner_user_id` is not hashed, so it is
+ * Describes an identifier by its type and the first 12 hex digits of its digest. `packed`: the type as one byte, then the digest. A `partner_user_id` is not hashed, so it is
  * described only by its type.
  */
 export function describeIdentifier(packed: Buffer): string {
