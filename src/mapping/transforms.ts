@@ -324,7 +324,9 @@ function writePrice(text: string, args: Readonly<Record<string, unknown>>): stri
   const hasValidGroups = grouped.every(
     (part, index) => index === 0 || part.length === 3 || (part.length === 2 && index < grouped.length - 1),
   )
-  const plain = [grouped.join(''), ...fraction].join('.')
+  const joined = [grouped.join(''), ...fraction].join('.')
+  // If `decimal` is set, the sign does not separate thousands. Without the third zero, `parsePrice` accepts the amount.
+  const plain = args['decimal'] === undefined ? joined : joined.replace(/(\.\d\d)0$/, '$1')
   if (!hasValidGroups || !/^\d+(?:\.\d+)?$/.test(plain))
     throw new TransformError('price', 'is not an amount with these decimal and group signs')
   const currency = currencyOf((before === '' ? behind : before).replace(/\.$/, ''), textOf(args, 'currency'))

@@ -218,6 +218,28 @@ const cases: readonly Case[] = [
   ]),
   ['case 73: a tenth of a cent rejects the row', { price: '0.001 USD' }, R('PRICE_PRECISION')],
   ['case 74: three decimals of a dollar reject the row', { price: '12.999 USD' }, R('PRICE_PRECISION')],
+  ...['1.290 EUR', '150.000 VND', '12.500 USD', '1.000 JPY'].map((price): Case => [
+    `case 74: ${price} rejects the row, because it may be in thousands`,
+    { price },
+    R('PRICE_INVALID'),
+  ]),
+  [
+    'case 74: a sale price that may be in thousands is left out',
+    { sale_price: '1.200 USD' },
+    becomes('sale_price', undefined, 'SALE_PRICE_DROPPED'),
+  ],
+  [
+    'case 74: a third zero is dropped if the transform has the decimal sign',
+    { price: '1.290 EUR' },
+    becomes('price', '1.29 EUR'),
+    { map: { price: { column: 'price', transform: { price: { decimal: '.' } } } } },
+  ],
+  ...[
+    ['12.9900 USD', '12.99 USD'],
+    ['0.990 USD', '0.99 USD'],
+    ['1299.000 USD', '1299.00 USD'],
+    ['1.290 KWD', '1.290 KWD'],
+  ].map(([price = '', sent = '']): Case => [`case 74: the price ${price} is sent as ${sent}`, { price }, becomes('price', sent)]),
   ['case 74: decimals of a yen reject the row', { price: '1200.50 JPY' }, R('PRICE_PRECISION')],
   ['case 74: three decimals of a Kuwaiti dinar are kept', { price: '1.234 KWD' }, becomes('price', '1.234 KWD')],
   ...['9.99 XXX', '9.99 BTC', '9.99 DEM'].map((price): Case => [
