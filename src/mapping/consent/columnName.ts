@@ -122,6 +122,12 @@ function mayBeAboutOrder(name: string): boolean {
   return withoutEnded !== name && !negation.test(name) && !advertising.test(nameStem(withoutEnded))
 }
 
+/** Returns true for a text with words of an opt-out or of an end, such as `EXPLICITLY_OPTED_OUT` or `Bounce (hard)`. */
+export function hasOptOutWords(text: string): boolean {
+  const words = nameWords(text)
+  return [certainOut, weakOut, flagOut, ended, reversing].some((pattern) => pattern.test(words)) || /\bbounces?\b/.test(words)
+}
+
 /**
  * Returns the polarity of a name with words of an opt-in. A negation that is not directly before these words may be about something else
  * (`Non-profit newsletter`), so the result is `unclear`.

@@ -1,6 +1,6 @@
 /** Proposes a consent test for a column, from its name and its values. Pure. */
 import type { ConsentTest } from '../../model/pipeline.ts'
-import type { ConsentName } from './columnName.ts'
+import { hasOptOutWords, type ConsentName } from './columnName.ts'
 import { isShowable, looksLikeDate, type ColumnValues, type CountedValue } from './columnValues.ts'
 import { consentMeaning, isCheckMark, isDoubtfulYes, isYesOrNo, mayMeanNo, meaningOf, type Meaning } from './words.ts'
 import { comparableText } from '../text.ts'
@@ -87,8 +87,8 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const mayMeanYes = (value: string) => isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')
   if (hasNumberCodes || unknown.some(mayMeanYes)) return proposed([unknownYes])
   if (polarity === 'out') return proposed(oppositesOf(no, polarity))
-  // Values such as customer types, without words that mean or may mean no.
-  const unclassified = unknown.filter((value) => consentMeaning(value) !== 'out' && !mayMeanNo(value))
+  // Values such as customer types. Words are left out that mean no in columns of consent, or may mean it.
+  const unclassified = unknown.filter((value) => consentMeaning(value) !== 'out' && !mayMeanNo(value) && !hasOptOutWords(value))
   if (unclassified.length === 0) {
     const hasUnknownWord = unknown.some((value) => consentMeaning(value) === undefined)
     return proposed(hasUnknownWord ? [unknownYes] : oppositesOf(no, polarity))

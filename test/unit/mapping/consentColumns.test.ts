@@ -243,6 +243,19 @@ test.for([
   ['Désabonné', ['O', 'N'], '{ column: "Désabonné", values: ["N"] }', true],
   ['Bülten', ['E', 'H'], '{ column: "Bülten", values: ["E"] }', true],
   ['Email Status', ['active', 'bounced', 'unconfirmed'], '{ column: "Email Status", values: ["active"] }', true],
+  [
+    'marketing_optin',
+    ['EXPLICITLY_OPTED_IN', 'EXPLICITLY_OPTED_OUT', 'NOT_SPECIFIED'],
+    '{ column: "marketing_optin", values: ["EXPLICITLY_OPTED_IN"] }',
+    false,
+  ],
+  ['Status', ['Active', 'Held', 'Unsubscribed', 'Bounce (hard)', 'User unsubscribed'], '{ column: "Status", values: ["Active"] }', false],
+  [
+    'Email permission status',
+    ['Express', 'Unsubscribed', 'Temp hold'],
+    '{ column: "Email permission status", values: ["Express"] }',
+    false,
+  ],
   ['unsubscribed by', ['', 'jane@example.com', ''], '{ column: "unsubscribed by", values: [""] }', false],
 ] as const)('%s of %j is read as %s', ([column, cells, line, certain]) => {
   const proposed = proposalFor(column, cells)
