@@ -205,10 +205,19 @@ test.for([
   ['unidentified', 'out'],
 ] as const)('in a column of consent, %s means %s', ([cell, meaning]) => expect(consentMeaning(cell)).toBe(meaning))
 
-test.for(['Unsubscribed', ' hard_bounce ', 'CLEANED', 'opted-out', 'Subscribed', 'abgemeldet', 'Désabonné', 'отписан', 'NEVER_SUBSCRIBED'])(
-  'the cell %s is a consent state in any column',
-  (cell) => expect(isSubscriptionState(cell)).toBe(true),
-)
+test.for([
+  'Unsubscribed',
+  ' hard_bounce ',
+  'CLEANED',
+  'opted-out',
+  'Subscribed',
+  'abgemeldet',
+  'Désabonné',
+  'отписан',
+  'NEVER_SUBSCRIBED',
+  'HardBounced',
+  'Do Not Allow',
+])('the cell %s is a consent state in any column', (cell) => expect(isSubscriptionState(cell)).toBe(true))
 test.for(['active', 'yes', 'NY', 'customer', 'pending', '', 'subscription', 'Baja'])('the cell %s is not', (cell) =>
   expect(isSubscriptionState(cell)).toBe(false),
 )
@@ -256,6 +265,8 @@ test.for([
     '{ column: "Email permission status", values: ["Express"] }',
     false,
   ],
+  ['Bulk Email', ['Allow', 'Do Not Allow'], '{ column: "Bulk Email", values: ["Allow"] }', false],
+  ['Send Marketing Materials', ['Send', 'Do Not Send'], '{ column: "Send Marketing Materials", values: ["Send"] }', true],
   ['unsubscribed by', ['', 'jane@example.com', ''], '{ column: "unsubscribed by", values: [""] }', false],
 ] as const)('%s of %j is read as %s', ([column, cells, line, certain]) => {
   const proposed = proposalFor(column, cells)
@@ -322,6 +333,31 @@ test.for([
 /** Questions that end like a detail, negated names, ends of a consent, other languages. */
 test.for([
   ['Unsubscribed from campaigns', ['Yes', 'No'], ['No']],
+  ['unsubscribedChannelIds', ['[123]', ''], ['']],
+  ['No longer contact by email', ['Yes', 'No'], ['No']],
+  ['No longer contact (by any channel)', ['1', '0'], ['0']],
+  ['Email Suspended', ['true', 'false'], ['false']],
+  ['Email address quarantined', ['true', 'false'], ['false']],
+  ['isBounceback', ['true', 'false'], ['false']],
+  ['Email frequency', ['Weekly', 'Never'], ['Weekly']],
+  ['ShouldForget', ['true', 'false'], ['false']],
+  ['gdpr_erased', ['1', '0'], [unknownYes]],
+  ['Art. 21 DSGVO', ['ja', 'nein'], [unknownYes]],
+  ['Stop email', ['1', '0'], ['0']],
+  ['Ne pas solliciter', ['oui', 'non'], ['non']],
+  ['Pas de mail', ['oui', 'non'], ['non']],
+  ['Non inviare email', ['si', 'no'], ['no']],
+  ['No enviar publicidad', ['si', 'no'], ['no']],
+  ['Geen mail', ['ja', 'nee'], ['nee']],
+  ['Nie wysyłać', ['tak', 'nie'], ['nie']],
+  ['Tilladelse', ['Ja', 'Nej'], ['Ja']],
+  ['Odběr novinek', ['Ano', 'Ne'], ['Ano']],
+  ['DM可否', ['可', '不可'], ['可']],
+  ['案内メール', ['受け取る', '受け取らない'], ['受け取る']],
+  ['营销许可', ['是', '否'], ['是']],
+  ['이메일수신여부', ['Y', 'N'], ['Y']],
+  ['ต้องการรับข่าวสาร', ['ใช่', 'ไม่'], ['ใช่']],
+  ['Nhận email', ['Có', 'Không'], ['Có']],
   ['Receives email campaigns', ['yes', 'no'], ['yes']],
   ['Consent to contact by email or phone number', ['Yes', 'No'], ['Yes']],
   ['Consent to share data with provider', ['Yes', 'No'], ['Yes']],
@@ -407,6 +443,10 @@ test.for([
   ['Non-contact hours', ['0', '3', '1']],
   ['Ikke kontaktet', ['ja', 'nei']],
   ['Çalışma izni', ['Evet', 'Hayır']],
+  ['disable_auto_group_change', ['0', '1', '0']],
+  ['UNSUB_CAMPAIGN_ID', ['4455', '']],
+  ['emailListIds', ['[123]', '']],
+  ['(Do Not Modify) Contact', ['C-1', 'C-2']],
   ['Tanggal persetujuan kredit', ['', '2024-01-02']],
 ] as const)('an unmapped column %s with %j is not', ([column, cells]) => {
   expect(consentLineFor(column, cells)).toBeUndefined()
