@@ -34,6 +34,14 @@ test('a run in progress counts no request as failed that may still get an answer
   expect(ended).toContain('sluice rerun r_81 --failed')
 })
 
+test('a plan names the notes on the whole source, because the next run does not repeat all of them', () => {
+  const note = { field: '', message: '', count: 1, lines: [] }
+  const warnings = ['MOST_CHANGED', 'OTHER_PIPELINE', 'COLUMN_UNKNOWN', 'PRICES_DOUBTFUL'].map((code) => ({ ...note, code }))
+  const guards = [{ ...deletesHeld, code: 'GUARD_PRICES_DOUBTFUL' }]
+  expect(planSummary(plan({ warnings, guards }), pipe())).toContain('\n  ! notes      MOST_CHANGED, OTHER_PIPELINE: sluice show p_7Q3F\n')
+  expect(planSummary(plan({}), pipe())).not.toContain('notes')
+})
+
 test('a plan is a table of at most 15 lines with 80 columns', () => {
   const text = planSummary(
     plan({

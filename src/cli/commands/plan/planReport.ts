@@ -3,6 +3,7 @@ import type { Output } from '../../context.ts'
 import { count, duration, fold, nextLines, plural, safe } from '../../terminal/text.ts'
 import { changesSets } from '../../../sync/reports/nextCommands.ts'
 import { figures, isShown, plannedChanges, runSteps, type Figure } from '../../../sync/reports/runSteps.ts'
+import { qualityCodes } from '../../../mapping/statistics/qualityCodes.ts'
 import { setProblems, setSummary } from '../../reports/productSets.ts'
 import { codeCounts } from '../../reports/funnel.ts'
 import { guardLine } from '../../reports/outcome.ts'
@@ -36,10 +37,22 @@ export function planSummary(report: PlanReport, output: Output): string {
   const isNothing = plannedChanges(counts) === 0 && !changesSets(report)
   if (plannedChanges(counts) > 0) lines.push(`  ${plural(report.requests, 'request')}${minutesNote(report.minutes)}`)
   else lines.push(isNothing ? '  nothing to send' : '  product sets only')
+  const notes = noteCodes(report)
+  if (notes.length > 0) lines.push(`  ${yellow('!')} ${'notes'.padEnd(10)} ${notes.join(', ')}: sluice show ${report.planId}`)
   for (const guard of report.guards.slice(0, 2)) lines.push(guardLine(guard).trimEnd())
   const next = !isNothing ? [`sluice apply ${report.planId}`] : []
   for (const guard of report.guards) if (guard.hint !== '' && !next.includes(guard.hint)) next.push(guard.hint)
   return `${fold(lines.join('\n'), output.columns)}\n${nextLines(next.slice(0, 2), output)}`
+}
+
+/**
+ * Returns the codes of the notes on the whole source, without those of guards. A later run of the unchanged source does not repeat notes on
+ * changes, such as `MOST_CHANGED`.
+ */
+function noteCodes({ warnings = [], guards }: PlanReport): readonly string[] {
+  const ofGuards = new Set(guards.map(({ code }) => code))
+  const codes = warnings.map(({ code }) => code).filter((code) => Object.hasOwn(qualityCodes, code) && !ofGuards.has(`GUARD_${code}`))
+  return [...new Set(codes)]
 }
 
 function minutesNote(minutes: number | null): string {
