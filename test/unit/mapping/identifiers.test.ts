@@ -187,6 +187,16 @@ describe('phones', () => {
 })
 
 describe('emails', () => {
+  test.for([
+    ['a@example.com, b@example.com', 'contains more than one address, or characters that no address has'],
+    ['a@example.com ::: b@example.com', 'contains more than one address, or characters that no address has'],
+    ['a @example.com', 'contains a space'],
+    ['example.com', 'has no @'],
+    ['@example.com', 'has no text before the @'],
+  ] as const)('%s: %s', ([text, message]) => {
+    expect(normalizeIdentifier('email', text, undefined)).toEqual({ code: 'EMAIL_INVALID', message })
+  })
+
   const email = (text: string) => {
     const result = normalizeIdentifier('email', text, undefined)
     return 'text' in result ? result.text : result.code
