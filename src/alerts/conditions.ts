@@ -64,7 +64,7 @@ export async function findConditions(
     const isOwn = (row: { readonly pipeline: string }) => row.pipeline === pipeline.name
     const isPaused = loaded.pauses.has(pipeline.name)
     return [
-      conditionOfRun(overview.last),
+      ...conditionsOfRun(overview.last),
       conditionOfUnresolved(unresolved.find(isOwn)),
       isPaused ? undefined : (conditionOfSchedule(pipeline, overview, now) ?? conditionOfSource(unchanged.find(isOwn))),
       conditionOfMembers(pipeline, ending.find(isOwn), now),
@@ -73,48 +73,64 @@ export async function findConditions(
   return found.toSorted((a, b) => conditionEvents.indexOf(a.event) - conditionEvents.indexOf(b.event))
 }
 
-/** Returns the condition of a run; undefined if the run needs no operator. */
-function conditionOfRun(run: RunLine | undefined): Condition | undefined {
-  if (run === undefined) return undefined
-  const { pipeline, runId, counts } = run
+/** Returns the conditions of a run; none if the run needs no operator. */
+function conditionsOfRun(run: RunLine | undefined): readonly Condition[] {
+  if (run === undefined) return []
   const base = {
-    pipeline,
-    runId,
+    pipeline: run.pipeline,
+    runId: run.runId,
     since: (run.finishedAt ?? run.createdAt).toISOString(),
     ...(run.planId === null ? {} : { planId: run.planId }),
   }
-  const { error } = run
+  const failure = conditionOfError(run, base)
+  return [failure, conditionOfGuard(run, base), failure === undefined ? conditionOfOperations(run, base) : undefined].filter(
+    (condition) => condition !== undefined,
+  )
+}
+
+type RunBase = Pick<Condition, 'pipeline' | 'runId' | 'planId' | 'since'>
+
+/** Returns the condition of refused credentials or of a failed run. */
+function conditionOfError({ runId, status, error }: RunLine, base: RunBase): Condition | undefined {
   if (error && isAboutCredentials(error))
     return { ...base, event: 'credentials', code: error.code, message: error.message, hint: 'sluice auth status', counts: {} }
-  if (run.status === 'failed')
-    return {
-      ...base,
-      event: 'failed',
-      code: error?.code ?? 'FAILED',
-      message: error?.message ?? 'the run failed',
-      hint: error?.hint ?? `sluice show ${runId}`,
-      counts: {},
-    }
-  const [guard] = run.guards
-  if (run.status === 'withheld' && guard !== undefined) {
-    const withheld = counts.withheld ?? 0
-    const outOfStock = outOfStockOf(run.guards)
-    return {
-      ...base,
-      event: run.planId === null ? 'stopped' : 'withheld',
-      code: guard.code,
-      message: guard.message,
-      hint: guard.hint,
-      counts: {
-        withheld,
-        ...(outOfStock > 0 ? { outOfStock } : {}),
-        confirmed: counts.confirmed ?? 0,
-        rejected: counts.rejected ?? 0,
-      },
-    }
+  if (status !== 'failed') return undefined
+  return {
+    ...base,
+    event: 'failed',
+    code: error?.code ?? 'FAILED',
+    message: error?.message ?? 'the run failed',
+    hint: error?.hint ?? `sluice show ${runId}`,
+    counts: {},
   }
+}
+
+/** Returns the condition of the first guard, also of a run that did not send its whole plan. */
+function conditionOfGuard({ guards, counts, planId }: RunLine, base: RunBase): Condition | undefined {
+  const [guard] = guards
+  if (guard === undefined) return undefined
+  const outOfStock = outOfStockOf(guards)
+  return {
+    ...base,
+    event: planId === null ? 'stopped' : 'withheld',
+    code: guard.code,
+    message: guard.message,
+    hint: guard.hint,
+    counts: {
+      withheld: counts.withheld ?? 0,
+      ...(outOfStock > 0 ? { outOfStock } : {}),
+      confirmed: counts.confirmed ?? 0,
+      rejected: counts.rejected ?? 0,
+    },
+  }
+}
+
+/** Returns the condition of unconfirmed operations, else of product sets that were refused or are unresolved. Undefined for a run that succeeded. */
+function conditionOfOperations(run: RunLine, base: RunBase): Condition | undefined {
+  const { pipeline, runId, status, counts, error, refusedOrUnresolvedSets } = run
   const { refused = 0, ambiguous = 0, pending = 0, deferred = 0 } = counts
-  if (run.status === 'partial' && refused + ambiguous + pending > 0)
+  if (status !== 'partial' && status !== 'withheld') return undefined
+  if (refused + ambiguous + pending > 0)
     return {
       ...base,
       event: 'partial',
@@ -123,17 +139,16 @@ function conditionOfRun(run: RunLine | undefined): Condition | undefined {
       hint: `sluice rerun ${runId} --failed`,
       counts: { refused, ambiguous, pending, deferred },
     }
-  const [set] = run.refusedOrUnresolvedSets
-  if (run.status === 'partial' && set !== undefined)
-    return {
-      ...base,
-      event: 'partial',
-      code: set.code ?? 'PARTIAL',
-      message: `product set ${set.name}: ${set.message ?? set.outcome}${run.refusedOrUnresolvedSets.length > 1 ? `, and ${count(run.refusedOrUnresolvedSets.length - 1)} more` : ''}`,
-      hint: `sluice run ${pipeline}`,
-      counts: { productSets: run.refusedOrUnresolvedSets.length },
-    }
-  return undefined
+  const [set] = refusedOrUnresolvedSets
+  if (set === undefined) return undefined
+  return {
+    ...base,
+    event: 'partial',
+    code: set.code ?? 'PARTIAL',
+    message: `product set ${set.name}: ${set.message ?? set.outcome}${refusedOrUnresolvedSets.length > 1 ? `, and ${count(refusedOrUnresolvedSets.length - 1)} more` : ''}`,
+    hint: `sluice run ${pipeline}`,
+    counts: { productSets: refusedOrUnresolvedSets.length },
+  }
 }
 
 /**

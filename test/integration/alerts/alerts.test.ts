@@ -205,6 +205,36 @@ test('every other condition fires when it begins and recovers when it ends', asy
   await became('stale recovered')
 })
 
+test('a run that withholds deletes and leaves refused operations fires both alerts, and neither is over', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  const write = (rows: number, title: string) =>
+    engine.write('feed.xml', rss(products(rows).map((row, i) => item(i < 3 ? { ...row, title: `${title} ${row.title}` } : row))))
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  write(30, 'First')
+  await engine.run('shop')
+  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  const refusal = { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'not this one' }] } }
+  await engine.sandbox.control.fault({ method: 'PUT', path: '/12/product_catalogs' }, refusal, 'always')
+  write(30, 'Second')
+  expect(await engine.run('shop')).toMatchObject({ status: 'partial', counts: { refused: 3 } })
+  await expect.poll(good.events).toEqual(['partial firing'])
+  write(18, 'Third')
+  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { refused: 3, withheld: 12 } })
+  await expect.poll(good.events).toEqual(['partial firing', 'withheld firing'])
+  await engine.deps.clock.sleep(300)
+  expect(good.events()).toEqual(['partial firing', 'withheld firing'])
+  // The service refuses the credentials: the deletes are still withheld.
+  await engine.sandbox.control.clearFaults()
+  const unauthorized = { kind: 'status', status: 401, body: { errors: [{ code: 89, message: 'Invalid or expired token' }] } }
+  await engine.sandbox.control.fault({ method: 'PUT', path: '/12/product_catalogs' }, unauthorized, 'always')
+  write(18, 'Fourth')
+  expect(await engine.run('shop')).toMatchObject({ status: 'failed', counts: { withheld: 12 } })
+  await expect.poll(good.events).toContain('credentials firing')
+  await engine.deps.clock.sleep(300)
+  expect(good.events()).not.toContain('withheld recovered')
+})
+
 test('an operation without a clear answer, and memberships about to end, fire and recover', async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()
