@@ -13,6 +13,8 @@ export interface Page {
   /** Links to the pages between the page Now and this one, the topmost first; undefined for a page of the navigation. */
   readonly crumbs?: readonly (readonly [text: string, href: string])[]
   readonly body: Html
+  /** Address of the service that the pipeline of the page writes to. Absent: that of the environment. */
+  readonly service?: string
   /** Poll interval of the page in milliseconds; undefined for a page that does not change on its own. */
   readonly pollMs?: number
   /** True to load the library that draws plots. */
@@ -69,7 +71,7 @@ export function layout(page: Page, frame: Frame): Html {
             <nav aria-label="Main">
               ${links.map(([id, text, href]) => html`<a href="${href}" ${id === page.current ? raw(' aria-current="page"') : none}>${text}</a>`)}
             </nav>
-            ${frame.service === undefined ? none : serviceText(frame.service)}
+            ${frame.service === undefined ? none : html`<p class="service">${serviceText(frame.service)}</p>`}
           </div>
         </header>
         <div class="lost" id="lost" role="alert" hidden></div>
@@ -95,6 +97,7 @@ export function layout(page: Page, frame: Frame): Html {
     </html>`
 }
 
-function serviceText({ hostname, host }: URL): Html {
-  return html`<p class="service">${isLoopback(hostname) ? html`<span class="chip">local</span>` : none}<span>${host}</span></p>`
+/** Renders the address of a service. An address on this machine is marked as local. */
+export function serviceText({ hostname, host }: URL): Html {
+  return html`${isLoopback(hostname) ? html`<span class="chip">local</span> ` : none}<span>${host}</span>`
 }

@@ -4,6 +4,7 @@ import { findConditions } from '../alerts/conditions.ts'
 import { listActions } from '../db/auditLog.ts'
 import { listBudgets } from '../db/rateBudget.ts'
 import { listDeliveries } from '../db/alerts.ts'
+import { serviceOfRun } from '../db/destinations.ts'
 import { listPauses, type Pause } from '../db/pauses.ts'
 import { queueState } from '../db/runs/queued.ts'
 import { webhookState } from '../db/webhookEvents.ts'
@@ -54,7 +55,12 @@ export async function loadNowPage(deps: ServerDeps, now: number): Promise<Page> 
     loading,
     findConditions(deps.db, pipelines, new Date(now), { pauses, overviews: loading }),
   ])
-  return nowPage({ pipelines, problems, overviews, conditions, receivers: deps.receivers, pauses, now })
+  const services = new Map<string, string>()
+  for (const pipeline of pipelines) {
+    const service = pipeline.credentials === undefined ? undefined : await serviceAddress(deps, pipeline)
+    if (service !== undefined && service !== deps.service.origin) services.set(pipeline.name, service)
+  }
+  return nowPage({ pipelines, problems, overviews, conditions, receivers: deps.receivers, pauses, services, now })
 }
 
 /**
@@ -97,7 +103,7 @@ export async function loadPipelinePage(
     before !== undefined
       ? []
       : await loadEndingsByDay(deps.db, name, endingDays)
-  return pipelinePage({
+  const page = pipelinePage({
     pipeline,
     problem: invalid && `${isFileInvalid ? 'The file' : 'sluice.yaml'} cannot be used: ${invalid.message}`,
     name,
@@ -113,6 +119,7 @@ export async function loadPipelinePage(
     mayAct: options.mayAct,
     now,
   })
+  return ofPipeline(deps, pipeline, page)
 }
 
 /** Returns the pause of a pipeline. Without a file the destination is unknown, so the first pause with the name of the pipeline counts. */
@@ -132,19 +139,21 @@ export async function loadRunPage(
     run.counts.rejected === 0 ? [] : groupedRejects(deps.db, run.runId, runSamples),
     listActions(deps.db, { pipeline: run.pipeline, runId: runNumber(run.runId), limit: 20 }),
   ])
-  return runPage({ run, details, rejects, actions, mayAct: options.mayAct, now: options.now })
+  return ofRun(deps, run.runId, runPage({ run, details, rejects, actions, mayAct: options.mayAct, now: options.now }))
 }
 
 /** Loads the page of the rejected rows of a run. @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadRejectsPage(deps: ServerDeps, runId: string): Promise<Page> {
   const run = await loadRun(deps.db, runId)
   const { facts } = await loadRunSources(deps.db, run.runId)
-  return rejectsPage(run, await groupedRejects(deps.db, run.runId, rejectSamples), columnsBySource(run.columns, facts))
+  const groups = await groupedRejects(deps.db, run.runId, rejectSamples)
+  return ofRun(deps, run.runId, rejectsPage(run, groups, columnsBySource(run.columns, facts)))
 }
 
 /** Loads the page of a batch. @throws {UsageError} `UNKNOWN_BATCH` */
 export async function loadBatchPage(deps: ServerDeps, id: string, now: number): Promise<Page> {
-  return batchPage(await loadBatch(deps.db, id), now)
+  const batch = await loadBatch(deps.db, id)
+  return ofRun(deps, batch.runId, batchPage(batch, now))
 }
 
 /** Loads the page of a plan. `problem`: reason why an approval was rejected. @throws {UsageError} `UNKNOWN_PLAN` */
@@ -153,7 +162,29 @@ export async function loadPlanPage(
   options: { readonly planId: string; readonly mayAct: boolean; readonly now: number; readonly problem?: string },
 ): Promise<Page> {
   const plan = await loadReview(deps.db, options.planId)
-  return planPage({ plan, batches: await listBatches(deps.db, plan.planId, batchesShown), ...options })
+  return ofRun(deps, plan.runId, planPage({ plan, batches: await listBatches(deps.db, plan.planId, batchesShown), ...options }))
+}
+
+/** Returns the page with the service that the run writes to. */
+async function ofRun({ db }: ServerDeps, runId: string, page: Page): Promise<Page> {
+  const service = await serviceOfRun(db, runNumber(runId))
+  return { ...page, ...(service === undefined ? {} : { service }) }
+}
+
+/** Returns the page with the service of the pipeline. Returns it unchanged without a pipeline, or if its credentials are not configured. */
+async function ofPipeline(deps: ServerDeps, pipeline: Pipeline | undefined, page: Page): Promise<Page> {
+  const service = pipeline === undefined ? undefined : await serviceAddress(deps, pipeline)
+  return { ...page, ...(service === undefined ? {} : { service }) }
+}
+
+/** Returns the address of the service of a pipeline; undefined if its credentials are not configured. */
+async function serviceAddress(deps: ServerDeps, pipeline: Pipeline): Promise<string | undefined> {
+  try {
+    return (await deps.serviceFor(pipeline)).origin
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined
+    throw error
+  }
 }
 
 /** Loads the page `/system`. */
@@ -176,5 +207,6 @@ export async function loadRecordsPage(deps: ServerDeps, search?: { readonly pipe
   const chosen = search.pipeline
   if (search.key === '') return recordsPage({ pipelines, chosen, problem: 'Type a product id, a customer key, an email or a phone.' })
   const pipeline = await deps.loadPipeline(chosen)
-  return recordsPage({ pipelines, chosen, history: await explainKey(await depsFor(deps, pipeline), pipeline, search.key) })
+  const history = await explainKey(await depsFor(deps, pipeline), pipeline, search.key)
+  return ofPipeline(deps, pipeline, recordsPage({ pipelines, chosen, history }))
 }

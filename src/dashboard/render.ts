@@ -43,5 +43,5 @@ export async function render(
     if (c.req.header('if-none-match') === etag) return c.body(null, 304)
   }
   const page = await load(now)
-  return c.html(layout(page, { version: deps.version, service: new URL(deps.service.origin), actor, etag, now }), status)
+  return c.html(layout(page, { version: deps.version, service: new URL(page.service ?? deps.service.origin), actor, etag, now }), status)
 }

@@ -48,6 +48,15 @@ function find(db: Queryable, key: DestinationKey): Promise<DestinationRow[]> {
   )
 }
 
+/** Returns the address of the service that a run writes to; undefined if the run is not stored or has no destination. */
+export async function serviceOfRun(db: Queryable, runId: number): Promise<string | undefined> {
+  const [row] = await db.query<Row<'destination', 'service'>>(
+    'select d.service from run r join destination d on d.id = r.destination_id where r.id = $1',
+    [runId],
+  )
+  return row?.service
+}
+
 /** Returns the credentials that own a destination; null if it has none yet. */
 export async function ownerOf(db: Queryable, destinationId: number): Promise<string | null> {
   const [row] = await db.query<Row<'destination', 'credentials'>>('select credentials from destination where id = $1', [destinationId])

@@ -10,6 +10,7 @@ import type { Page } from '../layout.ts'
 import { progressText } from '../progress.ts'
 import { runBars } from '../runBars.ts'
 import { changesText } from '../runTable.ts'
+import { serviceText } from '../layout.ts'
 import { destinationText } from '../../destinations/index.ts'
 import { pipelineState, stateBadge, stateWord } from '../states.ts'
 
@@ -24,6 +25,8 @@ export interface NowData {
   readonly receivers: readonly string[]
   /** By name of the pipeline. */
   readonly pauses: ReadonlyMap<string, Pause>
+  /** Address of the service by name of the pipeline, for pipelines of another service than that of the environment. */
+  readonly services: ReadonlyMap<string, string>
   readonly now: number
 }
 
@@ -113,7 +116,7 @@ function need(condition: Condition, now: number): Html {
   </li>`
 }
 
-function pipelineTable({ pipelines, overviews, pauses, now }: NowData): Html {
+function pipelineTable({ pipelines, overviews, pauses, services, now }: NowData): Html {
   const overviewByName = new Map(overviews.map((overview) => [overview.pipeline, overview]))
   return html`<table class="cards">
     <caption class="sr">
@@ -135,10 +138,11 @@ function pipelineTable({ pipelines, overviews, pauses, now }: NowData): Html {
         if (overview === undefined) return none
         const { open, last, succeededAt, recent } = overview
         const pause = pauses.get(pipeline.name)
+        const service = services.get(pipeline.name)
         return html`<tr>
           <td>
             <a class="name" href="/pipelines/${pipeline.name}">${pipeline.name}</a><br /><span class="small muted"
-              >${destinationText(pipeline.destination)}</span
+              >${destinationText(pipeline.destination)}${service === undefined ? none : html`, ${serviceText(new URL(service))}`}</span
             >
           </td>
           <td data-label="State">

@@ -83,3 +83,40 @@ test('an approval in the dashboard must repeat the number of deletes, with or wi
   expect(await queuedRuns(engine)).toEqual([])
   expect((await approve('+15+')).status).toBe(303)
 })
+
+test('every page of a pipeline with other credentials names its own service, and not that of the environment', async () => {
+  await using engine = await engineUnderTest()
+  const live = 'https://ads.example.com'
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const { planId } = await withheldPlan(engine, 25)
+  const sandbox = new URL(engine.deps.service.origin).host
+  const headOf = async (server: ServerUnderTest, path: string) =>
+    /<p class="service">.*?<\/p>/s.exec((await server.call('GET', path)).text)?.[0]
+  // The environment has the live service, and the pipeline of these runs the sandbox.
+  await using server = await startServer(engine, { deps: { service: { ...engine.deps.service, origin: live } } })
+  const [{ id: run = '', batch = '' } = {}] = await engine.db.query<{ id: string; batch: string }>(
+    'select max(r.id) as id, (select max(id) from batch) as batch from run r',
+  )
+  for (const path of [`/runs/r_${run}`, `/runs/r_${run}/rejects`, `/plans/${planId}`, `/batches/${batch}`]) {
+    expect(await headOf(server, path), path).toMatch(/local.*127\.0\.0\.1/s)
+    expect(await headOf(server, path), path).toContain(sandbox)
+  }
+  expect(await headOf(server, '/')).toContain('ads.example.com')
+  // The environment has the sandbox, and one pipeline the live service.
+  engine.write(
+    'sluice.yaml',
+    `credentials: { live: { base_url: "${live}", consumer_key: k, consumer_secret: s, access_token: 1-t, access_token_secret: a } }\n`,
+  )
+  engine.pipeline('shop-live', `credentials: live\n${catalogYaml('feed.xml')}`)
+  await using local = await startServer(engine, {
+    deps: { serviceFor: async ({ credentials }) => ({ ...engine.deps.service, ...(credentials === undefined ? {} : { origin: live }) }) },
+  })
+  expect(await headOf(local, '/pipelines/shop')).toContain(sandbox)
+  expect(await headOf(local, '/pipelines/shop-live')).toContain('ads.example.com')
+  expect(await headOf(local, '/pipelines/shop-live')).not.toContain('local')
+  const { text } = await local.call('GET', '/')
+  expect(/href="\/pipelines\/shop-live".*?<\/td>/s.exec(text)?.[0]).toContain('ads.example.com')
+  expect(/href="\/pipelines\/shop".*?<\/td>/s.exec(text)?.[0]).not.toContain('127.0.0.1')
+  const record = await form(local, '/records', 'pipeline=shop-live&key=SKU-1')
+  expect(/<p class="service">.*?<\/p>/s.exec(record.text)?.[0]).toContain('ads.example.com')
+})

@@ -46,6 +46,21 @@ test('one of something is in the singular', async () => {
   expect(String(await page.body)).toMatch(/\b1 event\b/)
 })
 
+test('limits of two services for one user name their service', async () => {
+  const budget = (service: string) => ({
+    class: `${service} user 7 product_puts`,
+    limit: 600,
+    used: 1,
+    windowMs: 900_000,
+    blockedUntil: null,
+  })
+  const text = async (...services: string[]) => String(await systemPage(system({ budgets: services.map(budget) })).body)
+  expect(await text('https://ads.example.com')).toContain('product_puts (user 7)</dt>')
+  const both = await text('https://ads.example.com', 'http://127.0.0.1:4010/path')
+  expect(both).toContain('product_puts (user 7) at ads.example.com')
+  expect(both).toContain('product_puts (user 7) at 127.0.0.1:4010')
+})
+
 const plan: PlanReview = {
   planId: 'p_1',
   newestPlanId: 'p_1',
@@ -88,13 +103,21 @@ test('the page of a plan says that content is sent again unchanged, or that it h
 })
 
 test('alerts are advised only if no receiver is configured', async () => {
-  const data = { pipelines: shop === undefined ? [] : [shop], problems: [], overviews: [], conditions: [], pauses: new Map(), now: 0 }
+  const data = {
+    pipelines: shop === undefined ? [] : [shop],
+    problems: [],
+    overviews: [],
+    conditions: [],
+    pauses: new Map(),
+    services: new Map(),
+    now: 0,
+  }
   expect(String(await nowPage({ ...data, receivers: [] }).body)).toContain('All pipelines are fine. To get alerts')
   expect(String(await nowPage({ ...data, receivers: ['ops'] }).body)).not.toContain('To get alerts')
 })
 
 test('a file that is not valid is not an empty folder', async () => {
-  const data = { pipelines: [], receivers: [], overviews: [], conditions: [], pauses: new Map(), now: 0 }
+  const data = { pipelines: [], receivers: [], overviews: [], conditions: [], pauses: new Map(), services: new Map(), now: 0 }
   const broken = String(await nowPage({ ...data, problems: ['sluice.yaml: unknown key'] }).body)
   expect(broken).toContain('No pipeline can be used until this is corrected.')
   expect(broken).toContain('A file is not valid')
