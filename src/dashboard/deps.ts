@@ -12,8 +12,8 @@ export interface ServerDeps extends ApiDeps, Omit<ReadyDeps, 'db'> {
   readonly log: Logger
   /** Loads the valid pipelines, and the problems of the others. */
   readonly loadPipelines: () => Promise<{ readonly pipelines: readonly Pipeline[]; readonly problems: readonly string[] }>
-  /** Names of the receivers of alerts. */
-  readonly receivers: readonly string[]
+  /** Returns the names of the receivers of alerts. */
+  readonly receivers: () => Promise<readonly string[]>
   /** Runs the checks of `sluice doctor`. */
   readonly examine: () => Promise<readonly Finding[]>
 }

@@ -60,7 +60,7 @@ export async function loadNowPage(deps: ServerDeps, now: number): Promise<Page> 
     const service = pipeline.credentials === undefined ? undefined : await serviceAddress(deps, pipeline)
     if (service !== undefined && service !== deps.service.origin) services.set(pipeline.name, service)
   }
-  return nowPage({ pipelines, problems, overviews, conditions, receivers: deps.receivers, pauses, services, now })
+  return nowPage({ pipelines, problems, overviews, conditions, receivers: await deps.receivers(), pauses, services, now })
 }
 
 /**
@@ -189,15 +189,16 @@ async function serviceAddress(deps: ServerDeps, pipeline: Pipeline): Promise<str
 
 /** Loads the page `/system`. */
 export async function loadSystemPage(deps: ServerDeps, now: number): Promise<Page> {
-  const [findings, workers, queue, budgets, deliveries, webhooks] = await Promise.all([
+  const [findings, workers, queue, budgets, deliveries, webhooks, receivers] = await Promise.all([
     deps.examine(),
     listWorkers(deps.db),
     queueState(deps.db),
     listBudgets(deps.db),
     listDeliveries(deps.db, 20),
     webhookState(deps.db),
+    deps.receivers(),
   ])
-  return systemPage({ findings, workers, queue, budgets, deliveries, receivers: deps.receivers, webhooks, now })
+  return systemPage({ findings, workers, queue, budgets, deliveries, receivers, webhooks, now })
 }
 
 /** Loads the page `/records`, with the history of the record if one is searched. @throws {UsageError} `UNKNOWN_PIPELINE` */

@@ -50,7 +50,7 @@ export async function startServer(
       ...options.access,
     }),
     serviceFor: async () => engine.deps.service,
-    receivers: [],
+    receivers: async () => [],
     schedulerIdleS: () => 0,
     loadPipeline: (name) => loadPipeline(folder, name),
     async loadPipelines() {

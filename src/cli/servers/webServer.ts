@@ -15,6 +15,7 @@ import { examineAll } from '../commands/doctor/examine.ts'
 import { operator } from '../operator.ts'
 import { cacheFindings } from './cacheFindings.ts'
 import { realFolder } from './jobs.ts'
+import { receiverNames } from './receiverNames.ts'
 import { startHttpServer, type HttpServer } from './httpServer.ts'
 import { identityOf } from '../services.ts'
 import { sluiceVersion } from '../version.ts'
@@ -49,7 +50,6 @@ export function accessSettings(config: Config, host: string): AccessSettings {
  */
 export async function startWebServer(context: Context, deps: EngineDeps, options: WebServerOptions): Promise<HttpServer> {
   const { config, service, host, port } = options
-  const project = await readProjectFile(context.pipelines, config.env)
   const serviceFor = async (pipeline: Pipeline) => (pipeline.credentials === undefined ? deps.service : identityOf(context, pipeline))
   const app = createWebApp({
     db: deps.db,
@@ -60,7 +60,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     version: sluiceVersion(),
     metrics: createMetrics({ db: deps.db, version: sluiceVersion() }),
     access: accessSettings(config, host),
-    receivers: Object.keys(project.receivers),
+    receivers: await receiverNames(context.pipelines, config.env),
     schedulerIdleS: options.schedulerIdleS,
     loadPipeline: (name) => loadPipeline(context.pipelines, name, config.env),
     loadPipelines: () => usablePipelines(context),
