@@ -1,12 +1,14 @@
 /** The deployment files, which tests cannot start: they parse, name existing things, and follow docs/operations.md. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { conditionEvents } from '../../../src/alerts/conditions.ts'
 import { variables } from '../../../src/config/variables.ts'
 import { parseCommandLine } from '../../../src/cli/commandLine/parseCommandLine.ts'
+import { readProjectFile } from '../../../src/pipeline/projectFile.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const read = (file: string): string => readFileSync(join(root, 'deploy', file), 'utf8')
@@ -51,6 +53,38 @@ test('the compose file starts commands that exist, waits for the migration, and 
   for (const name of ['serve', 'worker'])
     expect(services[name]?.['depends_on']).toEqual({ migrate: { condition: 'service_completed_successfully' } })
   expect(services['serve']?.['ports']).toEqual(['127.0.0.1:8080:8080'])
+})
+
+// Without it, a container has no alerts, no named credentials and weaker guards than the same folder on a host.
+test('each container that runs pipelines has sluice.yaml beside them', () => {
+  const { services } = parse(read('compose.yaml'), { merge: true }) as {
+    services: Record<string, { volumes: (string | { target: string })[] }>
+  }
+  for (const name of ['serve', 'worker']) {
+    const targets = services[name]?.volumes.map((volume) => (typeof volume === 'string' ? volume.split(':')[1] : volume.target))
+    expect(targets, name).toEqual(expect.arrayContaining(['/srv/pipelines', '/srv/sluice.yaml']))
+  }
+  interface Pod {
+    readonly containers: { readonly volumeMounts: { readonly name: string; readonly mountPath: string }[] }[]
+    readonly volumes: { readonly name: string }[]
+  }
+  const deployments = parseAllDocuments(read('kubernetes.yaml'))
+    .map((document) => document.toJS() as { kind: string; spec: { template: { spec: Pod } } })
+    .filter(({ kind }) => kind === 'Deployment')
+  expect(deployments).toHaveLength(2)
+  for (const { spec } of deployments) {
+    const { containers, volumes } = spec.template.spec
+    const mounts = containers.flatMap(({ volumeMounts }) => volumeMounts)
+    expect(mounts.map(({ mountPath }) => mountPath)).toEqual(expect.arrayContaining(['/srv/pipelines', '/srv/sluice.yaml']))
+    expect(volumes.map(({ name }) => name)).toEqual(expect.arrayContaining(mounts.map(({ name }) => name)))
+  }
+})
+
+test('an empty sluice.yaml is valid, as the deployment files need one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-deploy-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'sluice.yaml'), '')
+  expect(await readProjectFile(join(folder, 'pipelines'), {})).toMatchObject({ receivers: {}, defaultReceivers: [], defaults: {} })
 })
 
 test('the Kubernetes manifests run as an ordinary user, probe health and readiness, and start commands that exist', () => {
