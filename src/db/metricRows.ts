@@ -118,7 +118,8 @@ export async function loadGauges(db: Queryable, lapseDays: readonly number[]): P
     countEndingMembers(db, lapseDays),
     db.query<Row<'worker', 'role'> & { count: number }>(
       // A role without a worker that is up has the count 0, as long as one of its workers is stored.
-      `select role, count(*) filter (where seen_at > statement_timestamp() - interval '1 minute')::int as count from worker
+      // A process with several sets of credentials has a row for each of them.
+      `select role, count(distinct (host, host_scope, pid)) filter (where seen_at > statement_timestamp() - interval '1 minute')::int as count from worker
        where role <> 'command' group by role`,
     ),
     db.query<{ now: Date }>('select statement_timestamp() as now'),

@@ -65,14 +65,16 @@ export async function findWorker(db: Queryable, workerId: string): Promise<Worke
 }
 
 /**
- * Returns at most 100 workers and servers with a heartbeat within the last day: those with the last heartbeats, newest first. With `id`,
- * returns only this worker, of any role and age.
+ * Returns at most 100 processes of workers and servers with a heartbeat within the last day: those with the last heartbeats, newest first.
+ * A process with several rows, one for each set of credentials, is returned once. With `id`, returns only this worker, of any role and age.
  */
 export async function listWorkers(db: Queryable, only: { readonly id?: string } = {}): Promise<readonly WorkerRow[]> {
   const rows = await db.query<Row<'worker', 'id' | 'role' | 'host' | 'pid' | 'started_at'> & { idle_s: number }>(
     `select id, role, host, pid, started_at, extract(epoch from statement_timestamp() - seen_at)::float8 as idle_s from (
-       select * from worker
-       where case when $1::text is null then role <> 'command' and seen_at > statement_timestamp() - interval '1 day' else id = $1 end
+       select * from (
+         select distinct on (role, host, host_scope, pid) * from worker
+         where case when $1::text is null then role <> 'command' and seen_at > statement_timestamp() - interval '1 day' else id = $1 end
+         order by role, host, host_scope, pid, seen_at desc) process
        order by seen_at desc limit 100) w
      order by started_at desc`,
     [only.id ?? null],

@@ -592,7 +592,7 @@ test('a worker that is up is shown after a hundred later ones that ended', async
   await using server = await startServer(engine)
   await engine.db.execute(
     `insert into worker (id, role, host, host_scope, pid, pid_started, concurrency, started_at, seen_at)
-       select 'w' || i, 'worker', 'ended', host_scope, pid, pid_started, 1, clock_timestamp() + i * interval '1 second', clock_timestamp() - interval '1 hour'
+       select 'w' || i, 'worker', 'ended', host_scope, pid + i, pid_started, 1, clock_timestamp() + i * interval '1 second', clock_timestamp() - interval '1 hour'
        from worker cross join generate_series(1, 100) i`,
   )
   expect((await server.call('GET', '/system')).text).toMatch(/<td>test<\/td>/)

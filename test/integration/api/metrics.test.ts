@@ -213,6 +213,15 @@ test('a role whose last worker has ended has 0 workers', async () => {
   expect(await workers()).toEqual(['sluice_workers{role="test"} 0'])
 })
 
+test('a process with several sets of credentials is one worker, in the metrics and on the page', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  await engine.db.execute(`insert into worker (id, role, host, host_scope, pid, pid_started, concurrency)
+    select id || '-other', role, host, host_scope, pid, pid_started, 1 from worker`)
+  expect((await server.call('GET', '/metrics')).text).toContain('sluice_workers{role="test"} 1\n')
+  expect((await server.call('GET', '/system')).text.match(/<td>test<\/td>/g)).toHaveLength(1)
+})
+
 test('a statement that never ends delays later scrapes for a time only, and its late answer counts nothing twice', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
