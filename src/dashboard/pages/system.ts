@@ -125,6 +125,7 @@ function workers({ workers: rows, now }: SystemData): Html {
 }
 
 function queue({ queue: state, budgets, now }: SystemData): Html {
+  const severalServices = new Set(budgets.map(({ class: name }) => limitParts(name).service)).size > 1
   return html`<dl class="facts-list">
       <dt>Queued runs</dt>
       <dd>${state.queued === 0 ? 'none' : `${count(state.queued)}, the oldest waits ${duration(state.oldestS * 1000)}`}</dd>
@@ -132,7 +133,7 @@ function queue({ queue: state, budgets, now }: SystemData): Html {
       <dd>${count(state.running)}</dd>
       ${budgets.map(
         (row) =>
-          html`<dt class="mono">${limitName(row.class)}</dt>
+          html`<dt class="mono">${limitName(row.class, severalServices)}</dt>
             <dd>
               ${count(row.used)} of ${count(row.limit)} requests in the last
               ${duration(row.windowMs)}${row.blockedUntil !== null && row.blockedUntil.getTime() > now ? html`, blocked until ${clockTime(row.blockedUntil)}` : none}
@@ -196,10 +197,17 @@ function webhooks({ webhooks: state, now }: SystemData): Html {
 }
 
 /**
- * Returns the name of a limit without its service, and with its user in brackets. Example: `http://127.0.0.1:4010 product_puts` becomes
- * `product_puts`, and `product_puts (7)` if it is the limit of user 7.
+ * Returns the name of a limit, with its user in brackets, and with the service of the limit if there are `several`. Example:
+ * `http://127.0.0.1:4010 7 product_puts` becomes `product_puts (7)`, or `product_puts (7) at 127.0.0.1:4010`.
  */
-function limitName(name: string): string {
-  const [, user = '', limitClass = name] = /^\S+ (.*?) ?(\S+)$/.exec(name) ?? []
-  return user === '' ? limitClass : `${limitClass} (${user})`
+function limitName(name: string, several: boolean): string {
+  const { service, user, limitClass } = limitParts(name)
+  const host = several && URL.canParse(service) ? ` at ${new URL(service).host}` : ''
+  return `${limitClass}${user === '' ? '' : ` (${user})`}${host}`
+}
+
+/** Splits the name of a limit: its service, its user, and the class of its requests. The user may be empty. */
+function limitParts(name: string): { readonly service: string; readonly user: string; readonly limitClass: string } {
+  const [, service = '', user = '', limitClass = name] = /^(\S+) (.*?) ?(\S+)$/.exec(name) ?? []
+  return { service, user, limitClass }
 }
