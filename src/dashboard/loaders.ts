@@ -119,7 +119,9 @@ export async function loadPipelinePage(
     mayAct: options.mayAct,
     now,
   })
-  return ofPipeline(deps, pipeline, page)
+  // Without a usable file, the service of the last run is shown.
+  const [latest] = runs
+  return pipeline === undefined && latest !== undefined ? ofRun(deps, latest.runId, page) : ofPipeline(deps, pipeline, page)
 }
 
 /** Returns the pause of a pipeline. Without a file the destination is unknown, so the first pause with the name of the pipeline counts. */

@@ -119,4 +119,7 @@ test('every page of a pipeline with other credentials names its own service, and
   expect(/href="\/pipelines\/shop".*?<\/td>/s.exec(text)?.[0]).not.toContain('127.0.0.1')
   const record = await form(local, '/records', 'pipeline=shop-live&key=SKU-1')
   expect(/<p class="service">.*?<\/p>/s.exec(record.text)?.[0]).toContain('ads.example.com')
+  // While no file can be used, the page names the service of the last run.
+  engine.write('sluice.yaml', 'alerts: [\n')
+  expect(await headOf(server, '/pipelines/shop')).toContain(sandbox)
 })
