@@ -1,6 +1,6 @@
 /** Renders a run as a funnel: each step is a number, with a bar of its parts. */
-import type { RunCounts } from '../model/report.ts'
-import { isShown, runSteps, figureText, type Figure, type Step } from '../sync/reports/runSteps.ts'
+import type { RunCounts, Settled } from '../model/report.ts'
+import { isShown, runSteps, settledText, figureText, type Figure, type Step } from '../sync/reports/runSteps.ts'
 import { count, html, none, plural, raw, type Html } from './html.ts'
 
 /** Colour and shape of a part. */
@@ -21,13 +21,18 @@ const tones: Partial<Record<Figure['countName'], PartTone>> = {
 
 const partTone = ({ countName: name }: Figure): PartTone => tones[name] ?? 'soft'
 
-/** Renders the steps of a run from its counts: rows, planned changes, outcomes. */
-export function funnel(counts: RunCounts): Html {
+/** Renders the steps of a run from its counts: rows, planned changes, outcomes. `settled`: what the run settled of earlier runs. */
+export function funnel(counts: RunCounts, settled?: Settled): Html {
   const { rows, changes, notPlanned, outcomes } = runSteps(counts)
   const beside = notPlanned.filter(isShown).map((figure) => `${figureText(figure)}${figure.note === '' ? '' : ` (${figure.note})`}`)
   return html`<div class="funnel">
-    ${stepView(rows, '')}${stepView(changes, beside.join(' · '))}${stepView(outcomes, `in ${plural(counts.requests, 'request')}`)}
+    ${stepView(rows, '')}${stepView(changes, beside.join(' · '))}${stepView(outcomes, sentText(counts, settled))}
   </div>`
+}
+
+/** Returns `in 3 requests`, and what they settled of earlier runs. */
+function sentText({ requests }: RunCounts, settled: Settled | undefined): string {
+  return [`in ${plural(requests, 'request')}`, ...(settled === undefined ? [] : [settledText(settled)])].join(' · ')
 }
 
 function stepView({ name, whole, parts }: Step, note: string): Html {

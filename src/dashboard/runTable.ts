@@ -1,8 +1,8 @@
 /** Renders one page of the runs of a pipeline, newest first. */
 import { isOpenRun } from '../sync/reports/nextCommands.ts'
-import type { RunCounts } from '../model/report.ts'
+import type { StoredCounts } from '../db/runs/columns.ts'
 import type { RunLine } from '../sync/reports/overview.ts'
-import { reportWordOf } from '../sync/reports/runSteps.ts'
+import { reportWordOf, settledText } from '../sync/reports/runSteps.ts'
 import { ago, command, count, duration, html, none, type Html } from './html.ts'
 import { runState, stateBadge } from './states.ts'
 
@@ -70,17 +70,18 @@ export function runTable({ name, runs, pageSize, before, now }: RunTableData): H
   </div>`
 }
 
-type ShownCounts = Partial<Pick<RunCounts, 'confirmed' | 'refused' | 'ambiguous' | 'pending' | 'withheld' | 'rejected'>>
+type ShownCounts = Partial<Pick<StoredCounts, 'confirmed' | 'refused' | 'ambiguous' | 'pending' | 'withheld' | 'rejected' | 'settled'>>
 
 /** Returns the counts of a run as a text: `12 confirmed · 3 withheld`. */
 export function changesText(counts: ShownCounts): string {
-  const { confirmed = 0, refused = 0, ambiguous = 0, pending = 0, withheld = 0, rejected = 0 } = counts
+  const { confirmed = 0, refused = 0, ambiguous = 0, pending = 0, withheld = 0, rejected = 0, settled } = counts
   const shown = (n: number, what: string) => (n > 0 ? [`${count(n)} ${what}`] : [])
   const operations = [
     ...shown(confirmed, 'confirmed'),
     ...shown(refused, 'refused'),
     ...shown(ambiguous, reportWordOf('ambiguous')),
     ...shown(pending, reportWordOf('pending')),
+    ...(settled !== undefined && settled.confirmed + settled.refused > 0 ? [settledText(settled)] : []),
   ]
   // No `nothing changed` with unresolved operations, because the service may have applied them.
   return [

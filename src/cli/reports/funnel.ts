@@ -3,7 +3,7 @@ import { count, duration, fold, instant, nextLines, plural, safe, table, tableWi
 import type { Output } from '../context.ts'
 import { driftTable } from './audit.ts'
 import { isOpenRun, nextCommands } from '../../sync/reports/nextCommands.ts'
-import { figures, isShown, runSteps, figureText, type Figure } from '../../sync/reports/runSteps.ts'
+import { figures, isShown, runSteps, settledText, figureText, type Figure } from '../../sync/reports/runSteps.ts'
 import { setSummary } from './productSets.ts'
 import { problemLines } from './outcome.ts'
 
@@ -30,7 +30,7 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
     ['rejected', counts.rejected, codeCounts(report.rejectCodes, 3)],
     ...notPlanned.filter(isShown).map(rowOf),
     ['planned', plannedCount, sumOf(changes.parts)],
-    ['sent', counts.confirmed + counts.refused + counts.ambiguous, `in ${plural(counts.requests, 'request')}`],
+    ['sent', counts.confirmed + counts.refused + counts.ambiguous, sentText(report)],
     ['confirmed', counts.confirmed, ''],
     ...outcomeRows(report),
   ]
@@ -55,6 +55,11 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
       output,
     )
   )
+}
+
+/** Returns `in 3 requests`, and what they settled of earlier runs. */
+function sentText({ counts, settled }: ShownRun): string {
+  return [`in ${plural(counts.requests, 'request')}`, ...(settled === undefined ? [] : [settledText(settled)])].join(' · ')
 }
 
 type FunnelRow = [string, number, string]

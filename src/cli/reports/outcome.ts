@@ -2,7 +2,7 @@ import { guardEffectOf, type Failure, type GuardResult, type RunReport, type Set
 import { exitCodeOfStatus } from '../exitCodes.ts'
 import type { Output } from '../context.ts'
 import { changesSets, nextCommands } from '../../sync/reports/nextCommands.ts'
-import { figures, isShown, plannedChanges, figureText, reportWordOf } from '../../sync/reports/runSteps.ts'
+import { figures, isShown, plannedChanges, settledText, figureText, reportWordOf } from '../../sync/reports/runSteps.ts'
 import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChanges.ts'
 import { setProblems, setSummary } from './productSets.ts'
 import { noteLines } from './notes.ts'
@@ -69,12 +69,8 @@ export function summary(report: RunReport): string {
 }
 
 /** Returns `60 confirmed of an earlier run, in 3 requests`. `requests`: number of requests; undefined to leave it out. */
-function settledLine({ confirmed, refused }: Settled, requests: number | undefined): string {
-  const parts = [
-    ...(confirmed > 0 || refused === 0 ? [`${count(confirmed)} confirmed`] : []),
-    ...(refused > 0 ? [`${count(refused)} refused`] : []),
-  ]
-  return `${parts.join(' and ')} of an earlier run${requests === undefined ? '' : `, in ${plural(requests, 'request')}`}`
+function settledLine(settled: Settled, requests: number | undefined): string {
+  return `${settledText(settled)}${requests === undefined ? '' : `, in ${plural(requests, 'request')}`}`
 }
 
 /** Returns the number of confirmed deletes if the whole plan is confirmed. Otherwise 0, because outcomes are not counted per action. */

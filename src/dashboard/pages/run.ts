@@ -47,7 +47,7 @@ export function runPage(data: RunData): Page {
       <div data-live="outcome">${outcome(data, state)}</div>
       <section aria-labelledby="rows" data-live="funnel">
         <h2 id="rows">From rows to confirmed changes</h2>
-        <div class="card pad">${funnel(run.counts)}</div>
+        <div class="card pad">${funnel(run.counts, run.settled)}</div>
       </section>
       <div data-live="more" class="grid">${stages(data)}${requests(data)}</div>
       <div data-live="sets">${productSetTable(run.productSets)}</div>

@@ -1,10 +1,18 @@
 /** Loads the overview of pipelines (open runs, last outcomes, last success), and pages of their runs. */
 import type { Queryable } from '../../db/database.ts'
 import type { Row, Value } from '../../db/row.ts'
-import { decodeCounts, decodeError, decodeGuards, decodeProductSets, decodeProgress, type StoredProgress } from '../../db/runs/columns.ts'
+import {
+  decodeCounts,
+  decodeError,
+  decodeGuards,
+  decodeProductSets,
+  decodeProgress,
+  type StoredCounts,
+  type StoredProgress,
+} from '../../db/runs/columns.ts'
 import { shownTrigger } from './history.ts'
 import { isRefusedOrUnresolved } from './nextCommands.ts'
-import type { GuardResult, ProductSetChange, RunCounts, RunReport, ShownTrigger, StoredRunStatus } from '../../model/report.ts'
+import type { GuardResult, ProductSetChange, RunReport, ShownTrigger, StoredRunStatus } from '../../model/report.ts'
 
 /** Run in a list. Lacks the reject codes, because counting the rejects of many runs takes too long. */
 export interface RunLine {
@@ -12,7 +20,7 @@ export interface RunLine {
   readonly pipeline: string
   readonly trigger: ShownTrigger
   readonly status: StoredRunStatus
-  readonly counts: Partial<RunCounts>
+  readonly counts: Partial<StoredCounts>
   readonly guards: readonly GuardResult[]
   readonly planId: string | null
   readonly error: RunReport['error'] | null

@@ -1,6 +1,6 @@
 /** Groups the counts of a run by step, and names them for reports. */
 import { count as formatCount } from '../../format.ts'
-import type { RunCounts } from '../../model/report.ts'
+import type { RunCounts, Settled } from '../../model/report.ts'
 
 type CountName = Exclude<keyof RunCounts, 'read' | 'requests'>
 
@@ -42,6 +42,15 @@ export function figures(counts: Partial<RunCounts>, ...names: readonly CountName
 /** Returns `12 confirmed`. */
 export function figureText({ name, value }: Pick<Figure, 'name' | 'value'>): string {
   return `${formatCount(value)} ${name}`
+}
+
+/** Returns `60 confirmed of an earlier run`, or `60 confirmed and 2 refused of an earlier run`. */
+export function settledText({ confirmed, refused }: Settled): string {
+  const parts = [
+    ...(confirmed > 0 || refused === 0 ? [`${formatCount(confirmed)} confirmed`] : []),
+    ...(refused > 0 ? [`${formatCount(refused)} refused`] : []),
+  ]
+  return `${parts.join(' and ')} of an earlier run`
 }
 
 /** Returns true for a figure to list in a report. Figures of 0 are left out, except `creates`, `updates`, `deletes` and `unchanged`. */
