@@ -10,8 +10,12 @@ export interface ServerDeps extends ApiDeps, Omit<ReadyDeps, 'db'> {
   readonly version: string
   readonly metrics: Metrics
   readonly log: Logger
-  /** Loads the valid pipelines, and the problems of the others. */
-  readonly loadPipelines: () => Promise<{ readonly pipelines: readonly Pipeline[]; readonly problems: readonly string[] }>
+  /** Loads the valid pipelines, the problems of the others, and a text for each valid pipeline that this process cannot run. */
+  readonly loadPipelines: () => Promise<{
+    readonly pipelines: readonly Pipeline[]
+    readonly problems: readonly string[]
+    readonly unserved?: readonly string[]
+  }>
   /** Returns the names of the receivers of alerts. */
   readonly receivers: () => Promise<readonly string[]>
   /** Runs the checks of `sluice doctor`. */

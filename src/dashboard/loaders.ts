@@ -47,7 +47,7 @@ const [runSamples, rejectSamples] = [3, 5]
 
 /** Loads the page `/`. `now`: in milliseconds since 1970. */
 export async function loadNowPage(deps: ServerDeps, now: number): Promise<Page> {
-  const { pipelines, problems } = await deps.loadPipelines()
+  const { pipelines, problems, unserved = [] } = await deps.loadPipelines()
   const names = pipelines.map(({ name }) => name)
   const pauses = await pausesByPipeline(deps, pipelines)
   const loading = loadOverviews(deps.db, names, barsShown)
@@ -60,7 +60,7 @@ export async function loadNowPage(deps: ServerDeps, now: number): Promise<Page> 
     const service = pipeline.credentials === undefined ? undefined : await serviceAddress(deps, pipeline)
     if (service !== undefined && service !== deps.service.origin) services.set(pipeline.name, service)
   }
-  return nowPage({ pipelines, problems, overviews, conditions, receivers: await deps.receivers(), pauses, services, now })
+  return nowPage({ pipelines, problems, unserved, overviews, conditions, receivers: await deps.receivers(), pauses, services, now })
 }
 
 /**

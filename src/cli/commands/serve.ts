@@ -3,6 +3,7 @@ import { parseCount } from '../commandLine/parseCount.ts'
 import { serve } from '../../jobs/index.ts'
 import { option, writeJson, type CommandRun } from '../context.ts'
 import { withEngine, type EngineOptions } from '../engine.ts'
+import { credentialSets } from '../services.ts'
 import { concurrencyOf, jobDeps, withNamedCredentials } from '../servers/jobs.ts'
 import { untilAborted } from '../servers/untilAborted.ts'
 import { accessSettings, startWebServer } from '../servers/webServer.ts'
@@ -20,16 +21,18 @@ export const run: CommandRun = async (context, invocation) => {
     context,
     async ({ deps }) => {
       let schedulerIdleS: (() => number) | undefined
+      const sets = new Set(await credentialSets(context))
       const server = await startWebServer(context, deps, {
         config,
         service,
         host,
         port,
         schedulerIdleS: () => schedulerIdleS?.() ?? Number.POSITIVE_INFINITY,
+        sets,
       })
       try {
-        const running = await serve(jobDeps(context, deps))
-        const others = await withNamedCredentials(context, options, serve)
+        const running = await serve(jobDeps(context, deps, undefined, sets))
+        const others = await withNamedCredentials(context, sets, options, serve)
         schedulerIdleS = running.schedulerIdleS
         if (context.json) writeJson(context, { url: server.url, workerId: deps.workerId })
         else

@@ -1,6 +1,7 @@
 import { startWorker } from '../../jobs/index.ts'
 import { writeJson, type CommandRun } from '../context.ts'
 import { withEngine, type EngineOptions } from '../engine.ts'
+import { credentialSets } from '../services.ts'
 import { concurrencyOf, jobDeps, withNamedCredentials } from '../servers/jobs.ts'
 import { untilAborted } from '../servers/untilAborted.ts'
 
@@ -10,8 +11,9 @@ export const run: CommandRun = async (context, invocation) => {
   return withEngine(
     context,
     async ({ deps }) => {
+      const sets = new Set(await credentialSets(context))
       const worker = await startWorker(jobDeps(context, deps))
-      const others = await withNamedCredentials(context, options, startWorker)
+      const others = await withNamedCredentials(context, sets, options, startWorker)
       if (context.json) writeJson(context, { workerId: deps.workerId })
       else context.stdout.write(`worker ${deps.workerId} is up\n`)
       await untilAborted(context.signal)

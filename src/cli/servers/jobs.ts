@@ -7,13 +7,15 @@ import type { JobDeps } from '../../jobs/index.ts'
 import type { EngineDeps } from '../../sync/engine.ts'
 import { option, type Context, type Invocation } from '../context.ts'
 import { withEngine, type EngineOptions } from '../engine.ts'
-import { credentialSets } from '../services.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 
 /**
  * Returns the dependencies of scheduler and workers: the dependencies of the engine, and functions that load the current pipeline files.
- * They return only pipelines with `credentials`: a named set of sluice.yaml, or undefined for the credentials of the environment.
+ * They return only pipelines with `credentials`: a named set of sluice.yaml, or undefined for the credentials of the environment. With
+ * `sets`, the function that loads all pipelines also logs the result of `unservedPipelines`, once for each text.
  */
-export function jobDeps(context: Context, deps: EngineDeps, credentials?: string): JobDeps {
+export function jobDeps(context: Context, deps: EngineDeps, credentials?: string, sets?: ReadonlySet<string | undefined>): JobDeps {
+  const warned = new Set<string>()
   return {
     ...deps,
     async loadPipeline(name) {
@@ -24,11 +26,28 @@ export function jobDeps(context: Context, deps: EngineDeps, credentials?: string
     async loadPipelines() {
       const loaded = await loadPipelines(context.pipelines, context.config().env)
       for (const error of loaded.errors) deps.log.error({ code: error.code, where: error.where }, error.message)
+      for (const text of sets === undefined ? [] : unservedPipelines(loaded.pipelines, sets)) {
+        if (!warned.has(text)) deps.log.error({}, text)
+        warned.add(text)
+      }
       return { ...loaded, pipelines: loaded.pipelines.filter((pipeline) => pipeline.credentials === credentials) }
     },
     // Each set of credentials has its own schedules, so its name is a part of the folder's name.
     folder: credentials === undefined ? realFolder(context.pipelines) : `${realFolder(context.pipelines)}#${credentials}`,
   }
+}
+
+/**
+ * Returns a text for each pipeline with credentials that the process did not connect with. `sets`: names of the credentials at the start of
+ * the process. The schedules of such a pipeline are not decided, and its runs stay queued.
+ */
+export function unservedPipelines(
+  pipelines: readonly Pick<Pipeline, 'file' | 'credentials'>[],
+  sets: ReadonlySet<string | undefined>,
+): string[] {
+  return pipelines
+    .filter(({ credentials }) => !sets.has(credentials))
+    .map(({ file, credentials }) => `${file} names credentials "${credentials ?? ''}" since the start: restart serve and each worker`)
 }
 
 /** Returns the value of `--concurrency`. @throws {UsageError} `INVALID_VALUE` */
@@ -51,17 +70,18 @@ interface Running {
 }
 
 /**
- * Calls `start` for each named set of credentials that the pipelines of the folder use, each with its own engine. Resolves once all are
- * started. A set that a pipeline names later needs a restart of the process.
+ * Calls `start` for each named set of credentials in `sets`, each with its own engine. Resolves once all are started. A set that a
+ * pipeline names later needs a restart of the process.
  */
 export async function withNamedCredentials(
   context: Context,
+  sets: ReadonlySet<string | undefined>,
   options: EngineOptions,
   start: (deps: JobDeps) => Promise<Running>,
 ): Promise<Running> {
   const stopped = Promise.withResolvers<void>()
   const running: Promise<void>[] = []
-  for (const credentials of (await credentialSets(context)).slice(1)) {
+  for (const credentials of [...sets].filter((name) => name !== undefined)) {
     const started = Promise.withResolvers<void>()
     const engineClosed = withEngine(
       context,

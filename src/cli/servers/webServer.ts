@@ -14,7 +14,7 @@ import type { Context } from '../context.ts'
 import { examineAll } from '../commands/doctor/examine.ts'
 import { operator } from '../operator.ts'
 import { cacheFindings } from './cacheFindings.ts'
-import { realFolder } from './jobs.ts'
+import { realFolder, unservedPipelines } from './jobs.ts'
 import { receiverNames } from './receiverNames.ts'
 import { startHttpServer, type HttpServer } from './httpServer.ts'
 import { identityOf } from '../services.ts'
@@ -28,6 +28,8 @@ export interface WebServerOptions {
   readonly port: number
   /** Returns the seconds since the scheduler's last poll. Infinity before its start; undefined if this process has no scheduler. */
   readonly schedulerIdleS: () => number | undefined
+  /** Names of the credentials that this process connected with; absent for a process that runs no pipeline. */
+  readonly sets?: ReadonlySet<string | undefined>
 }
 
 /** Returns the access settings of dashboard and API. @throws {UsageError} `TOKEN_REQUIRED`, as `checkedAccess` */
@@ -63,7 +65,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     receivers: await receiverNames(context.pipelines, config.env),
     schedulerIdleS: options.schedulerIdleS,
     loadPipeline: (name) => loadPipeline(context.pipelines, name, config.env),
-    loadPipelines: () => usablePipelines(context),
+    loadPipelines: () => usablePipelines(context, options.sets),
     serviceFor,
     // Without a terminal the checks show no waiting line, which would stand between the lines of the log.
     examine: cacheFindings({ clock: context.clock, log: deps.log }, () =>
@@ -100,10 +102,11 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
 }
 
 /** Returns the usable pipelines, and a text for each invalid file and each conflicting pipeline. Empty without a readable folder. */
-async function usablePipelines(context: Context) {
+async function usablePipelines(context: Context, sets: ReadonlySet<string | undefined> | undefined) {
   try {
     const { pipelines, errors } = await loadPipelines(context.pipelines, context.config().env)
-    return { pipelines, problems: errors.map((error) => `${error.where ?? ''} ${error.message}`.trim()) }
+    const unserved = sets === undefined ? [] : unservedPipelines(pipelines, sets)
+    return { pipelines, problems: errors.map((error) => `${error.where ?? ''} ${error.message}`.trim()), unserved }
   } catch (error) {
     // The folder cannot be read, in most cases because there is none yet. The page shows how to start.
     if (error instanceof UsageError) return { pipelines: [], problems: [] }

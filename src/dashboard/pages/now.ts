@@ -19,6 +19,8 @@ export interface NowData {
   readonly pipelines: readonly Pipeline[]
   /** Texts of files that cannot be used. */
   readonly problems: readonly string[]
+  /** Texts of valid pipelines that this process cannot run. */
+  readonly unserved?: readonly string[]
   readonly overviews: readonly PipelineOverview[]
   readonly conditions: readonly Condition[]
   /** Names of the receivers of alerts. */
@@ -32,7 +34,7 @@ export interface NowData {
 
 /** Builds the page. */
 export function nowPage(data: NowData): Page {
-  const itemCount = data.conditions.length + data.problems.length
+  const itemCount = countItems(data)
   const isActive = data.overviews.some(({ open }) => open !== undefined)
   return {
     title: itemCount === 0 ? 'Now' : `${plural(itemCount, 'item')} to do`,
@@ -48,9 +50,14 @@ export function nowPage(data: NowData): Page {
   }
 }
 
+function countItems({ conditions, problems, unserved = [] }: NowData): number {
+  return conditions.length + problems.length + unserved.length
+}
+
 /** Renders what needs an operator: files that cannot be used, then the conditions. */
-function actionNeeded({ conditions, problems, now, pipelines, receivers }: NowData): Html {
-  if (conditions.length + problems.length === 0)
+function actionNeeded(data: NowData): Html {
+  const { conditions, problems, unserved = [], now, pipelines, receivers } = data
+  if (countItems(data) === 0)
     return html`<h2 id="needs" class="sr">Action needed</h2>
       <div class="card all-clear">
         ${icon('ok')}
@@ -61,7 +68,7 @@ function actionNeeded({ conditions, problems, now, pipelines, receivers }: NowDa
           </p>
         </div>
       </div>`
-  return html`<h2 id="needs">Action needed <span class="muted">${conditions.length + problems.length}</span></h2>
+  return html`<h2 id="needs">Action needed <span class="muted">${countItems(data)}</span></h2>
     <ul class="needs">
       ${problems.map(
         (problem) =>
@@ -71,6 +78,16 @@ function actionNeeded({ conditions, problems, now, pipelines, receivers }: NowDa
               <h3>A file is not valid</h3>
               <p>${problem}</p>
               <p>${command('sluice check')}</p>
+            </div>
+          </li>`,
+      )}
+      ${unserved.map(
+        (text) =>
+          html`<li class="card need fail">
+            ${icon('fail')}
+            <div>
+              <h3>A pipeline does not run</h3>
+              <p>${text}</p>
             </div>
           </li>`,
       )}

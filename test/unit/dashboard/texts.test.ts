@@ -1,5 +1,6 @@
 /** Texts of the pages: what they list, advise and count. */
 import { expect, test } from 'vitest'
+import { unservedPipelines } from '../../../src/cli/servers/jobs.ts'
 import type { WorkerRow } from '../../../src/db/workers.ts'
 import { messagePage } from '../../../src/dashboard/pages/message.ts'
 import { nowPage } from '../../../src/dashboard/pages/now.ts'
@@ -124,6 +125,16 @@ test('a file that is not valid is not an empty folder', async () => {
   expect(broken).not.toContain('sluice init')
   expect(String(await nowPage({ ...data, problems: [] }).body)).toContain('No pipelines yet')
   expect(String(await recordsPage({ pipelines: [] }).body)).not.toContain('sluice init')
+})
+
+test('a pipeline that the process cannot run needs action', async () => {
+  const data = { pipelines: shop === undefined ? [] : [shop], problems: [], receivers: [], overviews: [], conditions: [] }
+  const unserved = unservedPipelines([{ file: 'pipelines/shop.yaml', credentials: 'live' }, { file: 'crm.yaml' }], new Set([undefined]))
+  expect(unserved).toEqual(['pipelines/shop.yaml names credentials "live" since the start: restart serve and each worker'])
+  const page = nowPage({ ...data, unserved, pauses: new Map(), services: new Map(), now: 0 })
+  expect(page.title).toBe('1 item to do')
+  expect(String(await page.body)).toContain('restart serve and each worker')
+  expect(String(await page.body)).not.toContain('No action needed')
 })
 
 test('a hint is a command, with its explanation beside it', async () => {
