@@ -120,6 +120,19 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
       .waitFor()
   })
 
+  test('rate limits of two services fit on the page System, with their figures beside them', async () => {
+    await using engine = await engineUnderTest()
+    await using server = await startServer(engine)
+    await engine.db.execute(`insert into budget (class, request_limit, window_ms)
+      select service || ' user 1001 of application 00f0174ab291 product_deletes', 600, 901000
+      from unnest(array['https://ads.service.example.com', 'http://127.0.0.1:47011']) service`)
+    await using tab = await browser.open()
+    await tab.page.goto(`${server.url}/system`)
+    expect(await tab.page.evaluate(() => document.scrollingElement?.scrollWidth ?? 0)).toBeLessThanOrEqual(1180)
+    const figure = await tab.page.getByText('0 of 600 requests').first().boundingBox()
+    expect(figure?.width).toBeGreaterThan(150)
+  })
+
   test('a first load is small: at most 60 kB and 8 requests, nothing from another host', async () => {
     const { engine } = await withheldShop()
     await using _ = engine
