@@ -94,10 +94,10 @@ test('every page of a pipeline with other credentials names its own service, and
     /<p class="service">.*?<\/p>/s.exec((await server.call('GET', path)).text)?.[0]
   // The environment has the live service, and the pipeline of these runs the sandbox.
   await using server = await startServer(engine, { deps: { service: { ...engine.deps.service, origin: live } } })
-  const [{ id: run = '', batch = '' } = {}] = await engine.db.query<{ id: string; batch: string }>(
+  const [ids] = await engine.db.query<{ id: string; batch: string }>(
     'select max(r.id) as id, (select max(id) from batch) as batch from run r',
   )
-  for (const path of [`/runs/r_${run}`, `/runs/r_${run}/rejects`, `/plans/${planId}`, `/batches/${batch}`]) {
+  for (const path of [`/runs/r_${ids?.id}`, `/runs/r_${ids?.id}/rejects`, `/plans/${planId}`, `/batches/${ids?.batch}`]) {
     expect(await headOf(server, path), path).toMatch(/local.*127\.0\.0\.1/s)
     expect(await headOf(server, path), path).toContain(sandbox)
   }
