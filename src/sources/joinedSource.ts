@@ -135,7 +135,7 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
       columns: columns.names(),
       cells,
       conflicts,
-      facts,
+      facts: { ...facts, rows: keyed + unkeyed },
       note,
     }
   } finally {

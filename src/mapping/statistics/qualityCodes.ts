@@ -15,7 +15,7 @@ export const qualityCodes = {
   OPT_OUTS_FELL:
     'Less than half as many rows opt out as in the last run, and more people would be sent. The usual cause is a new spelling of the values in the consent column.',
   OPT_OUTS_UNREAD:
-    'The end of the source is not proven, and fewer rows opt out than in the last complete read. The rows that were not read may say no.',
+    'The end of a source is not proven, or one of several sources lost most of its rows. Fewer rows opt out than in the last complete read. The rows that were not read may say no.',
   COLUMN_VANISHED: 'A column of the last run is no longer in the source.',
   GROUP_OF_ITSELF: 'Some products have their own id as item_group_id.',
   PERSONAL_COLUMN: 'An unmapped column contains card or bank account numbers. It is not used; remove it from the export.',

@@ -64,12 +64,15 @@ export function fallenSources(now: readonly SourceFacts[], before: readonly Sour
     before,
     patterns,
   )
-  return now.flatMap(({ uri, rows = 0 }, index): FallenSource[] => {
-    const formerRows = former[index]?.rows ?? 0
-    const isEmptied = formerRows > 0 && rows === 0
-    const isHalved = formerRows >= minComparedRows && rows < formerRows / 2
-    return isEmptied || isHalved ? [{ uri, before: formerRows, now: rows }] : []
-  })
+  return now.flatMap((facts, index) => fallOf(facts, former[index]) ?? [])
+}
+
+/** Returns the fall of a source; undefined if it did not lose most of its rows. */
+function fallOf({ uri, rows = 0 }: SourceFacts, earlier: SourceFacts | undefined): FallenSource | undefined {
+  const before = earlier?.rows ?? 0
+  const isEmptied = before > 0 && rows === 0
+  const isHalved = before >= minComparedRows && rows < before / 2
+  return isEmptied || isHalved ? { uri, before, now: rows } : undefined
 }
 
 /**
@@ -92,9 +95,36 @@ export async function validRowsOfInterruptedLoad(db: Database, run: RunRow): Pro
 
 /** Returns the note that an incomplete read has fewer opt-outs than the last complete one; none if it has as many. */
 export function unreadOptOutNotes(facts: readonly SourceFacts[], before: readonly SourceFacts[]): WarningSummary[] {
-  const optOutsIn = (sources: readonly SourceFacts[]) => sources.reduce((sum, { quality }) => sum + (quality?.optedOut ?? 0), 0)
-  const [is, was] = [optOutsIn(facts), optOutsIn(before)]
-  if (is >= was) return []
-  const message = `the end of the source is not proven, and ${is} rows opt out, last time ${was}: rows that were not read may say no`
-  return [{ code: 'OPT_OUTS_UNREAD' satisfies QualityCode, field: 'consent', message, count: was - is, lines: [] }]
+  return optOutNotes('the end of the source is not proven', optOutsIn(facts), optOutsIn(before))
+}
+
+/**
+ * Returns notes on sources that have fewer opt-outs than in the last accepted read, and lost most of their rows. A lost row may say no to an
+ * identifier that a row of another source has. A source is also compared by the rows of its joined file, which may have the consent column.
+ * The parameters are those of `fallenSources`.
+ */
+export function fallenOptOutNotes(now: readonly SourceFacts[], before: readonly SourceFacts[], patterns: readonly string[]): WarningSummary[] {
+  const former = formerSources(
+    now.map(({ uri }) => uri),
+    before,
+    patterns,
+  )
+  return now.flatMap((facts, index): WarningSummary[] => {
+    const earlier = former[index]
+    const ofSource = now.length > 1 ? fallOf(facts, earlier) : undefined
+    const fall = ofSource ?? (facts.joined && fallOf(facts.joined.file, earlier?.joined?.file))
+    if (earlier === undefined || fall === undefined) return []
+    return optOutNotes(`rows of ${fall.uri} fell from ${fall.before} to ${fall.now}`, optOutsIn([facts]), optOutsIn([earlier]))
+  })
+}
+
+/** Returns the number of rows that opt out. */
+function optOutsIn(sources: readonly SourceFacts[]): number {
+  return sources.reduce((sum, { quality }) => sum + (quality?.optedOut ?? 0), 0)
+}
+
+function optOutNotes(cause: string, now: number, before: number): WarningSummary[] {
+  if (now >= before) return []
+  const message = `${cause}, and ${now} rows opt out, last time ${before}: rows that were not read may say no`
+  return [{ code: 'OPT_OUTS_UNREAD' satisfies QualityCode, field: 'consent', message, count: before - now, lines: [] }]
 }

@@ -18,7 +18,7 @@ import { discardSnapshot, openSnapshot, storeSources } from '../../db/snapshots.
 import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
-import { erosionNotes, fallenSources, validRowsOfInterruptedLoad, unreadOptOutNotes, type FallenSource } from './fallenRows.ts'
+import { erosionNotes, fallenOptOutNotes, fallenSources, validRowsOfInterruptedLoad, unreadOptOutNotes, type FallenSource } from './fallenRows.ts'
 import { formerDestinationNotes } from './formerDestination.ts'
 import { loadLastSnapshot, type LastSnapshot } from './lastSnapshot.ts'
 import type { ReadContext } from './readRecords.ts'
@@ -141,12 +141,15 @@ async function readInto(
   const { staged, rows, unseen, quality } = await readRecords(context, opened, gate)
   const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
   const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
-  const lastIsOfOtherPipeline =
-    last !== undefined && last.pipeline !== pipeline.name && destinationOf(pipeline.destination.kind).guardsDeletes
+  const { guardsDeletes } = destinationOf(pipeline.destination.kind)
+  const lastIsOfOtherPipeline = last !== undefined && last.pipeline !== pipeline.name && guardsDeletes
+  const goodSources = last?.goodSources ?? []
+  const patterns = pipeline.sources.map(({ uri }) => uri)
   const warnings = [
     ...notes,
     ...staged.warnings,
-    ...(incomplete === undefined ? [] : [endUnprovenNote(incomplete), ...unreadOptOutNotes(staged.facts, last?.goodSources ?? [])]),
+    ...(incomplete === undefined ? [] : [endUnprovenNote(incomplete), ...unreadOptOutNotes(staged.facts, goodSources)]),
+    ...(incomplete === undefined && guardsDeletes ? fallenOptOutNotes(staged.facts, goodSources, patterns) : []),
     ...(lastIsOfOtherPipeline ? [otherPipelineNote(last)] : []),
     ...(await erosionNotes(deps.db, pipeline, run, rows, last?.goodValid)),
   ]
@@ -158,11 +161,7 @@ async function readInto(
     reading: unseen === undefined ? 'whole' : 'gated',
     unseen: unseen ?? [],
     previousValid: last === undefined ? await validRowsOfInterruptedLoad(deps.db, run) : last.goodValid,
-    fallen: fallenSources(
-      staged.facts,
-      last?.goodSources ?? [],
-      pipeline.sources.map(({ uri }) => uri),
-    ),
+    fallen: fallenSources(staged.facts, goodSources, patterns),
     incomplete,
     suppressedBy,
     proof:

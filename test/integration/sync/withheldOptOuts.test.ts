@@ -132,3 +132,54 @@ test('a read that ends before a row that says no sends nothing', async () => {
   engine.write('people.csv', `${yes}A,x@example.com,no\n`)
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded' })
 })
+
+test('a source of several that lost its opt-outs with most of its rows sends nothing', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'people',
+    `source: [{ url: "{folder}/shop.csv" }, { url: "{folder}/letters.csv" }]
+map: { key: id, email: mail }
+consent: { column: ok, values: ["yes"] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`,
+  )
+  const people = Array.from({ length: 8 }, (_, i) => `C${i},c${i}@example.com,yes\n`).join('')
+  engine.write('shop.csv', `id,mail,ok\nB,x@example.com,yes\n${people}`)
+  engine.write('letters.csv', 'id,mail,ok\nA,x@example.com,no\n')
+  expect((await engine.run('people')).counts).toMatchObject({ confirmed: 8, suppressed: 2 })
+  const after = await engine.mark()
+  engine.write('letters.csv', 'id,mail,ok\n')
+  const lost = await engine.run('people')
+  expect(lost).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_OPT_OUTS_UNREAD', withheld: 0 }] })
+  expect(lost.guards[0]?.message).toMatch(
+    /^rows of .*letters\.csv fell from 1 to 0, and 0 rows opt out, last time 1: rows that were not read may say no: nothing of this read was sent$/,
+  )
+  expect(await sent(engine, after)).toBe(0)
+  engine.write('letters.csv', 'id,mail,ok\nA,x@example.com,no\nD,d@example.com,yes\n')
+  expect((await engine.run('people')).counts).toMatchObject({ creates: 1, confirmed: 1, suppressed: 2 })
+})
+
+test('a joined file that lost opt-outs with most of its rows sends nothing', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'people',
+    `source: { url: "{folder}/people.csv", join: { url: "{folder}/consents.csv", on: { source: id, file: id } } }
+map: { key: id, email: mail }
+consent: { column: ok, values: ["yes"] }
+guards: { max_reject_percent: 100 }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`,
+  )
+  const numbers = Array.from({ length: 30 }, (_, i) => i)
+  engine.write('people.csv', `id,mail\nA,x@example.com\nB,x@example.com\n${numbers.map((i) => `C${i},c${i}@example.com\n`).join('')}`)
+  const consents = (first: string, people: number) =>
+    engine.write('consents.csv', `id,ok\n${first}B,yes\n${numbers.map((i) => (i < people ? `C${i},yes\n` : '')).join('')}`)
+  consents('A,no\n', 30)
+  expect((await engine.run('people')).counts).toMatchObject({ confirmed: 30, suppressed: 2 })
+  const after = await engine.mark()
+  consents('', 10)
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_OPT_OUTS_UNREAD' }] })
+  expect(await sent(engine, after)).toBe(0)
+  consents('A,no\n', 30)
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { suppressed: 2 } })
+})
