@@ -21,7 +21,8 @@ export function bindTest(test: ConsentTest, columns: readonly string[]): BoundTe
 
 /**
  * Returns a function that returns true for a trimmed text that passes the test:
- * - `values`, `notValues`: compared by `comparableText`. `notValues` also match texts with invisible or full-width characters.
+ * - `values`, `notValues`: compared by `comparableText`. `notValues` also match texts with invisible or full-width characters. A word of
+ *   `notValues` also matches one part of a list such as `vip, unsubscribed`.
  * - `after`, `before`: only a later or earlier date passes. A date without an offset is read in UTC.
  */
 export function cellTest({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
@@ -32,7 +33,9 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
   if (notValues !== undefined) {
     const foldedForm = (text: string) => comparableText(foldedText(text))
     const no = new Set(notValues.map(foldedForm))
-    return (text) => !no.has(foldedForm(text))
+    // Only words, because `1,0` is a number with a decimal comma.
+    const isNoWord = (part: string) => /\p{L}/u.test(part) && no.has(foldedForm(trimText(part)))
+    return (text) => !no.has(foldedForm(text)) && !(separator.test(text) && text.split(separator).some(isNoWord))
   }
   const afterMs = after === undefined ? Number.NEGATIVE_INFINITY : millisecondsOf(after)
   const beforeMs = before === undefined ? Number.POSITIVE_INFINITY : millisecondsOf(before)
@@ -41,6 +44,9 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
     return ms > afterMs && ms < beforeMs
   }
 }
+
+/** Separator of a list in one cell, such as tags. */
+const separator = /[,;|]/
 
 /**
  * Returns true if the row passes the test. A missing cell counts as empty, because JSON and XML omit empty values. If a cell has several

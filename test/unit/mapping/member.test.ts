@@ -647,6 +647,20 @@ test.for([
   expect(record?.kind === 'member' && record.desired).toBe(passes)
 })
 
+test.for([
+  [['unsubscribed'], 'vip, Unsubscribed', false],
+  [['unsubscribed'], 'unsubscribed;vip', false],
+  [['unsubscribed'], 'vip|new', true],
+  [['no, thanks'], 'no, thanks', false],
+  [['no'], 'no thanks, later', true],
+  [[''], 'vip,', true],
+  [['0'], '1,0', true],
+] as const)('a word of not_values also matches a part of a list in a cell: %j of %j', ([words, cell, passes]) => {
+  const mapper = mapperOf({ map: { key: 'id', email: 'email' }, consent: [{ column: 'tags', not_values: [...words] }] })
+  const { record } = mapper.map({ line: 2, columns: ['id', 'email', 'tags'], cells: ['1', 'a@b.example', cell] })
+  expect(record?.kind === 'member' && record.desired).toBe(passes)
+})
+
 test('no personal value of a row survives its mask', () => {
   const { mask } = mapped(
     {
