@@ -26,7 +26,8 @@ export const run: CommandRun = async (context, invocation) => {
 }
 
 /**
- * Returns a warning if the next run deletes the records of the backfill or sets them out of stock. Undefined if the next run keeps them
+ * Returns a warning if the next run deletes the records of the backfill or sets them out of stock. For people, it also warns about opt-outs
+ * that only the pipeline's own source has. Undefined if the next run keeps the records
  * (docs/schedules.md#a-backfill-and-the-run-after-it).
  */
 function nextRunWarning({ name, destination }: Pipeline): string | undefined {
@@ -34,5 +35,7 @@ function nextRunWarning({ name, destination }: Pipeline): string | undefined {
   const missing = type.missing(destination)
   if (missing === 'ignore' || missing === 'keep') return undefined
   const effect = missing === 'out-of-stock' ? 'sets out of stock the' : 'deletes the'
-  return `the next run of ${name} ${effect} ${type.words.records} that its source does not have; to keep them, add them to that source`
+  const note = `the next run of ${name} ${effect} ${type.words.records} that its source does not have; to keep them, add them to that source`
+  // People who were never sent are not stored, so a backfill does not know their opt-outs.
+  return type.reachesPeople ? `${note}. People who say no only in that source are sent until then: leave them out of the backfill` : note
 }

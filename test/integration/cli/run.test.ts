@@ -438,6 +438,16 @@ test('canaries of the environment, the arguments and the feed appear in no outpu
     expect(text).not.toMatch(canary)
 })
 
+test('a backfill of people warns of a no that only the source of the pipeline has', async () => {
+  await using shop = await workspace()
+  shop.write(
+    'pipelines/crm.yaml',
+    'source: crm.csv\nmap: { key: id, email: email }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n',
+  )
+  const { code, stderr } = await shop.here(['backfill', 'crm', '--source', 'missing.csv'])
+  expect([code, stderr]).toEqual([1, expect.stringContaining('People who say no only in that source are sent until then')])
+})
+
 test('a backfill never withholds, and warns first that the next run deletes what only the backfill has', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
