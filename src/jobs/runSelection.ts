@@ -9,6 +9,8 @@ const lookAgainAfterMs = 3_000
 
 /** Selection of queued runs by one worker. */
 export interface RunSelection {
+  /** Returns the names of the pipelines in the folder of this worker; none if the folder cannot be used. */
+  readonly pipelineNames: () => Promise<readonly string[]>
   /**
    * Returns the first run with a pipeline that this worker can load, except postponed runs. Undefined if there is none. Does not compare
    * the version of the pipeline with the version that the run needs: the claim does.
@@ -18,8 +20,9 @@ export interface RunSelection {
   readonly postpone: (runId: number) => void
 }
 
-/** Creates the selection. It caches each loaded pipeline for three seconds. */
-export function createRunSelection(deps: Pick<JobDeps, 'loadPipeline' | 'clock' | 'log'>): RunSelection {
+/** Creates the selection. It caches the names, and each loaded pipeline, for three seconds. */
+export function createRunSelection(deps: Pick<JobDeps, 'loadPipeline' | 'loadPipelines' | 'clock' | 'log'>): RunSelection {
+  let folder: { readonly names: readonly string[]; readonly until: number } | undefined
   const known = new Map<string, { readonly pipeline: Pipeline | undefined; readonly until: number }>()
   const postponed = new Map<number, number>()
 
@@ -40,7 +43,20 @@ export function createRunSelection(deps: Pick<JobDeps, 'loadPipeline' | 'clock' 
     known.set(name, { pipeline, until: deps.clock.monotonic() + lookAgainAfterMs })
     return pipeline
   }
+  const loadNames = async (): Promise<readonly string[]> => {
+    try {
+      return (await deps.loadPipelines()).names
+    } catch (error) {
+      if (!(error instanceof UsageError) && !(error instanceof ConfigError)) throw error
+      return []
+    }
+  }
   return {
+    async pipelineNames() {
+      if (folder === undefined || folder.until <= deps.clock.monotonic())
+        folder = { names: await loadNames(), until: deps.clock.monotonic() + lookAgainAfterMs }
+      return folder.names
+    },
     async firstRunnable(queued) {
       const now = deps.clock.monotonic()
       for (const [id, until] of postponed) if (until <= now) postponed.delete(id)

@@ -36,12 +36,12 @@ export interface QueuedRun {
  * - runs that no process claimed within half a minute (a command usually claims its own run)
  *
  * Leaves out runs of paused pipelines. Also leaves out plans and applies, which only the requesting process executes. Without
- * `destinationId`, also leaves out runs of locked destinations.
+ * `destinationId`, also leaves out runs of locked destinations. `pipelines`: names to which the runs are limited.
  */
 export async function findQueuedRuns(
   db: Queryable,
   fence: Fence,
-  options: { readonly destinationId?: number; readonly runId?: number } = {},
+  options: { readonly destinationId?: number; readonly runId?: number; readonly pipelines?: readonly string[] } = {},
 ): Promise<readonly QueuedRun[]> {
   const rows = await db.query<Row<'run', 'id' | 'pipeline'> & Present<Row<'run', 'destination_id'>>>(
     `select q.id, q.destination_id, q.pipeline from run q
@@ -49,8 +49,9 @@ export async function findQueuedRuns(
        and (q.trigger = 'schedule' or q.options ? 'anyWorker' or q.id = $2 or q.created_at < statement_timestamp() - interval '30 seconds')
        and ${withinFence('q.destination_id', '$3', '$4')} and not ${isPaused('q')}
        and not exists (select from run r where r.destination_id = q.destination_id and r.status = 'running' and r.lease_until > statement_timestamp() and $1::int is null)
+       and ($5::text[] is null or q.pipeline = any($5))
      order by q.id limit 50`,
-    [options.destinationId ?? null, options.runId ?? null, fence.origin, fence.credentials],
+    [options.destinationId ?? null, options.runId ?? null, fence.origin, fence.credentials, options.pipelines ?? null],
   )
   return rows.map((row) => ({ id: Number(row.id), destinationId: row.destination_id, pipeline: row.pipeline }))
 }

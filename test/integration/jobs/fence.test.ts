@@ -212,6 +212,20 @@ describe('a worker with another folder', () => {
     expect((await engine.sandbox.control.catalog()).products).toBe(3)
   })
 
+  test('a worker executes its own run behind more than 50 queued runs of other folders', { timeout: 60_000 }, async () => {
+    await using engine = await shop()
+    await engine.db.execute(
+      `with other as (
+         insert into sluice.destination (service, kind, account_id, target_id)
+         select $1, 'catalog', '', 'other' || i from generate_series(1, 60) as i returning id)
+       insert into sluice.run (pipeline, destination_id, trigger, status, options) select 'other' || id, id, 'schedule', 'queued', '{}' from other`,
+      [engine.deps.service.origin],
+    )
+    const runId = await queued(engine)
+    await work(engine.deps, pipelines(engine))
+    await expect.poll(() => status(engine, runId), { timeout: 20_000 }).toBe('succeeded')
+  })
+
   test('a run that no worker can take is skipped with the reason', { timeout: 60_000 }, async () => {
     await using engine = await shop()
     const runId = await queued(engine)
