@@ -49,11 +49,14 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
     return { status: made.guards.length > 0 ? 'withheld' : 'succeeded', guards: made.guards }
   })
   if (report.error) throw reportedError(report.error, report.runId)
+  const requests = planned?.batches ?? 0
   return {
     ...report,
+    // The stored run has sent nothing. The counts of its plan are about what is planned.
+    counts: { ...report.counts, requests },
     planId: planned?.planId ?? '',
     updateFields: planned?.updateFields ?? [],
-    requests: planned?.batches ?? 0,
+    requests,
     minutes: planned?.minutes ?? null,
     proof,
   }

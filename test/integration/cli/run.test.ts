@@ -159,7 +159,7 @@ test('a plan sends nothing, apply sends it once', async () => {
   const planned = await shop.here(['plan', 'shop', '--json', '--out', 'plan.json'])
   expect(planned.code).toBe(0)
   const { planId, counts } = json(planned)
-  expect(counts).toMatchObject({ creates: 2, confirmed: 0 })
+  expect(counts).toMatchObject({ creates: 2, confirmed: 0, requests: 1 })
   expect(JSON.parse(readFileSync(join(shop.folder, 'plan.json'), 'utf8')).planId).toBe(planId)
   expect((await shop.sandbox.control.catalog()).products).toBe(0)
   expect(json(await shop.here(['apply', planId, '--json']))).toMatchObject({ trigger: 'apply', status: 'succeeded' })
