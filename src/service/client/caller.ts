@@ -1,5 +1,6 @@
 /** Sends the calls of a client. Waits and retries if that is safe (docs/client.md#retries). */
 import type { Clock } from '../../clock.ts'
+import type { Recovery } from '../../errors.ts'
 import { backoffMs, longestRequestedWaitMs } from '../../http/retryAfter.ts'
 import type { Logger } from '../../log.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
@@ -105,6 +106,9 @@ async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallR
   try {
     return await sendAttempts(parts, call, earlier)
   } catch (error) {
+    // A program that aborts a call must not repeat it with the same signal.
+    if (error instanceof ServiceError && error.recovery === 'retry' && call.options.signal?.aborted === true)
+      Object.assign(error, { recovery: 'stop-run' satisfies Recovery })
     // `notApplied` is a promise about the call, not about its last attempt.
     if (error instanceof ServiceError && error.notApplied && earlier.mayBeApplied)
       Object.assign(error, { notApplied: false, hint: `${error.hint} An earlier attempt may have had an effect.` })
@@ -121,7 +125,7 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: { mayB
   let tokenRenewed = false
   let signedAgain = false
   for (let attempt = 1; ; attempt += 1) {
-    waitedMs += await waitForLimit(call, clock, { where, leftMs: maxWaitMs - waitedMs })
+    waitedMs += await waitForLimit(call, parts, { where, leftMs: maxWaitMs - waitedMs })
     const credentials = await findCredentials()
     const correctionsBefore = sender.clockCorrections()
     const exchange = await sender.send({
@@ -148,7 +152,7 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: { mayB
       waits.set(endpoint.limit, Math.max(waits.get(endpoint.limit) ?? Number.NEGATIVE_INFINITY, clock.monotonic() + requestedMs))
     // The token is dropped even if this call is not retried, so that the next call does not send it.
     const tokenDropped = failed instanceof TokenInvalidError && bearer?.dropRefused(credentials) === true
-    if (options.retry === false || options.signal?.aborted === true || sender.isClosed()) throw failed
+    if (options.retry === false || options.signal?.aborted === true || sender.closing.aborted) throw failed
 
     if (failed instanceof BadSignatureError && !signedAgain && sender.clockCorrections() > correctionsBefore) {
       signedAgain = true
@@ -167,28 +171,34 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: { mayB
       'the call failed and is retried after a wait',
     )
     earlier.mayBeApplied ||= endpoint.method !== 'GET' && !failed.notApplied
-    await clock.sleep(waitMs, options.signal)
+    await clock.sleep(waitMs, endOfWaits(sender, options))
+    if (sender.closing.aborted) throw failed
   }
+}
+
+/** Returns the signal that ends the waits of a call: its own signal, or the end of the client. */
+function endOfWaits({ closing }: Sender, { signal }: CallOptions): AbortSignal {
+  return signal === undefined ? closing : AbortSignal.any([signal, closing])
 }
 
 /**
  * Waits until every wait that the service requested for the rate limit is over. Returns the waited time in milliseconds.
  *
- * @throws {RateLimitedError} if the call may not wait, or if the wait is longer than `leftMs`
+ * @throws {RateLimitedError} if the call may not wait, if the wait is longer than `leftMs`, or if the client is closed
  */
 async function waitForLimit(
   { endpoint, options, waits }: CallParts,
-  clock: Clock,
+  { clock, sender }: CallerParts,
   { where, leftMs }: { readonly where: string; readonly leftMs: number },
 ): Promise<number> {
   let waitedMs = 0
   for (;;) {
     const waitMs = (waits.get(endpoint.limit) ?? Number.NEGATIVE_INFINITY) - clock.monotonic()
     if (waitMs <= 0) return waitedMs
-    if (options.retry === false || waitedMs + waitMs > leftMs || options.signal?.aborted === true)
-      throw waitError(where, clock.now() + waitMs)
+    const isOver = options.signal?.aborted === true || sender.closing.aborted
+    if (options.retry === false || waitedMs + waitMs > leftMs || isOver) throw waitError(where, clock.now() + waitMs)
     waitedMs += waitMs
-    await clock.sleep(waitMs, options.signal)
+    await clock.sleep(waitMs, endOfWaits(sender, options))
   }
 }
 

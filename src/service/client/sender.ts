@@ -28,8 +28,8 @@ export interface Sender {
    * again.
    */
   readonly clockCorrections: () => number
-  /** Returns true after `close` was called. A failed request must then not be sent again. */
-  readonly isClosed: () => boolean
+  /** Aborts when `close` is called. A failed request must then not be sent again. */
+  readonly closing: AbortSignal
   /** Loads the code that sends requests. */
   readonly load: () => Promise<void>
   /** Waits for the requests in flight, then closes their connections. Does not close open streams. */

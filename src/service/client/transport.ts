@@ -42,7 +42,7 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
   const spelling = createSpelling(config.names)
   const baseOf = createBases(config)
   const offset = createClockOffset(clock)
-  let isClosed = false
+  const closing = new AbortController()
 
   return {
     async send(request) {
@@ -61,9 +61,9 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
     },
     clockCorrections: () => offset.corrections(),
     load: async () => void (await loadWire()),
-    isClosed: () => isClosed,
+    closing: closing.signal,
     close: async () => {
-      isClosed = true
+      closing.abort()
       await (await wire)?.close()
     },
   }

@@ -10,7 +10,7 @@ import {
   UnreachableError,
 } from '../../../src/service/client/index.ts'
 import { answerText, startRawServer } from './rawServer.ts'
-import type { Clock } from '../../../src/clock.ts'
+import { systemClock, type Clock } from '../../../src/clock.ts'
 import { serveScript, type Script, type ScriptedService } from './scriptedService.ts'
 
 const open: ScriptedService[] = []
@@ -512,6 +512,31 @@ test('a call of a client that was closed fails without a wait', async () => {
   await client.close()
   await expect(client.accounts.list().toArray()).rejects.toThrow(UnreachableError)
   expect(service.waits).toEqual([])
+})
+
+test('closing a client ends the waits of its calls', { timeout: 10_000 }, async () => {
+  // The first call waits before it repeats; the second one waits for the limit that the first answer set.
+  const service = await serve([{ status: 429, headers: { 'retry-after': '600' } }])
+  const client = service.client({ client: { clock: systemClock } })
+  const first = client.accounts.list().toArray()
+  await expect.poll(() => service.asked.length).toBe(1)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  const second = client.accounts.list().toArray()
+  const outcomes = Promise.allSettled([first, second])
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  await client.close()
+  expect(await outcomes).toMatchObject([
+    { status: 'rejected', reason: { code: 'SERVICE_RATE_LIMITED' } },
+    { status: 'rejected', reason: { code: 'SERVICE_RATE_LIMITED' } },
+  ])
+  expect(service.asked).toHaveLength(1)
+})
+
+test('the recovery of a cancelled call is not to repeat it', async () => {
+  const service = await serve([page([], null)])
+  const signal = AbortSignal.abort()
+  for (const call of [service.client().accounts.list({}, { signal }).toArray(), service.client().webhooks.list({}, { signal })])
+    await expect(call).rejects.toMatchObject({ code: 'SERVICE_UNREACHABLE', recovery: 'stop-run' })
 })
 
 test('a timeout above the longest timer of Node is no limit of 1 ms', async () => {
