@@ -166,6 +166,7 @@ export interface SandboxControl {
 
 /** Error answer of the control API, for example for an unknown fault, switch or id. */
 export class SandboxControlError extends Error {
+  override readonly name = 'SandboxControlError'
   readonly status: number
   constructor(status: number, message: string) {
     super(message)

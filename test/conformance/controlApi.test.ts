@@ -61,7 +61,11 @@ test('a refused control call names the call and the reason', async () => {
   await using sandbox = await startSandbox()
   const refused = sandbox.faults.arm({ fault: { kind: 'no_such_kind' } })
   await expect(refused).rejects.toBeInstanceOf(SandboxControlError)
-  await expect(refused).rejects.toMatchObject({ status: 400, message: expect.stringContaining('POST /_sandbox/faults: 400') as string })
+  await expect(refused).rejects.toMatchObject({
+    name: 'SandboxControlError',
+    status: 400,
+    message: expect.stringContaining('POST /_sandbox/faults: 400') as string,
+  })
 })
 
 test('expectNoViolations names each rule that was broken, also of a sandbox elsewhere', async () => {
