@@ -281,6 +281,8 @@ describe('product sets and feeds', () => {
     expect(
       (await sandbox.call('PUT', `${sets}/${made.id}`, { json: { product_keys: [a.product_key], description: 'one' } })).body.data,
     ).toMatchObject({ product_ids: ['a'], description: 'one' })
+    const twice = { json: { product_keys: [b.product_key, a.product_key, b.product_key] } }
+    expect((await sandbox.call('PUT', `${sets}/${made.id}`, twice)).body.data.product_ids).toEqual(['b', 'a'])
     expect((await sandbox.call('DELETE', `${sets}/${made.id}`)).status).toBe(200)
     expect((await sandbox.call('DELETE', `${sets}/${made.id}`)).status).toBe(404)
   })

@@ -169,13 +169,13 @@ function filterText(call: CatalogCall, value: unknown): string {
   return textOf(call.isReplay && Array.isArray(value) ? value[0] : value)
 }
 
-/** Reads the product keys of a set. Adds an error for the first one that is not a key of the catalog. */
+/** Reads the product keys of a set, each once. Adds an error for the first one that is not a key of the catalog. */
 function readKeys(call: CatalogCall, catalog: Catalog, input: unknown, errors: AdsError[]): string[] {
   // A replay converts other values to text, as earlier versions did.
   const keys: readonly unknown[] = call.isReplay ? listOf(input).map(String) : listOf(input)
   const unknown = keys.find((key) => typeof key !== 'string' || !catalog.idByKey.has(key))
   if (unknown !== undefined) errors.push(invalidParameter('product_keys', 'keys of products of this catalog', unknown))
-  return keys.filter((key) => typeof key === 'string')
+  return [...new Set(keys.filter((key) => typeof key === 'string'))]
 }
 
 /** Returns the product set that the path names. @throws {Refusal} 404 */
