@@ -82,7 +82,7 @@ function actions({ run, details }: RunData, state: string): Html {
   if (isOpenRun(run)) return details.cancelRequested ? none : actionButton(`${path}/cancel`, 'Cancel run')
   const open = run.counts.refused + run.counts.ambiguous + run.counts.pending
   return html`${state === 'withheld' && run.planId !== undefined ? html`<a class="button primary" href="/plans/${run.planId}">Review ${withheldChanges(run.counts.withheld, outOfStockOf(run.guards))}</a>` : none}
-  ${open > 0 && !sendsNothing(run.trigger) ? actionButton(`${path}/rerun`, `Send ${count(open)} again`) : none}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`
+  ${open === 0 || sendsNothing(run.trigger) ? none : details.sentAgainBy === null ? actionButton(`${path}/rerun`, `Send ${count(open)} again`) : html`<a class="button" href="/runs/${details.sentAgainBy}">Sent again by ${details.sentAgainBy}</a>`}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`
 }
 
 function outcome({ run, details, now }: RunData, state: string): Html {

@@ -13,6 +13,8 @@ export interface RunDetails {
   readonly full: boolean
   /** Maximum number of deletes that the user approved; null without approval. */
   readonly approvedDeletes: number | null
+  /** Latest rerun of what this run left unconfirmed, if it is open or succeeded; null without one. */
+  readonly sentAgainBy: string | null
   readonly requests: RequestSummary
 }
 
@@ -56,7 +58,12 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
     [id],
   )
   const options = readOptions(row?.options)
-  const [[summary], latest] = await Promise.all([
+  const [[rerun], [summary], latest] = await Promise.all([
+    db.query<Row<'run', 'id'>>(
+      `select id from run where rerun_of = $1 and options ? 'failedOnly' and id > $1 and status in ('queued', 'running', 'succeeded')
+         and pipeline = (select pipeline from run where id = $1) order by id desc limit 1`,
+      [id],
+    ),
     db.query<{ n: number; limited: number; p50: number | null; p95: number | null }>(
       `select count(*)::int as n, count(*) filter (where a.http_status = 429)::int as limited,
          ${durationPercentile(0.5)} as p50, ${durationPercentile(0.95)} as p95
@@ -77,6 +84,7 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
     cancelRequested: row?.cancel_requested_at != null,
     full: options.full ?? false,
     approvedDeletes: options.approveDeletes ?? null,
+    sentAgainBy: rerun === undefined ? null : `r_${rerun.id}`,
     requests: {
       all: summary?.n ?? 0,
       rateLimited: summary?.limited ?? 0,

@@ -95,6 +95,30 @@ test('refused, unresolved, split and waiting batches say what happens next', asy
   expect(after).toMatch(/sluice explain shop SKU-\d/)
 })
 
+test('the page of a run whose rest was sent again links to the rerun', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(2).map((row) => item(row))))
+  await engine.sandbox.control.fault(
+    put,
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
+    'always',
+  )
+  const { runId } = await engine.run('shop')
+  const actions = async () => {
+    const { text } = await server.call('GET', `/runs/${runId}`)
+    return [text.includes('Send 2 again'), /Sent again by r_\d+/.exec(text)?.[0]]
+  }
+  expect(await actions()).toEqual([true, undefined])
+  // A rerun that fails again leaves the button.
+  const failed = await engine.rerun(runId, { failedOnly: true })
+  expect([failed.status, await actions()]).toEqual(['partial', [true, undefined]])
+  await engine.sandbox.control.clearFaults()
+  const rerun = await engine.rerun(runId, { failedOnly: true })
+  expect([rerun.status, await actions()]).toEqual(['succeeded', [false, `Sent again by ${rerun.runId}`]])
+})
+
 test('a batch of people shows counts, never an identifier or its digest', async () => {
   await using engine = await engineUnderTest()
   await using server = await startServer(engine)
