@@ -26,6 +26,8 @@ export interface AlertDeps {
   readonly loadProject: () => Promise<Pick<ProjectFile, 'receivers' | 'defaultReceivers'>>
   /** Real path of the folder of the pipelines. */
   readonly folder: string
+  /** Adds the global options of this process to the commands in a hint. Absent if it has none. */
+  readonly completeHint?: ((hint: string) => string) | undefined
   /** Address of the dashboard, for links. */
   readonly baseUrl: string
   /** Key of the signatures of webhooks (`SLUICE_ALERT_SECRET`). */
@@ -123,17 +125,18 @@ async function storeConditions(deps: AlertDeps): Promise<void> {
   const db = oneByOne(deps.db)
   const pauses = await pausesByPipeline({ ...deps, db }, pipelines)
   const conditions = await findConditions(db, pipelines, new Date(deps.clock.now()), { pauses })
+  const completed = (hint: string) => deps.completeHint?.(hint) ?? hint
   const found = conditions.map((condition) => ({
     pipeline: condition.pipeline,
     event: condition.event,
-    detail: condition,
+    detail: { ...condition, hint: completed(condition.hint) },
     receivers: pipelines.find(({ name }) => name === condition.pipeline)?.alerts ?? project.defaultReceivers,
   }))
   // The receivers of an invalid file cannot be read, so the default ones are used.
   const invalid = [...broken].map(([pipeline, { code, where, message, hint }]) => ({
     pipeline,
     event: 'failed' as const,
-    detail: { code, message: `${where === undefined ? '' : `${where}: `}${message}`, hint, counts: {} },
+    detail: { code, message: `${where === undefined ? '' : `${where}: `}${message}`, hint: completed(hint), counts: {} },
     receivers: project.defaultReceivers,
   }))
   // Alerts with these names can recover. The names of files are needed too: an alert about an invalid file has the name of the file. The

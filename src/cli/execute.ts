@@ -53,7 +53,7 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
       json,
       pipelines: request.globals.pipelines,
       config: readConfig,
-      log: (level) => createLogger(stderr, readConfig(), systemClock.now, level),
+      log: (level) => createLogger(withCompleteHint(stderr, completeHint), readConfig(), systemClock.now, level),
       clock: systemClock,
     }
     const { loadCommand } = await import('./loadCommand.ts')

@@ -18,6 +18,8 @@ export interface ServerDeps extends ApiDeps, Omit<ReadyDeps, 'db'> {
   }>
   /** Returns the names of the receivers of alerts. */
   readonly receivers: () => Promise<readonly string[]>
+  /** Adds the global options of this process to the commands in a hint. Absent if it has none. */
+  readonly completeHint?: ((hint: string) => string) | undefined
   /** Runs the checks of `sluice doctor`. */
   readonly examine: () => Promise<readonly Finding[]>
 }

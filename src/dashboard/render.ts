@@ -43,5 +43,12 @@ export async function render(
     if (c.req.header('if-none-match') === etag) return c.body(null, 304)
   }
   const page = await load(now)
-  return c.html(layout(page, { version: deps.version, service: new URL(page.service ?? deps.service.origin), actor, etag, now }), status)
+  const frame = { version: deps.version, service: new URL(page.service ?? deps.service.origin), actor, etag, now }
+  return c.html(withCompleteCommands(String(await layout(page, frame)), deps.completeHint), status)
+}
+
+/** Returns the document with the global options of this process in the commands of its texts. Leaves out options that HTML escapes. */
+function withCompleteCommands(document: string, complete: ServerDeps['completeHint']): string {
+  if (complete === undefined || /[<>&]/.test(complete('sluice run'))) return document
+  return document.replace(/(?<=>)[^<>]*\bsluice [^<]*/g, (text) => complete(text))
 }

@@ -67,6 +67,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     loadPipeline: (name) => loadPipeline(context.pipelines, name, config.env),
     loadPipelines: () => usablePipelines(context, options.sets),
     serviceFor,
+    completeHint: context.stdout.completeHint,
     // Without a terminal the checks show no waiting line, which would stand between the lines of the log.
     examine: cacheFindings({ clock: context.clock, log: deps.log }, () =>
       examineAll({ ...context, stderr: { ...context.stderr, isTTY: false } }),
@@ -89,6 +90,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     serviceFor,
     loadProject: () => readProjectFile(context.pipelines, config.env),
     folder: realFolder(context.pipelines),
+    completeHint: context.stdout.completeHint,
     baseUrl: config.server.publicUrl ?? server.url,
     secret: config.server.alertSecret?.reveal(),
   })

@@ -8,15 +8,26 @@ import { safe } from './text.ts'
 import { recordOf } from '../../unknownValue.ts'
 
 /**
- * Returns a logger that writes one line per event, without secrets. The lines are text, or JSON if SLUICE_LOG_FORMAT is `json`. `fallback`:
- * level if SLUICE_LOG_LEVEL is not set.
+ * Returns a logger that writes one line per event, without secrets. The lines are text, or JSON if SLUICE_LOG_FORMAT is `json`. The
+ * commands in the fields `next` and `hint` get the global options of the call. `fallback`: level if SLUICE_LOG_LEVEL is not set.
  */
 export function createLogger(output: Output, config: Config, now: () => number, fallback?: LogLevel): Logger {
   const level = config.env['SLUICE_LOG_LEVEL'] === undefined ? (fallback ?? config.log.level) : config.log.level
   let log: pino.Logger | undefined
   const logAt = (lineLevel: Exclude<LogLevel, 'silent'>) => (fields: LogFields, message: string) => {
     // pino has 30 modules and most commands log nothing, so the first logged line loads it.
-    if (levels.indexOf(lineLevel) >= levels.indexOf(level)) (log ??= openPino(output, config, level, now))[lineLevel](fields, message)
+    if (levels.indexOf(lineLevel) >= levels.indexOf(level))
+      (log ??= openPino(output, config, level, now))[lineLevel](completed(fields), message)
+  }
+  const { completeHint } = output
+  const completed = (fields: LogFields): LogFields => {
+    const { next, hint } = fields
+    if (completeHint === undefined) return fields
+    return {
+      ...fields,
+      ...(typeof next === 'string' ? { next: completeHint(next) } : {}),
+      ...(typeof hint === 'string' ? { hint: completeHint(hint) } : {}),
+    }
   }
   return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') }
 }

@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { globalOptionsIn } from '../../../src/cli/commandLine/repeatedCall.ts'
 import { startAlerts } from '../../../src/alerts/startAlerts.ts'
 import { listUnresolved } from '../../../src/db/alertCounts.ts'
 import { alertActivity } from '../../../src/db/alerts.ts'
@@ -63,6 +64,7 @@ function watch(
     receivers,
     defaultReceivers: Object.keys(receivers),
   }),
+  completeHint?: (hint: string) => string,
 ) {
   const alerts = startAlerts({
     ...engine.deps,
@@ -70,6 +72,7 @@ function watch(
     loadPipelines: () => loadPipelines(join(engine.folder, 'pipelines')),
     serviceFor: async () => engine.deps.service,
     loadProject,
+    completeHint,
     folder: join(engine.folder, 'pipelines'),
     baseUrl: 'https://ops.example.com',
     secret: 'alert-secret',
@@ -132,6 +135,20 @@ test('withheld deletes fire once and recover once at every receiver; dead, slow 
     { receiver: 'dead', tried: true },
     { receiver: 'slow', tried: true },
   ])
+})
+
+test('the command of an alert has the options of the process that checks', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  feed(engine, 60)
+  await engine.run('shop')
+  feed(engine, 40)
+  await engine.run('shop')
+  const complete = globalOptionsIn({ pipelines: 'other shop', database: undefined })
+  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } }, undefined, undefined, complete)
+  await expect.poll(good.events).toEqual(['withheld firing'])
+  expect(good.received[0]?.body['hint']).toBe("sluice run --pipelines 'other shop' shop --approve-deletes 20")
 })
 
 test('two servers send one alert for a condition', async () => {

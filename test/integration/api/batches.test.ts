@@ -4,6 +4,7 @@ import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../suppor
 import { startServer, type ServerUnderTest } from '../../support/server.ts'
 import { customersYaml } from '../acceptance/customers.ts'
 import { item, products, rss } from '../acceptance/products.ts'
+import { globalOptionsIn } from '../../../src/cli/commandLine/repeatedCall.ts'
 import { everyKey } from '../../support/everyKey.ts'
 
 const put = { method: 'PUT', path: '/12/product_catalogs' }
@@ -117,6 +118,19 @@ test('the page of a run whose rest was sent again links to the rerun', async () 
   await engine.sandbox.control.clearFaults()
   const rerun = await engine.rerun(runId, { failedOnly: true })
   expect([rerun.status, await actions()]).toEqual(['succeeded', [false, `Sent again by ${rerun.runId}`]])
+})
+
+test('commands on the pages have the options of the process that serves them', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine, { deps: { completeHint: globalOptionsIn({ pipelines: 'b c', database: undefined }) } })
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(40).map((row) => item(row))))
+  await engine.run('shop')
+  engine.write('feed.xml', rss(products(10).map((row) => item(row))))
+  const { runId, planId } = await engine.run('shop')
+  for (const path of [`/runs/${runId}`, `/plans/${planId}`])
+    expect((await server.call('GET', path)).text).toContain("sluice run --pipelines 'b c' shop --approve-deletes 30")
+  expect((await server.call('GET', '/')).text).not.toMatch(/sluice run (?!--pipelines)/)
 })
 
 test('a batch of people shows counts, never an identifier or its digest', async () => {
