@@ -1,7 +1,7 @@
 /** Parses YAML and JSON, and keeps the line of each value for messages. */
-import { LineCounter, parseDocument, type Document } from 'yaml'
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document, type YAMLMap } from 'yaml'
 import type { Problem } from '../errors.ts'
-import type { LineOf, ValuePath } from './problems.ts'
+import type { LineOf } from './problems.ts'
 
 type Fail = (problems: readonly Problem[]) => Error
 
@@ -12,9 +12,10 @@ type Fail = (problems: readonly Problem[]) => Error
  */
 export function readYaml(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true })
-  if (document.errors.length > 0)
-    throw fail(document.errors.map((error) => ({ path: '', message: error.message, where: `${file}:${lines.linePos(error.pos[0]).line}` })))
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false })
+  const errors = document.errors.map(({ message, pos }) => ({ message, at: pos[0] }))
+  const wrong = [...errors, ...repeatedKeys(document)].toSorted((a, b) => a.at - b.at)
+  if (wrong.length > 0) throw fail(wrong.map(({ message, at }) => ({ path: '', message, where: `${file}:${lines.linePos(at).line}` })))
   let input: unknown
   try {
     input = document.toJS({ maxAliasCount: maxAliases })
@@ -29,7 +30,7 @@ export function readYaml(text: string, file: string, fail: Fail): { readonly inp
       },
     ])
   }
-  return { input, lineOf: (parts) => lineIn(document, lines, parts) }
+  return { input, lineOf: linesOf(document, lines) }
 }
 
 /** Maximum number of expansions of aliases. Without a limit, a small file could become a huge document. */
@@ -48,17 +49,49 @@ export function readJson(text: string, file: string, fail: Fail): { readonly inp
   }
   const lines = new LineCounter()
   // The parser of YAML finds lines and repeated keys. YAML includes JSON.
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const repeated = document.errors.find(({ code }) => code === 'DUPLICATE_KEY')
-  if (repeated !== undefined) throw fail([{ path: '', message: repeated.message, where: `${file}:${lines.linePos(repeated.pos[0]).line}` }])
-  return { input, lineOf: (parts) => lineIn(document, lines, parts) }
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false })
+  const [repeated] = repeatedKeys(document)
+  if (repeated !== undefined) throw fail([{ path: '', message: repeated.message, where: `${file}:${lines.linePos(repeated.at).line}` }])
+  return { input, lineOf: linesOf(document, lines) }
 }
 
-function lineIn(document: Document, lines: LineCounter, parts: ValuePath): number | undefined {
-  for (let length = parts.length; length > 0; length--) {
-    const node: unknown = document.getIn(parts.slice(0, length), true)
-    const range = typeof node === 'object' && node !== null && 'range' in node ? node.range : undefined
-    if (Array.isArray(range) && typeof range[0] === 'number') return lines.linePos(range[0]).line
+/** Finds repeated keys. `uniqueKeys` of the library compares each key with all others, which takes minutes for a large file. */
+function repeatedKeys(document: Document): { readonly message: string; readonly at: number }[] {
+  const found: { message: string; at: number }[] = []
+  visit(document, {
+    Map(_, map) {
+      const seen = new Set<unknown>()
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue
+        if (seen.has(key.value)) found.push({ message: 'Map keys must be unique', at: key.range?.[0] ?? 0 })
+        seen.add(key.value)
+      }
+    },
+  })
+  return found
+}
+
+/** Returns the lines of values. Indexes the keys of each mapping, because a wrong file may have a problem in each of many lines. */
+function linesOf(document: Document, lines: LineCounter): LineOf {
+  const indexes = new WeakMap<YAMLMap, Map<string, unknown>>()
+  const indexOf = (map: YAMLMap) => {
+    const known = indexes.get(map)
+    if (known !== undefined) return known
+    // The first of several equal keys comes last, so that it remains.
+    const index = new Map(map.items.toReversed().map(({ key, value }) => [String(isScalar(key) ? key.value : key), value]))
+    indexes.set(map, index)
+    return index
   }
-  return 1
+  const valueIn = (node: unknown, step: string | number): unknown =>
+    isMap(node) ? indexOf(node).get(String(step)) : isSeq(node) ? node.items[Number(step)] : undefined
+  return (parts) => {
+    let line = 1
+    let node: unknown = document.contents
+    for (const step of parts) {
+      node = valueIn(node, step)
+      const range = typeof node === 'object' && node !== null && 'range' in node ? node.range : undefined
+      if (Array.isArray(range) && typeof range[0] === 'number') ({ line } = lines.linePos(range[0]))
+    }
+    return line
+  }
 }

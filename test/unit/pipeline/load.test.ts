@@ -5,6 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ConfigError } from '../../../src/errors.ts'
+import { measureProcessorTime } from '../../support/processorTime.ts'
 import { importPipeline } from '../../../src/pipeline/importPipeline.ts'
 import { loadPipeline, loadPipelines, selectPipelines, selectWithConflicts } from '../../../src/pipeline/load.ts'
 
@@ -217,6 +218,18 @@ guards: { min_rows: -1 }
   ] as const)('%s', async ([, text, expected]) => {
     const problems = (await problemsOf('bad.yaml', text)).join('\n')
     expect(expected === undefined ? problems === '' : problems.includes(expected), problems).toBe(true)
+  })
+
+  test('very many unknown keys, without comparing each with all others', { timeout: 60_000 }, async () => {
+    const lines = Array.from({ length: 30_000 }, (_, i) => `key_${i}: 1\n`).join('')
+    for (const [name, text] of [
+      ['many.yaml', `${catalog('1')}${lines}`],
+      ['many.json', JSON.stringify(Object.fromEntries(Array.from({ length: 30_000 }, (_, i) => [`key_${i}`, 1])), null, 1)],
+    ] as const) {
+      const processorMs = measureProcessorTime()
+      expect((await problemsOf(name, text)).length).toBeGreaterThan(0)
+      expect(processorMs()).toBeLessThan(10_000)
+    }
   })
 
   test('two pipelines with one destination', async () => {
