@@ -24,7 +24,10 @@ export async function readCompletionMarker(definition: SourceDefinition, stream:
     const found =
       path.startsWith(sourcePath) && stream.beside !== undefined
         ? await stream.beside(path.slice(sourcePath.length))
-        : await readLocalBeside(path.replaceAll(sourcePath, stream.label), stream.changedMs)
+        : await readLocalBeside(
+            path.replaceAll(sourcePath, () => stream.label),
+            stream.changedMs,
+          )
     if (found === undefined) return { found: false }
     return complete.kind === 'marker' ? { found: true, older: found.older } : parseManifest(found.content.toString('utf8'))
   } catch {

@@ -128,6 +128,15 @@ test('a marker of this machine that is older than a local source proves nothing'
   expect((await read()).facts?.completeness.complete).toBe(true)
 })
 
+test('a file name with $ is put into the path of its marker as it is', async () => {
+  await using folder = await temporaryFolder()
+  const path = await folder.write("crm-$$-$&-$'.csv", csv)
+  const read = () => readSource(sourceOf(path, { complete: { kind: 'marker', path: '/{path}.done' } }))
+  expect((await read()).facts?.completeness.complete).toBe(false)
+  await folder.write("crm-$$-$&-$'.csv.done", '')
+  expect((await read()).facts?.completeness).toMatchObject({ complete: true, proof: 'done marker found' })
+})
+
 test('a marker whose path does not begin with {path} is a file of this machine', async () => {
   await using store = await openStore()
   await using folder = await temporaryFolder()
