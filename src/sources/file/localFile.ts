@@ -65,11 +65,7 @@ export async function findFile(uri: string): Promise<string> {
   if (uri.includes('\0')) throw rejection('a path with a NUL byte', JSON.stringify(uri))
   if (/^(\\\\|\/\/)/.test(uri)) throw rejection('a network path', uri)
   const path = localPath(uri)
-  if (!isAbsolute(path)) {
-    const below = relative(process.cwd(), resolve(path))
-    if (below === '..' || below.startsWith(`..${sep}`))
-      throw rejection('a relative path that leaves the working directory', uri, 'Write the absolute path.')
-  }
+  assertInside(path, uri)
   if (!/[*?[{]/.test(path) || (await lstat(path).catch(() => undefined)) !== undefined) return resolve(path)
   let newest: Match | undefined
   for await (const match of glob(path)) {
@@ -81,7 +77,17 @@ export async function findFile(uri: string): Promise<string> {
       where: uri,
       hint: 'Check the folder and the pattern in `source.url`.',
     })
+  // A list in braces may have a part that leaves the folder: `{exports,../other}/*.csv`.
+  assertInside(newest.name, uri)
   return resolve(newest.name)
+}
+
+/** Checks that a relative path stays inside the working directory. @throws RunError SOURCE_REFUSED */
+function assertInside(path: string, uri: string): void {
+  if (isAbsolute(path)) return
+  const below = relative(process.cwd(), resolve(path))
+  if (below === '..' || below.startsWith(`..${sep}`))
+    throw rejection('a relative path that leaves the working directory', uri, 'Write the absolute path.')
 }
 
 /** Opens a regular file. Rejects links out of their folder, and files of the operating system. */

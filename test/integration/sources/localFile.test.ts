@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { appendFile, chmod, copyFile, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../../src/log.ts'
 import { hashSource } from '../../../src/sources/hashSource.ts'
@@ -21,6 +21,14 @@ test('a path, a file address and a pattern name the same file; the newest match 
     expect((await readSource(sourceOf(uri))).rows.map((row) => row.cells)).toEqual([['1', 'a']])
   }
   expect((await readSource(sourceOf(join(folder.path, 'nothing-*.csv')))).code).toBe('SOURCE_MISSING')
+})
+
+test('a relative pattern leads to no file outside of the working directory, also by its braces', async () => {
+  await using folder = await temporaryFolder()
+  await folder.write('feed.csv', csv)
+  const outside = relative(process.cwd(), folder.path)
+  for (const pattern of [`${outside}/*.csv`, `{none,${outside}}/feed.csv`, `{none/x,${outside}/feed}.csv`])
+    expect([pattern, (await readSource(sourceOf(pattern))).code]).toEqual([pattern, 'SOURCE_REFUSED'])
 })
 
 test('the newest match ignores unfinished uploads, markers and checksums, and prefers the later name', async () => {
