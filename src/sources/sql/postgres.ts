@@ -288,7 +288,10 @@ function addressOf(definition: SourceDefinition, env: Readonly<Record<string, st
     })
   const address = new URL(text)
   const password = readCredential('password', definition.credentials, env)
-  if (password !== undefined) address.password = encodeURIComponent(password)
+  if (password === undefined) return address
+  address.password = encodeURIComponent(password)
+  // An address without a host, such as `postgres:///db?host=/run/postgresql`, has no place for a password before the host.
+  if (address.host === '') address.searchParams.set('password', password)
   return address
 }
 

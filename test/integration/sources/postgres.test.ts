@@ -273,6 +273,11 @@ test('a password from the environment is used, with any characters', async () =>
   try {
     const definition = sourceOf(role.href, { query: 'select 1 as id', credentials: { password: 'PW' } })
     expect((await readSource(definition, { env: { PW: 'a/b#c@d:%é' } })).rows).toHaveLength(1)
+    // An address without a host, as for a socket.
+    const hostless = `postgres://${role.pathname}?host=127.0.0.1&port=${role.port}&user=${role.username}`
+    const ofParameters = { ...definition, uri: hostless }
+    expect((await readSource(ofParameters, { env: { PW: 'a/b#c@d:%é' } })).rows).toHaveLength(1)
+    expect(inspect(await readSource(ofParameters, { env: { PW: 'hunter2' } }), { depth: 9 })).not.toContain('hunter2')
   } finally {
     await database.db.execute(`drop role ${role.username}`)
   }
