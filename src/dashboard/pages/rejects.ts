@@ -51,8 +51,8 @@ export function rejectsPage(run: StoredRun, groups: readonly RejectGroup[], colu
               </section>
               <section aria-label="Samples">${rejectGroups(groups, columnsOf)}</section>
               <p class="small muted">
-                Personal cells are masked. ${command(`sluice rejects ${run.runId} --csv rejects-${run.runId}.csv --from-source`)} writes
-                them in full.
+                Personal cells are masked. ${command(`sluice rejects ${run.runId} --csv ${run.runId}.csv --from-source`)} writes them in
+                full.
               </p>`
       }`,
   }

@@ -34,7 +34,7 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   if (counts.deferred > 0 && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'sends the deferred part')
   if (report.drift !== undefined) add(auditCommand(report, report.drift), '')
   for (const guard of report.guards) add(guard.hint, '')
-  if (counts.rejected > 0) add(`sluice rejects ${runId} --csv rejects-${runId}.csv`, 'rows to correct')
+  if (counts.rejected > 0) add(`sluice rejects ${runId} --csv ${runId}.csv`, 'rows to correct')
   return commands
 }
 

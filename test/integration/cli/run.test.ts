@@ -148,7 +148,7 @@ test('full reject rows of a run that did not read its whole source are not writt
   const full = await crm.here(['rejects', runId, '--csv', 'full.csv', '--from-source'])
   expect(full.code).toBe(1)
   expect(full.stderr).toContain('error  SOURCE_UNVERIFIED')
-  expect(full.stderr).toContain(`sluice rejects ${runId} --csv rejects-${runId}.csv`)
+  expect(full.stderr).toContain(`sluice rejects ${runId} --csv ${runId}.csv`)
   expect(existsSync(join(crm.folder, 'full.csv'))).toBe(false)
 })
 

@@ -117,5 +117,5 @@ function sourceChanged(uri: string, runId: string): RunError {
 
 /** Returns the place of an error, and the hint to take the masked rows. */
 function whereMasked(uri: string, runId: string) {
-  return { where: shownAddress(uri), hint: `sluice rejects ${runId} --csv rejects-${runId}.csv   (the masked rows)` }
+  return { where: shownAddress(uri), hint: `sluice rejects ${runId} --csv ${runId}.csv   (the masked rows)` }
 }

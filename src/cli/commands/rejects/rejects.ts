@@ -19,7 +19,7 @@ export const run: CommandRun = async (context, invocation) => {
     throw new UsageError(
       'MISSING_OPTION',
       '--from-source writes personal data in clear, so it needs a file: --csv FILE. Nothing was read.',
-      { where: '--csv', hint: `sluice rejects ${quoteArgument(runId)} --csv ${quoteArgument(`rejects-${runId}.csv`)} --from-source` },
+      { where: '--csv', hint: `sluice rejects ${quoteArgument(runId)} --csv ${quoteArgument(`${runId}.csv`)} --from-source` },
     )
   }
   if (context.json && file === '-')
@@ -35,7 +35,7 @@ export const run: CommandRun = async (context, invocation) => {
     else if (rejects.length === 0) context.stdout.write(`${await reasonForNone(store, runId)}\n`)
     else {
       context.stdout.write(renderRejects(rejects, context.stdout))
-      context.stdout.write(nextLines([`sluice rejects ${runId} --csv rejects-${runId}.csv`], context.stdout))
+      context.stdout.write(nextLines([`sluice rejects ${runId} --csv ${runId}.csv`], context.stdout))
     }
     return 0
   })
