@@ -103,7 +103,11 @@ export function unreadOptOutNotes(facts: readonly SourceFacts[], before: readonl
  * identifier that a row of another source has. A source is also compared by the rows of its joined file, which may have the consent column.
  * The parameters are those of `fallenSources`.
  */
-export function fallenOptOutNotes(now: readonly SourceFacts[], before: readonly SourceFacts[], patterns: readonly string[]): WarningSummary[] {
+export function fallenOptOutNotes(
+  now: readonly SourceFacts[],
+  before: readonly SourceFacts[],
+  patterns: readonly string[],
+): WarningSummary[] {
   const former = formerSources(
     now.map(({ uri }) => uri),
     before,

@@ -18,7 +18,14 @@ import { discardSnapshot, openSnapshot, storeSources } from '../../db/snapshots.
 import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
-import { erosionNotes, fallenOptOutNotes, fallenSources, validRowsOfInterruptedLoad, unreadOptOutNotes, type FallenSource } from './fallenRows.ts'
+import {
+  erosionNotes,
+  fallenOptOutNotes,
+  fallenSources,
+  validRowsOfInterruptedLoad,
+  unreadOptOutNotes,
+  type FallenSource,
+} from './fallenRows.ts'
 import { formerDestinationNotes } from './formerDestination.ts'
 import { loadLastSnapshot, type LastSnapshot } from './lastSnapshot.ts'
 import type { ReadContext } from './readRecords.ts'
