@@ -1,4 +1,4 @@
-/** Types of one request and its outcome. */
+/** Types of one request and its outcome, and the head of an answer. */
 
 /** Complete answer of any status. Header names are in lower case. */
 export interface Answer {
@@ -21,18 +21,27 @@ export interface NotSent {
 }
 
 /**
- * Request of which bytes may have been sent, without a complete answer (reset, timeout, body truncated or too large). `status` is set if
- * the headers arrived. With any status except 408 and 5xx, the service has handled the request and cannot apply it later.
+ * Request of which bytes may have been sent, without a complete answer (reset, timeout, body truncated or too large). `status` and
+ * `headers` are set if the headers arrived. With any status except 408 and 5xx, the service has handled the request and cannot apply it
+ * later.
  */
 export interface Lost {
   readonly kind: 'lost'
   readonly error: Error
   readonly status?: number
+  /** Names are in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly durationMs: number
 }
 
 /** Outcome of one request. */
 export type Exchange = Answer | NotSent | Lost
+
+/** Returns status and headers of an answer, also if its body was lost. Undefined if no headers arrived. */
+export function headOf(exchange: Exchange): Pick<Answer, 'status' | 'headers'> | undefined {
+  if (exchange.kind === 'not-sent' || exchange.status === undefined) return undefined
+  return { status: exchange.status, headers: exchange.headers ?? {} }
+}
 
 /** Request to send. A resend has the same body and a new signature (docs/guarantees.md#idempotent-resend). */
 export interface ExchangeRequest {

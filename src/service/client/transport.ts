@@ -50,7 +50,7 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
       const { send } = await loadWire()
       const exchange = await send(prepare({ spelling, base, request, config, nowMs: offset.now() }))
       if (exchange.kind === 'answer') offset.update(exchange.status, exchange.headers['date'])
-      return exchange.kind === 'answer' && spelling.changesNames
+      return exchange.kind !== 'not-sent' && exchange.headers !== undefined && spelling.changesNames
         ? { ...exchange, headers: renameHeaders(exchange.headers, spelling) }
         : exchange
     },

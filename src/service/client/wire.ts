@@ -110,7 +110,7 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
     // undici calls onRequestStart right before it writes the headers. Without that call nothing was written.
     if (controller === undefined) finish({ kind: 'not-sent', error, durationMs })
     else if (status === undefined) finish({ kind: 'lost', error, durationMs })
-    else finish({ kind: 'lost', error, status, durationMs })
+    else finish({ kind: 'lost', error, status, headers, durationMs })
   }
   const giveUp = (error: WireError) => {
     fail(error)

@@ -96,7 +96,7 @@ async function requestPage(
     ...(signal === undefined ? {} : { signal }),
   })
   if (signal?.aborted === true) throw interrupted()
-  if (exchange.kind === 'answer') await allowance.update(exchange, attempt)
+  await allowance.update(exchange, attempt)
   return exchange
 }
 

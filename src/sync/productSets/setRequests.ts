@@ -33,7 +33,7 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
       timeoutMs: settings.httpTimeoutMs,
       ...(signal === undefined ? {} : { signal }),
     })
-    if (exchange.kind === 'answer') await allowance.update(exchange, attempt)
+    await allowance.update(exchange, attempt)
     const answer = classifySetAnswer(exchange)
     const maySendAgain = answer.kind === 'again' || (answer.kind === 'unclear' && repeatable)
     if (!maySendAgain || attempt === maxSetAttempts) return answer

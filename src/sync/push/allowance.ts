@@ -7,7 +7,7 @@ import { limitOf } from '../../service/contract/rateLimits.ts'
 import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../db/rateBudget.ts'
 import type { Database } from '../../db/database.ts'
 import { longestBackoffMs, requestedWaitMs, readLimit } from '../../http/retryAfter.ts'
-import type { Answer } from '../../service/client/exchange.ts'
+import { headOf, type Exchange } from '../../service/client/exchange.ts'
 import type { EngineDeps, EngineSettings } from '../engine.ts'
 import { noteRateWait } from './rateWaits.ts'
 
@@ -124,20 +124,23 @@ export class Allowance {
   }
 
   /**
-   * Updates the budget of all processes from an answer. `attempt`: number of this attempt of the request, from 1.
+   * Updates the budget of all processes from an answer, also if its body was lost. Changes nothing without an answer. `attempt`: number of
+   * this attempt of the request, from 1.
    *
    * - A limit in the headers replaces the stored limit; a limit of the specification is the maximum.
    * - A requested wait delays the requests, at most for `retryAfterCapMs`.
    * - So does a 429: at least for the longest backoff of `attempt`, with the same maximum.
    */
-  async update(answer: Answer, attempt: number): Promise<void> {
-    const backoff = answer.status === 429 ? longestBackoffMs(attempt, this.#settings) : 0
-    const waitMs = Math.min(this.#settings.retryAfterCapMs, Math.max(backoff, requestedWaitMs(answer, this.#clock.now()) ?? 0))
+  async update(exchange: Exchange, attempt: number): Promise<void> {
+    const head = headOf(exchange)
+    if (head === undefined) return
+    const backoff = head.status === 429 ? longestBackoffMs(attempt, this.#settings) : 0
+    const waitMs = Math.min(this.#settings.retryAfterCapMs, Math.max(backoff, requestedWaitMs(head, this.#clock.now()) ?? 0))
     if (waitMs > 0) {
       this.#blockedUntil = Math.max(this.#blockedUntil, this.#clock.monotonic() + waitMs)
       await blockBudget(this.#db, this.name, waitMs)
     }
-    const stated = readLimit(answer.headers)
+    const stated = readLimit(head.headers)
     if (stated !== undefined && stated > 0) {
       const limit = this.#isSpecified ? Math.min(this.limit, stated) : stated
       if (limit !== this.#knownLimit) {

@@ -4,7 +4,7 @@
  */
 import type { EntryOutcome, RequestOutcome, SentEntry } from '../../destinations/destination.ts'
 import { backoffMs, requestedWaitMs } from '../../http/retryAfter.ts'
-import type { Exchange } from '../../service/client/exchange.ts'
+import { headOf, type Exchange } from '../../service/client/exchange.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import type { Row } from '../../db/row.ts'
@@ -159,8 +159,8 @@ async function checkCatalog({
     timeoutMs: deps.settings.httpTimeoutMs,
     signal: hardStop,
   })
-  if (exchange.kind !== 'answer') return 'catalog-unchecked'
   await allowance.update(exchange, 1)
+  if (exchange.kind !== 'answer') return 'catalog-unchecked'
   if (exchange.status === 404) return 'missing'
   if (exchange.status !== 200) return `catalog-unchecked http-${exchange.status}`
   state.catalogSeenAtMs = deps.clock.monotonic()
@@ -188,6 +188,7 @@ function retryWaitMs(context: PushContext, { batch, exchange }: EndedAttempt, ou
   const { settings, clock } = context.deps
   if (outcome.kind === 'retry' && outcome.status === 401) return 0
   const backoff = Math.max(minWaitMs, backoffMs(batch.attempts + 1, settings))
-  const requested = exchange.kind === 'answer' ? (requestedWaitMs(exchange, clock.now()) ?? 0) : 0
+  const head = headOf(exchange)
+  const requested = head === undefined ? 0 : (requestedWaitMs(head, clock.now()) ?? 0)
   return Math.max(backoff, Math.min(requested, settings.retryAfterCapMs))
 }

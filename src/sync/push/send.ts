@@ -99,7 +99,7 @@ export async function sendBatch(context: PushContext, batch: ClaimedBatch): Prom
     else pace.noteAnswer(beginDurationMs + clock.monotonic() - sentAtMs)
   }
   // Before the answer is recorded, so that a requested wait applies to all other requests immediately.
-  if (exchange.kind === 'answer') await allowance.update(exchange, batch.attempts + 1)
+  await allowance.update(exchange, batch.attempts + 1)
   return { batch, attemptId: begun.attemptId, exchange, begunAtMs: begun.atMs }
 }
 

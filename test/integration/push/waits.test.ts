@@ -35,6 +35,22 @@ describe('a service that requests a wait', () => {
     expect(budget?.blocked).toBe(true)
   })
 
+  test.for([429, 503])('%i with Retry-After whose body is lost delays all requests until then', async (status) => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const service = fakeService()
+    const planted = await plantPlan(db, await plantDestination(db))
+    for (let i = 0; i < 3; i++) await plantBatch(db, planted, [user(email(`person ${i}`))])
+    const sentAt: number[] = []
+    service.script = (_request, nth) => {
+      sentAt.push(performance.now())
+      return nth === 1 ? { kind: 'lost', error: new Error('reset'), status, headers: { 'retry-after': '2' }, durationMs: 1 } : undefined
+    }
+    await pushPlan(await engineDeps(db, service, { concurrency: 1 }), planted.planId)
+    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 3, requests: 4 })
+    expect(sentAt[1]! - sentAt[0]!).toBeGreaterThan(1_900)
+  })
+
   test('503 with requests left in the quota does not wait for its reset', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
