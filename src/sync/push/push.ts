@@ -71,13 +71,14 @@ export async function pushErasure(
 /** Sends the open batches. Loads the modules for this only if there are any. */
 async function sendOpen(deps: EngineDeps, push: PushScope, options: PushOptions): Promise<void> {
   if (options.growing === undefined && isIdle(await findOpenWork(deps.db, push.scope))) return
-  const { sendOpenBatches } = await import('./sendOpenBatches.ts')
+  // A grant is valid for half a second. Without this, the first request of a process was sent late, possibly during a requested wait.
+  const [{ sendOpenBatches }] = await Promise.all([import('./sendOpenBatches.ts'), deps.transport.load?.()])
   await sendOpenBatches(deps, push, options)
 }
 
 /**
  * Starts to load the modules that send requests. This blocks the process for 80 ms, so call it while Postgres works. If loading fails, the
- * first request throws the error.
+ * push throws the error.
  */
 export function prepareSending({ transport }: Pick<EngineDeps, 'transport'>): void {
   transport.load?.().catch(() => undefined)

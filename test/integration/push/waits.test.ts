@@ -85,6 +85,27 @@ test('a push whose next claim fails ends without the batches that wait for the r
   expect(await db.query(`select from sluice.batch where status = 'in_flight'`)).toEqual([])
 }, 20_000)
 
+test('the code that sends requests is loaded before a grant is taken, because a grant is valid for half a second', async () => {
+  await using database = await testDatabase({ mayBeUsed: true })
+  const { db } = database
+  const service = fakeService()
+  const planted = await plantPlan(db, await plantDestination(db))
+  await plantBatch(db, planted, [user(email(1))])
+  let loading: Promise<void> | undefined
+  let grantsAfterLoad: unknown[] | undefined
+  const load = () =>
+    (loading ??= new Promise((resolve) => setTimeout(resolve, 300)).then(async () => {
+      grantsAfterLoad = await db.query('select from sluice.budget_slot')
+    }))
+  const exchange: typeof service.exchange = async (request) => {
+    await load()
+    return service.exchange(request)
+  }
+  await pushPlan(await engineDeps(db, { ...service, load, exchange }), planted.planId)
+  expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 1 })
+  expect(grantsAfterLoad).toEqual([])
+})
+
 test('a push that has ended leaves no timer that keeps the process alive', async () => {
   await using database = await testDatabase({ mayBeUsed: true })
   const { db } = database
