@@ -14,6 +14,7 @@ import { pushPlan } from '../sync/push/push.ts'
 import type { JobDeps } from './deps.ts'
 import { openQueues, type PushJob, type Queues, type RunJob } from './queues.ts'
 import { createRunSelection } from './runSelection.ts'
+import { createVersionCheck, type VersionCheck } from './versionCheck.ts'
 import { wakeOnNotification } from './wake.ts'
 
 /** Running worker. */
@@ -51,7 +52,8 @@ export async function startWorker(deps: JobDeps, shared?: Queues): Promise<Worke
   const stopping = new AbortController()
   const signal = deps.signal ? AbortSignal.any([deps.signal, stopping.signal]) : stopping.signal
   const queues = shared ?? (await openQueues(deps.db, { supervise: true, log: deps.log }))
-  const work = createWork({ ...deps, signal }, queues)
+  const isKnownVersion = await createVersionCheck(deps)
+  const work = createWork({ ...deps, signal }, queues, isKnownVersion)
 
   // A job is a whole run, so each loop takes one job at a time.
   await queues.boss.work<RunJob>('run', { ...polling, localConcurrency: parallelRuns }, async ([job]) => {
@@ -61,9 +63,9 @@ export async function startWorker(deps: JobDeps, shared?: Queues): Promise<Worke
     if (job !== undefined && !signal.aborted) await work.helpPush(job.data.planId)
   })
   await queues.boss.work('maintain', polling, async () => {
-    if (!signal.aborted) await applyRetention(deps.db, deps.settings)
+    if (!signal.aborted && (await isKnownVersion())) await applyRetention(deps.db, deps.settings)
   })
-  const loop = poll(deps, queues, work, signal)
+  const loop = poll({ deps, queues, work, isKnownVersion }, signal)
 
   return {
     async stop() {
@@ -88,7 +90,7 @@ interface Work {
   readonly idle: () => Promise<void>
 }
 
-function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Queues): Work {
+function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Queues, isKnownVersion: VersionCheck): Work {
   const destinations = new Map<number, Promise<void>>()
   const plans = new Map<string, Promise<void>>()
   const selection = createRunSelection(deps)
@@ -96,6 +98,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
 
   const runDestination = async (destinationId: number, runId?: number) => {
     for (;;) {
+      if (!(await isKnownVersion())) return
       const queued = await findQueuedRuns(deps.db, deps.service, { destinationId, ...(runId === undefined ? {} : { runId }) })
       const next = await selection.firstRunnable(queued)
       if (next === undefined || deps.signal.aborted) return
@@ -118,7 +121,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
     }
   }
   const helpPush = async (planId: string) => {
-    if (!(await isSharedPlan(deps.db, planId, deps.service))) return
+    if (!(await isKnownVersion()) || !(await isSharedPlan(deps.db, planId, deps.service))) return
     await pushPlan(deps, planId)
     // The run may have ended before this helper did.
     await updateCountsOfPlan(deps.db, planId)
@@ -143,11 +146,19 @@ function shareTask<Key>(running: Map<Key, Promise<void>>, key: Key, work: () => 
   return task
 }
 
+/** Parts of a worker that `poll` uses. */
+interface Polled {
+  readonly deps: JobDeps
+  readonly queues: Queues
+  readonly work: Work
+  readonly isKnownVersion: VersionCheck
+}
+
 /**
  * Polls until `signal` aborts, and sends the heartbeats of this worker. Finds work without a wake-up: queued runs that no worker took,
- * plans to push, leases of expired workers, hourly retention.
+ * plans to push, leases of expired workers, hourly retention. Takes no work from a database that a newer version migrated.
  */
-async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSignal): Promise<void> {
+async function poll({ deps, queues, work, isKnownVersion }: Polled, signal: AbortSignal): Promise<void> {
   const { db, clock } = deps
   const hasElapsed = (ms: number, since: number) => clock.monotonic() - since >= ms
   const wake = wakeOnNotification(db, clock)
@@ -160,18 +171,19 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
     let waitMs = retryMs
     try {
       const open = await hasOpenWork(db)
+      const mayWork = open && (await isKnownVersion())
       if (hasElapsed(open ? recoverEveryMs : idleHeartbeatMs, seenAt)) {
         await touchWorker(db, deps.workerId)
         seenAt = clock.monotonic()
       }
-      if (open && hasElapsed(recoverEveryMs, recoveredAt)) {
+      if (mayWork && hasElapsed(recoverEveryMs, recoveredAt)) {
         recoveredAt = clock.monotonic()
         await recoverExpiredRuns(deps)
         await recoverBatches(db, await findEndedWorkers(db), deps.settings.horizonMs, deps.service)
         // Waits `unclaimedAfterMs` after the start, because a worker with the needed version may be starting too.
         if (hasElapsed(deps.settings.unclaimedAfterMs, startedAt)) unclaimed = await skipUnclaimed(deps, unclaimed)
       }
-      if (open) await startOpenWork(deps, work)
+      if (mayWork) await startOpenWork(deps, work)
       if (hasElapsed(maintainEveryMs, maintainedAt)) {
         maintainedAt = clock.monotonic()
         await queues.boss.send('maintain', {}, { singletonKey: 'hourly' })
