@@ -67,18 +67,19 @@ async function correctedOutcome(context: PushContext, { batch, exchange, begunAt
   if (outcome.kind === 'retry' && outcome.status === 401) {
     // A wrong clock, or a token that was renewed meanwhile, may cause the first 401 and the 401s to concurrent requests. A 401 to a
     // later request means wrong credentials.
-    if (state.unauthorizedAtMs !== undefined && begunAtMs > state.unauthorizedAtMs)
-      return {
-        kind: 'pause',
-        code: 'CREDENTIALS_REFUSED',
-        message: `the service refuses ${(await context.deps.transport.refusedCredentials?.()) ?? everyCredential} (${outcome.code})`,
-        maybeApplied: false,
-      }
+    if (state.unauthorizedAtMs !== undefined && begunAtMs > state.unauthorizedAtMs) {
+      state.refusedCredentials ??= context.deps.transport.refusedCredentials?.()
+      const message = `the service refuses ${(await state.refusedCredentials) ?? everyCredential} (${outcome.code})`
+      return { kind: 'pause', code: 'CREDENTIALS_REFUSED', message, maybeApplied: false }
+    }
     state.unauthorizedAtMs ??= context.deps.clock.monotonic()
     return outcome
   }
   // The service checks content only after it has accepted the credentials.
-  if (outcome.kind === 'entries' || outcome.kind === 'refused') state.unauthorizedAtMs = undefined
+  if (outcome.kind === 'entries' || outcome.kind === 'refused') {
+    state.unauthorizedAtMs = undefined
+    state.refusedCredentials = undefined
+  }
   const corrected = batch.operation === 'delete' ? await correctDelete(context, batch, exchange, outcome) : outcome
   return pauseAfterRefusals(state, corrected)
 }

@@ -46,6 +46,8 @@ export interface PushState {
   refusals: number
   /** Time of the first 401 since the last results or refusal, by the monotonic clock; undefined without one. */
   unauthorizedAtMs: number | undefined
+  /** Names of the variables with refused values, as the transport finds them; undefined before a second 401. Concurrent 401s share it. */
+  refusedCredentials: Promise<string | undefined> | undefined
   /** Time of the last answer that listed the catalog, by the monotonic clock; undefined without one. */
   catalogSeenAtMs: number | undefined
   /** False once an answer pointed at (named as failing) only records that did not fail. */

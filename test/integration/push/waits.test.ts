@@ -65,6 +65,25 @@ describe('a service that requests a wait', () => {
   })
 })
 
+test('refused credentials are tested once, although many requests are in flight', async () => {
+  await using database = await testDatabase({ mayBeUsed: true })
+  const { db } = database
+  const service = fakeService(50)
+  const planted = await plantPlan(db, await plantDestination(db))
+  for (let i = 0; i < 16; i++) await plantBatch(db, planted, [user(email(`person ${i}`))])
+  service.script = () => failure(401, '89')
+  let tests = 0
+  const refusedCredentials = async () => {
+    tests++
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    return 'SLUICE_ACCESS_TOKEN'
+  }
+  await pushPlan(await engineDeps(db, { ...service, refusedCredentials }, { concurrency: 8 }), planted.planId)
+  const [destination] = await db.query<{ reason: string }>('select paused_reason as reason from sluice.destination')
+  expect(destination?.reason).toContain('CREDENTIALS_REFUSED')
+  expect(tests).toBe(1)
+})
+
 test('a push whose next claim fails ends without the batches that wait for the rate limit, and releases them', async () => {
   await using database = await testDatabase({ mayBeUsed: true })
   const { db } = database
