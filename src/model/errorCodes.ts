@@ -185,7 +185,7 @@ export const errorGroups = [
         '`sluice run PIPELINE` reads the source with the present settings. It also sends what is not confirmed.',
       ],
       RUN_INTERRUPTED: [
-        'The run was stopped, or its process died unexpectedly. What was confirmed is kept.',
+        'The run was stopped, or its process died or lost its lease. What was confirmed is kept.',
         '`sluice run PIPELINE` resumes.',
       ],
       OTHER_CREDENTIALS: [

@@ -144,8 +144,11 @@ export async function heartbeatRun(db: Queryable, run: LeasedRun, leaseMs: numbe
 export async function recoverRuns(db: Queryable, endedWorkerIds: readonly string[], fence: Fence): Promise<number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
     `update run set status = 'failed', finished_at = statement_timestamp(), lease_until = null, progress = null,
-       error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'message', 'the process of this run died unexpectedly; what was confirmed is kept',
-         'where', null, 'hint', 'sluice run ' || pipeline)
+       error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'where', null, 'hint', 'sluice run ' || pipeline, 'message',
+         case when status = 'queued' then 'the process that requested this run did not start it'
+           when worker_id = any($1) then 'the process of this run died unexpectedly'
+           else 'the process of this run did not renew its lease: it died, was stopped, or could not reach the database' end
+         || '; what was confirmed is kept')
      where ((status = 'running' and (${isExpired('lease_until')} or worker_id = any($1)))
        -- No other process executes queued plans and applies (findQueuedRuns), and while they are queued they block every tick.
        or (status = 'queued' and trigger in ('plan', 'apply') and created_at < statement_timestamp() - interval '30 seconds'))

@@ -156,6 +156,19 @@ describe('a worker of another environment', () => {
     expect(await loadRun(engine.db, `r_${runId}`)).toMatchObject({ status: 'failed', error: { code: 'RUN_INTERRUPTED' } })
   })
 
+  test('a run whose lease expired is not reported as died while its process may be alive', async () => {
+    await using engine = await shop()
+    const runId = await queued(engine)
+    const claim = { workerId: engine.deps.workerId, leaseMs: 60_000, fence: engine.deps.service }
+    await claimRun(engine.db, runId, claim)
+    await engine.db.execute(`update run set lease_until = clock_timestamp() - interval '1 minute' where id = $1`, [runId])
+    await recoverRunsAndCounts(engine.db, engine.deps.service)
+    const { error } = await loadRun(engine.db, `r_${runId}`)
+    expect(error?.message).toBe(
+      'the process of this run did not renew its lease: it died, was stopped, or could not reach the database; what was confirmed is kept',
+    )
+  })
+
   test('a destination is not taken over during a run', async () => {
     await using engine = await shop()
     const runId = await queued(engine)
