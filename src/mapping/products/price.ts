@@ -24,7 +24,7 @@ export interface PriceOptions {
   readonly wideAllowed: boolean
 }
 
-/** Matches an amount whose point may separate thousands, as in `1.290 EUR` for 1290 euros. */
+/** Matches an amount whose point may separate thousands, as in `150.000 VND`. */
 const maybeThousands = /^[1-9]\d{0,2}\.\d{3}$/
 const amountFirst = /^(\d+)(?:\.(\d+))?[ \u00a0\u202f\t]*([A-Za-z]{3})?$/
 const codeFirst = /^([A-Za-z]{3})[ \u00a0\u202f\t]*(\d+(?:\.\d+)?)$/
@@ -56,8 +56,8 @@ export function parsePrice(text: string, options: PriceOptions): PriceResult {
       message: since === undefined ? `has the unknown currency ${currency}` : `has the currency ${currency}, not used since ${since}`,
     }
   }
-  // `1.299 EUR` has too many decimals anyway. But `1.290 EUR` would become 1.29 euros.
-  if (decimalCount < 3 && maybeThousands.test(`${whole}.${fraction}`) && fraction.endsWith('0'))
+  // A currency without decimals is hardly written with three, and 150 dong buy nothing. `1.290 EUR` is 1.29 euros (spec 2.2).
+  if (decimalCount === 0 && maybeThousands.test(`${whole}.${fraction}`))
     return { code: 'PRICE_INVALID', message: 'may be in thousands: set decimal in a price transform' }
   const significant = fraction.length > decimalCount ? fraction.replace(/(?<!0)0+$/, '') : fraction
   if (significant.length > decimalCount) return { code: 'PRICE_PRECISION', message: `has more than ${decimalCount} decimals` }
