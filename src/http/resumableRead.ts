@@ -1,6 +1,6 @@
 /** Reads one version of a file over as many connections as needed: one loop for HTTP, S3 and SFTP. */
 import { RunError } from '../errors.ts'
-import { RetryBudget } from './retryBudget.ts'
+import { SourceRetryLimit } from './sourceRetryLimit.ts'
 
 /** Connection that broke, or that ended before the end of the file. */
 export interface BrokenConnection {
@@ -10,7 +10,7 @@ export interface BrokenConnection {
   /** Number of bytes that this connection delivered. */
   readonly delivered: number
   /** Retries of the whole read. `recover` calls its `takeRetry` and `waitMs`. */
-  readonly budget: RetryBudget
+  readonly retryLimit: SourceRetryLimit
 }
 
 /** Access to one version of a file, as a source implements it. */
@@ -40,7 +40,7 @@ export interface ResumableFile {
  * @throws {RunError} those of `part`, `recover` and `changed`
  */
 export async function* readResumable(file: ResumableFile): AsyncGenerator<Buffer> {
-  const budget = new RetryBudget()
+  const retryLimit = new SourceRetryLimit()
   let received = 0
   let cause: unknown
   for (;;) {
@@ -56,7 +56,7 @@ export async function* readResumable(file: ResumableFile): AsyncGenerator<Buffer
       throw new Error('the body is shorter than its declared length')
     } catch (error) {
       if (error instanceof RunError) throw error
-      await file.recover({ cause: error, received, delivered: received - before, budget })
+      await file.recover({ cause: error, received, delivered: received - before, retryLimit })
       cause = error
     }
   }

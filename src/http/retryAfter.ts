@@ -56,7 +56,7 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
 
 /**
  * Longest requested wait in milliseconds that client and push follow. A longer wait may be a mistake of the service, so a request is tried
- * after this time. Sources have their own limit, `longestWaitMs` (`retryBudget.ts`).
+ * after this time. Sources have their own limit, `longestWaitMs` (`sourceRetryLimit.ts`).
  */
 export const longestRequestedWaitMs = 15 * 60_000
 

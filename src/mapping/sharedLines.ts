@@ -19,7 +19,7 @@ export class SharedLines {
    * Returns the reject of the row registered last. If another row has its line, adds the record's id, or its position in the line, to the
    * messages. `next`: the next row; undefined at the end.
    */
-  nameRecord(reject: Reject, kind: MappedRecord['kind'], next: Row | undefined): Reject {
+  withRecordNamed(reject: Reject, kind: MappedRecord['kind'], next: Row | undefined): Reject {
     if (this.#position === 1 && next?.line !== reject.line) return reject
     // The key of a member is a digest that the user cannot find in the source.
     const record =

@@ -9,7 +9,7 @@ import { isTable } from '../../src/formats/openFormat.ts'
 import { createMapper } from '../../src/destinations/createMapper.ts'
 import { identifierTypes, type Reject } from '../../src/model/record.ts'
 import { openSource } from '../../src/sources/openSource.ts'
-import { watchMapper } from '../../src/sync/read/sourceQuality.ts'
+import { createCheckingMapper } from '../../src/sync/read/sourceQuality.ts'
 import { identifierNotes } from '../../src/sync/read/unmappedNotes.ts'
 import type { WarningSummary } from '../../src/model/report.ts'
 
@@ -78,7 +78,7 @@ export async function through(content: string | Uint8Array, settings: Settings =
     const { pipeline, problems } = resolvePipeline({ ...rest, source: { url: file, ...source }, destination }, 'shop', 'shop.yaml')
     const [definition] = pipeline?.sources ?? []
     if (pipeline === undefined || definition === undefined) throw new Error(`the test's pipeline is wrong: ${JSON.stringify(problems)}`)
-    const mapper = watchMapper(createMapper(pipeline, new Date()))
+    const mapper = createCheckingMapper(createMapper(pipeline, new Date()))
     const opened = await openSource(definition, { env: {}, log: silentLogger })
     let started = false
     try {

@@ -8,7 +8,7 @@ import type { TransportEnd } from '../byteStream.ts'
 import type { DeclaredDigest } from './httpAnswer.ts'
 import { contentRange, declaredDigests, declaredLength, header, isChunked, strongValidator } from './httpAnswer.ts'
 import { readResumable, type BrokenConnection } from '../../http/resumableRead.ts'
-import type { RetryBudget } from '../../http/retryBudget.ts'
+import type { SourceRetryLimit } from '../../http/sourceRetryLimit.ts'
 import { bufferOf } from '../../unknownValue.ts'
 
 /** Client that can request the rest of a body. */
@@ -19,7 +19,7 @@ export interface Fetcher {
   /** Requests the body from byte `from`. Returns `unchanged` only if `from` is 0. */
   fetch: (from: number, validator: string | undefined) => Promise<Dispatcher.ResponseData | 'unchanged'>
   /** Waits before the rest is requested. */
-  pause: (budget: RetryBudget) => Promise<void>
+  pause: (retryLimit: SourceRetryLimit) => Promise<void>
   /** Throws the reason of the caller's signal if it aborted. */
   throwIfCancelled: () => void
 }
@@ -77,10 +77,10 @@ export class ResumableBody {
     }
   }
 
-  async #recover({ cause, received, delivered, budget }: BrokenConnection): Promise<void> {
+  async #recover({ cause, received, delivered, retryLimit }: BrokenConnection): Promise<void> {
     this.#fetcher.throwIfCancelled()
-    if (!budget.takeRetry(delivered) || this.#validator === undefined) throw this.#truncated(received, cause)
-    await this.#fetcher.pause(budget)
+    if (!retryLimit.takeRetry(delivered) || this.#validator === undefined) throw this.#truncated(received, cause)
+    await this.#fetcher.pause(retryLimit)
   }
 
   /** Returns the facts about the end. Call this only after `read` has ended without an error. */

@@ -15,8 +15,8 @@ import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from '../../http
 import { firstHeaders, header, isReadableCoding, isAnotherVersion, hasAnotherLength, isPageInstead } from './httpAnswer.ts'
 import type { Fetcher } from './httpBody.ts'
 import { codingError, findRunError, isFinal, hasExtraBytes, statusError, unavailable } from './httpErrors.ts'
-import type { RetryBudget } from '../../http/retryBudget.ts'
-import { longestWaitMs, maxAttempts, retryWaitMs } from '../../http/retryBudget.ts'
+import type { SourceRetryLimit } from '../../http/sourceRetryLimit.ts'
+import { longestWaitMs, maxAttempts, retryWaitMs } from '../../http/sourceRetryLimit.ts'
 import { bufferOf } from '../../unknownValue.ts'
 
 /** Part of `SourceContext` that HTTP sources use. */
@@ -118,8 +118,8 @@ export class HttpFetcher implements Fetcher {
   }
 
   /** Waits before the rest is requested. */
-  async pause(budget: RetryBudget): Promise<void> {
-    await delay(budget.waitMs(this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
+  async pause(retryLimit: SourceRetryLimit): Promise<void> {
+    await delay(retryLimit.waitMs(this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
   }
 
   /** Throws the reason of the caller's signal if the caller cancelled. A cancellation is not a failure of the source. */

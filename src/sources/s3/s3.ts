@@ -16,7 +16,7 @@ import type { SourceContext } from '../openedSource.ts'
 import { Timeouts } from '../timeouts.ts'
 import { s3Error, statusOf, storeCause } from './s3Errors.ts'
 import { readResumable } from '../../http/resumableRead.ts'
-import { maxAttempts } from '../../http/retryBudget.ts'
+import { maxAttempts } from '../../http/sourceRetryLimit.ts'
 
 /**
  * Opens `s3://bucket/key`, or the newest key that matches a pattern. `?endpoint=https://…`, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL names
@@ -122,10 +122,10 @@ function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs,
         stream.destroy()
       }
     },
-    async recover({ cause, received, delivered, budget }) {
+    async recover({ cause, received, delivered, retryLimit }) {
       timeouts.throwIfCancelled()
-      if (!budget.takeRetry(delivered) || validator === undefined) throw truncated(received, cause)
-      await timeouts.pause(budget.waitMs(backoffMs))
+      if (!retryLimit.takeRetry(delivered) || validator === undefined) throw truncated(received, cause)
+      await timeouts.pause(retryLimit.waitMs(backoffMs))
     },
   })
 }

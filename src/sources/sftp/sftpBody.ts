@@ -67,7 +67,7 @@ export class SftpBody {
     })
   }
 
-  async #recover({ cause, received, delivered, budget }: BrokenConnection): Promise<void> {
+  async #recover({ cause, received, delivered, retryLimit }: BrokenConnection): Promise<void> {
     const { connection, label, timeouts } = this.#reading
     timeouts.throwIfCancelled()
     if (!isLost(cause)) {
@@ -75,7 +75,7 @@ export class SftpBody {
       throw received > delivered && failure.code === 'SOURCE_MISSING' ? changedFile(label, cause) : failure
     }
     const isResumable = received === 0 || this.#hasReliableTime
-    if (isResumable && (await connection.prepareRetry(budget, delivered))) return
+    if (isResumable && (await connection.prepareRetry(retryLimit, delivered))) return
     throw received === 0 ? sftpError(cause, label) : truncatedFile(label, received, cause)
   }
 

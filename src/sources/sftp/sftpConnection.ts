@@ -8,7 +8,7 @@ import { readCredential } from '../credentials.ts'
 import { isRecord } from '../../unknownValue.ts'
 import type { Timeouts } from '../timeouts.ts'
 import { isLost, isNoSsh, otherServer, sftpError } from './sftpErrors.ts'
-import { RetryBudget } from '../../http/retryBudget.ts'
+import { SourceRetryLimit } from '../../http/sourceRetryLimit.ts'
 
 /** Server, credentials and timeouts of a connection. */
 export interface SftpLogin {
@@ -41,13 +41,13 @@ export class SftpConnection {
    */
   async perform<T>(step: (client: SftpClient) => Promise<T>): Promise<T> {
     const { timeouts } = this.#login
-    const budget = new RetryBudget()
+    const retryLimit = new SourceRetryLimit()
     for (;;) {
       try {
         return await timeouts.wait(step(await this.client()))
       } catch (error) {
         timeouts.throwIfCancelled()
-        if (!isLost(error) || !(await this.prepareRetry(budget, 0))) throw error
+        if (!isLost(error) || !(await this.prepareRetry(retryLimit, 0))) throw error
       }
     }
   }
@@ -70,12 +70,12 @@ export class SftpConnection {
   }
 
   /** Closes a broken connection that had delivered `bytes`, and waits. Returns false if no attempts are left, or after `close`. */
-  async prepareRetry(budget: RetryBudget, bytes: number): Promise<boolean> {
+  async prepareRetry(retryLimit: SourceRetryLimit, bytes: number): Promise<boolean> {
     const { timeouts, backoffMs } = this.#login
-    if (this.#closed || !budget.takeRetry(bytes)) return false
+    if (this.#closed || !retryLimit.takeRetry(bytes)) return false
     if (this.#client !== undefined) connectionOf(this.#client).destroy()
     this.#client = undefined
-    await timeouts.pause(budget.waitMs(backoffMs))
+    await timeouts.pause(retryLimit.waitMs(backoffMs))
     return true
   }
 

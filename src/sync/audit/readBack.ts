@@ -3,7 +3,7 @@ import { RunError } from '../../errors.ts'
 import { backoffMs } from '../../http/retryAfter.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
-import { Allowance } from '../push/allowance.ts'
+import { Allowance } from '../push/sharedRateLimit.ts'
 
 /** Catalog to read back, and the callbacks of the reader. */
 export interface CatalogRead {

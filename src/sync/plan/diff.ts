@@ -1,7 +1,7 @@
 /** Compares the staged rows of a read with the stored records. Takes 0.6 s per million rows if all rows are staged. */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
-import type { Reading } from '../read/snapshot.ts'
+import type { ReadMode } from '../read/snapshot.ts'
 import { analyzeStage, stagedKind } from '../read/stageTable.ts'
 import { fillTable, recordChange, type RecordChange } from './planTables.ts'
 
@@ -23,7 +23,7 @@ export interface Diff {
 }
 
 /** Fills the table `change`, and returns the number of records by change. `onIdle`: called once while Postgres compares. */
-export async function diffStage(tx: Transaction, destinationId: number, reading: Reading, onIdle?: () => void): Promise<Diff> {
+export async function diffStage(tx: Transaction, destinationId: number, reading: ReadMode, onIdle?: () => void): Promise<Diff> {
   await analyzeStage(tx)
   if (reading === 'gated') {
     // Few rows are searched, in key order, so several are on one page. With the default of 4, Postgres would read the whole table: 360

@@ -9,7 +9,7 @@ import {
 } from '../../destinations/productSets.ts'
 import { backoffMs } from '../../http/retryAfter.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
-import { Allowance } from '../push/allowance.ts'
+import { Allowance } from '../push/sharedRateLimit.ts'
 
 /** Small, because the next run tries again. */
 const maxSetAttempts = 3

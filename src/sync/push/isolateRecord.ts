@@ -19,7 +19,7 @@ interface FailedBatch {
   readonly tx: Queryable
   readonly destination: Destination
   readonly batch: ClaimedBatch
-  readonly by: BatchSender
+  readonly sender: BatchSender
   /** True to split off the records that the answer points at. False after a wrong pointer in this push: then batches are only halved. */
   readonly trustPointers: boolean
 }
@@ -53,7 +53,7 @@ const unsentPart = { parked: false, attempts: 0, waitMs: 0 } as const
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
 export async function splitFailedBatch(
-  { tx, destination, batch, by, trustPointers }: FailedBatch,
+  { tx, destination, batch, sender, trustPointers }: FailedBatch,
   { failing, reason, miscounts, maybeApplied }: SplitCause,
 ): Promise<{ readonly pointerWrong: boolean }> {
   await expandEntries(tx, [batch.id])
@@ -71,7 +71,7 @@ export async function splitFailedBatch(
     await halve(tx, destination, batch, ords, part)
   }
   crashPoint('reconcile.split')
-  await releaseBatch(tx, batch, { to: 'split', reason, horizonMs: by.horizonMs })
+  await releaseBatch(tx, batch, { to: 'split', reason, horizonMs: sender.horizonMs })
   return { pointerWrong }
 }
 
@@ -115,15 +115,15 @@ export async function setSiblingAside(
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
-export async function splitFailingHalf(db: Database, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<boolean> {
+export async function splitFailingHalf(db: Database, destination: Destination, batch: ClaimedBatch, sender: BatchSender): Promise<boolean> {
   if (batch.reason !== afterSibling || batch.entryCount < 2) return false
   return db.transaction(async (tx) => {
     if (!(await siblingBefore(tx, batch)).succeeded) return false
     const { maybeApplied, miscounts } = batch
     const part = { ...unsentPart, maybeApplied, miscounts, reason: otherHalfConfirmed }
     await halve(tx, destination, batch, await remainingOrds(tx, batch.id), part)
-    await releaseBatch(tx, batch, { to: 'split', reason: otherHalfConfirmed, horizonMs: by.horizonMs })
-    await logBatch(tx, batch, by, 'batch.split', { reason: otherHalfConfirmed })
+    await releaseBatch(tx, batch, { to: 'split', reason: otherHalfConfirmed, horizonMs: sender.horizonMs })
+    await logBatch(tx, batch, sender, 'batch.split', { reason: otherHalfConfirmed })
     return true
   })
 }

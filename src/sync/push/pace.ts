@@ -64,10 +64,10 @@ export class Pace {
   #holdLeft = 0
   #growth = firstGrowth
 
-  constructor(clock: Clock, settings: PaceSettings, allowance: { readonly limit: number; readonly windowMs: number }) {
+  constructor(clock: Clock, settings: PaceSettings, rateLimit: { readonly limit: number; readonly windowMs: number }) {
     this.#clock = clock
     this.#settings = settings
-    this.#allowedPerMs = allowance.limit / allowance.windowMs
+    this.#allowedPerMs = rateLimit.limit / rateLimit.windowMs
   }
 
   /** Number of requests that may be in flight now. */

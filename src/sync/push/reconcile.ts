@@ -63,13 +63,13 @@ export async function reconcile(
   outcome: RequestOutcome,
   waitMs: number,
 ): Promise<Reconciled> {
-  const { destination, by } = context
+  const { destination, sender } = context
   const { db, settings } = context.deps
   const attempt = { id: attemptId, sent: storedExchange(exchange) }
   if (batch.mayImplyKeys && confirmsAll(destination, outcome)) {
     const confirmed = outcome.entries.length
     crashPoint('reconcile.load')
-    if (await settleLoad(db, batch, attempt, confirmed, by)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
+    if (await settleLoad(db, batch, attempt, confirmed, sender)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
     // Nothing was written, for example because some keys have rows.
   }
   return db.transaction(async (tx) => {
@@ -82,10 +82,10 @@ export async function reconcile(
     )
     if (lockedBatches.length !== 1) throw new LeaseLost()
     const { trustPointers } = context.state
-    const recording = { tx, destination, batch, by, attempt, maxAttempts: settings.maxAttempts, waitMs, trustPointers }
+    const recording = { tx, destination, batch, sender, attempt, maxAttempts: settings.maxAttempts, waitMs, trustPointers }
     const result = await recordOutcome(recording, outcome)
     const { state, confirmed, refused, rest } = result
-    await logBatch(tx, batch, by, `batch.${state}`, { outcome: outcome.kind, confirmed, refused, rest, epoch: batch.epoch })
+    await logBatch(tx, batch, sender, `batch.${state}`, { outcome: outcome.kind, confirmed, refused, rest, epoch: batch.epoch })
     // Members of the batch may now be off the list. A refused delete changes nothing: its members stay on the list.
     const mayShrinkList = destination.suppresses && (confirmed > 0 || (refused > 0 && batch.operation === 'upsert'))
     if (mayShrinkList) await raiseVersionOfShrunkList(tx, batch)
@@ -101,7 +101,7 @@ interface Recording {
   readonly tx: Transaction
   readonly destination: Destination
   readonly batch: ClaimedBatch
-  readonly by: BatchSender
+  readonly sender: BatchSender
   readonly attempt: SentAttempt
   readonly maxAttempts: number
   readonly waitMs: number
@@ -125,7 +125,7 @@ function recordOutcome(recording: Recording, outcome: RequestOutcome): Promise<R
 }
 
 async function recordEntries(recording: Recording, answer: EntriesOutcome): Promise<Reconciled> {
-  const { tx, batch, by } = recording
+  const { tx, batch, sender } = recording
   const outcomes = answer.entries
   // If all users are confirmed, `pending` entries are not written, because they count as confirmed once the batch is settled.
   const allConfirmed = confirmsAll(recording.destination, answer)
@@ -140,7 +140,7 @@ async function recordEntries(recording: Recording, answer: EntriesOutcome): Prom
   const ambiguousOrds = outcomes.flatMap((entry, ord) => (entry.outcome === 'ambiguous' ? [ord] : []))
   crashPoint('reconcile.entries_written')
   if (confirmed > 0) await confirmKeys(recording, allConfirmed)
-  if (refused > 0) await refuseKeys(recording, { runId: by.runId, staysIfApplied: recording.destination.reachesPeople })
+  if (refused > 0) await refuseKeys(recording, { runId: sender.runId, staysIfApplied: recording.destination.reachesPeople })
 
   const ambiguousCodes = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.code] : [])))].join(' ')
   const counts = { confirmed, refused, ambiguous: ambiguousOrds.length }
@@ -148,7 +148,7 @@ async function recordEntries(recording: Recording, answer: EntriesOutcome): Prom
 
   const done = confirmed + refused
   if (ambiguousOrds.length === 0) {
-    const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
+    const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: sender.horizonMs })
     return { done, confirmed, refused, state }
   }
   if (ambiguousOrds.length === outcomes.length)
@@ -159,7 +159,7 @@ async function recordEntries(recording: Recording, answer: EntriesOutcome): Prom
   const part = { ords: ambiguousOrds, maybeApplied: true, parked, attempts, miscounts: 0, reason: ambiguousCodes, waitMs }
   const rest = await splitBatch(tx, recording.destination, batch, [part])
   if (!parked) for (const id of rest) await reopenEntries(tx, id)
-  const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
+  const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: sender.horizonMs })
   return { done, confirmed, refused, state, rest }
 }
 
@@ -180,22 +180,22 @@ async function recordPause(recording: Recording, outcome: Extract<RequestOutcome
 }
 
 async function recordRefusal(recording: Recording, outcome: Extract<RequestOutcome, { kind: 'refused' }>): Promise<Reconciled> {
-  const { tx, batch, by } = recording
+  const { tx, batch, sender } = recording
   await storeAttempt(recording, outcome, { message: outcome.message, failing: outcome.failing.length })
   await setSiblingAside(recording, { miscounts: 0 })
   if (batch.entryCount > 1)
     return isolate(recording, { failing: outcome.failing, reason: outcome.code, miscounts: 0, maybeApplied: batch.maybeApplied })
   await expandEntries(tx, [batch.id])
   await refuseEntries(tx, batch.id, { code: outcome.code, message: outcome.message })
-  await refuseKeys(recording, { runId: by.runId, staysIfApplied: recording.destination.reachesPeople })
-  const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: by.horizonMs })
+  await refuseKeys(recording, { runId: sender.runId, staysIfApplied: recording.destination.reachesPeople })
+  const state = await releaseBatch(tx, batch, { to: 'settled', horizonMs: sender.horizonMs })
   return { done: 1, confirmed: 0, refused: 1, state }
 }
 
 async function recordAmbiguity(recording: Recording, outcome: Extract<RequestOutcome, { kind: 'ambiguous' }>): Promise<Reconciled> {
-  const { tx, batch, by } = recording
+  const { tx, batch, sender } = recording
   await storeAttempt(recording, outcome, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
-  if (outcome.mayLandLater) await markLate(tx, [batch.id], by.horizonMs)
+  if (outcome.mayLandLater) await markLate(tx, [batch.id], sender.horizonMs)
   crashPoint('reconcile.ambiguous')
   const miscounts = outcome.suspectsRecord ? batch.miscounts + 1 : 0
   if (miscounts >= suspectedAfter) {

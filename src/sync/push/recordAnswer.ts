@@ -8,7 +8,7 @@ import { headOf, type Exchange } from '../../service/client/exchange.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import type { Row } from '../../db/row.ts'
-import { Allowance } from './allowance.ts'
+import { Allowance } from './sharedRateLimit.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { attemptOutcome, reconcile, type Reconciled } from './reconcile.ts'
 import { notInTime, type EndedAttempt, type PushState, type PushContext } from './send.ts'
@@ -37,12 +37,12 @@ export async function recordAnswer(context: PushContext, answered: EndedAttempt)
   return result
 }
 
-function logAttempt({ deps, by }: PushContext, { batch, exchange }: EndedAttempt, outcome: RequestOutcome): void {
+function logAttempt({ deps, sender }: PushContext, { batch, exchange }: EndedAttempt, outcome: RequestOutcome): void {
   const stored = attemptOutcome(outcome)
   const isConfirmed = stored === 'confirmed'
   deps.log[isConfirmed ? 'debug' : 'info'](
     {
-      runId: `r_${by.runId}`,
+      runId: `r_${sender.runId}`,
       batch: batch.id,
       operation: batch.operation,
       attempt: batch.attempts + 1,

@@ -26,14 +26,14 @@ export async function removeEntries(
   destination: Destination,
   batch: ClaimedBatch,
   removed: readonly { readonly ord: number; readonly users: number }[],
-  by: BatchSender,
+  sender: BatchSender,
 ): Promise<void> {
   const removedOrds = new Set(removed.map(({ ord }) => ord))
   const ords = (await remainingOrds(tx, batch.id)).filter((ord) => !removedOrds.has(ord))
   const users = removed.reduce((sum, entry) => sum + entry.users, 0)
   const kept = { ords, attempts: batch.attempts, miscounts: 0, reason: null }
   // The stored reason is `suppressed` for people who opted out, too.
-  await supersedeBatch(tx, destination, batch, kept, { reason: 'suppressed', users }, by)
+  await supersedeBatch(tx, destination, batch, kept, { reason: 'suppressed', users }, sender)
 }
 
 /**
@@ -41,10 +41,10 @@ export async function removeEntries(
  * batch may have been applied, its unexpired entries must still be resolved. They move to a new batch with their bytes. Expired entries of
  * a do-not-reach list no longer suppress people, so the next runs of the account's audiences read their sources again.
  */
-export async function supersedeExpired(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<void> {
+export async function supersedeExpired(tx: Queryable, destination: Destination, batch: ClaimedBatch, sender: BatchSender): Promise<void> {
   const ords = batch.maybeApplied ? await remainingOrds(tx, batch.id, 'e.expires_at is null or e.expires_at > statement_timestamp()') : []
   const { attempts, miscounts, reason } = batch
-  await supersedeBatch(tx, destination, batch, { ords, attempts, miscounts, reason }, { reason: 'expired' }, by)
+  await supersedeBatch(tx, destination, batch, { ords, attempts, miscounts, reason }, { reason: 'expired' }, sender)
   if (destination.suppresses) await raiseVersionOfShrunkList(tx, batch)
 }
 
@@ -55,35 +55,35 @@ async function supersedeBatch(
   batch: ClaimedBatch,
   kept: Omit<Part, 'maybeApplied' | 'parked' | 'waitMs'>,
   why: { readonly reason: 'expired' | 'suppressed'; readonly users?: number },
-  by: BatchSender,
+  sender: BatchSender,
 ): Promise<void> {
   await expandEntries(tx, [batch.id])
   if (kept.ords.length > 0)
     await splitBatch(tx, destination, batch, [{ ...kept, maybeApplied: batch.maybeApplied, parked: false, waitMs: 0 }])
   await supersedeEntries(tx, batch.id, why.reason)
-  await releaseBatch(tx, batch, { to: 'superseded', reason: why.reason, horizonMs: by.horizonMs })
-  await logBatch(tx, batch, by, 'batch.superseded', why)
+  await releaseBatch(tx, batch, { to: 'superseded', reason: why.reason, horizonMs: sender.horizonMs })
+  await logBatch(tx, batch, sender, 'batch.superseded', why)
 }
 
 /**
  * Inserts a batch of one entry that deletes users whom the service may have, and returns its id. The batch is not sent before `how.waitMs`
- * have passed. `beside`: update to whose plan the delete belongs, without being counted there; normally the update with the users.
+ * have passed. `parent`: update to whose plan the delete belongs, without being counted there; normally the update with the users.
  */
 export async function insertDeleteBatch(
   tx: Queryable,
   destination: Destination,
-  beside: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>,
+  parent: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>,
   entry: { readonly bytes: Buffer; readonly keys: readonly Buffer[]; readonly users: number },
   how: { readonly phase: number; readonly waitMs: number },
 ): Promise<number> {
   const { body, sha256, offsets, lengths } = pack([entry], destination.frame('delete'))
-  const { planId, destinationId } = beside
+  const { planId, destinationId } = parent
   await lockEndOfPlan(tx, planId)
   const id = await insertFollowing(tx, {
     ...how,
     planId,
     destinationId,
-    parentId: beside.id,
+    parentId: parent.id,
     operation: 'delete',
     // Not sent yet, but ambiguous with one attempt, so that the next run sends it before it plans (`inScope` in `db/batches/claim.ts`).
     maybeApplied: true,

@@ -8,7 +8,7 @@ import { beginAttempt } from '../../db/attempts.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
 import type { Queryable } from '../../db/queryable.ts'
-import type { Allowance, Grant } from './allowance.ts'
+import type { Allowance, Grant } from './sharedRateLimit.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { Pace } from './pace.ts'
@@ -23,7 +23,7 @@ export interface PushContext {
   readonly target: Target
   readonly allowances: Readonly<Record<'upsert' | 'delete', Allowance>>
   readonly pace: Pace
-  readonly by: BatchSender
+  readonly sender: BatchSender
   /** On abort: no new attempts. */
   readonly signal: AbortSignal
   /** On abort: attempts in flight are abandoned. */
@@ -75,13 +75,13 @@ export const notInTime: Exchange = { kind: 'not-sent', error: new Error('not sen
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
 export async function sendBatch(context: PushContext, batch: ClaimedBatch): Promise<EndedAttempt | undefined> {
-  const { deps, destination, pace, by } = context
+  const { deps, destination, pace, sender } = context
   const { db, clock, settings } = deps
   if (batch.expired) {
-    await db.transaction((tx) => supersedeExpired(tx, destination, batch, by))
+    await db.transaction((tx) => supersedeExpired(tx, destination, batch, sender))
     return undefined
   }
-  if (await splitFailingHalf(db, destination, batch, by)) return undefined
+  if (await splitFailingHalf(db, destination, batch, sender)) return undefined
   crashPoint('push.claimed')
 
   const allowance = context.allowances[batch.operation]
@@ -139,10 +139,10 @@ async function beginUnderGrant(
  * had people who are suppressed or opted out, and `blocked` if the service has requested a wait.
  */
 async function commitAttempt(context: PushContext, batch: ClaimedBatch): Promise<CommittedAttempt | 'superseded' | 'blocked'> {
-  const { deps, destination, by } = context
+  const { deps, destination, sender } = context
   const { db, settings } = deps
   const atMs = deps.clock.monotonic()
-  const options = { ...by, leaseMs: settings.leaseMs, budget: context.allowances[batch.operation].name }
+  const options = { ...sender, leaseMs: settings.leaseMs, budget: context.allowances[batch.operation].name }
   const commit = async (tx: Queryable): Promise<CommittedAttempt | 'blocked'> => {
     const attemptId = await beginAttempt(tx, batch, options)
     return attemptId === undefined ? 'blocked' : { attemptId, atMs }
@@ -151,10 +151,10 @@ async function commitAttempt(context: PushContext, batch: ClaimedBatch): Promise
   const optedOut = (await context.findOptedOut?.(batch)) ?? []
   return db.transaction(async (tx) => {
     if (optedOut.length > 0) {
-      await splitOffOptedOut(tx, destination, batch, optedOut, by)
+      await splitOffOptedOut(tx, destination, batch, optedOut, sender)
       return 'superseded'
     }
-    return (await splitOffSuppressed(tx, destination, batch, by)) ? 'superseded' : commit(tx)
+    return (await splitOffSuppressed(tx, destination, batch, sender)) ? 'superseded' : commit(tx)
   })
 }
 

@@ -12,8 +12,8 @@ import { findEndedWorkers } from '../../db/workers.ts'
 import type { Progress } from '../../model/report.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { maxParallelRecordings, type EngineDeps } from '../engine.ts'
-import { Allowance } from './allowance.ts'
-import { ClaimedBatches } from './claimedBatches.ts'
+import { Allowance } from './sharedRateLimit.ts'
+import { ClaimLimit } from './claimLimit.ts'
 import { Pace, unreachableAfter } from './pace.ts'
 import { openProgress, type PushProgress } from './pushProgress.ts'
 import { recordAnswer } from './recordAnswer.ts'
@@ -90,7 +90,7 @@ class PushLoop {
   readonly #push: PushScope
   readonly #progress: PushProgress
   readonly #growing: GrowingPlan | undefined
-  readonly #claims: ClaimedBatches
+  readonly #claims: ClaimLimit
   readonly #recordingLimit = pLimit(maxParallelRecordings)
   readonly #running = new Set<Promise<void>>()
   /** Resolves when a slot or a batch is released. */
@@ -106,7 +106,7 @@ class PushLoop {
     this.#push = push
     this.#progress = progress
     this.#growing = growing
-    this.#claims = new ClaimedBatches(context.deps.settings.maxBytesInMemory)
+    this.#claims = new ClaimLimit(context.deps.settings.maxBytesInMemory)
     this.#recoveredAt = context.deps.clock.monotonic()
   }
 
@@ -276,7 +276,7 @@ async function createContext(
     target,
     allowances,
     pace: new Pace(clock, settings, upsert),
-    by: { workerId: deps.workerId, runId, horizonMs: settings.horizonMs },
+    sender: { workerId: deps.workerId, runId, horizonMs: settings.horizonMs },
     signal: options.signal,
     hardStop: options.hardStop,
     findOptedOut: options.findOptedOut,

@@ -24,7 +24,12 @@ import { insertDeleteBatch, removeEntries, type BatchSender } from './removeEntr
  * Must run in the transaction that commits the attempt. It locks the lists and the erasures until the commit. So an erasure is either found
  * here, or made after the attempt was committed.
  */
-export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchSender): Promise<boolean> {
+export async function splitOffSuppressed(
+  tx: Queryable,
+  destination: Destination,
+  batch: ClaimedBatch,
+  sender: BatchSender,
+): Promise<boolean> {
   // `suppression_version`: sum of the versions of these lists at the plan's read.
   const lists = await tx.query<Row<'destination', 'id' | 'desired_version'> & Outer<Row<'snapshot', 'suppression_version'>>>(
     `select l.id, l.desired_version, s.suppression_version
@@ -79,7 +84,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
     [batch.id, lists.map((list) => list.id), batch.destinationId, serviceWithErasure?.service ?? null],
   )
   if (suppressed.length === 0) return false
-  await removeEntries(tx, destination, batch, suppressed, by)
+  await removeEntries(tx, destination, batch, suppressed, sender)
   if (batch.maybeApplied) {
     const updates = suppressed.map((entry) => batch.body.subarray(entry.byte_offset, entry.byte_offset + entry.byte_length))
     const entry = {
@@ -89,7 +94,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
     }
     // Two deletes, because the update may arrive after the first one, and no later run would repair that
     // (docs/decisions/late-arrival-horizon.md).
-    for (const waitMs of [by.horizonMs, 2 * by.horizonMs]) {
+    for (const waitMs of [sender.horizonMs, 2 * sender.horizonMs]) {
       const id = await insertDeleteBatch(tx, destination, batch, entry, { phase: 1, waitMs })
       await markLate(tx, [id], waitMs)
     }
@@ -107,18 +112,18 @@ export async function splitOffOptedOut(
   destination: Destination,
   batch: ClaimedBatch,
   ords: readonly number[],
-  by: BatchSender,
+  sender: BatchSender,
 ): Promise<void> {
   const entries = await tx.query<Row<'entry', 'ord' | 'keys' | 'users'>>(
     `select e.ord, e.keys, e.users from ${entriesOf('$1::bigint')} e where e.ord = any($2::int[])`,
     [batch.id, ords],
   )
-  await removeEntries(tx, destination, batch, entries, by)
+  await removeEntries(tx, destination, batch, entries, sender)
   if (!batch.maybeApplied) return
   await doubtKeys(
     tx,
     batch.destinationId,
     entries.flatMap(({ keys }) => keys),
-    by.runId,
+    sender.runId,
   )
 }

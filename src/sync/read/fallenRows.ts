@@ -22,16 +22,16 @@ export interface FallenSource {
  * Returns a note if the valid rows fell by more than half within a day, in several steps. The guard `GUARD_ROWS_FELL` finds only a fall in
  * one step. Rows that opted out or were suppressed since do not count as fallen. An approval of deletes starts the comparison again.
  *
- * `goodValid`: valid rows of the last read in whose plans no guard fired; undefined without one.
+ * `referenceValid`: valid rows of the last read in whose plans no guard fired; undefined without one.
  */
 export async function erosionNotes(
   db: Database,
   pipeline: Pipeline,
   run: RunRow,
   { valid, suppressed }: RowCounts,
-  goodValid: number | undefined,
+  referenceValid: number | undefined,
 ): Promise<WarningSummary[]> {
-  if (goodValid === undefined || readsBackfillSource(run) || !destinationOf(pipeline.destination.kind).guardsDeletes) return []
+  if (referenceValid === undefined || readsBackfillSource(run) || !destinationOf(pipeline.destination.kind).guardsDeletes) return []
   // The read with the most valid rows: of the last day, and not before the last read with approved deletes.
   const [largest] = await db.query<{ valid: number; suppressed: number }>(
     `select (s.counts ->> 'valid')::int as valid, (s.counts ->> 'suppressed')::int as suppressed
@@ -46,7 +46,7 @@ export async function erosionNotes(
   )
   if (largest === undefined || largest.valid < minComparedRows) return []
   const comparedValid = valid + Math.max(0, suppressed - largest.suppressed)
-  const fellInOneStep = comparedValid < goodValid / 2
+  const fellInOneStep = comparedValid < referenceValid / 2
   if (fellInOneStep || comparedValid >= largest.valid / 2) return []
   const message = `valid rows fell from ${largest.valid} to ${valid} within a day, in steps within the limits of the guards`
   return [{ code: 'ROWS_ERODED' satisfies QualityCode, field: '', message, count: largest.valid - valid, lines: [] }]

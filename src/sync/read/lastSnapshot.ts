@@ -22,9 +22,9 @@ export interface LastSnapshot {
    * Number of valid rows of the last complete read in whose plans no guard fired; undefined without one. A read whose deletes were withheld
    * must not become the reference of the next one.
    */
-  readonly goodValid: number | undefined
-  /** Sources of the read that `goodValid` counts. */
-  readonly goodSources: readonly SourceFacts[]
+  readonly referenceValid: number | undefined
+  /** Sources of the read that `referenceValid` counts. */
+  readonly referenceSources: readonly SourceFacts[]
   readonly warnings: readonly WarningSummary[]
   readonly columns: readonly string[]
   /**
@@ -44,15 +44,15 @@ export async function loadLastSnapshot(db: Queryable, destinationId: number): Pr
   const [row] = await db.query<
     Row<'snapshot', 'id' | 'run_id' | 'definition_hash' | 'suppression_version' | 'sources' | 'counts'> &
       Row<'run', 'warnings' | 'columns' | 'pipeline'> & {
-        good_valid: number | null
-        good_sources: unknown
+        reference_valid: number | null
+        reference_sources: unknown
         must_reread: boolean
         is_recent: boolean
       }
   >(
     `select s.id, s.run_id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.pipeline, r.warnings, r.columns,
        s.closed_at between statement_timestamp() - interval '1 day' and statement_timestamp() as is_recent,
-       (good.counts ->> 'valid')::int as good_valid, good.sources as good_sources,
+       (good.counts ->> 'valid')::int as reference_valid, good.sources as reference_sources,
        not (${noGuardFired('s.id')})
          -- A later backfill or incomplete read changed the desired content.
          or exists (
@@ -79,8 +79,8 @@ export async function loadLastSnapshot(db: Queryable, destinationId: number): Pr
     suppressionVersion: Number(row.suppression_version),
     sources: decodeSources(row.sources, row.id),
     rows: decodeRowCounts(row.counts, row.id),
-    goodValid: row.good_valid ?? undefined,
-    goodSources: row.good_sources === null ? [] : decodeSources(row.good_sources, row.id),
+    referenceValid: row.reference_valid ?? undefined,
+    referenceSources: row.reference_sources === null ? [] : decodeSources(row.reference_sources, row.id),
     warnings: decodeWarnings(row.warnings, row.run_id),
     columns: decodeColumns(row.columns, row.run_id),
     mustReread: row.must_reread,

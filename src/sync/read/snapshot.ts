@@ -43,14 +43,14 @@ import { destinationOf, kindsWhere } from '../../destinations/index.ts'
  * - `gated`: rows that the record gate recognizes are not staged. The temporary table `unseen_key` has the keys of the known records whose
  *   digest no row has.
  */
-export type Reading = 'whole' | 'gated'
+export type ReadMode = 'whole' | 'gated'
 
 /** Result of reading the sources. */
 export interface SnapshotResult {
   readonly snapshotId: number
   readonly rows: RowCounts
   /** `unchanged`: no source changed, and the stage is empty. */
-  readonly reading: Reading | 'unchanged'
+  readonly reading: ReadMode | 'unchanged'
   /** Digests of the known records that a gated read did not find; empty for other reads. */
   readonly unseen: readonly UnseenDigests[]
   /**
@@ -125,7 +125,7 @@ async function unchangedResult(
     rows: last.rows,
     reading: 'unchanged',
     unseen: [],
-    previousValid: last.goodValid,
+    previousValid: last.referenceValid,
     fallen: [],
     incomplete: undefined,
     suppressedBy,
@@ -150,15 +150,15 @@ async function readInto(
   const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
   const { guardsDeletes } = destinationOf(pipeline.destination.kind)
   const lastIsOfOtherPipeline = last !== undefined && last.pipeline !== pipeline.name && guardsDeletes
-  const goodSources = last?.goodSources ?? []
+  const referenceSources = last?.referenceSources ?? []
   const patterns = pipeline.sources.map(({ uri }) => uri)
   const warnings = [
     ...notes,
     ...staged.warnings,
-    ...(incomplete === undefined ? [] : [endUnprovenNote(incomplete), ...unreadOptOutNotes(staged.facts, goodSources)]),
-    ...(incomplete === undefined && guardsDeletes ? fallenOptOutNotes(staged.facts, goodSources, patterns) : []),
+    ...(incomplete === undefined ? [] : [endUnprovenNote(incomplete), ...unreadOptOutNotes(staged.facts, referenceSources)]),
+    ...(incomplete === undefined && guardsDeletes ? fallenOptOutNotes(staged.facts, referenceSources, patterns) : []),
     ...(lastIsOfOtherPipeline ? [otherPipelineNote(last)] : []),
-    ...(await erosionNotes(deps.db, pipeline, run, rows, last?.goodValid)),
+    ...(await erosionNotes(deps.db, pipeline, run, rows, last?.referenceValid)),
   ]
   await updateRun(deps.db, run, { columns: staged.columns, warnings })
   await storeSources(deps.db, snapshotId, staged.facts)
@@ -167,8 +167,8 @@ async function readInto(
     rows,
     reading: unseen === undefined ? 'whole' : 'gated',
     unseen: unseen ?? [],
-    previousValid: last === undefined ? await validRowsOfInterruptedLoad(deps.db, run) : last.goodValid,
-    fallen: fallenSources(staged.facts, goodSources, patterns),
+    previousValid: last === undefined ? await validRowsOfInterruptedLoad(deps.db, run) : last.referenceValid,
+    fallen: fallenSources(staged.facts, referenceSources, patterns),
     incomplete,
     suppressedBy,
     proof:

@@ -29,13 +29,13 @@ interface EarlierReads {
   /** Facts of the last read, with which columns and fill rates are compared. */
   readonly previous?: SourceFacts | undefined
   /** Facts of the last read in whose plans no guard fired, with which the opt-outs are compared. */
-  readonly lastGood?: SourceFacts | undefined
+  readonly reference?: SourceFacts | undefined
   /** Counts of unchanged rows, which were not mapped, by feature set (mapping/statistics/rowStatistics.ts). */
-  readonly unchanged?: FeatureSetCounts | undefined
+  readonly skippedCounts?: FeatureSetCounts | undefined
 }
 
 /** Mapper that also checks its rows. Sources are mapped one after the other. */
-export interface WatchedMapper extends RecordMapper {
+export interface CheckingMapper extends RecordMapper {
   /** Begins a source. `previous`: facts of the last read for a gated read; undefined for a full read. */
   readonly begin: (previous: SourceFacts | undefined) => void
   /** Returns the number of the feature set of the last mapped row that was not filtered out. */
@@ -49,11 +49,11 @@ export interface WatchedMapper extends RecordMapper {
 }
 
 /** Returns a mapper that maps like `mapper` and checks the rows of each source. `reachesPeople`: also compares how many rows opt out. */
-export function watchMapper(
+export function createCheckingMapper(
   mapper: RecordMapper,
   statistics: ReadStatistics = createReadStatistics(),
   options: { readonly reachesPeople?: boolean } = {},
-): WatchedMapper {
+): CheckingMapper {
   let quality = createSourceQuality(statistics, undefined, options)
   let featureSet = 0
   return {
@@ -95,7 +95,7 @@ function createSourceQuality(
   statistics: ReadStatistics,
   previous: SourceFacts | undefined,
   { reachesPeople = false }: { readonly reachesPeople?: boolean },
-): Pick<WatchedMapper, 'finish'> & { readonly add: (row: Row, mapped: Mapped) => number } {
+): Pick<CheckingMapper, 'finish'> & { readonly add: (row: Row, mapped: Mapped) => number } {
   const quality = createSourceStatistics(statistics, previous?.quality)
   const personal = createPersonalColumns()
   const itemOf = ([column, what]: readonly [column: string, what: PersonalNumbers]) =>
@@ -115,8 +115,8 @@ function createSourceQuality(
       const items = numbers.length === 0 ? undefined : numbers.map(itemOf).filter((item) => item >= 0)
       return quality.add(mapped, items, hasMisplaced ? feature.misplaced : 0)
     },
-    finish: (facts, { previous, lastGood, unchanged } = {}) => {
-      const found = quality.finish(unchanged)
+    finish: (facts, { previous, reference, skippedCounts } = {}) => {
+      const found = quality.finish(skippedCounts)
       const { rows, members, filled, items } = found
       if (rows >= minForShares) {
         rejectDamaged(facts, rows, damaged)
@@ -141,7 +141,7 @@ function createSourceQuality(
         ...fallenFillRates(previous?.quality, figures).map(([type, before, now]) =>
           noteOf('FILL_RATE_FELL', type, `${now} % of the members have ${type}, last time ${before} %`),
         ),
-        ...(reachesPeople ? optOutNotes(lastGood?.quality, figures) : []),
+        ...(reachesPeople ? optOutNotes(reference?.quality, figures) : []),
       ]
       const counted = items
         .filter(({ code }) => code !== personalCode)

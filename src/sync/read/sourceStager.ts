@@ -11,7 +11,7 @@ import type { Reject, Row, Warning } from '../../model/record.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import type { DigestGate } from './recordGate.ts'
 import type { RejectWriter } from './rejectWriter.ts'
-import type { WatchedMapper } from './sourceQuality.ts'
+import type { CheckingMapper } from './sourceQuality.ts'
 import { partitionStage, stageWriters, type StageTally, type StageWriter } from './stageTable.ts'
 import { identifierNotes, withConsentHint } from './unmappedNotes.ts'
 import { UnseenColumns } from './unseenColumns.ts'
@@ -24,7 +24,7 @@ export interface Staging {
   readonly startedAtMs: number
   readonly gate: DigestGate
   readonly writerClass: (typeof stageWriters)[keyof typeof stageWriters]
-  readonly mapper: WatchedMapper
+  readonly mapper: CheckingMapper
   readonly tally: StageTally
   readonly rejects: RejectWriter
   /** Warnings counted row by row, by code and field. */
@@ -48,7 +48,7 @@ export interface Staging {
   /** Rows that `only:` and `except:` filter out. */
   filtered: number
   /** True while V8's space for new objects may grow (`letYoungGrow`). */
-  growing: boolean
+  youngSpaceMayGrow: boolean
   /** Number of rows from which on the stage is partitioned; undefined once it is, or if it never will be. */
   partitionFrom: number | undefined
 }
@@ -60,13 +60,13 @@ const maxWaitingBytes = 2_000_000
 interface SourceToStage {
   readonly uri: string
   /** Member of the archive that is read; undefined if none is configured. */
-  readonly member: string | undefined
+  readonly archiveEntry: string | undefined
   /** True if one header has the columns of all rows, or if the format is unknown (`formats/openFormat.ts`). */
   readonly isTable: boolean
   /** Facts of the last read of the source. */
   readonly previous: SourceFacts | undefined
   /** Facts of the last read in whose plans no guard fired. */
-  readonly lastGood: SourceFacts | undefined
+  readonly reference: SourceFacts | undefined
 }
 
 /** Stages one source. The caller calls `add` for each row, `flush` after some rows, and then `end`, or `abort` after an error. */
@@ -76,14 +76,14 @@ export class SourceStager {
   readonly #index: number
   readonly #source: SourceToStage
   readonly #lines = new SharedLines()
-  readonly #deciding: readonly DecidingColumns[]
+  readonly #requiredColumns: readonly RequiredColumns[]
   /** Deciding columns that no row had so far. */
   readonly #unseen: UnseenColumns
   /** Number of rows that were read, and that the gate skipped, before this source. */
   readonly #before: { readonly read: number; readonly skipped: number }
   #writer: StageWriter
   /** End of the statements between the previous COPY and that of `#writer`; undefined for the first COPY. */
-  #between: Promise<unknown> | undefined
+  #beforeThisCopy: Promise<unknown> | undefined
   /** Columns of the first row; undefined before it. */
   #firstColumns: readonly string[] | undefined
   /** Warnings on `#firstColumns`; for a source without rows, on its header. */
@@ -94,8 +94,8 @@ export class SourceStager {
     this.#staging = staging
     this.#index = index
     this.#source = source
-    this.#deciding = decidingColumnsOf(staging.pipeline)
-    this.#unseen = new UnseenColumns([...new Set(this.#deciding.flatMap(({ columns }) => columns))])
+    this.#requiredColumns = requiredColumnsOf(staging.pipeline)
+    this.#unseen = new UnseenColumns([...new Set(this.#requiredColumns.flatMap(({ columns }) => columns))])
     this.#before = { read: staging.read, skipped: gate.skipped }
     this.#writer = new writerClass(tx, { source: index, tally })
     const previous = gate.canSkip ? source.previous : undefined
@@ -118,7 +118,7 @@ export class SourceStager {
     else if (reject) {
       staging.rejected++
       if (reject.key) this.#writer.addRejectedKey(reject.key, row.line)
-      staging.rejects.add(this.#lines.nameRecord(reject, this.#writer.recordKind, next), this.#index, staging.mapper.mask(row))
+      staging.rejects.add(this.#lines.withRecordNamed(reject, this.#writer.recordKind, next), this.#index, staging.mapper.mask(row))
     }
   }
 
@@ -133,18 +133,18 @@ export class SourceStager {
     const { tx, tally } = staging
     const mustPartition = staging.partitionFrom !== undefined && staging.read >= staging.partitionFrom
     if (!mustPartition && tally.digests?.full !== true) return
-    await this.#between
+    await this.#beforeThisCopy
     const ended = this.#writer.copy.end()
     const after = mustPartition ? ended.then(() => partitionStage(tx)) : ended
     if (mustPartition) staging.partitionFrom = undefined
     // Not awaited: rows are read and mapped while Postgres works.
-    this.#between = tally.digests?.store(tx, { isLast: false, after }) ?? after
+    this.#beforeThisCopy = tally.digests?.store(tx, { isLast: false, after }) ?? after
     // Prevents an unhandled rejection: the next `await` throws the error.
-    this.#between.catch(() => undefined)
+    this.#beforeThisCopy.catch(() => undefined)
     this.#writer = new staging.writerClass(tx, {
       source: this.#index,
       tally,
-      later: { after: this.#between, maxWaitingBytes },
+      later: { after: this.#beforeThisCopy, maxWaitingBytes },
     })
   }
 
@@ -154,29 +154,29 @@ export class SourceStager {
    * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
    */
   async end(finalFacts: SourceFacts): Promise<void> {
-    const { previous, lastGood } = this.#source
-    await this.#between
+    const { previous, reference } = this.#source
+    await this.#beforeThisCopy
     await this.#writer.copy.end()
     const { pipeline, mapper, gate, warnings, notes, unmapped, doubts, facts, read } = this.#staging
     const skipped = gate.skipped - this.#before.skipped
     const isAccepted = (code: string) => pipeline.guards.accept?.includes(code) === true
-    const decidingWarnings = this.#decidingWarnings()
+    const requiredColumnWarnings = this.#requiredColumnWarnings()
     const columnWarnings = [
       ...this.#columnWarnings(finalFacts.columns),
-      ...(skipped === 0 ? decidingWarnings : []),
+      ...(skipped === 0 ? requiredColumnWarnings : []),
       ...(destinationOf(pipeline.destination.kind).reachesPeople
-        ? unconsentedFileWarnings(pipeline, finalFacts.columns, this.#source.member ?? finalFacts.uri)
+        ? unconsentedFileWarnings(pipeline, finalFacts.columns, this.#source.archiveEntry ?? finalFacts.uri)
         : []),
     ]
     // A skipped row may have the column, but its cells are not read.
-    if (skipped > 0) doubts.push(...decidingWarnings.map(({ code }) => code).filter((code) => !isAccepted(code)))
+    if (skipped > 0) doubts.push(...requiredColumnWarnings.map(({ code }) => code).filter((code) => !isAccepted(code)))
     const report = mapper.reportUnmapped()
     // An accepted note gets no hint. The hint of a gated read may differ from that of a full read, which the hint alone is not worth.
     const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message' | 'hint'>>(note: Note): Note =>
       isAccepted(note.code) ? note : withConsentHint(note, report)
     for (const warning of columnWarnings) warnings.add(hinted(warning))
-    const unchanged = gate.canSkip ? gate.takeCounts() : undefined
-    const result = mapper.finish(finalFacts, { previous, lastGood, unchanged })
+    const skippedCounts = gate.canSkip ? gate.takeCounts() : undefined
+    const result = mapper.finish(finalFacts, { previous, reference, skippedCounts })
     for (const summary of result.counted) warnings.addSummary(hinted(summary))
     notes.push(...result.warnings)
     doubts.push(...result.doubts)
@@ -191,7 +191,7 @@ export class SourceStager {
   /** Ends the COPY of a source that failed. Throws the error of a statement before this COPY, which is the cause of any other error. */
   async abort(): Promise<void> {
     this.#writer.copy.abort()
-    await this.#between
+    await this.#beforeThisCopy
   }
 
   #bindFirst(columns: readonly string[]): void {
@@ -213,10 +213,10 @@ export class SourceStager {
   }
 
   /** Returns the warnings on deciding columns that no mapped row has; none without mapped rows. */
-  #decidingWarnings(): readonly Warning[] {
+  #requiredColumnWarnings(): readonly Warning[] {
     if (this.#firstColumns === undefined) return []
     const { names } = this.#unseen
-    return this.#deciding.flatMap(({ columns, warning }) => (columns.every((name) => names.includes(name)) ? [warning] : []))
+    return this.#requiredColumns.flatMap(({ columns, warning }) => (columns.every((name) => names.includes(name)) ? [warning] : []))
   }
 
   /** Maps a row and stages the record. Returns a reject or `filtered` if the row has no record to stage. */
@@ -245,7 +245,7 @@ export class SourceStager {
 }
 
 /** Columns that decide what is sent, and the warning for a source in which no row has any of them. */
-interface DecidingColumns {
+interface RequiredColumns {
   readonly columns: readonly string[]
   readonly warning: Warning
 }
@@ -254,7 +254,7 @@ interface DecidingColumns {
  * Returns the columns that decide which rows are sent, and how long their memberships last. A missing cell counts as empty. So a consent
  * test or a filter of a missing column may let every row pass. A membership without `expires_at` lasts for `expires_in`.
  */
-function decidingColumnsOf({ consent, filters, guards, map, destination }: Pipeline): readonly DecidingColumns[] {
+function requiredColumnsOf({ consent, filters, guards, map, destination }: Pipeline): readonly RequiredColumns[] {
   const tests = consent === undefined || consent === 'none' ? [] : consent
   const expiresAt = destinationOf(destination.kind).reachesPeople ? map['expires_at'] : undefined
   const hasOtherValue = expiresAt?.constant !== undefined || expiresAt?.default !== undefined || expiresAt?.compute !== undefined
@@ -263,15 +263,15 @@ function decidingColumnsOf({ consent, filters, guards, map, destination }: Pipel
     guards.accept?.includes('CONSENT_UNKNOWN') === true
       ? {}
       : { hint: 'guards: { accept: [CONSENT_UNKNOWN] }, if the export omits this column for people who agreed; else correct consent' }
-  const deciding = (columns: readonly string[], code: RecordCode, effect: string): DecidingColumns => {
+  const required = (columns: readonly string[], code: RecordCode, effect: string): RequiredColumns => {
     const [first = ''] = columns
     const hint = code === 'CONSENT_UNKNOWN' ? unknownHint : {}
     return { columns, warning: { line: 0, code, field: first, message: `no row has the column "${first}", by which ${effect}`, ...hint } }
   }
   return [
-    ...tests.map(({ column }) => deciding([column], 'CONSENT_UNKNOWN', 'consent: decides who may be reached')),
-    ...filters.map(({ keep, column }) => deciding([column], 'FILTER_UNKNOWN', `${keep ? 'only' : 'except'}: selects the rows to send`)),
-    ...(expiryColumns.length === 0 ? [] : [deciding(expiryColumns, 'EXPIRY_UNKNOWN', 'map: { expires_at: … } ends the memberships')]),
+    ...tests.map(({ column }) => required([column], 'CONSENT_UNKNOWN', 'consent: decides who may be reached')),
+    ...filters.map(({ keep, column }) => required([column], 'FILTER_UNKNOWN', `${keep ? 'only' : 'except'}: selects the rows to send`)),
+    ...(expiryColumns.length === 0 ? [] : [required(expiryColumns, 'EXPIRY_UNKNOWN', 'map: { expires_at: … } ends the memberships')]),
   ]
 }
 

@@ -18,7 +18,7 @@ import { RejectWriter } from './rejectWriter.ts'
 import { IdentifierWatch, type IdentifierFacts } from './identifierWatch.ts'
 import { KeyHistogram } from './keyHistogram.ts'
 import { RepeatDetector } from './repeatDetector.ts'
-import { watchMapper } from './sourceQuality.ts'
+import { createCheckingMapper } from './sourceQuality.ts'
 import { isLocalFile } from '../../sources/sourceAddress.ts'
 import { findFile } from '../../sources/file/localFile.ts'
 import { formerSources } from './formerSources.ts'
@@ -74,8 +74,8 @@ export async function stageSources(
   statistics: ReadStatistics,
 ): Promise<Staged> {
   keepMemoryFlat()
-  const growing = !gate.canSkip
-  if (growing) letYoungGrow()
+  const youngSpaceMayGrow = !gate.canSkip
+  if (youngSpaceMayGrow) letYoungGrow()
   const type = destinationOf(pipeline.destination.kind)
   const writerClass = stageWriters[type.keys]
   const { keysAreDigests } = writerClass
@@ -95,7 +95,7 @@ export async function stageSources(
     startedAtMs: run.startedAtMs,
     gate,
     writerClass,
-    mapper: watchMapper(createMapper(pipeline, new Date(deps.clock.now())), statistics, type),
+    mapper: createCheckingMapper(createMapper(pipeline, new Date(deps.clock.now())), statistics, type),
     tally,
     rejects: new RejectWriter(deps.db, run.id),
     warnings: new WarningCounter(),
@@ -107,7 +107,7 @@ export async function stageSources(
     read: 0,
     rejected: 0,
     filtered: 0,
-    growing,
+    youngSpaceMayGrow,
     partitionFrom: last === undefined && keysAreDigests ? deps.settings.usersInFirstPart * firstPartsBeforePartition : undefined,
   }
 
@@ -115,11 +115,17 @@ export async function stageSources(
   const uris = await Promise.all(pipeline.sources.map(async ({ uri }) => (isLocalFile(uri) ? findFile(uri).catch(() => uri) : uri)))
   const patterns = pipeline.sources.map(({ uri }) => uri)
   const previous = formerSources(uris, last?.sources ?? [], patterns)
-  const lastGood = formerSources(uris, last?.goodSources ?? [], patterns)
+  const reference = formerSources(uris, last?.referenceSources ?? [], patterns)
   for (const [index, definition] of pipeline.sources.entries()) {
     const source = opened.get(index) ?? (await openWithoutValidators(deps, definition, previous[index], gate))
     const { uri, member } = definition
-    const toStage = { uri, member, isTable: isTable(source.detected?.format), previous: previous[index], lastGood: lastGood[index] }
+    const toStage = {
+      uri,
+      archiveEntry: member,
+      isTable: isTable(source.detected?.format),
+      previous: previous[index],
+      reference: reference[index],
+    }
     await stageSource(deps, staging, source, new SourceStager(staging, index, toStage))
   }
 
@@ -147,9 +153,9 @@ async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSou
       // `rows[at]` exists; the next row does not exist after the last one.
       for (let at = 0; at < rows.length; at++) stager.add(rows[at] as Row, rows[at + 1])
       await stager.flush()
-      if (staging.growing && staging.read >= growingRows) {
+      if (staging.youngSpaceMayGrow && staging.read >= growingRows) {
         keepMemoryFlat()
-        staging.growing = false
+        staging.youngSpaceMayGrow = false
       }
       deps.onProgress?.({ stage: 'read', done: staging.read, rejected: staging.rejected })
     }

@@ -130,7 +130,7 @@ export abstract class StageWriter {
 
   /** Stages the key of a rejected row, so that its record does not count as missing. */
   addRejectedKey(key: Uint8Array, line: number): void {
-    this.writeCommonColumns(key, noHash, stagedKind.rejected, line, undefined, 0)
+    this.beginRow(key, noHash, stagedKind.rejected, line, undefined, 0)
     for (let i = 0; i < this.#ownCount; i++) this.copy.null()
   }
 
@@ -138,7 +138,7 @@ export abstract class StageWriter {
   addOptOuts(_optedOut: readonly PackedIdentifier[], _line: number): void {}
 
   /** Adds the key, and the digest of a valid row, to the tally. Starts a row with its common columns; the caller must write the others. */
-  protected writeCommonColumns(
+  protected beginRow(
     key: Uint8Array,
     rowHash: Uint8Array,
     kind: number,
@@ -172,7 +172,7 @@ class ProductWriter extends StageWriter {
   override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {
     if (record.kind !== 'product') throw new Error('a catalog has only products')
     this.tally.valid++
-    this.writeCommonColumns(record.key, contentHash(record.json), stagedKind.valid, record.line, digest, featureSet)
+    this.beginRow(record.key, contentHash(record.json), stagedKind.valid, record.line, digest, featureSet)
     this.copy.text(record.json)
   }
 }
@@ -198,14 +198,7 @@ class MemberWriter extends StageWriter {
     this.tally.identifiers?.add(record.identifiers, record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined)
     // The identifiers that a row opts out affect other rows, so every read must map such a row. Therefore it gets no digest.
     const storedDigest = record.withoutConsent === undefined ? digest : undefined
-    this.writeCommonColumns(
-      record.key,
-      this.#hash,
-      record.desired ? stagedKind.valid : stagedKind.optedOut,
-      record.line,
-      storedDigest,
-      featureSet,
-    )
+    this.beginRow(record.key, this.#hash, record.desired ? stagedKind.valid : stagedKind.optedOut, record.line, storedDigest, featureSet)
     const { copy } = this
     this.#addIdentifiers(record.identifiers)
     if (record.withoutConsent === undefined) copy.null()
@@ -218,7 +211,7 @@ class MemberWriter extends StageWriter {
 
   override addOptOuts(optedOut: readonly PackedIdentifier[], line: number): void {
     this.tally.unsentOptOuts++
-    this.writeCommonColumns(keyOfOptOuts(optedOut), noHash, stagedKind.unsentOptOuts, line, undefined, 0)
+    this.beginRow(keyOfOptOuts(optedOut), noHash, stagedKind.unsentOptOuts, line, undefined, 0)
     this.#addIdentifiers(optedOut)
     // `without_consent`, `effective_at` and `expires_at`
     for (let i = 0; i < 3; i++) this.copy.null()

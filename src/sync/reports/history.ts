@@ -150,7 +150,7 @@ export function newestRuns(db: Database, limit: number): Promise<readonly RunCho
  * @throws {UsageError} `UNKNOWN_RUN`
  */
 export async function* loadRejects(db: Database, runId: string): AsyncGenerator<StoredReject> {
-  const run = await readingRun(db, runId)
+  const run = await readingRunNumber(db, runId)
   for (let source = await nextSource(db, run, -1); source !== null; source = await nextSource(db, run, source))
     yield* rejectsOfSource(db, run, source)
 }
@@ -190,7 +190,7 @@ async function* rejectsOfSource(db: Database, run: number, source: number): Asyn
  *
  * @throws {UsageError} `UNKNOWN_RUN`
  */
-export async function readingRun(db: Database, runId: string): Promise<number> {
+export async function readingRunNumber(db: Database, runId: string): Promise<number> {
   const [row] = await db.query<Row<'run', 'id'>>(`select coalesce(s.run_id, r.id) as id from ${runsWithRejects} where r.id = $1`, [
     runNumber(runId),
   ])

@@ -3,7 +3,7 @@ import { durationPercentile, madeByRun } from '../../db/attempts.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 import type { Row } from '../../db/row.ts'
 import { decodeProgress, readOptions, type StoredProgress } from '../../db/runs/columns.ts'
-import { readingRun, runNumber } from './history.ts'
+import { readingRunNumber, runNumber } from './history.ts'
 
 export interface RunDetails {
   /** Last stored progress. Null if none was stored yet, and after the end of the run. */
@@ -130,7 +130,7 @@ export interface RejectGroup {
  */
 export async function groupedRejects(db: Database, runId: string, samples: number): Promise<readonly RejectGroup[]> {
   // With a join instead of this parameter, Postgres reads all rejects of the run for each group.
-  const run = await readingRun(db, runId)
+  const run = await readingRunNumber(db, runId)
   return db.query<RejectGroup>(
     `with faults as (
        select code, field, hint from reject where run_id = $1

@@ -6,7 +6,7 @@ import { blockBudget, listBudgets, openBudget, setBudgetLimit, takeGrants } from
 import type { Database } from '../../../src/db/database.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { engineSettings } from '../../../src/sync/engine.ts'
-import { Allowance } from '../../../src/sync/push/allowance.ts'
+import { Allowance } from '../../../src/sync/push/sharedRateLimit.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { testService } from '../../support/service.ts'
 

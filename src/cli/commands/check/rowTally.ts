@@ -5,7 +5,7 @@ import type { DescribingMapper } from '../../../mapping/mapper.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../../model/record.ts'
 import { unconsentedFileWarnings } from '../../../mapping/members/bindTests.ts'
 import { SharedLines } from '../../../mapping/sharedLines.ts'
-import { watchMapper, type WatchedMapper } from '../../../sync/read/sourceQuality.ts'
+import { createCheckingMapper, type CheckingMapper } from '../../../sync/read/sourceQuality.ts'
 import { identifierNotes, withConsentHint } from '../../../sync/read/unmappedNotes.ts'
 import type { SampleRecord, SourceCheck } from '../../reports/check.ts'
 import { recordOf } from '../../../unknownValue.ts'
@@ -38,7 +38,7 @@ export class RowTally {
   readonly #uri: string
   /** Mapper without the checks of `#mapper`. It describes which columns fill the fields. */
   readonly #plain: DescribingMapper
-  readonly #mapper: WatchedMapper
+  readonly #mapper: CheckingMapper
   readonly #records: SampleRecord[] = []
   readonly #rejects: Reject[] = []
   readonly #keys: RepeatedKeys
@@ -62,7 +62,7 @@ export class RowTally {
     this.#keys = keys
     this.#uri = pipeline.sources[source]?.uri ?? ''
     this.#plain = createMapper(pipeline, today)
-    this.#mapper = watchMapper(this.#plain)
+    this.#mapper = createCheckingMapper(this.#plain)
   }
 
   /** Sets whether all rows have the same columns (`formats/openFormat.ts`). Call this before the first row. */
@@ -86,7 +86,7 @@ export class RowTally {
     const { record, reject, filtered, warnings } = this.#mapper.map(row)
     this.#warnings.push(...warnings)
     this.#lines.register(row)
-    if (reject) this.#rejects.push(this.#lines.nameRecord(reject, this.#type.keys === 'products' ? 'product' : 'member', next))
+    if (reject) this.#rejects.push(this.#lines.withRecordNamed(reject, this.#type.keys === 'products' ? 'product' : 'member', next))
     if (filtered) this.#filtered++
     if (!record) return
     if (record.kind === 'member' && !record.desired) this.#suppressed++

@@ -10,7 +10,7 @@ const maxUnrecordedAnswers = 24
  * Claimed batches whose answers are not recorded yet. A batch uses a slot (one request in flight) until it is answered. It uses memory
  * until its answer is recorded, because its bytes may be needed for a split.
  */
-export class ClaimedBatches {
+export class ClaimLimit {
   readonly #maxBytes: number
   readonly #unanswered = new Set<ClaimedBatch>()
   readonly #answered = new Set<ClaimedBatch>()

@@ -16,7 +16,7 @@ export function retryWaitMs(failures: number, firstMs: number): number {
 const progressBytes = 65_536
 
 /** Counts the connections of one read. Allows any number that make progress, but at most `maxAttempts` without progress in a row. */
-export class RetryBudget {
+export class SourceRetryLimit {
   #withoutProgress = 0
 
   /** Counts a broken connection that delivered `bytes`. Returns true if another connection may be tried. */
