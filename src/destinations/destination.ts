@@ -14,7 +14,7 @@ import type { JsonObject } from './json.ts'
 export interface Destination<Definition extends DestinationDefinition = DestinationDefinition> extends RequestFormat {
   /** `destination.kind` of a pipeline file, and of the table `destination`. */
   readonly kind: Definition['kind']
-  /** Schema of `destination` in a pipeline file; its output is the definition. */
+  /** Schema of `destination` in a pipeline file. Parsing returns a `Definition`. */
   readonly settings: z.ZodType<Definition> & z.core.$ZodTypeDiscriminable
   /** Target fields that `map` may have. */
   readonly fields: readonly string[]
@@ -30,7 +30,7 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   /** Returns the product sets that the pipeline keeps in sync; undefined if the type has no product sets. */
   productSets(definition: Definition): readonly ProductSetRule[] | undefined
   /**
-   * Keys of the synced state:
+   * Keys under which the content that the service confirmed is stored:
    * - `products`: each record has one key, its id.
    * - `identifiers`: a record has several keys, which are sent in one user object. Several records may share a key (reference count).
    */
@@ -44,8 +44,8 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   /** True if the delete guards apply. */
   readonly guardsDeletes: boolean
   /**
-   * True if a record is kept until its delete is confirmed. A delete needs the product key, which only an accepted put returns. So a record
-   * with an unknown product key is sent once more.
+   * True if a record is kept until its delete is confirmed. A delete needs the product key, and only an accepted put returns it. So a
+   * record with an unknown product key is sent once more before its delete.
    */
   readonly deletesNeedRecord: boolean
   /**
@@ -54,8 +54,8 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
    */
   readonly removesBy: 'key' | 'identifier'
   /**
-   * True if the service advertises to the members. Then opt-outs, do-not-reach lists and erasures apply. If an earlier attempt of a refused
-   * update may have been applied, the member counts as synced. Then its delete is still sent.
+   * True if the service advertises to the members. Then opt-outs, do-not-reach lists and erasures apply. If an update was refused, but an
+   * earlier attempt of it may have been applied, the service may have the member. So its delete is still sent.
    */
   readonly reachesPeople: boolean
   /** True for do-not-reach lists. Their members are not sent to destinations of the account for which `appliesSuppression` returns true. */

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import type * as losslessJson from 'lossless-json'
 
-/** Maximum size of a response. The largest expected response (2,500 results and their echo) is under 1 MB. */
+/** Maximum size of a response. The largest expected response (2,500 results and an echo of the request) is under 1 MB. */
 export const maxAnswerBytes = 8 * 1024 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -30,7 +30,7 @@ export type JsonObject = { readonly [key: string]: Json | undefined }
  * - with a duplicate key, or with `__proto__`
  *
  * `JSON.parse` reads a text that has no long number and that `JSON.stringify` writes back unchanged, so it has no duplicate key. A slower,
- * exact parser reads all other texts (7 ms instead of 2 ms for 2,500 results with their echo).
+ * exact parser reads all other texts (7 ms instead of 2 ms for 2,500 results with an echo of the request).
  */
 export function parseAnswer(body: Uint8Array): Json | undefined {
   if (body.length === 0 || body.length > maxAnswerBytes) return undefined

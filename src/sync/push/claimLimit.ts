@@ -3,12 +3,15 @@ import type { ClaimedBatch } from '../../db/batches/claim.ts'
 
 /** Maximum number of batches in one claim. */
 const maxClaimsAtOnce = 4
-/** Number of unrecorded answers from which on no batch is claimed: the database is the bottleneck, and more claims only hold leases. */
+/**
+ * Number of unrecorded answers from which on no batch is claimed. The database is then the bottleneck, and other processes cannot claim
+ * what this one has claimed.
+ */
 const maxUnrecordedAnswers = 24
 
 /**
- * Claimed batches whose answers are not recorded yet. A batch uses a slot (one request in flight) until it is answered. It uses memory
- * until its answer is recorded, because its bytes may be needed for a split.
+ * Limits the claims of a push by the batches that it has claimed. A batch uses a slot (one request in flight) until it is answered. It uses
+ * memory until its answer is recorded, because its bytes may be needed for a split.
  */
 export class ClaimLimit {
   readonly #maxBytes: number
@@ -20,10 +23,12 @@ export class ClaimLimit {
     this.#maxBytes = maxBytes
   }
 
+  /** Ids of the claimed batches whose answers are not recorded yet. */
   get ids(): readonly number[] {
     return [...this.#unanswered, ...this.#answered].map(({ id }) => id)
   }
 
+  /** Number of claimed batches whose answers are not recorded yet. */
   get count(): number {
     return this.#unanswered.size + this.#answered.size
   }
@@ -31,7 +36,7 @@ export class ClaimLimit {
   /**
    * Returns the number of batches that may be claimed now. `slots`: number of requests that may be in flight. Assumes that each batch is as
    * large as the largest one so far; before the first batch, returns at most one. If no batch is claimed and a slot is free, returns at
-   * least one, whatever the limit of bytes.
+   * least one, even above the limit of bytes.
    */
   claimableCount(slots: number): number {
     if (this.#answered.size >= maxUnrecordedAnswers) return 0
@@ -41,6 +46,7 @@ export class ClaimLimit {
     return Math.max(0, Math.min(maxClaimsAtOnce, freeSlots, permitted))
   }
 
+  /** Adds a batch that was claimed. */
   add(batch: ClaimedBatch): void {
     this.#unanswered.add(batch)
     this.#largestBytes = Math.max(this.#largestBytes, batch.body.length)

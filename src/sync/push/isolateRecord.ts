@@ -1,6 +1,6 @@
 /**
- * Splits a batch that was refused, or that repeatedly got useless answers (`suspectsRecord`), until the failing record is alone
- * (docs/guarantees.md#isolation-of-a-failing-record).
+ * Splits a batch until the failing record is alone (docs/guarantees.md#isolation-of-a-failing-record). The batch was refused, or repeatedly
+ * got useless answers: complete, but for example with wrong counts (`suspectsRecord`).
  */
 import type { Destination } from '../../destinations/destination.ts'
 import { logBatch } from '../../db/auditLog.ts'
@@ -20,7 +20,10 @@ interface FailedBatch {
   readonly destination: Destination
   readonly batch: ClaimedBatch
   readonly sender: BatchSender
-  /** True to split off the records that the answer points at. False after a wrong pointer in this push: then batches are only halved. */
+  /**
+   * True to split off the records that the answer points at (names as failing). False after a wrong pointer in this push: then batches are
+   * only halved.
+   */
   readonly trustPointers: boolean
 }
 
@@ -39,8 +42,8 @@ export interface SplitCause {
 const unsentPart = { parked: false, attempts: 0, waitMs: 0 } as const
 
 /**
- * Splits off the records that the answer points at (names as failing), or halves the batch. A failing record costs one request per halving,
- * and one more for all records that were set aside. Example, c fails:
+ * Splits off the records that the answer points at, or halves the batch. A failing record costs one request per halving, and one more for
+ * all records that were set aside. Example, c fails:
  *
  * - abcd is refused, and split into ab and cd.
  * - ab is confirmed. So the failing record is in cd, which is split into c and d without being sent.
@@ -77,7 +80,8 @@ export async function splitFailedBatch(
 
 /**
  * Sets the right half aside after the left half (`batch`) failed: merges it with the halves that were set aside before. The merged batch is
- * sent as one request after the failing record was found. Does nothing if `batch` has no right half. `miscounts`: of the merged batch.
+ * sent as one request after the failing record was found. Does nothing if `batch` has no right half. `miscounts`: number of successive
+ * useless answers with which the merged batch starts.
  */
 export async function setSiblingAside(
   { tx, batch, destination }: FailedBatch,

@@ -18,7 +18,7 @@ const latencyShare = 1 / 6
 const enoughGain = 0.5
 /**
  * Factors of a raise: `firstGrowth` until a raise brought too few answers, `laterGrowth` afterwards. Growth by 2 alone is too slow for a
- * short push: 400 requests to a service with 2 s latency used 71 % of the allowance.
+ * short push: 400 requests to a service with 2 s latency used 71 % of the rate limit.
  */
 const firstGrowth = 4
 const laterGrowth = 2
@@ -40,7 +40,7 @@ interface Level {
  *
  * - It rises as long as more requests bring more answers. An overloaded service answers later instead. Without this rule, answers took 5 s
  *   instead of 0.3 s, and 10 % timed out (1,000,000 users, service on the same two cores).
- * - The maximum is `concurrency`, or twice what the allowance needs at the present latency if that is less.
+ * - The maximum is `concurrency`, or less: twice the number of requests that use up the rate limit at the present latency.
  * - If answers take longer than `latencyShare` of the HTTP timeout, it falls.
  * - While requests fail (no connection, no answer, 5xx, 408), one request at a time is sent after growing waits
  *   (docs/guarantees.md#bounded-retry).
@@ -48,7 +48,7 @@ interface Level {
 export class Pace {
   readonly #clock: Clock
   readonly #settings: PaceSettings
-  /** Number of requests per millisecond that the allowance permits. */
+  /** Number of requests per millisecond that the rate limit permits. */
   readonly #allowedPerMs: number
   /** Moving average of the latency; 0 before the first answer. */
   #latencyMs = 0
@@ -134,8 +134,8 @@ export class Pace {
   }
 
   /**
-   * Factor of the next raise. An overloaded service may answer that many times later. If that were more than half of the HTTP timeout, the
-   * factor is `laterGrowth`.
+   * Factor of the next raise. An overloaded service may answer later by this factor. If such an answer would take more than half of the
+   * HTTP timeout, the factor is `laterGrowth`.
    */
   get #factor(): number {
     return this.#latencyMs * this.#growth * 2 > this.#settings.httpTimeoutMs ? laterGrowth : this.#growth
@@ -150,6 +150,7 @@ export class Pace {
   }
 }
 
+/** Measures the rate of answers. */
 class RateMeter {
   /** Number of answers to skip before the measurement. */
   #skip = 0

@@ -50,8 +50,8 @@ export async function resendUnresolved(
 }
 
 /**
- * Sends the deletes of an erasure in one audience, after it ended a pause of the audience. Each delete is sent twice: the second time once
- * no earlier update can arrive after it (docs/decisions/late-arrival-horizon.md). The next run of the audience sends what is still open.
+ * Ends a pause of the audience, then sends the deletes of the erasure in this audience. Each delete is sent twice: the second time once no
+ * earlier update can arrive after it (docs/decisions/late-arrival-horizon.md). The next run of the audience sends what is still open.
  */
 export async function pushErasure(
   deps: EngineDeps,

@@ -1,7 +1,7 @@
 /**
- * Stores a classified answer. One transaction, fenced by the epoch, writes the outcomes of entries, the synced state and the next state of
- * the batch (docs/states.md). Only this module and `settleLoad.ts` mark keys as confirmed by an answer
- * (docs/guarantees.md#confirmed-only).
+ * Stores a classified answer. One transaction writes the outcomes of entries, the confirmed content and the next state of the batch
+ * (docs/states.md). It writes nothing if another process has claimed the batch since (its `epoch` is another one). Only this module and
+ * `settleLoad.ts` mark keys as confirmed by an answer (docs/guarantees.md#confirmed-only).
  */
 import { hash } from 'node:crypto'
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
@@ -45,11 +45,13 @@ export interface Reconciled {
 const noneDone = { done: 0, confirmed: 0, refused: 0 } as const
 
 /**
- * Number of successive useless answers (`suspectsRecord`), such as wrong counts, to the same bytes after which a failing record is assumed
- * (docs/guarantees.md#isolation-of-a-failing-record).
+ * Number of successive useless answers to the same bytes after which a failing record is assumed
+ * (docs/guarantees.md#isolation-of-a-failing-record). Useless: complete, but for example with wrong counts (`suspectsRecord`).
  */
 const suspectedAfter = 3
-/** Number with which the parts of a split batch start. One more useless answer shows which part has the failing record. */
+/**
+ * Number of useless answers with which the parts of a split batch start. One more useless answer shows which part has the failing record.
+ */
 const miscountsOfPart = suspectedAfter - 1
 
 /**
@@ -127,7 +129,7 @@ function recordOutcome(recording: Recording, outcome: RequestOutcome): Promise<R
 async function recordEntries(recording: Recording, answer: EntriesOutcome): Promise<Reconciled> {
   const { tx, batch, sender } = recording
   const outcomes = answer.entries
-  // If all users are confirmed, `pending` entries are not written, because they count as confirmed once the batch is settled.
+  // If all users are confirmed, `pending` entries need no write: in a settled batch they count as confirmed.
   const allConfirmed = confirmsAll(recording.destination, answer)
   if (allConfirmed) await confirmEntries(tx, batch.id)
   else {

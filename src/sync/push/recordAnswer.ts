@@ -20,7 +20,7 @@ const refusalsBeforePause = 64
  * within 5 ms as a client error.
  */
 const minWaitMs = 10
-/** Time for which the catalog counts as existing after a 200. */
+/** Time for which the catalog counts as existing after its check was answered with 200. */
 const catalogSeenForMs = 60_000
 
 /**
@@ -58,7 +58,8 @@ function logAttempt({ deps, sender }: PushContext, { batch, exchange }: EndedAtt
 const everyCredential = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET'
 
 /**
- * Returns the outcome by the destination. Corrects it in three cases: repeated 401s, deletes of missing keys, and many successive refusals.
+ * Returns the outcome that the destination derives from the answer. Corrects it in three cases: repeated 401s, deletes of missing keys, and
+ * many successive refusals.
  */
 async function correctedOutcome(context: PushContext, { batch, exchange, begunAtMs }: EndedAttempt): Promise<RequestOutcome> {
   const { destination, state } = context

@@ -1,4 +1,7 @@
-/** Supersedes claimed batches, moves the entries that stay to new ones, and inserts deletes of people whom a batch may have added. */
+/**
+ * Supersedes claimed batches (they are not sent any more), and moves the entries that stay to new ones. Inserts deletes of people whom a
+ * batch may have added.
+ */
 import type { Destination } from '../../destinations/destination.ts'
 import { pack } from '../../destinations/requestBodies.ts'
 import { logBatch } from '../../db/auditLog.ts'
@@ -67,7 +70,8 @@ async function supersedeBatch(
 
 /**
  * Inserts a batch of one entry that deletes users whom the service may have, and returns its id. The batch is not sent before `how.waitMs`
- * have passed. `parent`: update to whose plan the delete belongs, without being counted there; normally the update with the users.
+ * have passed. `parent`: batch to whose plan the delete is added; normally the update with the users. The counts of the plan leave the
+ * delete out.
  */
 export async function insertDeleteBatch(
   tx: Queryable,

@@ -40,11 +40,11 @@ export type FindOptedOut = (batch: Pick<ClaimedBatch, 'id' | 'destinationId'>) =
 /** State that the answers of one push change. */
 export interface PushState {
   /**
-   * Number of requests that were refused as a whole, or got useless answers (`suspectsRecord`), since the last confirmed entry. At
-   * `refusalsBeforePause` the destination is paused, because the cause is not a record.
+   * Number of requests since the last confirmed entry that were refused as a whole, or got useless answers. Useless: complete, but for
+   * example with wrong counts (`suspectsRecord`). At `refusalsBeforePause` the destination is paused, because the cause is not a record.
    */
   refusals: number
-  /** Time of the first 401 since the last results or refusal, by the monotonic clock; undefined without one. */
+  /** Time of the first 401 since the last answer with results or a refusal, by the monotonic clock; undefined without one. */
   unauthorizedAtMs: number | undefined
   /** Names of the variables with refused values, as the transport finds them; undefined before a second 401. Concurrent 401s share it. */
   refusedCredentials: Promise<string | undefined> | undefined

@@ -138,7 +138,7 @@ class PushLoop {
   /** Claims batches and starts to send them. Returns true if more may be claimed immediately. */
   async #claimAndSend(): Promise<boolean> {
     const { deps, pace } = this.#context
-    // Claims nothing if the service is unreachable: with a claimed batch, the loop would never reach `#endOrWait`, which ends it.
+    // Claims nothing if the service is unreachable. With a claimed batch, the loop would never reach `#endOrWait`, and never end.
     const count = pace.isUnreachable ? 0 : this.#claims.claimableCount(pace.slots)
     const { leaseMs } = deps.settings
     const claimed = count > 0 ? await claimBatches(deps.db, this.#push.scope, { workerId: deps.workerId, leaseMs, count }) : []
@@ -237,7 +237,7 @@ class PushLoop {
     await deps.clock.sleep(waiting > 0 ? Math.max(10, Math.min(pollMs, dueInMs)) : pollMs, signal)
   }
 
-  /** Waits for the event, at most `pollMs`. Clears the timer, which would keep a finished command alive. */
+  /** Waits for the event, at most `pollMs`. Clears the timer, because a timer would keep a finished command alive. */
   async #sleepUntil(event: Promise<void>): Promise<void> {
     const { deps, signal } = this.#context
     const woken = new AbortController()

@@ -1,6 +1,6 @@
 /**
- * Takes grants (permissions to send one request) for one process from the rate budget that all processes share (`db/rateBudget.ts`).
- * Updates the limit and the waits of the budget from the service's answers.
+ * Keeps the rate limit that all processes share, which is a budget in Postgres (`db/rateBudget.ts`). Takes grants from it for this process;
+ * a grant is the permission to send one request now. Updates the limit and the waits of the budget from the service's answers.
  */
 import type { Clock } from '../../clock.ts'
 import { limitOf } from '../../service/contract/rateLimits.ts'
@@ -40,7 +40,7 @@ interface Waiter extends TakeOptions {
 export class Allowance {
   /** Name of the budget in the database. */
   readonly name: string
-  /** Maximum number of requests per window, before any answer states another one. Specified, published elsewhere, or assumed. */
+  /** Maximum number of requests per window, until an answer states another one. */
   readonly limit: number
   /** Window of the service, without `slackMs`. */
   readonly windowMs: number
@@ -129,7 +129,7 @@ export class Allowance {
    *
    * - A limit in the headers replaces the stored limit; a limit of the specification is the maximum.
    * - A requested wait delays the requests, at most for `retryAfterCapMs`.
-   * - So does a 429: at least for the longest backoff of `attempt`, with the same maximum.
+   * - A 429 delays them too: at least for the longest backoff of `attempt`, at most for `retryAfterCapMs`.
    */
   async update(exchange: Exchange, attempt: number): Promise<void> {
     const head = headOf(exchange)

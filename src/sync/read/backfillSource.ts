@@ -1,4 +1,4 @@
-/** Replaces the sources of a pipeline by the source of a backfill. */
+/** Replaces the sources of a pipeline by the source of a backfill: a run over one given file or address. */
 import { RunError } from '../../errors.ts'
 import { isQueryRemoved } from '../../shownAddress.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
@@ -53,10 +53,11 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
 /**
  * Returns true if the source at `other` may use the credentials of the pipeline's source. Both addresses must have the same scheme, and:
  *
- * - With `credentials.url`, neither names a database, because this URL replaces the address.
- * - Web servers have the same origin, because the server receives the secret itself.
- * - Databases have the same server, which may request the password in clear text. `other` has no password of its own.
- * - For others the scheme is enough. The host key of an SFTP server is pinned, and an object store receives only a proof of the secret.
+ * - With `credentials.url`, neither address names a database, because that URL replaces the whole address.
+ * - Two web addresses must have the same origin, because the server receives the secret itself.
+ * - Two databases must be on the same server, because a server may request the password in clear text. `other` must not contain a password.
+ * - For other types the same scheme is enough. The host key of an SFTP server is pinned, and an object store receives only a proof of the
+ *   secret.
  */
 function mayShareCredentials({ uri: own, credentials }: SourceDefinition, other: string): boolean {
   const [scheme] = other.split(':')

@@ -13,7 +13,7 @@ import { formerSources } from './formerSources.ts'
 /** Source that had rows and has none now, or that had at least 20 rows and has less than half of them now. */
 export interface FallenSource {
   readonly uri: string
-  /** Number of rows in the last complete snapshot in whose plans no guard fired. */
+  /** Number of rows in the last complete read in whose plans no guard fired (withheld deletes or stopped a run). */
   readonly before: number
   readonly now: number
 }
@@ -22,7 +22,7 @@ export interface FallenSource {
  * Returns a note if the valid rows fell by more than half within a day, in several steps. The guard `GUARD_ROWS_FELL` finds only a fall in
  * one step. Rows that opted out or were suppressed since do not count as fallen. An approval of deletes starts the comparison again.
  *
- * `referenceValid`: valid rows of the last read in whose plans no guard fired; undefined without one.
+ * `referenceValid`: valid rows of the last complete read in whose plans no guard fired; undefined without one.
  */
 export async function erosionNotes(
   db: Database,
@@ -32,7 +32,7 @@ export async function erosionNotes(
   referenceValid: number | undefined,
 ): Promise<WarningSummary[]> {
   if (referenceValid === undefined || readsBackfillSource(run) || !destinationOf(pipeline.destination.kind).guardsDeletes) return []
-  // The read with the most valid rows: of the last day, and not before the last read with approved deletes.
+  // The read with the most valid rows, among the reads of the last day and since the last read with approved deletes.
   const [largest] = await db.query<{ valid: number; suppressed: number }>(
     `select (s.counts ->> 'valid')::int as valid, (s.counts ->> 'suppressed')::int as suppressed
      from snapshot s join run r on r.id = s.run_id
@@ -54,8 +54,8 @@ export async function erosionNotes(
 
 /**
  * Returns the sources that lost most of their rows; empty if there is only one source. The sum of all sources may hide such a loss, for
- * example if the feed of one of twelve countries is empty. `now`, `before`: facts of this read, and of the last one in whose plans no guard
- * fired. `patterns`: as in `formerSources`.
+ * example if the feed of one of twelve countries is empty. `now`, `before`: facts of this read, and of the last complete one in whose plans
+ * no guard fired. `patterns`: as in `formerSources`.
  */
 export function fallenSources(now: readonly SourceFacts[], before: readonly SourceFacts[], patterns: readonly string[]): FallenSource[] {
   if (now.length < 2) return []
@@ -93,7 +93,10 @@ export async function validRowsOfInterruptedLoad(db: Database, run: RunRow): Pro
   return row?.valid
 }
 
-/** Returns the note that an incomplete read has fewer opt-outs than the last complete one; none if it has as many. */
+/**
+ * Returns a note if an incomplete read has fewer opt-outs than an earlier complete one; none otherwise. `facts`, `before`: facts of the two
+ * reads.
+ */
 export function unreadOptOutNotes(facts: readonly SourceFacts[], before: readonly SourceFacts[]): WarningSummary[] {
   return optOutNotes('the end of the source is not proven', optOutsIn(facts), optOutsIn(before))
 }

@@ -10,7 +10,7 @@ import { isLocalFile } from '../../sources/sourceAddress.ts'
  * Sources are matched in three steps:
  * 1. By address, if it is unique.
  * 2. By pattern: `feed-*.csv` gets the only unmatched earlier file that it selects.
- * 3. In their order, if equally many are unmatched now and before. Examples are renamed files and the sheets of a workbook.
+ * 3. In their order, if as many sources are unmatched now as before. Examples are renamed files and the sheets of a workbook.
  *
  * A wrong match may stop a run. Without a match, a guard would not notice that the opt-outs of a source fell.
  */

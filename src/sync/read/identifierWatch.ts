@@ -8,7 +8,7 @@ import { BloomFilter } from './bloomFilter.ts'
 export interface IdentifierFacts {
   /** First bytes (`comparedBytes`) of the identifiers that may be on several rows. Undefined: any identifier may be. */
   readonly maybeSharedPrefixes: readonly Buffer[] | undefined
-  /** False if no row has times of its own (`effective_at`, `expires_at`). */
+  /** False if no row has `effective_at` or `expires_at`. */
   readonly mayHaveTimes: boolean
   /** True if every identifier is a digest, and none a `partner_user_id`. */
   readonly areDigests: boolean
@@ -17,7 +17,8 @@ export interface IdentifierFacts {
 /** Number of bytes of an identifier that are compared: the type of the identifier and 7 bytes of its digest. */
 export const comparedBytes = 8
 /**
- * Maximum number of identifiers in the log (20 MB). Above it, a Bloom filter replaces the log, and finds a few unshared identifiers too.
+ * Maximum number of identifiers in the log (20 MB). Above it, a Bloom filter replaces the log. The filter also reports a few identifiers
+ * that only one row has.
  */
 const maxLoggedIdentifiers = 2_500_000
 /** Maximum number of identifiers in `maybeSharedPrefixes`. Above it, `maybeSharedPrefixes` is undefined. */
@@ -37,7 +38,10 @@ export class IdentifierWatch {
     this.#maxLogged = maxLogged
   }
 
-  /** Adds the packed identifiers of one row. `hasTimes`: true if the row has times of its own. */
+  /**
+   * Adds the packed identifiers of one row: a type byte, then the digest or text. `hasTimes`: true if the row has `effective_at` or
+   * `expires_at`.
+   */
   add(identifiers: readonly Uint8Array[], hasTimes: boolean): void {
     if (hasTimes) this.#mayHaveTimes = true
     for (const identifier of identifiers) {

@@ -17,8 +17,8 @@ export class KeyHistogram {
 
   /**
    * Splits the keys into parts, in their order, and returns the first prefix of each part except the first. `sizes`: maximum number of keys
-   * of each part except the last. All keys with one prefix are in one part. If the first prefix of a part has more keys than its size, this
-   * size is skipped, so no part is empty.
+   * of each part except the last. All keys with one prefix are in one part. If one prefix has more keys than the size of its part, that
+   * size is skipped and the next one applies. So no part is empty.
    */
   partStarts(sizes: readonly number[]): Buffer[] {
     const starts: Buffer[] = []

@@ -14,15 +14,15 @@ const maxMissesInARow = 64
 const recordsPerMiss = 32
 
 /**
- * Digests of the last complete snapshot, in which a gated read (readRecords.ts) searches for its records.
+ * Digests of the raw records of the last complete snapshot. A gated read (`readRecords.ts`) skips each record whose digest it finds here.
  *
  * The digests are stored in chunks. A sequence consists of consecutive chunks, and its digests are in the order of the file:
  *
  * - A full read stores one sequence. Exception: a partitioned stage may store one for each partition.
  * - Each later gated read adds a sequence of its new and changed records.
  *
- * A file usually keeps its order. So a record is compared only with the starts of the chunks, and with the next digests in each sequence.
- * A moved record may count as new: it is read again, and the diff finds its content unchanged.
+ * A file usually keeps its order. So a record is compared only with the starts of the chunks, and with the next digests in each sequence. A
+ * moved record may count as new. It is then mapped again, and the comparison with the stored records finds it unchanged.
  *
  * A hash table of all digests is built only for a reordered file, or if every repeat must be found (`everywhere`). Processor time for a
  * million records: 210 ms with the table; without it 80 ms in 16 sequences, 50 ms in one. Memory: 18 bytes per known record, and 5 to 11
@@ -64,8 +64,8 @@ export class KnownDigests {
   }
 
   /**
-   * Appends a stored chunk of 16-byte digests. `find` never returns the digests at the positions `outdated`. `featureSets`: two bytes for
-   * each digest, big-endian.
+   * Appends a stored chunk of 16-byte digests. `outdated`: positions in the chunk of digests that no longer belong to a record; `find`
+   * never returns them. `featureSets`: two bytes for each digest, big-endian.
    */
   add(chunk: number, digests: Uint8Array, featureSets: Uint8Array, outdated: readonly number[]): void {
     const first = this.#count
@@ -110,7 +110,7 @@ export class KnownDigests {
     return true
   }
 
-  /** Returns the feature set of a known record (mapping/statistics/rowStatistics.ts). */
+  /** Returns the number of a known record's feature set: its warnings, currency and the like (`mapping/statistics/rowStatistics.ts`). */
   featureSetOf(i: number): number {
     return this.#featureSets[i] as number
   }

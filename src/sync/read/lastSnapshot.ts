@@ -19,11 +19,11 @@ export interface LastSnapshot {
   readonly sources: readonly SourceFacts[]
   readonly rows: RowCounts
   /**
-   * Number of valid rows of the last complete read in whose plans no guard fired; undefined without one. A read whose deletes were withheld
-   * must not become the reference of the next one.
+   * Number of valid rows of the reference read; undefined without one. The reference read is the last complete read in whose plans no guard
+   * fired (withheld deletes or stopped a run). Otherwise half a feed, whose deletes were withheld, would be the reference of the next read.
    */
   readonly referenceValid: number | undefined
-  /** Sources of the read that `referenceValid` counts. */
+  /** Sources of the reference read. */
   readonly referenceSources: readonly SourceFacts[]
   readonly warnings: readonly WarningSummary[]
   readonly columns: readonly string[]

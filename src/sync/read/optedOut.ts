@@ -29,7 +29,8 @@ export async function collectOptedOut(
 }
 
 /**
- * Returns true if a record that is not in `unseen_key` has an opted-out identifier. Its row was probably skipped, so a full read is needed.
+ * Returns true if a stored record that is not in the table `unseen_key` has an opted-out identifier. `unseen_key` has the keys of the
+ * records whose unchanged row this read did not find. So the row was probably skipped as unchanged, and a full read is needed.
  */
 export async function skippedRecordHasOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
   // Opted-out identifiers of records whose keys have no row in `remote` (docs/decisions/implied-keys.md).

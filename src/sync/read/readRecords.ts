@@ -1,5 +1,5 @@
 /**
- * Reads the rows of a snapshot: all rows, or only rows that the last complete snapshot does not have. The latter is a gated read
+ * Reads the rows of a snapshot. A full read takes all rows. A gated read skips the rows that the last complete snapshot has
  * (docs/architecture.md#three-gates-work-that-is-skipped-safely).
  */
 import type { Connection } from '../../db/database.ts'
@@ -77,7 +77,8 @@ const maxGatedColumns = 256
  * - A preset may decide who is sent, and a source is not CSV or TSV. The columns of JSON and XML include those of skipped rows. So a gated
  *   read would not notice that the other rows lack the consent column of the preset.
  *
- * Tables with row groups are read without a gate (`formats/openFormat.ts`), so their records have no digests (`loadKnownRecords`).
+ * Tables with row groups (one product over several rows) are read without a gate (`formats/openFormat.ts`). So their records have no
+ * digests, and `loadKnownRecords` returns undefined.
  */
 function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeats: number): boolean {
   if ('expires_at' in pipeline.map || pipeline.guards.hold !== undefined) return false
@@ -147,7 +148,7 @@ async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadCon
 }
 
 async function fullRead(context: ReadContext, opened: ReadonlyMap<number, OpenedSource>, gate: DigestGate): Promise<ReadRecords> {
-  // A full read uses only the frequent values of the last read (`createReadStatistics`).
+  // Of the last read's statistics, a full read uses only the frequent values (`createReadStatistics`).
   const before = await lastQuality(context.tx, context.run.destinationId)
   const statistics = createReadStatistics(before, { gated: false, sources: context.pipeline.sources.length })
   const staged = await stageSources(context, opened, gate, statistics)

@@ -132,8 +132,9 @@ async function mergeListedRows(tx: Connection): Promise<void> {
 }
 
 /**
- * Adds to each changed row of a do-not-reach list the identifiers that only its record has. Only an explicit removal takes an identifier
- * off the list, and a changed email is none (docs/guarantees.md#suppression-wins). Leaves out identifiers that another row removes.
+ * Adds to each changed row of a do-not-reach list the identifiers that only its stored record has. Only an explicit removal takes an
+ * identifier off the list; a changed email is not a removal (docs/guarantees.md#suppression-wins). Leaves out identifiers that another row
+ * removes.
  */
 async function keepListedIdentifiers(tx: Connection, destinationId: number): Promise<void> {
   await tx.query(
@@ -204,8 +205,8 @@ async function suppressRows(
 }
 
 /**
- * Suppresses the rows of a do-not-reach list that have an identifier which another row removes (`optOutByIdentifier`). Otherwise the next
- * run would add the identifier again. Other identifiers of a suppressed row suppress no further rows. Returns the number of suppressed rows.
+ * Suppresses the rows of a do-not-reach list that have an identifier which another row removes. Otherwise the next run would add the
+ * identifier again. Other identifiers of a suppressed row suppress no further rows. Returns the number of suppressed rows.
  */
 async function suppressRowsWithRemovedIdentifiers(tx: Connection): Promise<number> {
   return tx.execute(

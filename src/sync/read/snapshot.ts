@@ -39,9 +39,9 @@ import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 /**
  * Type of a read:
  *
- * - `whole`: no row is skipped as known.
- * - `gated`: rows that the record gate recognizes are not staged. The temporary table `unseen_key` has the keys of the known records whose
- *   digest no row has.
+ * - `whole`: no row is skipped.
+ * - `gated`: rows that the last complete snapshot has are skipped and not staged. The temporary table `unseen_key` has the keys of its
+ *   records whose digest no row has.
  */
 export type ReadMode = 'whole' | 'gated'
 
@@ -51,11 +51,11 @@ export interface SnapshotResult {
   readonly rows: RowCounts
   /** `unchanged`: no source changed, and the stage is empty. */
   readonly reading: ReadMode | 'unchanged'
-  /** Digests of the known records that a gated read did not find; empty for other reads. */
+  /** Digests of the records of the last complete snapshot that a gated read did not find; empty for other reads. */
   readonly unseen: readonly UnseenDigests[]
   /**
-   * Number of valid rows of the last complete snapshot in whose plans no guard fired. If no snapshot is complete, this is the number of the
-   * last interrupted first load. Undefined without either, and for a backfill.
+   * Number of valid rows of the last complete snapshot in whose plans no guard fired (withheld deletes or stopped a run). If no snapshot is
+   * complete: the number of the last interrupted first load. Undefined without either, and for a backfill.
    */
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in the snapshot of `previousValid`; empty if the pipeline has only one source. */
@@ -193,7 +193,7 @@ function otherPipelineNote({ pipeline, runId }: LastSnapshot): WarningSummary {
   return { code: 'OTHER_PIPELINE' satisfies QualityCode, field: '', message, count: 1, lines: [] }
 }
 
-/** Codes of notes on one run, or on changes. A run with unchanged sources does not take them over from the last read. */
+/** Codes of notes on one run, or on changes since an earlier run. A run with unchanged sources does not repeat them. */
 const codesNotTakenOver: ReadonlySet<string> = new Set([
   'COLUMN_VANISHED',
   'FILL_RATE_FELL',

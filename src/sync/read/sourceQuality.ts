@@ -20,17 +20,22 @@ export interface SourceResult {
   readonly counted: readonly WarningSummary[]
   /** Figures with which the next read is compared. */
   readonly figures: QualityFigures
-  /** Codes of notes that cannot be decided without reading the unchanged rows too. */
+  /** Codes of notes that depend on all rows. If there are any, the read is repeated without skipping unchanged rows. */
   readonly doubts: readonly string[]
 }
 
 /** Facts about earlier reads of a source. */
 interface EarlierReads {
-  /** Facts of the last read, with which columns and fill rates are compared. */
+  /** Facts of the last read. Columns and fill rates are compared with it. */
   readonly previous?: SourceFacts | undefined
-  /** Facts of the last read in whose plans no guard fired, with which the opt-outs are compared. */
+  /**
+   * Facts of the last complete read in whose plans no guard fired (withheld deletes or stopped a run). The opt-outs are compared with it.
+   */
   readonly reference?: SourceFacts | undefined
-  /** Counts of unchanged rows, which were not mapped, by feature set (mapping/statistics/rowStatistics.ts). */
+  /**
+   * Counts of the rows that a gated read skipped as unchanged, by feature set. A feature set is the warnings, currency and similar facts of
+   * a row (`mapping/statistics/rowStatistics.ts`).
+   */
   readonly skippedCounts?: FeatureSetCounts | undefined
 }
 
@@ -111,7 +116,7 @@ function createSourceQuality(
       else if (reject?.isMisplaced === true) misplaced.add(reject.line)
       const hasMisplaced = warnings.some(({ isMisplaced }) => isMisplaced === true)
       const numbers = personal.find(row)
-      // A new item above the maximum has the number -1.
+      // `addItem` returns -1 if there are too many different items.
       const items = numbers.length === 0 ? undefined : numbers.map(itemOf).filter((item) => item >= 0)
       return quality.add(mapped, items, hasMisplaced ? feature.misplaced : 0)
     },
@@ -195,7 +200,8 @@ const minComparedOptOuts = 20
  * - The opt-outs fell by more than half, from at least `minComparedOptOuts`.
  * - The members who do not opt out rose by at least half of this fall. If they did not, most rows that opted out are missing now.
  *
- * `before`: figures of the last read in whose plans no guard fired. `now` has all opt-outs even in a gated read, which never skips them.
+ * `before`: figures of the last complete read in whose plans no guard fired. `now` has all opt-outs, because even a gated read skips none
+ * of them.
  */
 function optOutNotes(before: QualityFigures | undefined, now: QualityFigures): WarningSummary[] {
   const was = before?.optedOut ?? 0

@@ -1,4 +1,4 @@
-/** Stages the rows of one source, and checks the source as a whole. */
+/** Maps the rows of one source, writes them to the temporary table `stage`, and checks the source as a whole. */
 import type { Connection } from '../../db/database.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
@@ -22,6 +22,7 @@ export interface Staging {
   readonly tx: Connection
   readonly pipeline: Pipeline
   readonly startedAtMs: number
+  /** Skips raw rows that the last complete read had (a *gated* read). In a full read, `canSkip` is false and no row is skipped. */
   readonly gate: DigestGate
   readonly writerClass: (typeof stageWriters)[keyof typeof stageWriters]
   readonly mapper: CheckingMapper
@@ -32,18 +33,18 @@ export interface Staging {
   /** Warnings on sources as a whole. */
   readonly notes: WarningSummary[]
   /**
-   * Notes on unmapped columns of identifiers, by column. The note of a later source replaces that of an earlier one, because its count
-   * includes the rows of the earlier source.
+   * Notes on columns of emails or phone numbers that no setting uses, by column. The note of a later source replaces that of an earlier
+   * one, because its count includes the rows of the earlier source.
    */
   readonly unmapped: Map<string, WarningSummary>
-  /** Codes of notes that only a full read can decide. If there are any, a gated read is repeated as a full read. */
+  /** Codes of notes that depend on all rows. If there are any, a gated read is repeated as a full read. */
   readonly doubts: string[]
   readonly facts: SourceFacts[]
   /** Columns of the first source that has any: those of its first row, or its header if it has no rows. */
   columns: readonly string[]
   /** Parsed rows, without rows that the gate skipped. */
   read: number
-  /** Rows rejected by the mapper or as expired. Conflicts between rows are not yet known. */
+  /** Rows rejected by the mapper or as expired. Rows that contradict each other are rejected later. */
   rejected: number
   /** Rows that `only:` and `except:` filter out. */
   filtered: number
@@ -59,13 +60,13 @@ const maxWaitingBytes = 2_000_000
 /** Source to stage, with the facts of earlier reads. */
 interface SourceToStage {
   readonly uri: string
-  /** Member of the archive that is read; undefined if none is configured. */
+  /** Entry of the archive that is read; undefined if none is configured. */
   readonly archiveEntry: string | undefined
   /** True if one header has the columns of all rows, or if the format is unknown (`formats/openFormat.ts`). */
   readonly isTable: boolean
   /** Facts of the last read of the source. */
   readonly previous: SourceFacts | undefined
-  /** Facts of the last read in whose plans no guard fired. */
+  /** Facts of the last complete read in whose plans no guard fired (withheld deletes or stopped a run). */
   readonly reference: SourceFacts | undefined
 }
 
@@ -77,12 +78,12 @@ export class SourceStager {
   readonly #source: SourceToStage
   readonly #lines = new SharedLines()
   readonly #requiredColumns: readonly RequiredColumns[]
-  /** Deciding columns that no row had so far. */
+  /** Required columns that no row had so far. */
   readonly #unseen: UnseenColumns
-  /** Number of rows that were read, and that the gate skipped, before this source. */
+  /** Counts before this source: rows read, and rows skipped by the gate. */
   readonly #before: { readonly read: number; readonly skipped: number }
   #writer: StageWriter
-  /** End of the statements between the previous COPY and that of `#writer`; undefined for the first COPY. */
+  /** Promise of the statements that must end before the COPY of `#writer` begins; undefined for the first COPY. */
   #beforeThisCopy: Promise<unknown> | undefined
   /** Columns of the first row; undefined before it. */
   #firstColumns: readonly string[] | undefined
@@ -123,8 +124,8 @@ export class SourceStager {
   }
 
   /**
-   * Writes rows, rejects and digests if enough are collected, and partitions the stage once. Storing digests and partitioning begin a new
-   * COPY.
+   * Writes rows, rejects and digests of raw rows if enough are collected. Partitions the table `stage` once `partitionFrom` rows were read.
+   * Begins a new COPY after it stored digests or partitioned the table.
    */
   async flush(): Promise<void> {
     const staging = this.#staging
@@ -149,7 +150,7 @@ export class SourceStager {
   }
 
   /**
-   * Ends the source, and adds its warnings and facts to the staging. `finalFacts`: facts after the last row.
+   * Ends the source, and adds its warnings and facts to `Staging`. `finalFacts`: facts after the last row.
    *
    * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
    */
@@ -168,10 +169,11 @@ export class SourceStager {
         ? unconsentedFileWarnings(pipeline, finalFacts.columns, this.#source.archiveEntry ?? finalFacts.uri)
         : []),
     ]
-    // A skipped row may have the column, but its cells are not read.
+    // A skipped row may have the required column, but its cells are not read.
     if (skipped > 0) doubts.push(...requiredColumnWarnings.map(({ code }) => code).filter((code) => !isAccepted(code)))
     const report = mapper.reportUnmapped()
-    // An accepted note gets no hint. The hint of a gated read may differ from that of a full read, which the hint alone is not worth.
+    // A note that `guards.accept` accepts gets no consent hint. After a gated read the hint could be another one than after a full read. A
+    // hint alone is no reason to repeat the read in full.
     const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message' | 'hint'>>(note: Note): Note =>
       isAccepted(note.code) ? note : withConsentHint(note, report)
     for (const warning of columnWarnings) warnings.add(hinted(warning))
@@ -182,13 +184,13 @@ export class SourceStager {
     doubts.push(...result.doubts)
     for (const note of identifierNotes(report)) {
       unmapped.set(note.field, note)
-      // A gated read maps few rows, so only a full read can decide the share of rows with an identifier.
+      // Only a full read shows which share of all rows has an identifier in the column.
       doubts.push(note.code)
     }
     facts.push({ ...finalFacts, quality: result.figures, rows: read - this.#before.read + skipped })
   }
 
-  /** Ends the COPY of a source that failed. Throws the error of a statement before this COPY, which is the cause of any other error. */
+  /** Aborts the COPY after the source failed. If a statement before this COPY failed, throws its error, because that is the cause. */
   async abort(): Promise<void> {
     this.#writer.copy.abort()
     await this.#beforeThisCopy
@@ -212,7 +214,7 @@ export class SourceStager {
     return isGrown ? mergedWarnings(this.#firstWarnings, this.#bind(final)) : this.#firstWarnings
   }
 
-  /** Returns the warnings on deciding columns that no mapped row has; none without mapped rows. */
+  /** Returns the warnings on required columns that no mapped row has; none if no row was mapped. */
   #requiredColumnWarnings(): readonly Warning[] {
     if (this.#firstColumns === undefined) return []
     const { names } = this.#unseen
@@ -244,15 +246,15 @@ export class SourceStager {
   }
 }
 
-/** Columns that decide what is sent, and the warning for a source in which no row has any of them. */
+/** Columns of which a source must have at least one, and the warning if no row has any of them. */
 interface RequiredColumns {
   readonly columns: readonly string[]
   readonly warning: Warning
 }
 
 /**
- * Returns the columns that decide which rows are sent, and how long their memberships last. A missing cell counts as empty. So a consent
- * test or a filter of a missing column may let every row pass. A membership without `expires_at` lasts for `expires_in`.
+ * Returns the columns of consent tests, of filters, and of `expires_at`. A missing cell counts as empty. So a consent test or a filter of a
+ * missing column may let every row pass. Without its end from `expires_at`, a membership lasts for `expires_in`.
  */
 function requiredColumnsOf({ consent, filters, guards, map, destination }: Pipeline): readonly RequiredColumns[] {
   const tests = consent === undefined || consent === 'none' ? [] : consent
@@ -276,8 +278,8 @@ function requiredColumnsOf({ consent, filters, guards, map, destination }: Pipel
 }
 
 /**
- * Returns the warnings on the final columns, and those warnings on the first columns that stop the run. The latter stay, because rows
- * before a new column were mapped without it.
+ * Returns the warnings on the final columns. Of the warnings on the first columns, adds those whose code stops the run. Rows before a new
+ * column were mapped without it, so their warnings stay true.
  */
 function mergedWarnings(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
   const same = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)

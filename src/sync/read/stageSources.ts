@@ -32,7 +32,9 @@ import { destinationOf } from '../../destinations/index.ts'
 
 /** Number of rows of a full read after which V8's space for new objects stops growing. */
 const growingRows = 30_000
-/** A first load of members partitions its stage once it has this many times `usersInFirstPart` rows. Partitioning takes 0.1 s. */
+/**
+ * A first load of members partitions its table `stage` once this many times `usersInFirstPart` rows were read. Partitioning takes 0.1 s.
+ */
 const firstPartsBeforePartition = 8
 
 /** Inputs of staging. */
@@ -50,7 +52,7 @@ export interface Staged
   extends
     Readonly<Pick<StageTally, 'valid' | 'optedOut' | 'keyHistogram'>>,
     Readonly<Pick<Staging, 'read' | 'rejected' | 'filtered' | 'columns' | 'doubts' | 'facts'>> {
-  /** Number of collected digests of valid rows; undefined for a gated read. */
+  /** Number of collected digests of raw valid rows. Undefined for a gated read, which skips rows that the last complete read had. */
   readonly digests: number | undefined
   /** True if a key may be staged twice; false if every key is certainly unique. */
   readonly mayRepeat: boolean
@@ -65,7 +67,8 @@ export interface Staged
  * Reads every source to its end into the table `stage`, stores the rejects, and fills the table `opted_out`. `opened`: sources that are
  * open already, by their number. After an error, the rejects found so far stay stored.
  *
- * @throws {RunError} `RUN_INTERRUPTED` after the signal, and errors of a source (unreadable, damaged, wrong header) or of its checks
+ * @throws {RunError} `RUN_INTERRUPTED` after an abort of the signal; and errors of a source (unreadable, damaged, wrong header) or of its
+ * checks
  */
 export async function stageSources(
   { deps, tx, pipeline, run, last }: StageContext,
@@ -169,7 +172,7 @@ async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSou
   }
 }
 
-/** Opens a source. Sends no conditional request, so that a server returns all bytes of an unchanged source too. */
+/** Opens a source. Sends the server no conditional request, so that it returns all bytes of an unchanged source too. */
 async function openWithoutValidators(
   deps: EngineDeps,
   definition: SourceDefinition,

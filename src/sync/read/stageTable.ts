@@ -137,7 +137,7 @@ export abstract class StageWriter {
   /** Stages the identifiers that a filtered or rejected row opts out. Does nothing for products. */
   addOptOuts(_optedOut: readonly PackedIdentifier[], _line: number): void {}
 
-  /** Adds the key, and the digest of a valid row, to the tally. Starts a row with its common columns; the caller must write the others. */
+  /** Begins a row with the common columns; the caller must write the others. Adds the key, and the digest of a valid row, to the tally. */
   protected beginRow(
     key: Uint8Array,
     rowHash: Uint8Array,

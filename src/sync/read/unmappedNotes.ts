@@ -38,8 +38,8 @@ export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'fiel
 }
 
 /**
- * Returns the hint of a note `CONSENT_UNKNOWN` about a file of which the preset expects something else. `field`: `remove`, `file` or
- * `consent` (mapping/members/bindTests.ts).
+ * Returns the hint for a note `CONSENT_UNKNOWN` on a file that is not as its preset expects. `field`: `remove`, `file` or `consent`
+ * (mapping/members/bindTests.ts).
  */
 function hintOfUnknown(field: string, { consentHint }: UnmappedReport): string {
   if (field === 'remove')

@@ -35,6 +35,7 @@ export interface BatchDetails extends BatchLine {
   readonly runId: string
   readonly pipeline: string
   readonly words: DestinationWords
+  /** True for products, whose operations are listed by id; false for people. */
   readonly showsRecords: boolean
   /** Length of the body. Null if the body is not stored any more, or is stored as a template (`db/bodyTemplate.ts`). */
   readonly bytes: number | null

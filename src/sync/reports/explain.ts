@@ -332,7 +332,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
 /**
  * Returns the events `withheld`; none if no guard withheld deletes in a plan of the last read.
  * - Records are stored: one event for each live record whose row is missing from this read.
- * - The same without stored digests of the read: one event for each live record.
+ * - Records are stored, but no digests of the read: one event for each live record, because its row may be missing.
  * - No record is stored: one event if a key waits to be deleted.
  */
 async function withheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {

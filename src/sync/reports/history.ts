@@ -69,8 +69,8 @@ type RunRecord = Row<
 export const shownTrigger = `case when r.options ? 'audit' then 'audit' else r.trigger end`
 
 /**
- * SQL of runs `r`, each with the snapshot `s` of its rejects. `s` is null for a run without rejects, such as `rerun --failed`, which has the
- * snapshot of an earlier run.
+ * SQL of runs `r`, each with the snapshot `s` of its rejects. `s` is null for a run without rejects. `rerun --failed` is such a run,
+ * although it has the snapshot of an earlier run.
  */
 const runsWithRejects = `run r left join snapshot s on s.id = r.snapshot_id and (r.counts ->> 'rejected')::int > 0`
 

@@ -85,8 +85,8 @@ export function rejectsTable(first: readonly string[], facts: readonly Pick<Sour
 const reasonNames = ['line', 'code', 'field', 'message', 'hint'] as const
 
 /**
- * Returns the names of the reason columns. A name that `columns` has already gets the prefix `reject_`, as often as needed. The corrected
- * file is read as a source.
+ * Returns the names of the reason columns. If `columns` has a name already, the name gets the prefix `reject_`, as often as needed. The
+ * corrected file is read as a source, so its column names must be unique.
  */
 export function reasonColumns(columns: readonly string[]): readonly string[] {
   const taken = new Set(columns.map((column) => column.toLowerCase()))

@@ -19,6 +19,7 @@ export interface PlanReview {
   readonly runId: string
   readonly pipeline: string
   readonly words: DestinationWords
+  /** True for products, whose samples have ids and fields; false for people. */
   readonly showsRecords: boolean
   readonly status: 'ready' | 'applying' | 'applied' | 'superseded'
   /** SHA-256, in hex, of the joined SHA-256 of all request bodies. */

@@ -25,7 +25,7 @@ export interface RequestSummary {
   readonly rateLimited: number
   /** Median duration in milliseconds of the requests that were sent; null if none of them has ended. */
   readonly p50: number | null
-  /** 95th percentile of the same durations. */
+  /** 95th percentile of the durations of which `p50` is the median. */
   readonly p95: number | null
   /** The last ten, the latest first. */
   readonly latest: readonly RequestLine[]

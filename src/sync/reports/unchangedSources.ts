@@ -3,7 +3,7 @@ import type { Queryable } from '../../db/database.ts'
 
 export interface UnchangedSource {
   readonly pipeline: string
-  /** Limit that was given: at least this many consecutive runs found the sources unchanged. */
+  /** Given limit: the last runs, at least this many, read the same bytes as the run before them. */
   readonly runs: number
   /** End of the oldest compared run. */
   readonly unchangedAtLeastSince: Date
