@@ -62,7 +62,7 @@ export async function splitFailedBatch(
   await expandEntries(tx, [batch.id])
   crashPoint('reconcile.expanded')
   const ords = await remainingOrds(tx, batch.id)
-  const pointerWrong = batch.reason === afterPointed && !(await siblingBefore(tx, batch)).failed
+  const pointerWrong = batch.reason === afterPointed && !(await resultOfPartBefore(tx, batch)).failed
   const pointed = new Set(trustPointers && !pointerWrong ? failing : [])
   const part = { ...unsentPart, maybeApplied, miscounts, reason }
   if (pointed.size > 0 && pointed.size < ords.length) {
@@ -114,15 +114,15 @@ export async function setSiblingAside(
 }
 
 /**
- * Splits a right half whose left half succeeded, and returns true. The failing record is in this half, so a request with all of it would
- * fail. Returns false for any other batch, and for a right half of one record: the batch must be sent.
+ * Splits `batch` and returns true if it is a right half whose left half succeeded. The failing record is in this half, so a request with
+ * the whole half would fail. Returns false for any other batch, and for a right half of one record: these must be sent.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
 export async function splitFailingHalf(db: Database, destination: Destination, batch: ClaimedBatch, sender: BatchSender): Promise<boolean> {
   if (batch.reason !== afterSibling || batch.entryCount < 2) return false
   return db.transaction(async (tx) => {
-    if (!(await siblingBefore(tx, batch)).succeeded) return false
+    if (!(await resultOfPartBefore(tx, batch)).succeeded) return false
     const { maybeApplied, miscounts } = batch
     const part = { ...unsentPart, maybeApplied, miscounts, reason: otherHalfConfirmed }
     await halve(tx, destination, batch, await remainingOrds(tx, batch.id), part)
@@ -136,7 +136,7 @@ export async function splitFailingHalf(db: Database, destination: Destination, b
  * Returns the result of the part that was sent before this one. `succeeded`: every entry was confirmed (in a settled batch, `pending`
  * counts as confirmed). `failed`: an entry was refused, or the part was split or parked. Both are false for the first part.
  */
-async function siblingBefore(tx: Queryable, batch: ClaimedBatch): Promise<{ readonly succeeded: boolean; readonly failed: boolean }> {
+async function resultOfPartBefore(tx: Queryable, batch: ClaimedBatch): Promise<{ readonly succeeded: boolean; readonly failed: boolean }> {
   const [sibling] = await tx.query<{ succeeded: boolean; failed: boolean }>(
     `select
        b.status = 'settled' and not exists (
@@ -148,7 +148,7 @@ async function siblingBefore(tx: Queryable, batch: ClaimedBatch): Promise<{ read
   return sibling ?? { succeeded: false, failed: false }
 }
 
-/** Splits the records `ords` of a batch into two halves. The left one is sent first. */
+/** Splits the records at the places `ords` of a batch into two halves. The left half is sent first. */
 async function halve(
   tx: Queryable,
   destination: Destination,

@@ -16,8 +16,8 @@ export interface PushProgress {
 const recountEveryMs = 1_000
 
 /**
- * Reports the progress at the start, and returns the functions that report what follows. `operations`: estimated number of all operations,
- * if not all are stored yet. Without `onProgress`, counts nothing, and the functions do nothing.
+ * Reports the progress at the start, and returns functions for later reports. `operations`: estimated number of all operations, if not all
+ * are stored yet. Without `onProgress`, counts nothing, and the functions do nothing.
  */
 export async function openProgress(
   db: Queryable,
@@ -29,7 +29,7 @@ export async function openProgress(
   const stage = 'resendOf' in scope ? 'settle' : 'push'
   const atStart = await countOperations(db, scope)
   const total = operations ?? atStart.total
-  // The scope `resendOf` has only open operations, so the number at the start is the total.
+  // With `resendOf` (open batches of earlier runs), the number of open operations at the start is the total.
   const doneOf = (counted: typeof atStart) => ('resendOf' in scope ? atStart.total : counted.total) - counted.open
   let done = doneOf(atStart)
   let countedAt = performance.now()
@@ -54,8 +54,8 @@ export async function openProgress(
 }
 
 /**
- * Returns the number of operations of a scope, and how many of them are open. With `resendOf`, both numbers count only the open ones. An
- * operation that moved to a new batch is counted in both batches.
+ * Returns the number of operations in the batches of a scope, and how many of them are open. With `resendOf` (batches of earlier runs),
+ * both numbers count only the open ones. An operation that moved to a new batch is counted in both batches.
  */
 async function countOperations(db: Queryable, scope: BatchScope): Promise<{ readonly total: number; readonly open: number }> {
   const isOpen = `b.status in ('pending', 'ambiguous', 'in_flight')`

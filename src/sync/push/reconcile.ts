@@ -68,11 +68,12 @@ export async function reconcile(
   const { destination, sender } = context
   const { db, settings } = context.deps
   const attempt = { id: attemptId, sent: storedExchange(exchange) }
+  // A batch of a first load, whose keys usually have no rows (docs/decisions/implied-keys.md), is settled in one statement.
   if (batch.mayImplyKeys && confirmsAll(destination, outcome)) {
     const confirmed = outcome.entries.length
     crashPoint('reconcile.load')
     if (await settleLoad(db, batch, attempt, confirmed, sender)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
-    // Nothing was written, for example because some keys have rows.
+    // `settleLoad` wrote nothing, for example because some keys have rows.
   }
   return db.transaction(async (tx) => {
     // Postgres underestimates the cost of reading all keys of a large table, so such query plans are disabled.

@@ -16,7 +16,7 @@ const headBytes = 1_048_576
  *   encoding, it is read in the encoding of the pipeline's first source.
  * - Any other source is read with the settings of the first source, and with its credentials if `mayShareCredentials` permits.
  *
- * @throws {RunError} `SOURCE_CREDENTIALS` if `uri` was stored without its query; and as `openLocalFile`
+ * @throws {RunError} `SOURCE_CREDENTIALS` if `uri` was stored without its query; and the errors of `openLocalFile`
  */
 export async function withBackfillSource(pipeline: Pipeline, uri: string): Promise<Pipeline> {
   const [first] = pipeline.sources

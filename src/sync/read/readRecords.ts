@@ -74,8 +74,8 @@ const maxGatedColumns = 256
  * - `duplicates: last` is set, and the last read had repeated rows. Only the last row of a key has a digest, so the others count as new.
  *   Then each gated read would end as a full read.
  * - A source other than CSV or TSV has more than `maxGatedColumns` columns.
- * - A preset may decide who is sent, and a source is not CSV or TSV. The columns of JSON and XML include those of skipped rows. So a gated
- *   read would not notice that the other rows lack the consent column of the preset.
+ * - A source is not CSV or TSV, and the consent tests of a preset (settings for a known export) may decide who is sent. The columns of JSON
+ *   and XML include those of skipped rows. So a gated read would not notice that the other rows lack the consent column of the preset.
  *
  * Tables with row groups (one product over several rows) are read without a gate (`formats/openFormat.ts`). So their records have no
  * digests, and `loadKnownRecords` returns undefined.
@@ -203,7 +203,7 @@ const skippedRecord = (destinationId: number) => `select from record r
   where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
     and not exists (select from unseen_key uk where uk.key = s.key)`
 
-/** Reduces the staged rows to one row per key, and counts them together with the skipped rows. */
+/** Reduces the staged rows to one row per key, and returns their counts together with those of the skipped rows. */
 async function resolveRows(
   { deps, tx, pipeline, run, suppressedBy }: ReadContext,
   staged: Staged,

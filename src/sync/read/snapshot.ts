@@ -30,7 +30,7 @@ import { formerDestinationNotes } from './formerDestination.ts'
 import { loadLastSnapshot, type LastSnapshot } from './lastSnapshot.ts'
 import type { ReadContext } from './readRecords.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
-import type { IdentifierFacts } from './identifierWatch.ts'
+import type { IdentifierFacts } from './identifierFacts.ts'
 import type { KeyHistogram } from './keyHistogram.ts'
 import { DigestGate } from './recordGate.ts'
 import { createStage } from './stageTable.ts'
@@ -82,7 +82,7 @@ export interface SnapshotResult {
 export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
   const { destinationId, id: runId } = run
   const definitionHash = definitionHashOf(pipeline)
-  const suppression = await suppressionOf(deps, pipeline)
+  const suppression = await findDoNotReachLists(deps, pipeline)
   const notes = [...suppression.notes, ...(await formerDestinationNotes(deps, pipeline, run))]
   const last = readsBackfillSource(run) ? undefined : await loadLastSnapshot(deps.db, destinationId)
   const isComparable =
@@ -263,7 +263,7 @@ async function compareBytes(
  * content, and notes on lists that were never read. The service has one list per account (docs/spec-notes.md#audience-uploads). If another
  * list replaced a list at the service, the replaced list still suppresses its former members (docs/guarantees.md#suppression-wins).
  */
-async function suppressionOf(
+async function findDoNotReachLists(
   deps: EngineDeps,
   pipeline: Pipeline,
 ): Promise<{ readonly listIds: readonly number[]; readonly version: number; readonly notes: readonly WarningSummary[] }> {

@@ -15,7 +15,7 @@ import type { DigestGate } from './recordGate.ts'
 import type { LastSnapshot } from './lastSnapshot.ts'
 import { keepMemoryFlat, letYoungGrow } from '../../flatMemory.ts'
 import { RejectWriter } from './rejectWriter.ts'
-import { IdentifierWatch, type IdentifierFacts } from './identifierWatch.ts'
+import { IdentifierFactsCollector, type IdentifierFacts } from './identifierFacts.ts'
 import { KeyHistogram } from './keyHistogram.ts'
 import { RepeatDetector } from './repeatDetector.ts'
 import { createCheckingMapper } from './sourceQuality.ts'
@@ -88,7 +88,7 @@ export async function stageSources(
     partlyOptedOut: 0,
     unsentOptOuts: 0,
     keys: new RepeatDetector({ areDigests: keysAreDigests }),
-    identifiers: last === undefined ? new IdentifierWatch() : undefined,
+    identifiers: last === undefined ? new IdentifierFactsCollector() : undefined,
     keyHistogram: keysAreDigests ? new KeyHistogram() : undefined,
     digests: gate.canSkip ? undefined : new StagedDigests(),
   }

@@ -7,7 +7,7 @@ import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/renderUserOperation.ts'
 import { CopyWriter, type LaterCopy } from '../../db/copyBinary.ts'
 import type { StagedDigests } from '../../db/digests.ts'
-import type { IdentifierWatch } from './identifierWatch.ts'
+import type { IdentifierFactsCollector } from './identifierFacts.ts'
 import type { KeyHistogram } from './keyHistogram.ts'
 import type { RepeatDetector } from './repeatDetector.ts'
 
@@ -86,8 +86,8 @@ export interface StageTally {
   unsentOptOuts: number
   /** Keys of all staged rows. */
   readonly keys: RepeatDetector
-  /** Identifiers of all staged members; undefined if `StageContext.last` is given. */
-  readonly identifiers: IdentifierWatch | undefined
+  /** Facts about the identifiers of all staged members; undefined if `StageContext.last` is given. */
+  readonly identifiers: IdentifierFactsCollector | undefined
   /** Digests of valid rows; undefined for a gated read. */
   readonly digests: StagedDigests | undefined
   /** Numbers of valid members by the prefix of their key; undefined for products. */

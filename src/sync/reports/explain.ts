@@ -114,7 +114,8 @@ async function suppressionEvents(db: Database, destinationId: number, identifier
 /** Returns one event per stored record: the line that it was read from, and its content. */
 async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[], filterNote: string): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
-    // The start of the read sorts before `planned`, the end would not. If the snapshot has expired: the time of the oldest stored run.
+    // The event has the start of the read, because the end may be later than `planned`. If the snapshot has expired, it has the time of the
+    // oldest stored run.
     `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
        r.line, r.status, r.body, ${rowIdentifiers('r')} as identifiers, r.hash, s.run_id
      from record r left join snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
@@ -378,7 +379,7 @@ async function withheldEvents(db: Database, destinationId: number, keys: readonl
 }
 
 /**
- * SQL of the state of the members' identifiers: stored ones, and implied ones with the state of their batch
+ * SQL of the state of the members' identifiers. An identifier without a row in `remote` (implied) has the state of its batch
  * (docs/decisions/implied-keys.md).
  */
 const memberKeys = `

@@ -111,7 +111,7 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
      cross join lateral (
        select e.keys, e.users, e.record_key, e.destination_id, e.batch_id,
          case when $2 then substr(b.body, e.byte_offset + 1, e.byte_length) end as after
-       -- Reads only the first batches with an operation of this change. Each gives at least one sample.
+       -- Reads only the first batches with an operation of this change. Each of these batches gives at least one sample.
        from (
            select b.* from batch b where b.plan_id = $1 and b.parent_id is null and (
              exists (select from batch_entries a where a.batch_id = b.id and c.change = any(a.changes))

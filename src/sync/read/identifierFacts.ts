@@ -25,7 +25,7 @@ const maxLoggedIdentifiers = 2_500_000
 const maxSharedIdentifiers = 100_000
 
 /** Collects `IdentifierFacts` while rows are staged. */
-export class IdentifierWatch {
+export class IdentifierFactsCollector {
   readonly #log = new PairLog()
   readonly #maxLogged: number
   #filter: BloomFilter | undefined
