@@ -74,8 +74,8 @@ const maxGatedColumns = 256
  * - `duplicates: last` is set, and the last read had repeated rows. Only the last row of a key has a digest, so the others count as new.
  *   Then each gated read would end as a full read.
  * - A source other than CSV or TSV has more than `maxGatedColumns` columns.
- * - A source is not CSV or TSV, and the consent tests of a preset (settings for a known export) may decide who is sent. The columns of JSON
- *   and XML include those of skipped rows. So a gated read would not notice that the other rows lack the consent column of the preset.
+ * - A source is not CSV or TSV, and a preset (settings for a known export) may decide who is sent. The columns of JSON and XML include
+ *   those of skipped rows. So a gated read would not notice that the other rows lack the consent column of the preset.
  *
  * Tables with row groups (one product over several rows) are read without a gate (`formats/openFormat.ts`). So their records have no
  * digests, and `loadKnownRecords` returns undefined.
