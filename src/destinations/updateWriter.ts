@@ -1,6 +1,6 @@
 /**
- * Writes bodies of updates with one user each, equal to those of `renderUserOperation` and `Packer`. Creates no object or string per user.
- * Every identifier must be a digest.
+ * Writes request bodies of updates with one user each. Their bytes equal those of `renderUserOperation` and `Packer`, but no object or
+ * string is created per user. Every identifier must be a digest.
  */
 import { hash } from 'node:crypto'
 import { identifierBytes } from '../model/record.ts'

@@ -217,7 +217,8 @@ async function entryEvents(
 
 /**
  * Returns the events `sent` and `answered` of the last 100 attempts of batches that have or had the records. An attempt in flight has no
- * event `answered`. The parent of a merged batch is the batch that was split first; batches between the two are found by their bodies.
+ * event `answered`. If halves of a split batch were merged, the parent of the merged batch is the batch that was split first. Batches
+ * between these two are found by the bytes of the record in their bodies.
  */
 async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
@@ -291,7 +292,8 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     const digests = explained.digestsOf([row.key])
     const events: RecordEvent[] = []
     const invalidated = readInvalidated(row.synced_hash)
-    // An `unsure` key counts as synced, because a request for it may have been applied. Without an answer it is not confirmed.
+    // A key of the kind `unsure` has a `synced_hash`, because a request for it may have been applied. Without an answer it is not
+    // confirmed.
     const isConfirmed = row.synced && (invalidated?.kind !== 'unsure' || row.answered)
     if (isConfirmed) {
       events.push({
