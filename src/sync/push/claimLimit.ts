@@ -10,8 +10,8 @@ const maxClaimsAtOnce = 4
 const maxUnrecordedAnswers = 24
 
 /**
- * Limits the claims of a push by the batches that it has claimed. A batch uses a slot (one request in flight) until it is answered. It uses
- * memory until its answer is recorded, because its bytes may be needed for a split.
+ * Keeps the claimed batches, and computes how many more may be claimed. A batch uses a slot (one request in flight) until it is answered.
+ * It uses memory until its answer is recorded, because its bytes may be needed for a split.
  */
 export class ClaimLimit {
   readonly #maxBytes: number
@@ -46,7 +46,6 @@ export class ClaimLimit {
     return Math.max(0, Math.min(maxClaimsAtOnce, freeSlots, permitted))
   }
 
-  /** Adds a batch that was claimed. */
   add(batch: ClaimedBatch): void {
     this.#unanswered.add(batch)
     this.#largestBytes = Math.max(this.#largestBytes, batch.body.length)

@@ -1,6 +1,6 @@
 /**
- * Splits a batch until the failing record is alone (docs/guarantees.md#isolation-of-a-failing-record). The batch was refused, or repeatedly
- * got useless answers: complete, but for example with wrong counts (`suspectsRecord`).
+ * Splits a batch that was refused, or that repeatedly got useless answers, until the failing record is alone
+ * (docs/guarantees.md#isolation-of-a-failing-record). Useless: complete, but for example with wrong counts (`suspectsRecord`).
  */
 import type { Destination } from '../../destinations/destination.ts'
 import { logBatch } from '../../db/auditLog.ts'

@@ -221,7 +221,7 @@ interface ResendCause {
  */
 async function scheduleAgain(recording: Recording, why: ResendCause & { readonly miscounts?: number }): Promise<Reconciled> {
   const { tx, batch } = recording
-  // The number is stored with a parked batch too. Such a batch gets one attempt per run, so only a later run can reach `suspectedAfter`.
+  // `miscounts` is stored with a parked batch too. Such a batch gets one attempt per run, so only a later run can reach `suspectedAfter`.
   if (batch.attempts + 1 >= recording.maxAttempts) return park(recording, { miscounts: 0, ...why })
   const state = await releaseBatch(tx, batch, { to: 'open', waitMs: recording.waitMs, miscounts: 0, ...why })
   return { ...noneDone, state }

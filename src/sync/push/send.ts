@@ -135,8 +135,8 @@ async function beginUnderGrant(
 }
 
 /**
- * Commits the attempt; for an update of people in one transaction with the suppression check. Returns `superseded` if the batch
- * had people who are suppressed or opted out, and `blocked` if the service has requested a wait.
+ * Stores the attempt before it is sent. For an update of people, checks in the same transaction if one of them is suppressed. Returns
+ * `superseded` if the batch had people who are suppressed or opted out, and `blocked` if the service has requested a wait.
  */
 async function commitAttempt(context: PushContext, batch: ClaimedBatch): Promise<CommittedAttempt | 'superseded' | 'blocked'> {
   const { deps, destination, sender } = context

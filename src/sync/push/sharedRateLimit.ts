@@ -36,7 +36,10 @@ interface Waiter extends TakeOptions {
   readonly reject: (error: unknown) => void
 }
 
-/** Access of this process to the rate budget of one user of the service for one class of limit (docs/scale.md). */
+/**
+ * Access of this process to a rate budget of one user of the service (docs/scale.md). Each class of limit, which is the requests that the
+ * service counts together, has its own budget.
+ */
 export class Allowance {
   /** Name of the budget in the database. */
   readonly name: string

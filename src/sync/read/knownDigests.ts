@@ -18,7 +18,7 @@ const recordsPerMiss = 32
  *
  * The digests are stored in chunks. A sequence consists of consecutive chunks, and its digests are in the order of the file:
  *
- * - A full read stores one sequence. Exception: a partitioned stage may store one for each partition.
+ * - A full read stores one sequence. If it partitions the table `stage`, it may store one for each partition.
  * - Each later gated read adds a sequence of its new and changed records.
  *
  * A file usually keeps its order. So a record is compared only with the starts of the chunks, and with the next digests in each sequence. A

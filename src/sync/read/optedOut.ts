@@ -35,7 +35,7 @@ export async function collectOptedOut(
 export async function skippedRecordHasOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
   // Opted-out identifiers of records whose keys have no row in `remote` (docs/decisions/implied-keys.md).
   const implied: Buffer[] = []
-  // The cursor of the search needs a transaction. Repeatable read, because retention and erasures may change the tables meanwhile.
+  // The cursor of the search needs a transaction. It is repeatable read, because retention and erasures may change the tables meanwhile.
   await tx.query('begin isolation level repeatable read')
   for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from opted_out'))
     implied.push(...found.map(({ identifier }) => identifier))

@@ -222,7 +222,8 @@ async function resolveRows(
     erasures: type.reachesPeople ? { destinationId: run.destinationId, service: deps.service.origin } : undefined,
   })
   if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id, staged.facts)
-  // If the collected digests are not those of the valid rows, the plan collects them from the stage (docs/decisions/record-digest.md).
+  // If the collected digests are not those of the valid rows, they are dropped. The plan then collects them from the table `stage`
+  // (docs/decisions/record-digest.md).
   const digestsAreOfValidRows = staged.digests === staged.valid && resolved.valid === staged.valid && resolved.affectedRows === 0
   if (!gate.canSkip && !digestsAreOfValidRows) await dropStagedDigests(tx)
   const rows = {

@@ -6,8 +6,8 @@ import { digestBytes, RecordDigester } from './recordDigest.ts'
 const maxKeys = 2_500_000
 
 /**
- * Detects whether a key may be on two rows, by 64 bits of each key. Without a repeat, Postgres need not group the keys, which takes half a
- * second for a million.
+ * Detects whether a key may be on two rows, by 64 bits of each key. Without a repeat, Postgres need not group the keys. Grouping takes half
+ * a second for a million keys.
  */
 export class RepeatDetector {
   readonly #digester = new RecordDigester(randomBytes(digestBytes))

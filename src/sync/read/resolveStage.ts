@@ -1,12 +1,13 @@
 /**
- * Reduces the staged rows to one row per key:
+ * Reduces the staged rows to one row per key. Of several rows with one key:
  *
- * - One of the rows opts out: the key is opted out.
- * - Equal content: the first row stays.
- * - Different content: all rows are rejected.
- * - With `duplicates: last`, the last valid row stays, whatever the content.
+ * - If one of them opts out, the key is opted out.
+ * - Otherwise, with `duplicates: last`, the last valid row stays.
+ * - Otherwise, if their content is equal, the first row stays.
+ * - Otherwise all of them are rejected.
  *
- * Also marks the rows of suppressed people.
+ * On a do-not-reach list, each of the rows first gets the identifiers of all of them, so none is rejected. Also marks the rows of
+ * suppressed people.
  */
 import type { Connection } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
@@ -25,7 +26,7 @@ export interface Resolved {
   readonly conflicting: number
   /**
    * Rows that opted out, and rows of people who are erased or on a do-not-reach list. For a do-not-reach list: rows that remove a person,
-   * and other rows with one of their identifiers.
+   * and other rows with an identifier that such a row has.
    */
   readonly suppressed: number
   /** Rows that stay valid, one per key. */
@@ -115,8 +116,8 @@ async function resolveRepeats(
 }
 
 /**
- * Gives all valid rows of one key of a do-not-reach list the identifiers of all of them, and the latest end. So no person is left out of
- * the list because another row has the same key.
+ * Gives all valid rows with one key of a do-not-reach list the identifiers of all these rows, and the latest end. Otherwise a person would
+ * be left out of the list because another row has the key.
  */
 async function mergeListedRows(tx: Connection): Promise<void> {
   await tx.query(`

@@ -36,8 +36,8 @@ export async function createStage(tx: Connection): Promise<void> {
 }
 
 /**
- * Analyzes the table `stage` if it was not analyzed before. Only the columns of joins and groups: all columns would take five times as
- * long.
+ * Analyzes the columns of the table `stage` that are joined or grouped, if they were not analyzed before. All columns would take five times
+ * as long.
  */
 export async function analyzeStage(tx: Connection): Promise<void> {
   const neverAnalyzed = await tx.query(`select from pg_class where oid = 'stage'::regclass and reltuples < 0`)
@@ -46,7 +46,7 @@ export async function analyzeStage(tx: Connection): Promise<void> {
 
 /**
  * Number of partitions of the table `stage` in a large first load of members. The first bits of the key select the partition. A key is a
- * digest, so all partitions have about the same number of rows. In a load of a million rows, each partition is one step
+ * digest, so all partitions have about the same number of rows. In a load of a million rows, the plan processes one partition per step
  * (plan/loadParts.ts). COPY buffers rows for at most 32 partitions.
  */
 export const stagePartitions = 32

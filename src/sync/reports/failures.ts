@@ -11,7 +11,7 @@ const maxFailures = 20
 
 /**
  * Returns at most `maxFailures` failures, the most frequent first. Counts products or users. Leaves out superseded operations, and
- * operations without a code, which have no answer yet.
+ * operations without a code, because these have no answer yet.
  */
 export async function failuresOf(db: Pick<Database, 'query'>, planId: string): Promise<readonly Failure[]> {
   const rows = await db.query<{
