@@ -49,8 +49,8 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
    */
   readonly deletesNeedRecord: boolean
   /**
-   * Finds the stored records of rows that opt out or that `map.remove` removes. `key`: by the key of the row. `identifier`: by each
-   * identifier of the row, because the rows have no stable key.
+   * How the stored records of rows are found that opt out, or that `map.remove` removes. `key`: by the key of the row. `identifier`: by
+   * each identifier of the row, because the rows have no stable key.
    */
   readonly removesBy: 'key' | 'identifier'
   /**
@@ -181,8 +181,8 @@ interface RequestFormat {
   /** Sends a request to another server than the service; absent if the service gets it. Never throws: an error is a result. */
   exchange?(request: ExchangeRequest): Promise<Exchange>
   /**
-   * Returns the text before and after the entries of a body, such as `{"products":[` and `]}`. The entries are separated by commas and
-   * never change (docs/guarantees.md#idempotent-resend).
+   * Returns the text before and after the entries of a body, such as `{"products":[` and `]}`. The entries between them are separated by
+   * commas.
    */
   readonly frame: (op: Operation) => { readonly open: string; readonly close: string }
   /** Returns a text that two entries of one body must not have in common. Absent if any two entries may be in one body. */

@@ -29,7 +29,7 @@ export type JsonObject = { readonly [key: string]: Json | undefined }
  * - not one JSON value, or too deep
  * - with a duplicate key, or with `__proto__`
  *
- * `JSON.parse` reads a text that has no long number and that `JSON.stringify` writes back unchanged, so it has no duplicate key. A slower,
+ * `JSON.parse` reads a text without long numbers that `JSON.stringify` writes back unchanged: such a text has no duplicate key. A slower,
  * exact parser reads all other texts (7 ms instead of 2 ms for 2,500 results with an echo of the request).
  */
 export function parseAnswer(body: Uint8Array): Json | undefined {

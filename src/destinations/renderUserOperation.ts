@@ -41,8 +41,8 @@ const usersOpen = '"users":['
 const usersClose = ']}}'
 
 /**
- * Renders one operation that deletes the users of these updates. Copies the user objects, because the service may search one user for each
- * object (docs/decisions/identifier-groups.md).
+ * Renders one operation that deletes the users of these updates. Keeps each user object as it is, because the service may search one user
+ * for each object (docs/decisions/identifier-groups.md).
  */
 export function renderDeleteOf(updates: readonly Buffer[]): Buffer {
   const users = updates.map((update) =>
