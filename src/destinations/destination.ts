@@ -49,8 +49,8 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
    */
   readonly deletesNeedRecord: boolean
   /**
-   * How the stored records of rows are found that opt out, or that `map.remove` removes. `key`: by the key of the row. `identifier`: by
-   * each identifier of the row, because the rows have no stable key.
+   * Search for the stored records of rows that opt out, or that `map.remove` removes. `key`: by the key of the row. `identifier`: by each
+   * identifier of the row, because the rows have no stable key.
    */
   readonly removesBy: 'key' | 'identifier'
   /**
