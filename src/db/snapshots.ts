@@ -28,6 +28,7 @@ const facts: z.ZodType<SourceFacts> = z.object({
       members: number,
       filled: z.record(text, number),
       optedOut: number.exactOptional(),
+      withoutKey: number.exactOptional(),
       brand: text.exactOptional(),
       group: text.exactOptional(),
     })

@@ -43,6 +43,8 @@ export interface QualityFigures {
   readonly filled: Readonly<Record<string, number>>
   /** Number of members whose row opts out; absent if there are none. */
   readonly optedOut?: number
+  /** Number of rejected rows whose key could not be read; absent for a read of an earlier version. */
+  readonly withoutKey?: number
   /** Products: the reference brand (mapping/statistics/sourceStatistics.ts). */
   readonly brand?: string
   /** Products: the reference item group. */

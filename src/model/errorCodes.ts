@@ -267,6 +267,10 @@ export const errorGroups = [
         'The source has less than half of the valid rows of the last accepted read. Or one of several sources lost more than half of its rows, or is empty.',
         'Check the source; if it is right, approve the number of deletes.',
       ],
+      GUARD_IDS_LOST: [
+        'More rows than last time were rejected without a readable id, and products would be deleted. The products of these rows may be among them.',
+        '`sluice rejects RUN_ID` lists the rows. Correct the ids, or approve the number of deletes.',
+      ],
       GUARD_INCOMPLETE: [
         'The end of the source is not proven, so no row counts as missing.',
         'Export it again, or set `complete:` to what proves the end.',

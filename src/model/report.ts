@@ -84,7 +84,7 @@ export const noCounts: RunCounts = {
 
 /** Guard that withheld deletes, or stopped the run. */
 export interface GuardResult {
-  /** `GUARD_DELETES`, `GUARD_IDENTIFIERS`, `GUARD_MIN_ROWS`, `GUARD_ROWS_FELL`, `GUARD_INCOMPLETE`, `GUARD_REJECTS` … */
+  /** `GUARD_DELETES`, `GUARD_IDENTIFIERS`, `GUARD_MIN_ROWS`, `GUARD_ROWS_FELL`, `GUARD_IDS_LOST`, `GUARD_INCOMPLETE`, `GUARD_REJECTS` … */
   readonly code: string
   readonly message: string
   readonly hint: string
@@ -108,6 +108,7 @@ const guardEffects: Readonly<Record<string, GuardEffect>> = {
   GUARD_DELETES: { withholds: 'deletes', approvable: true },
   GUARD_IDENTIFIERS: { withholds: 'deletes', approvable: true },
   GUARD_ROWS_FELL: { withholds: 'deletes', approvable: true },
+  GUARD_IDS_LOST: { withholds: 'deletes', approvable: true },
   GUARD_MIN_ROWS: { withholds: 'deletes', approvable: false },
   GUARD_INCOMPLETE: { withholds: 'deletes', approvable: false },
   GUARD_IDS_CHANGED: { withholds: 'run', approvable: true },

@@ -1,8 +1,8 @@
 /** Computes the guard results for deletes and rejects (docs/guarantees.md#mass-delete-guard). Pure functions. */
-import { count } from '../../format.ts'
+import { count, plural } from '../../format.ts'
 import type { Guards } from '../../model/pipeline.ts'
 import { minComparedRows, type GuardResult } from '../../model/report.ts'
-import type { FallenSource } from '../read/fallenRows.ts'
+import type { FallenSource, LostIds } from '../read/fallenRows.ts'
 
 /** Figures and settings that the guards compare. */
 export interface GuardFacts {
@@ -14,6 +14,8 @@ export interface GuardFacts {
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in the snapshot of `previousValid`. */
   readonly fallen: readonly FallenSource[]
+  /** Rows without a readable id, if there are more than in the snapshot of `previousValid`. */
+  readonly lostIds: LostIds | undefined
   /** Number of records that this plan removes as suppressed. For `GUARD_ROWS_FELL` they count as valid rows. */
   readonly suppressed: number
   /** Number of rows of this read, also those that are not valid. */
@@ -151,6 +153,13 @@ function resultsForManyDeletes(facts: GuardFacts): GuardResult[] {
   if (isCompared && valid + facts.suppressed < previousValid / 2)
     withhold('GUARD_ROWS_FELL', `valid rows fell from ${count(previousValid)} to ${count(valid)}, by more than half`)
   for (const { uri, before, now } of facts.fallen) withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${count(before)} to ${count(now)}`)
+  if (facts.lostIds !== undefined) {
+    const { before, now } = facts.lostIds
+    withhold(
+      'GUARD_IDS_LOST',
+      `${plural(now, 'row')} without a readable id, last time ${count(before)}: their products would be ${effectOn(facts)}`,
+    )
+  }
   return results
 }
 

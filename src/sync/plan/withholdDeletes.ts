@@ -118,6 +118,7 @@ function factsOf({ pipeline, type, run, input, ignoresMissing }: PlanWork): Guar
     valid: input.rows.valid,
     previousValid: ignoresMissing ? undefined : input.previousValid,
     fallen: ignoresMissing ? [] : input.fallen,
+    lostIds: ignoresMissing ? undefined : input.lostIds,
     read: input.rows.read,
     rejected: input.rows.rejected,
     incomplete: ignoresMissing ? undefined : input.incomplete,

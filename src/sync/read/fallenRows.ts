@@ -1,4 +1,4 @@
-/** Compares numbers of rows and of opt-outs with earlier reads. */
+/** Compares numbers of rows, of opt-outs and of rows without a key with earlier reads. */
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Database } from '../../db/database.ts'
@@ -73,6 +73,24 @@ function fallOf({ uri, rows = 0 }: SourceFacts, earlier: SourceFacts | undefined
   const isEmptied = before > 0 && rows === 0
   const isHalved = before >= minComparedRows && rows < before / 2
   return isEmptied || isHalved ? { uri, before, now: rows } : undefined
+}
+
+/** Numbers of rejected rows whose id could not be read. */
+export interface LostIds {
+  /** In the last complete snapshot in whose plans no guard fired. */
+  readonly before: number
+  readonly now: number
+}
+
+/**
+ * Returns the numbers of rejected rows without a readable id if there are more than before. The products of such rows count as missing,
+ * because nothing shows which they are. Undefined if there are not more, or the number before is not known. Parameters: as for
+ * `unreadOptOutNotes`.
+ */
+export function lostIds(facts: readonly SourceFacts[], before: readonly SourceFacts[]): LostIds | undefined {
+  const sum = (sources: readonly SourceFacts[]) => sources.reduce((total, { quality }) => total + (quality?.withoutKey ?? Number.NaN), 0)
+  const lost = { before: sum(before), now: sum(facts) }
+  return before.length > 0 && lost.now > lost.before ? lost : undefined
 }
 
 /**

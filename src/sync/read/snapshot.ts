@@ -22,6 +22,8 @@ import {
   erosionNotes,
   fallenOptOutNotes,
   fallenSources,
+  lostIds,
+  type LostIds,
   validRowsOfInterruptedLoad,
   unreadOptOutNotes,
   type FallenSource,
@@ -60,6 +62,8 @@ export interface SnapshotResult {
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in the snapshot of `previousValid`; empty if the pipeline has only one source. */
   readonly fallen: readonly FallenSource[]
+  /** Rows without a readable id, if there are more than in the snapshot of `previousValid`; undefined if the destination has people. */
+  readonly lostIds: LostIds | undefined
   /** Reason why the end of a source is not proven; undefined if the read is complete. */
   readonly incomplete: string | undefined
   /** Ids of the do-not-reach lists of the account that the pipeline respects. */
@@ -127,6 +131,7 @@ async function unchangedResult(
     unseen: [],
     previousValid: last.referenceValid,
     fallen: [],
+    lostIds: undefined,
     incomplete: undefined,
     suppressedBy,
     proof: 'source unchanged since the last complete read',
@@ -148,7 +153,7 @@ async function readInto(
   const { staged, rows, unseen, quality } = await readRecords(context, opened, gate)
   const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
   const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
-  const { guardsDeletes } = destinationOf(pipeline.destination.kind)
+  const { guardsDeletes, keys } = destinationOf(pipeline.destination.kind)
   const lastIsOfOtherPipeline = last !== undefined && last.pipeline !== pipeline.name && guardsDeletes
   const referenceSources = last?.referenceSources ?? []
   const patterns = pipeline.sources.map(({ uri }) => uri)
@@ -169,6 +174,7 @@ async function readInto(
     unseen: unseen ?? [],
     previousValid: last === undefined ? await validRowsOfInterruptedLoad(deps.db, run) : last.referenceValid,
     fallen: fallenSources(staged.facts, referenceSources, patterns),
+    lostIds: keys === 'products' ? lostIds(staged.facts, referenceSources) : undefined,
     incomplete,
     suppressedBy,
     proof:

@@ -106,12 +106,15 @@ function createSourceQuality(
   const itemOf = ([column, what]: readonly [column: string, what: PersonalNumbers]) =>
     statistics.featureSets.addItem(personalCode, column, `the column "${column}" contains what looks like ${what}`)
   let optedOut = 0
+  let withoutKey = 0
   const damaged = new LineCount()
   const misplaced = new LineCount()
   return {
     add: (row, mapped) => {
       const { reject, record, warnings } = mapped
       if (record?.kind === 'member' && !record.desired) optedOut += 1
+      // A gated read maps all rejected rows too, because they have no digest.
+      if (reject !== undefined && reject.key === undefined) withoutKey += 1
       if (reject?.code === 'SPREADSHEET_DAMAGE') damaged.add(reject.line)
       else if (reject?.isMisplaced === true) misplaced.add(reject.line)
       const hasMisplaced = warnings.some(({ isMisplaced }) => isMisplaced === true)
@@ -131,6 +134,7 @@ function createSourceQuality(
         members,
         filled,
         ...(optedOut === 0 ? {} : { optedOut }),
+        withoutKey,
         ...(found.brand === '' ? {} : { brand: found.brand }),
         ...(found.group === '' ? {} : { group: found.group }),
       }

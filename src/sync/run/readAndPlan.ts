@@ -222,6 +222,7 @@ export async function inputWithoutRead(deps: EngineDeps, tx: Connection, run: Ru
     unseen: [],
     previousValid: undefined,
     fallen: [],
+    lostIds: undefined,
     incomplete: undefined,
     suppressedBy: [],
     ...(run.rerunOf === null ? {} : { onlyFailedOf: run.rerunOf }),

@@ -357,3 +357,41 @@ test.for([0, 60])(
     expect((await run(14)).warnings).toEqual([])
   },
 )
+
+test('a product is kept while more rows than before have no readable id: its row may be one of them', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.csv'))
+  const write = (ids: readonly string[]) =>
+    engine.write(
+      'feed.csv',
+      `id,title,description,availability,condition,price,link,image_link,brand
+${ids.map((id) => `${id},Cup,A cup,in stock,new,9.50 EUR,https://shop.example.com/cup,https://shop.example.com/cup.png,Acme\n`).join('')}`,
+    )
+  const live = async () => (await engine.sandbox.control.products()).map(({ id }) => id).sort()
+  // A row that never had an id withholds nothing.
+  write(['A', 'B', 'C', 'D', ''])
+  await engine.run('shop')
+  write(['A', 'B', 'C', ''])
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', guards: [], counts: { deletes: 1 } })
+  write(['A', 'B', '#N/A', ''])
+  const lost = await engine.run('shop')
+  expect(lost).toMatchObject({ status: 'withheld', counts: { deletes: 0, withheld: 1 } })
+  expect(lost.guards).toMatchObject([
+    {
+      code: 'GUARD_IDS_LOST',
+      message: '2 rows without a readable id, last time 1: their products would be deleted',
+      hint: 'sluice run shop --approve-deletes 1',
+    },
+  ])
+  // Nor does the same file delete the product later.
+  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 1 } })
+  expect(await live()).toEqual(['A', 'B', 'C'])
+  write(['A', 'B', 'C', ''])
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', guards: [] })
+  write(['A', 'B', '', ''])
+  expect(await engine.run('shop', { approveDeletes: 1 })).toMatchObject({ status: 'succeeded', counts: { deletes: 1 } })
+  expect(await live()).toEqual(['A', 'B'])
+  // The approved read is the one that the next is compared with.
+  write(['A', 'E', '', ''])
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', guards: [], counts: { creates: 1, deletes: 1 } })
+})

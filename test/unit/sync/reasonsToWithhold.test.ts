@@ -10,6 +10,7 @@ const calm: GuardFacts = {
   valid: 1_000,
   previousValid: 1_000,
   fallen: [],
+  lostIds: undefined,
   suppressed: 0,
   read: 1_000,
   rejected: 0,
@@ -29,6 +30,16 @@ const codes = (facts: Partial<GuardFacts>) =>
   reasonsToWithhold({ ...calm, ...facts })
     .map(({ code }) => code)
     .join(' ')
+
+test.for([
+  [{ deletes: 1 }, 'GUARD_IDS_LOST'],
+  [{ deletes: 0 }, ''],
+  [{ deletes: 1, cleared: 1 }, ''],
+  [{ deletes: 1, approveDeletes: 1 }, ''],
+  [{ deletes: 1, ignoresMissing: true }, ''],
+] as const)('after more rows without a readable id, %o withholds: %s', ([facts, expected]) => {
+  expect(codes({ ...facts, lostIds: { before: 0, now: 1 } })).toBe(expected)
+})
 
 test('counts confirmed records only as far as necessary', () => {
   let held = 0
