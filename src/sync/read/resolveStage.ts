@@ -70,9 +70,9 @@ export async function resolveStage(
     const valid = staged.valid - affected.emptied - suppressed
     return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOut, valid, affectedRows: affected.rows }
   }
-  const optedOut = await countKind(tx, stagedKind.optedOut)
+  const notSent = (await countKind(tx, stagedKind.optedOut)) + (await countKind(tx, stagedKind.suppressed))
   await keepOneRowPerKey(tx)
-  return { ...repeats, suppressed: suppressed + optedOut, valid: await countKind(tx, stagedKind.valid), affectedRows: affected.rows }
+  return { ...repeats, suppressed: notSent, valid: await countKind(tx, stagedKind.valid), affectedRows: affected.rows }
 }
 
 /** Resolves repeated keys, and collects them in the table `repeated`. Returns undefined if no key is repeated. */
@@ -92,7 +92,11 @@ async function resolveRepeats(
     update stage s set kind = ${stagedKind.optedOut}
     from repeated_row r where s.ctid = r.row and s.key = r.key and r.opts_out and r.kind = ${stagedKind.valid}`)
   await tx.query('drop table repeated_row')
-  if (options.removesBy === 'identifier') await mergeListedRows(tx)
+  if (options.removesBy === 'identifier') {
+    // Before rows are merged: a row that removes the address of one row does not remove those of the others.
+    await suppressRowsWithRemovedIdentifiers(tx)
+    await mergeListedRows(tx)
+  }
   if (options.duplicates === 'last') return { duplicates: await keepLast(tx), conflicting: 0 }
   // The same rows with their changed kinds. `nth`: place among the rows with equal key and kind.
   await tx.query(`
@@ -212,8 +216,9 @@ async function suppressRows(
 async function suppressRowsWithRemovedIdentifiers(tx: Connection): Promise<number> {
   return tx.execute(
     `update stage set kind = ${stagedKind.suppressed}
-     where kind = ${stagedKind.valid} and key in (
-       select s.key from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
+     -- Rows of two partitions of the stage may have the same ctid.
+     where kind = ${stagedKind.valid} and (key, ctid) in (
+       select s.key, s.ctid from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
        where i.identifier in (
          select unnest(${rowIdentifiers('removing')}) from stage removing where removing.kind = ${stagedKind.optedOut}))`,
   )
@@ -251,12 +256,12 @@ export async function suppressErased(tx: Connection, { destinationId, service }:
   )
 }
 
-/** Keeps one row of each repeated key, if possible one that was not rejected. The diff joins on the key. */
+/** Keeps one row of each repeated key, if possible neither a rejected nor a suppressed one. The diff joins on the key. */
 async function keepOneRowPerKey(tx: Connection): Promise<void> {
   await tx.query(`
     delete from stage s using (
       select s.ctid as row, s.key,
-        row_number() over (partition by s.key order by (s.kind = ${stagedKind.rejected}), s.source, s.line) as nth
+        row_number() over (partition by s.key order by (s.kind = ${stagedKind.rejected}), (s.kind = ${stagedKind.suppressed}), s.source, s.line) as nth
       from stage s join repeated using (key)) r
     where s.ctid = r.row and s.key = r.key and r.nth > 1`)
 }

@@ -226,6 +226,22 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
     }
   })
 
+  test('keeps the address of a row if another row removes that of a further row with its key', async () => {
+    await using engine = await setUpKeyed()
+    const { control } = engine.sandbox
+    const rows = ['7,ann@example.com,,out', '7,eve@example.com,,out']
+    writeList(engine, ...rows)
+    await engine.run('optouts')
+    for (const order of [rows, rows.toReversed()]) {
+      writeList(engine, '8,eve@example.com,,back', ...order)
+      const report = await engine.run('optouts')
+      expect(report).toMatchObject({ status: 'succeeded', counts: { read: 4, duplicates: 0, suppressed: 2, valid: 2 } })
+      expect(imbalance(report.counts)).toEqual([])
+      expect((await control.audience('2dnr')).digest).toBe(listOf('ann'))
+    }
+    expect(await engine.run('people')).toMatchObject({ counts: { suppressed: 1, creates: 1 } })
+  })
+
   test('has the addresses of all rows with one key', async () => {
     await using engine = await setUpKeyed()
     const { control } = engine.sandbox
