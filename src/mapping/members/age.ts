@@ -56,9 +56,13 @@ const personPath = /(?:^|\.)(?:customer|contact|person|profile|user|member|demog
 const shortUnit =
   /\d\s*(?:d|days?|w|wks?|weeks?|mos?|mths?|months?|tage?n?|wochen?|monate?n?|jours?|semaines?|mois|dias?|días?|semanas?|mes|meses|giorn[oi]|settiman[ae]|mes[ei]|dag(?:en)?|weken|maand(?:en)?|dni|tygodn\p{L}*|miesi\p{L}*)(?!\p{L})/iu
 
-/** Matches one age, or a range of ages by its lower end: `12 years`, `0-12`, `6 à 12 ans`, `from 6 to 12`. */
+/** Matches a word for children at the start: `Kids`, `child (5-12)`. */
+const childWord =
+  /^(?:(?:school)?child(?:ren)?|kids?|toddlers?|infants?|newborns?|bab(?:y|ies)|minors?|(?:klein|schul)?kind(?:er(?:en)?)?|minderjährige?|enfants?|mineurs?|niñ[oa]s?|menor(?:es)?|crianças?|bambin[oiae]|minori|børn|barn|dzie(?:cko|ci))(?![\p{L}\p{N}])/iu
+
+/** Matches one age, or a range of ages by its lower end: `12 years`, `0-12`, `10+`, `6 à 12 ans`, `from 6 to 12`. */
 const ageOrRange =
-  /^(?:(?:ages?|aged|from|between|von|zwischen|de|entre|da|tra|van|tussen|od|от)\s+)?0*(\d{1,2})(?:[.,]\d+)?(?:\s*\p{L}[\p{L}\s./]{0,20})?(?:\s*(?:[-\u2010-\u2015]|to|bis|[aàeyi]|al|até|tot|do|до|and|und|et|en)\s*\d{1,3}.{0,20})?$/iu
+  /^(?:(?:ages?|aged|from|between|von|zwischen|de|entre|da|tra|van|tussen|od|от)\s+)?0*(\d{1,2})(?:[.,]\d+)?\+?(?:\s*\p{L}[\p{L}\s./]{0,20})?(?:\s*(?:[-\u2010-\u2015]|to|bis|[aàeyi]|al|até|tot|do|до|and|und|et|en)\s*\d{1,3}.{0,20})?$/iu
 /** Matches a highest age behind its words: `under 13`, `up to 12`, `bis 12 Jahre`. */
 const limitBefore =
   /^(?:<=?|≤|u-?(?=\d)|under|below|less than|up to|unter|bis(?: zu)?|moins de|jusqu.à|menos de|hasta|meno di|fino a|onder|tot|até|do|до)\s*(\d{1,2})(?!\d)/iu
@@ -99,11 +103,12 @@ function kindBelowPath(column: string): BoundAge['kind'] | undefined {
  *
  * In a column of ages or groups:
  * - an age of one or two digits (`12`), also with decimals (`12.0`) or words (`12 years`); in groups, `12` alone is a code
- * - a range of ages (`0-12`), or a limit (`under 13`, `17 and under`)
+ * - a range of ages (`0-12`, `10+`), or a limit (`under 13`, `17 and under`)
+ * - a word such as `Kids`
  *
  * In a column of births:
  * - a month (`2013-06`) or an ISO date
- * - a date with a year of two digits (`6/16/13`)
+ * - a year of two digits (`13`), also in a date (`6/16/13`)
  * - a day number of a spreadsheet, or a Unix time, also with decimals
  * - any other text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`, `2013.0`)
  * - six or eight digits with a year at their start or end (`16062013`)
@@ -119,6 +124,7 @@ export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boole
 
 /** Returns true for an age that is or may be under 13. */
 function isChildsAge(text: string): boolean {
+  if (childWord.test(text)) return true
   if (shortUnit.test(text)) return false
   // A limit of up to 18, as in `under 18`, may be about a child.
   const limit = limitBefore.exec(text) ?? limitBehind.exec(text)
@@ -134,7 +140,7 @@ function isChildsBirth(text: string, latestBirth: string): boolean {
   if (iso !== null) return `${iso[1]}-${iso[2]}-${iso[3] ?? '31'}` > latestBirth
   const isDayNumberOrUnixTime = /^(?:\d{5}|\d{9,10}|\d{12,13})(?:[.,]\d+)?$/.test(text)
   if (isDayNumberOrUnixTime) return dayOfNumber(Number.parseFloat(text.replace(',', '.'))) > latestBirth
-  const twoDigitYear = /^(\d{1,2})[-./ ](?:\d{1,2}|\p{L}{3,10}\.?)[-./ ](\d{2})(?: |$)/u.exec(text)
+  const twoDigitYear = /^(\d{1,2})[-./ ](?:\d{1,2}|\p{L}{3,10}\.?)[-./ ](\d{2})(?: |$)/u.exec(text) ?? /^()(\d{2})$/.exec(text)
   if (twoDigitYear !== null) {
     const [first, last] = [Number(twoDigitYear[1]), Number(twoDigitYear[2])]
     // `85-06-16` starts with its year, because no month has 85 days.

@@ -269,12 +269,13 @@ const cases: readonly Case[] = [
     '06162020',
     '20102020',
     '062020',
+    '20',
   ].map((date_of_birth): Case => [
     `case 132: the birth date ${date_of_birth} of this decade is never sent`,
     { email: jane, date_of_birth },
     { wanted: false },
   ]),
-  ...['1990.0', '19900501', '5/1/1990 0:00', '1 May 1990', '16061990', '06161990', '20101990', '061990', '199006'].map(
+  ...['1990.0', '19900501', '5/1/1990 0:00', '1 May 1990', '16061990', '06161990', '20101990', '061990', '199006', '90', '16 May 1990'].map(
     (date_of_birth): Case => [
       `case 132: an adult with the birth date ${date_of_birth} is sent`,
       { email: jane, age: '31.0', date_of_birth },
@@ -304,9 +305,15 @@ const cases: readonly Case[] = [
     '17 and under',
     '12 ans et moins',
     '17 or younger',
+    '10+',
+    '6+ years',
+    'child',
+    'Kids (5-12)',
+    'Kinder',
   ].map((age): Case => [`case 132: an age of ${age} is never sent`, { email: jane, age }, { wanted: false }]),
   ...['age_group', 'Age Range', 'Altersgruppe', "Tranche d'âge", 'Leeftijdscategorie', 'Grupa wiekowa'].flatMap((column): Case[] => [
     [`case 132: 0-12 in the column ${column} is never sent`, { email: jane, [column]: '0-12' }, { wanted: false }],
+    [`case 132: Kids in the column ${column} are never sent`, { email: jane, [column]: 'Kids' }, { wanted: false }],
     [`case 132: 25-34 in the column ${column} is sent`, { email: jane, [column]: '25-34' }, { wanted: true }],
     [`case 132: the code 3 in the column ${column} is sent`, { email: jane, [column]: '3' }, { wanted: true }],
   ]),
@@ -326,6 +333,9 @@ const cases: readonly Case[] = [
     '25 and under',
     '18 to under 25',
     '65 and over',
+    '18+',
+    'adult',
+    'Kindergärtnerin',
   ].map((age): Case => [`case 132: an adult with the age ${age} is sent`, { email: jane, age }, { wanted: true }]),
   // 43998 is a day number of a spreadsheet, the last two are Unix times.
   ...[
