@@ -9,7 +9,7 @@ import {
   type BoundHeader,
 } from './boundColumns.ts'
 import { bindIdentifiers } from './members/bindIdentifiers.ts'
-import { bindTests, missingConsentWarnings } from './members/bindTests.ts'
+import { bindTests, lostConsentColumn, missingConsentWarnings } from './members/bindTests.ts'
 import { identifiersOptedOut, mapMember, memberKey } from './members/mapMember.ts'
 import { maskMember } from './members/maskMember.ts'
 import type { BoundIdentifier, MemberBinding, MemberRules } from './members/memberBinding.ts'
@@ -158,6 +158,8 @@ function bindHeader(
         columns,
       ),
     )
+  const lostConsent = missing.length === 0 ? undefined : lostConsentColumn(header)
+  if (lostConsent !== undefined) missing.push(lostConsent)
   const [keyType, ...otherKeyTypes] = key === undefined ? [] : keyTypesOf(key, identifiers)
   return {
     key,

@@ -1,12 +1,12 @@
 /** Binds the columns that decide who may be sent: consent, removal, age. */
 import type { ConsentTest, Pipeline } from '../../model/pipeline.ts'
 import { ageColumnsOf } from './age.ts'
-import { describeMissingColumn, presetOf } from '../boundColumns.ts'
+import { describeMissingColumn, presetOf, type MissingColumn } from '../boundColumns.ts'
 import { suggestName } from '../../suggestName.ts'
 import { bindTest, type BoundTest } from '../consent/consentTest.ts'
 import { inPipelineKeys, toFlowYaml } from '../consent/consentText.ts'
 import { findColumn } from '../fields.ts'
-import type { Preset } from '../presets/index.ts'
+import { presets, recognizePreset, type Preset } from '../presets/index.ts'
 import type { IdentifierType, Warning } from '../../model/record.ts'
 import type { MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
@@ -89,6 +89,25 @@ export function missingConsentWarnings(preset: Preset | undefined, columns: read
     field,
     message: `the export has no column "${name}", which says who may be reached`,
   }))
+}
+
+/**
+ * Returns the consent column without which the header of an export fits no preset; undefined for any other header. A `map:` alone would
+ * send the people of such a file who opted out.
+ */
+export function lostConsentColumn({ pipeline, preset, columns }: MemberHeader): MissingColumn | undefined {
+  if (preset !== undefined || Object.keys(pipeline.map).length > 0 || pipeline.consent !== undefined) return undefined
+  for (const candidate of presets) {
+    const names = missingConsentColumns(candidate, columns)
+    const [column] = names
+    if (column === undefined || recognizePreset([...columns, ...names], 'members') !== candidate) continue
+    return {
+      field: 'consent',
+      message: `no column "${column}", which says who may be reached`,
+      hint: `if this is an export of ${candidate.name}, export it with "${column}", which says who may be reached`,
+    }
+  }
+  return undefined
 }
 
 /**

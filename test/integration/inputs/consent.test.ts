@@ -81,6 +81,24 @@ test.for([
   },
 )
 
+test.for([
+  ['shopify', 'Accepts Email Marketing', { 'Customer ID': 'C1', Email: address(1), Phone: '' }],
+  ['salesforce', 'HasOptedOutOfEmail', { Id: 'C1', LastName: 'Doe', Email: address(1), OwnerId: 'U1' }],
+  ['klaviyo', 'Email Marketing Consent', { 'Klaviyo ID': 'C1', Email: address(1) }],
+] as const)(
+  'an export of %s that is not recognized without "%s" stops the run, and the hint names the column',
+  async ([name, column, row]) => {
+    await using engine = await engineUnderTest()
+    engine.pipeline('crm', `source: { url: "{folder}/crm.csv" }\n${audience}`)
+    engine.write('crm.csv', csvOf([row]))
+    const { status, error } = await engine.run('crm')
+    expect([status, error?.code]).toEqual(['failed', 'FILE_COLUMN_MISSING'])
+    expect(error?.hint).toContain(`if this is an export of ${name}, export it with "${column}", which says who may be reached`)
+    engine.write('crm.csv', csvOf([{ Number: 'C1', Mail: address(1) }]))
+    expect((await engine.run('crm')).error?.hint).not.toContain('who may be reached')
+  },
+)
+
 test('JSON lines of a preset that lose the consent column remove no person from a do-not-reach list', async () => {
   await using engine = await engineUnderTest()
   const list = 'destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n'
