@@ -111,11 +111,14 @@ export function livenessOf(
   const suppressed = last('suppressed')
   /** Returns the liveness of a record whose new content is not sent. The service keeps the last confirmed content, if there is one. */
   const notSent = (reason: string) => (confirmed ? live(`previous version, as ${reason}`) : notLive(reason))
-  if (suppressed) return confirmed ? live(`until the next run deletes it, as it is ${suppressed.message}`) : notLive(suppressed.message)
   // A deleted product is back if it was added again, or if its row is in the source again but is rejected.
   const isBack =
     deletesRecord && (confirmed !== undefined || desired !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
-  if (deleted && !isBack) return notLive(`${deleted.message} (${deleted.runId ?? ''})`)
+  const isDeleted = deleted !== undefined && !isBack
+  // If the identifier was deleted, the confirmed ones are other identifiers of its former record.
+  if (suppressed && confirmed && !isDeleted) return live(`until the next run deletes it, as it is ${suppressed.message}`)
+  if (suppressed) return notLive(suppressed.message)
+  if (isDeleted) return notLive(`${deleted.message} (${deleted.runId ?? ''})`)
   const waitingDelete = events.find((event) => event.what === 'desired' && event.change === 'delete')
   const withheld = last('withheld')
   if (waitingDelete) {

@@ -174,6 +174,26 @@ test('explain reports that a person is on a do-not-reach list, sent before or ne
   expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not live: unknown key/)
 })
 
+test('explain reports a deleted email on a do-not-reach list as not live, although its customer is live with another', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.pipeline(
+    'optouts',
+    'source: { url: "{folder}/optouts.csv" }\ndestination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\nmap: { email: mail }\n',
+  )
+  engine.write('people.csv', csv('k0,keep@example.com', 'k1,old@example.com'))
+  await engine.run('people')
+  engine.write('people.csv', csv('k0,keep@example.com', 'k1,new@example.com'))
+  await engine.run('people')
+  engine.write('optouts.csv', 'mail\nold@example.com\n')
+  await engine.run('optouts')
+  await engine.run('people')
+  expect((await explain(engine, 'people', 'old@example.com')).headline).toBe(
+    'Not live: on a do-not-reach list of the account: it is not sent',
+  )
+  expect((await explain(engine, 'people', 'k1')).headline).toMatch(/^Live: confirmed/)
+})
+
 test('explain lists the possible reasons for a key that no stored row has, and how to find the one', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', `${peopleYaml}consent: { column: ok, values: ["yes"] }\nonly: { ok: ["yes", "no"] }\n`)
