@@ -5,6 +5,7 @@
  * - A person on the list by any of their addresses is not sent.
  * - An address is kept while a person who is not on the list has it.
  * - A withheld delete stays withheld until it is approved.
+ * - A do-not-reach list with a key has every address that its rows ever had, until a row removes it (docs/consent.md#do-not-reach-lists).
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -23,16 +24,29 @@ const faults = ['none', 'none', 'counts', 'commit_then_reset', 'truncate', 'html
 
 interface Day {
   readonly hold: readonly (readonly [person: string, addresses: readonly string[]])[]
-  readonly list: readonly (readonly [address: string, listed: boolean])[]
+  /** Place of a row in the list, and its new content. */
+  readonly list: readonly (readonly [place: number, row: ListRow])[]
   readonly fault: (typeof faults)[number]
   readonly feed: 'people' | 'optouts'
   /** `late`: the plan that was stored last is applied, after any later changes. */
   readonly how: 'run' | 'full' | 'plan' | 'apply' | 'late' | 'stop' | 'die' | 'failed'
 }
 
+interface ListRow {
+  readonly key: string
+  readonly address: string
+  readonly status: 'out' | 'back'
+}
+
+const listRow: fc.Arbitrary<ListRow> = fc.record({
+  key: fc.constantFrom('k0', 'k1', 'k2', 'k3'),
+  address: fc.constantFrom(...addresses),
+  status: fc.constantFrom('out', 'back'),
+})
+
 const day: fc.Arbitrary<Day> = fc.record({
   hold: fc.array(fc.tuple(fc.constantFrom(...people), fc.uniqueArray(fc.constantFrom(...addresses), { maxLength: 3 })), { maxLength: 5 }),
-  list: fc.array(fc.tuple(fc.constantFrom(...addresses), fc.boolean()), { maxLength: 2 }),
+  list: fc.array(fc.tuple(fc.nat(7), listRow), { maxLength: 2 }),
   fault: fc.constantFrom(...faults),
   feed: fc.constantFrom('people', 'people', 'optouts'),
   how: fc.constantFrom('run', 'run', 'full', 'plan', 'plan', 'apply', 'late', 'late', 'stop', 'die', 'failed'),
@@ -42,7 +56,7 @@ const day: fc.Arbitrary<Day> = fc.record({
  * An unresolved update contains a user with two addresses, and the next file has only one of them. The other is deleted, and the one is
  * sent again alone.
  */
-const erasedBesideOthers: [Day[], 'identifier', 1, 2] = [
+const erasedBesideOthers: [Day[], 'identifier', 1, 2, false] = [
   [
     {
       hold: [
@@ -59,12 +73,13 @@ const erasedBesideOthers: [Day[], 'identifier', 1, 2] = [
   'identifier',
   1,
   2,
+  false,
 ]
 
 /**
  * An address of an unresolved update is missing in one file, and the next file has it again. The update is sent again before a newer one.
  */
-const desiredAgain: [Day[], 'identifier', 1, 0] = [
+const desiredAgain: [Day[], 'identifier', 1, 0, false] = [
   [
     { hold: [['p7', ['a7@example.com', 'a1@example.com']]], list: [], fault: 'none', feed: 'people', how: 'run' },
     { hold: [['p7', ['a7@example.com', 'a2@example.com']]], list: [], fault: 'commit_then_reset', feed: 'people', how: 'stop' },
@@ -74,6 +89,22 @@ const desiredAgain: [Day[], 'identifier', 1, 0] = [
   'identifier',
   1,
   0,
+  false,
+]
+
+/** The address of a row of a list with a key changes, and the earlier one stays on the list. */
+const changedAddress: [Day[], 'identifier', 1, 1000, true] = [
+  ['a0@example.com', 'a1@example.com'].map((address) => ({
+    hold: [['p0', ['a0@example.com']]],
+    list: [[0, { key: 'k0', address, status: 'out' }]],
+    fault: 'none',
+    feed: 'optouts',
+    how: 'run',
+  })),
+  'identifier',
+  1,
+  1000,
+  true,
 ]
 
 const peopleYaml = (target: PeopleTarget, packed: number, guard: number) => `source: { url: "{folder}/people.csv" }
@@ -81,10 +112,40 @@ map: { key: id, email: [e1, e2, e3] }
 ${target.yaml(`, users_per_operation: ${packed}`)}
 guards: { max_delete_count: ${guard}, max_delete_percent: 0, min_rows: 0 }
 `
-const listYaml = `source: { url: "{folder}/optouts.csv" }
-map: { email: email, remove: { column: status, values: ["back"] } }
+const listYaml = (keyed: boolean) => `source: { url: "{folder}/optouts.csv" }
+map: { ${keyed ? 'key: key, ' : ''}email: email, remove: { column: status, values: ["back"] } }
 destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
 `
+
+/** Model of a do-not-reach list: addresses by key. \`read\` changes it as a read of these rows does. */
+class ListModel {
+  readonly #keyed: boolean
+  #records = new Map<string, ReadonlySet<string>>()
+
+  constructor(keyed: boolean) {
+    this.#keyed = keyed
+  }
+
+  read(rows: readonly ListRow[]): void {
+    const byKey = Map.groupBy(rows, ({ key, address }) => (this.#keyed ? key : address))
+    const removing = [...byKey].flatMap(([key, some]) => (some.some(({ status }) => status === 'back') ? [key] : []))
+    const removed = new Set(removing.flatMap((key) => byKey.get(key) ?? []).map(({ address }) => address))
+    const read = new Map(
+      [...byKey].map(([key, some]) => {
+        const earlier = [...(this.#records.get(key) ?? [])].filter((address) => !removed.has(address))
+        return [key, new Set([...some.map(({ address }) => address), ...earlier])] as const
+      }),
+    )
+    const records = new Map([...this.#records, ...read])
+    this.#records = new Map(
+      [...records].filter(([key, some]) => !removing.includes(key) && ![...some].some((address) => removed.has(address))),
+    )
+  }
+
+  get addresses(): ReadonlySet<string> {
+    return new Set([...this.#records.values()].flatMap((some) => [...some]))
+  }
+}
 
 test.for([sandboxAudience, staticListTarget])(
   'after any history, $name and a do-not-reach list have the content of the files',
@@ -99,15 +160,17 @@ test.for([sandboxAudience, staticListTarget])(
         fc.constantFrom('user', 'identifier'),
         fc.constantFrom(1, 4),
         fc.constantFrom(0, 2, 1000),
-        async (days, reach, packed, guard) => {
+        fc.boolean(),
+        async (days, reach, packed, guard, keyed) => {
           await control.reset()
           await people.reset()
           await control.switches({ delete_reach: reach })
           await emptyDatabase(engine.db)
           engine.pipeline('people', peopleYaml(target, packed, guard))
-          engine.pipeline('optouts', listYaml)
+          engine.pipeline('optouts', listYaml(keyed))
           const held = new Map<string, readonly string[]>()
-          const listed = new Map<string, boolean>()
+          const listRows = new Map<number, ListRow>()
+          const listed = new ListModel(keyed)
           const stored = new Map<string, string>()
           const write = () => {
             engine.write(
@@ -116,17 +179,19 @@ test.for([sandboxAudience, staticListTarget])(
             )
             engine.write(
               'optouts.csv',
-              `email,status\n${Array.from(listed, ([address, on]) => `${address},${on ? 'out' : 'back'}\n`).join('')}other@example.org,out\n`,
+              `key,email,status\n${Array.from(listRows.values(), (row) => `${row.key},${row.address},${row.status}\n`).join('')}other,other@example.org,out\n`,
             )
           }
           write()
           for (const { hold, list, fault, feed, how } of days) {
             for (const [person, some] of hold) some.length === 0 ? held.delete(person) : held.set(person, some)
-            for (const [address, on] of list) listed.set(address, on)
+            for (const [place, row] of list) listRows.set(place, row)
             write()
             if (fault !== 'none' && feed === 'people') await people.fault(fault, 1)
             else if (fault !== 'none')
               await control.fault({ path: '/12/', nth: 1 }, fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault })
+            // Every read is planned, also that of an interrupted run.
+            if (feed === 'optouts' && how !== 'late') listed.read([...listRows.values()])
             if (how === 'plan') stored.set(feed, (await engine.plan(feed)).planId)
             else if (how === 'late') await applyLate(engine, stored.get(feed), feed)
             else if (how === 'apply') await engine.apply((await engine.plan(feed)).planId)
@@ -142,7 +207,8 @@ test.for([sandboxAudience, staticListTarget])(
             await control.clearFaults()
           }
           await untilQuiet(3, () => runEach(engine, ['optouts', 'people'], { approveDeletes: 1_000 }))
-          const off = new Set([...listed].flatMap(([address, on]) => (on ? [address] : [])))
+          listed.read([...listRows.values()])
+          const off = listed.addresses
           const wanted = [...held.values()].filter((some) => !some.some((address) => off.has(address))).flat()
           expect((await control.audience('2dnr')).digest).toBe(audienceDigest([...off, 'other@example.org'].map(email)))
           expect(await people.digest()).toBe(audienceDigest([...wanted, 'keep@example.org'].map(email)))
@@ -156,7 +222,7 @@ test.for([sandboxAudience, staticListTarget])(
           expect([await engine.writes(after), await people.writes()]).toEqual([[], written])
         },
       ),
-      { ...histories(5), examples: [erasedBesideOthers, desiredAgain] },
+      { ...histories(5), examples: [changedAddress, erasedBesideOthers, desiredAgain] },
     )
   },
 )
