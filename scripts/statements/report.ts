@@ -24,7 +24,7 @@ const stagingTables = new Set([
   'former',
   'pending_group',
   'shared_identifier_group',
-  'cleared',
+  'allowed_delete',
   'staged_digest',
   'unseen_key',
   'omitted',

@@ -4,7 +4,7 @@
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database, Queryable } from '../db/database.ts'
-import { runStatuses, sendsNothing, type RunCounts } from '../model/report.ts'
+import { runStatuses, onlyPlans, type RunCounts } from '../model/report.ts'
 import { rateWaits } from '../sync/push/rateWaits.ts'
 import { endedRequestsAfter, lastRequestId, loadGauges, runsAfter, runsOf, type MetricRun } from '../db/metricRows.ts'
 
@@ -93,7 +93,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     for (const one of runStatuses) runs.inc({ pipeline, status: one }, one === status ? 1 : 0)
     if (run.seconds !== null) runSeconds.observe({ pipeline }, run.seconds)
     // The operations of a plan count in the run that applies the plan.
-    if (sendsNothing(run.trigger)) return
+    if (onlyPlans(run.trigger)) return
     for (const outcome of rowOutcomes) rows.inc({ pipeline, outcome }, counts[outcome] ?? 0)
     for (const { kind, result, count } of operationsOf(run)) operations.inc({ pipeline, kind, result }, count)
     if (counts.ambiguous + counts.pending > 0) undecided.set(run.id, run)

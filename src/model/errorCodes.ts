@@ -84,7 +84,7 @@ export const errorGroups = [
         '`sluice plan PIPELINE` makes a plan for the present destination.',
       ],
       RUN_SENT_NOTHING: [
-        'The run is an audit, or a plan that was not applied. Such a run sends nothing, but a rerun would send.',
+        'The run is an audit or a plan, and its plan was not applied. Such a run sends nothing, but a rerun would send.',
         '`sluice plan PIPELINE` or `sluice audit PIPELINE` repeats it; `sluice run PIPELINE` sends.',
       ],
       RUN_OF_ANOTHER_DESTINATION: [

@@ -20,8 +20,8 @@ export type ShownTrigger = RunTrigger | 'audit'
 /** Effect of an operation on a record at the service. */
 export type Change = 'create' | 'update' | 'delete' | 'renewal'
 
-/** Returns true for runs that send nothing; they may store a plan. */
-export function sendsNothing(trigger: ShownTrigger): boolean {
+/** Returns true for runs that send nothing themselves. They may store a plan, and `sluice apply` sends it. */
+export function onlyPlans(trigger: ShownTrigger): boolean {
   return trigger === 'plan' || trigger === 'audit'
 }
 

@@ -3,7 +3,7 @@
 const [crashLabel, crashCall = '1'] = (process.env['CRASH_AT'] ?? '').split(':')
 let calls = 0
 
-/** Kills the process with SIGKILL in the n-th call with `label`, if the environment has `CRASH_AT=label:n`. Without `:n`, n is 1. */
+/** Kills the process with SIGKILL in the n-th call with `label`, if the environment has `CRASH_AT=label:n`. Default of n: 1. */
 export function crashPoint(label: string): void {
   if (label !== crashLabel) return
   calls++

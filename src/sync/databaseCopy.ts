@@ -1,10 +1,11 @@
-/** Stops runs and erasures in a copied or restored database, before anything is sent. */
+/** Stops runs and erasures in a database that is a copy of another one, or was restored from a dump. */
 import { countSyncedElsewhere, bindToThisDatabase } from '../db/destinations.ts'
 import { RunError } from '../errors.ts'
 import type { EngineDeps } from './engine.ts'
 
 /**
- * Binds a destination that was never synced to this database. Throws if the destination was last synced from another database.
+ * Stores that a destination is synced from this database, if it was never synced before. Throws if it was last synced from another
+ * database.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */
@@ -17,8 +18,8 @@ export async function bindOrAssertDatabase(
 }
 
 /**
- * Throws if any destination of this environment was last synced from another database. An erasure that is made here would be unknown there,
- * and the next renewal from there would send the person again.
+ * Throws if any destination of this environment was last synced from another database. The other database would not have an erasure that is
+ * made here. Its next run could send the person again.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */

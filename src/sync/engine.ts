@@ -10,7 +10,9 @@ import { defaultKeepRunsDays } from '../db/runRetention.ts'
 import { RunError } from '../errors.ts'
 import type { Progress } from '../model/report.ts'
 
-/** External dependencies of a run. Apart from `crashPoint`, the engine reads settings and the environment only from here. */
+/**
+ * External dependencies of a run. The engine (`src/sync`) reads settings and the environment only from here, except `CRASH_AT` for tests.
+ */
 export interface EngineDeps {
   readonly db: Database
   readonly transport: Transport
@@ -18,7 +20,7 @@ export interface EngineDeps {
   readonly log: Logger
   /** Id of this process in the table `worker`. */
   readonly workerId: string
-  /** User of the command, for the audit log; undefined for schedulers and workers. */
+  /** User of the command, for the audit log. Undefined for schedulers and workers. */
   readonly actor?: string
   readonly service: ServiceIdentity
   readonly settings: EngineSettings
@@ -26,15 +28,15 @@ export interface EngineDeps {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly onProgress?: (progress: Progress) => void
   /**
-   * On abort, the engine claims no more work. Requests in flight end within 15 s, or are abandoned. A run that is not done gets
-   * `RUN_INTERRUPTED`.
+   * On abort, the engine starts no more work. It abandons a request that has no answer after 15 s. The run ends with `RUN_INTERRUPTED`,
+   * unless it is done.
    */
   readonly signal?: AbortSignal
 }
 
-/** Address and version of the service, and the credentials of this environment. */
+/** Address and version of the service, and a name of the credentials of this environment (`credentialsOf`). */
 export interface ServiceIdentity extends Fence {
-  /** Version segment of advertising paths. */
+  /** Version in the paths of the ads API, such as `12`. */
   readonly version: string
 }
 
@@ -45,7 +47,7 @@ export interface EngineSettings {
   readonly heartbeatMs: number
   /** Timeout of one request to the service. */
   readonly httpTimeoutMs: number
-  /** Time during which an abandoned request may still reach the service (docs/decisions/late-arrival-horizon.md). */
+  /** Horizon: time during which an abandoned request may still reach the service (docs/decisions/late-arrival-horizon.md). */
   readonly horizonMs: number
   /** Time after a write during which a read may still return the state before it. */
   readonly readLagMs: number
@@ -57,21 +59,24 @@ export interface EngineSettings {
   readonly retryAfterCapMs: number
   /** Maximum number of parallel requests of one push. */
   readonly concurrency: number
-  /** Time after which a queued run is skipped if no worker has the requested version of its pipeline. */
+  /** A queued run is skipped after this time if no worker has the requested version of its pipeline. */
   readonly unclaimedAfterMs: number
-  /** Approximate maximum of request bytes per push: from the claim of a batch until its answer is recorded. */
+  /**
+   * Approximate maximum of the bytes of all request bodies in memory. A push holds a body from the claim of its batch until the answer is
+   * recorded.
+   */
   readonly maxBytesInMemory: number
-  /** Maximum number of users in the first part of a first load (docs/decisions/first-load-in-parts.md): those of three requests. */
+  /** Maximum number of users in the first part of a first load (docs/decisions/first-load-in-parts.md). */
   readonly usersInFirstPart: number
-  /** Days after which ended runs are deleted. Data that the current state refers to is kept. */
+  /** Days after which ended runs are deleted, except data that the current state refers to. */
   readonly keepRunsDays: number
 }
 
-/** Maximum number of answers that a push records in parallel, each over its own database connection. */
+/** Maximum number of answers that a push records in parallel. Each uses its own database connection. */
 export const maxParallelRecordings = 4
 
 /**
- * Returns the default settings. On loopback there is no gateway or replica before the service, so these settings are shorter:
+ * Returns the default settings. These are shorter for a service on loopback, which has no gateway or replica in front of it:
  *
  * - `horizonMs` (docs/decisions/late-arrival-horizon.md)
  * - `readLagMs` (docs/faults.md, C1)
@@ -98,7 +103,7 @@ export function engineSettings(serviceOrigin: string, concurrency = 64): EngineS
 }
 
 /** Returns the error `RUN_INTERRUPTED` of a run that a signal stopped, or that another process ended or replaced. */
-export function interrupted(by: 'signal' | 'otherProcess' = 'signal'): RunError {
+export function interruptedError(by: 'signal' | 'otherProcess' = 'signal'): RunError {
   const what = by === 'signal' ? 'stopped by a signal' : 'ended or replaced by another process'
   return new RunError('RUN_INTERRUPTED', `${what}; what was confirmed is kept`, {
     hint: 'run the same command again to continue',

@@ -3,7 +3,7 @@ import type { ServiceIdentity } from './engine.ts'
 
 /** Returns the fields of `ServiceIdentity` from the configuration. */
 export function serviceIdentity(service: {
-  /** Its path becomes part of `origin`, because two services may share a host. */
+  /** The path of this URL becomes part of `origin`, because two services may share a host. */
   readonly adsBaseUrl: string
   readonly adsVersion: string
   readonly consumerKey: string
@@ -14,8 +14,8 @@ export function serviceIdentity(service: {
 }
 
 /**
- * Returns a text without secrets that identifies the application and the user: token `42-…` → `user 42 of application …`. So a new token
- * of the same user gives the same text. A token without a user id is identified by the start of its SHA-256.
+ * Returns a text without secrets that identifies the application and the user: token `42-…` → `user 42 of application …`. A new token of
+ * the same user gives the same text. If the token has no user id, the text has the start of its SHA-256 instead.
  */
 export function credentialsOf(service: { readonly consumerKey: string; readonly accessToken: string }): string {
   const user = /^(\d+)-/.exec(service.accessToken)?.[1]

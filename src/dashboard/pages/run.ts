@@ -1,6 +1,6 @@
 /** Page `/runs/:id`: one run as a funnel, with its stages, guards, rejects, failures and requests. */
 import type { StoredAction } from '../../db/auditLog.ts'
-import { sendsNothing } from '../../model/report.ts'
+import { onlyPlans } from '../../model/report.ts'
 import type { StoredRun } from '../../sync/reports/history.ts'
 import { isRefusedOrUnresolved, isOpenRun } from '../../sync/reports/nextCommands.ts'
 import type { RejectGroup, RunDetails } from '../../sync/reports/runDetails.ts'
@@ -82,7 +82,7 @@ function actions({ run, details }: RunData, state: string): Html {
   if (isOpenRun(run)) return details.cancelRequested ? none : actionButton(`${path}/cancel`, 'Cancel run')
   const open = run.counts.refused + run.counts.ambiguous + run.counts.pending
   return html`${state === 'withheld' && run.planId !== undefined ? html`<a class="button primary" href="/plans/${run.planId}">Review ${withheldChanges(run.counts.withheld, outOfStockOf(run.guards))}</a>` : none}
-  ${open === 0 || sendsNothing(run.trigger) ? none : details.sentAgainBy === null ? actionButton(`${path}/rerun`, `Send ${count(open)} again`) : html`<a class="button" href="/runs/${details.sentAgainBy}">Sent again by ${details.sentAgainBy}</a>`}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`
+  ${open === 0 || onlyPlans(run.trigger) ? none : details.sentAgainBy === null ? actionButton(`${path}/rerun`, `Send ${count(open)} again`) : html`<a class="button" href="/runs/${details.sentAgainBy}">Sent again by ${details.sentAgainBy}</a>`}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`
 }
 
 function outcome({ run, details, now }: RunData, state: string): Html {

@@ -1,4 +1,7 @@
-/** Classifies the listed products of a catalog page by page, in temporary tables. So memory stays that of one page. */
+/**
+ * Compares the products that the service lists with the stored ones. Results go to temporary tables page by page, so only one page is in
+ * memory.
+ */
 import type { Transaction } from '../../db/database.ts'
 import type { ListedProduct } from '../../destinations/destination.ts'
 import { isInvalidated } from '../../db/invalidated.ts'
@@ -12,25 +15,29 @@ import { canonicalProduct, compareProducts, comparedFields, type ProductContent 
 import type { ShownDifference } from './report.ts'
 
 /**
- * Result for one product:
- * - `same` or `changed`: listed, with equal or different content. The product_key counts as content.
+ * Result for one product. "Desired": the last read of the source has it. "Confirmed": the service has confirmed the content that Sluice
+ * sent.
+ *
+ * - `same` or `changed`: listed, and the content is or is not the confirmed one. The product_key counts as content.
  * - `notListed`: desired and confirmed, but not listed.
- * - `hidden`: like `notListed`, but another variant of its group is listed, or its confirmed content is no longer stored.
- * - `unmanaged`: listed, but neither desired nor confirmed. An earlier run may have deleted it.
- * - `unresolved`: a request for it was unresolved or confirmed during the audit, so a comparison proves nothing. Also if the confirmed
- *   content is no longer stored, and the listed content has another hash.
- * - `unconfirmed`: listed but not compared, because no content was confirmed, or its delete is outstanding.
+ * - `hidden`: desired, confirmed and not listed, but it may exist. Another variant of its group is listed, or its confirmed content and
+ *   group are no longer stored.
+ * - `unmanaged`: listed, but neither desired nor confirmed. An earlier run may have confirmed its delete.
+ * - `unresolved`: a comparison proves nothing, because a request for it was unresolved or confirmed during the audit. Also if the confirmed
+ *   content is no longer stored, and its stored hash is not that of the listed content.
+ * - `unconfirmed`: listed, but not compared. Either it is desired and not confirmed, or it is confirmed and not desired, so its delete is
+ *   outstanding.
  */
 export type ListingOutcome = 'same' | 'changed' | 'notListed' | 'hidden' | 'unmanaged' | 'unresolved' | 'unconfirmed'
 
-/** Maximum number of changed products whose values are stored. Of any further product only the names of the changed fields are stored. */
+/** Maximum number of changed products whose values are stored. Of further products only the names of the changed fields are stored. */
 const maxStoredDetails = 1_000
 /** In characters. */
 const maxValueLength = 200
 
 /** Stored data of a listed product. The columns of `remote` are null if the product has no row there. */
 type StoredProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_hash'>> & {
-  /** Position of the product in the page, from 1. */
+  /** Position of the product in `keys`, from 1. */
   readonly ord: string
   /** A request for the product was unresolved when the audit began. */
   readonly unresolved: boolean
@@ -43,8 +50,8 @@ type StoredProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_ha
 /**
  * SQL of the confirmed content of a product as JSON. `m`, `r`: its rows in `remote` and `record`.
  *
- * - The product is in sync, or was until an audit invalidated its hash (`db/invalidated.ts`): the content of the record.
- * - Otherwise: cut out of the body of the request that confirmed it; null if this body is no longer stored.
+ * - The product is in sync, or was until an audit replaced its confirmed hash (`db/invalidated.ts`): the content of `r`.
+ * - Otherwise: the bytes of the product in the body of the confirmed request; null if this body is no longer stored.
  */
 const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m.synced_hash')} then r.body else (
     select convert_from(substring(b.body from e.byte_offset + 1 for e.byte_length), 'UTF8')
@@ -53,7 +60,7 @@ const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m
 
 /**
  * Classifier of one listing. A connection can have only one, because of its temporary tables. The table `audited` has a row for each
- * product. `fields`: names of the fields that differ. `detail`: the differences (`ShownDifference`) as JSON.
+ * product. `fields`: names of the differing fields. `detail`: the differences (`ShownDifference`) as JSON.
  */
 export class ListingClassifier {
   readonly #tx: Transaction
@@ -67,7 +74,7 @@ export class ListingClassifier {
     this.#destinationId = destinationId
   }
 
-  /** Starts the classification. Keys that are unresolved now are not compared, even if they are resolved during the read. */
+  /** Creates the tables. Products with an unresolved request are not compared, even if it is resolved before `finish`. */
   static async open(tx: Transaction, destinationId: number): Promise<ListingClassifier> {
     await tx.query(
       `create temp table audited (
@@ -84,7 +91,7 @@ export class ListingClassifier {
     return this.#returnedFields.size === 0 ? [] : comparedFields.filter((field) => !this.#returnedFields.has(field))
   }
 
-  /** Classifies one page. If a product is listed several times, the last one decides its outcome. */
+  /** Classifies the products of one page. If a product is listed several times, the last one counts. */
   async classifyPage(listed: readonly ListedProduct[]): Promise<void> {
     const lastById = new Map(listed.map((product) => [product.id, product]))
     const products = [...lastById.values()]
@@ -132,7 +139,7 @@ export class ListingClassifier {
 
   /**
    * Adds the products that were not listed, as `notListed` or `hidden`. A listing shows only the first variant of a group (spec 2.2), so
-   * other variants may exist (docs/faults.md, C1). Then marks products as `unresolved` whose request was unresolved at the start, is
+   * another variant may exist (docs/faults.md, C1). Then marks products as `unresolved`. Their request was unresolved at the start, is
    * unresolved now, or was confirmed in between.
    */
   async finish(): Promise<void> {
@@ -181,7 +188,10 @@ export class ListingClassifier {
     return { outcome: 'changed', differences: desired === null ? differences : withDesired(differences, contentOf(desired)) }
   }
 
-  /** Returns the differences of a changed product as JSON with shortened values; null after `maxStoredDetails` changed products. */
+  /**
+   * Returns the differences of a changed product as JSON with shortened values. Null for other outcomes, and after `maxStoredDetails`
+   * products.
+   */
   #detail(outcome: ListingOutcome, differences: readonly ShownDifference[]): string | null {
     if (outcome !== 'changed') return null
     this.#changedCount++
@@ -201,7 +211,7 @@ function contentOf(json: string): ProductContent {
   return recordOf(JSON.parse(json))
 }
 
-/** Adds the desired value to each difference, if it is not the confirmed value. */
+/** Adds the desired value to each difference whose confirmed value is another. */
 function withDesired(differences: readonly ShownDifference[], desired: ProductContent): ShownDifference[] {
   return differences.map((difference) => {
     const value = desired[difference.field]

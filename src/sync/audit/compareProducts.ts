@@ -1,4 +1,4 @@
-/** Compares sent products with listed ones. Values are normalized first: `12.9 EUR` for `12.90 EUR` is no drift. */
+/** Compares sent products with listed ones, after normalization: `12.9 EUR` equals `12.90 EUR`. */
 import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/catalogResources.ts'
 
@@ -14,7 +14,7 @@ export interface FieldDifference {
   readonly theirs: string | null
 }
 
-/** Fields that are compared: all except the id and those that the service generates (spec 2.2). */
+/** Compared fields: all except `id` and those that the service generates (spec 2.2). */
 export const comparedFields: readonly string[] = productFields
   .filter((field) => !isGenerated(field) && field.name !== 'id')
   .map(({ name }) => name)
@@ -22,8 +22,8 @@ export const comparedFields: readonly string[] = productFields
 const normalizers: ReadonlyMap<string, (text: string) => string> = new Map(productFields.map((field) => [field.name, normalizerOf(field)]))
 
 /**
- * Returns the differing fields, in the order of the specification. Null, the empty text and an unset field are equal. Fields that
- * `listed` does not have are not compared.
+ * Returns the differing fields, in the order of the specification. Null, the empty text and an unset field are equal. Does not compare the
+ * fields that `listed` lacks.
  */
 export function compareProducts(sent: ProductContent, listed: ProductContent): FieldDifference[] {
   const found: FieldDifference[] = []
@@ -38,7 +38,7 @@ export function compareProducts(sent: ProductContent, listed: ProductContent): F
   return found
 }
 
-/** Returns the canonical JSON that content hashes are computed from: sorted fields, without unset and generated ones. */
+/** Returns the JSON from which content hashes are computed: sorted fields, without unset and generated ones. */
 export function canonicalProduct(product: ProductContent): string {
   const fields: Record<string, unknown> = {}
   for (const field of ['id', ...comparedFields].toSorted()) {
@@ -59,7 +59,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-// The lookbehinds below, such as `(?<!0)`, keep the time linear: a match starts only at the first of several zeros.
+// With the lookbehinds below, such as `(?<!0)`, a match starts only at the first of several zeros, so the time is linear.
 
 function normalizerOf({ name, type, format }: Field): (text: string) => string {
   if (type === 'enum') return normalizeEnum
@@ -92,7 +92,7 @@ function normalizePrice(text: string): string {
   return `${withoutLeadingZeros(whole)}${decimals === '' ? '' : `.${decimals}`} ${currency.toUpperCase()}`
 }
 
-/** Normalizes an address as browsers do (host in lower case, no default port), with percent-encoding in upper case. */
+/** Normalizes a URL as browsers do (host in lower case, no default port), and writes percent-encoding in upper case. */
 function normalizeUrl(text: string): string {
   const url = URL.parse(normalizeText(text))
   return (url?.href ?? normalizeText(text)).replace(/%[0-9a-f]{2}/gi, (hex) => hex.toUpperCase())

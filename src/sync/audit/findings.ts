@@ -1,4 +1,4 @@
-/** Loads the findings of an audit: counts by outcome and by field, and the first examples of each outcome. */
+/** Loads the findings of an audit: counts by outcome (`ListingOutcome`) and by field, and examples of outcomes. */
 import type { Transaction } from '../../db/database.ts'
 import type { Value } from '../../db/row.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
@@ -7,14 +7,14 @@ import type { Drift } from '../../model/report.ts'
 import type { AuditExample, AuditFindings, ShownDifference } from './report.ts'
 import type { ListingOutcome } from './classifyListing.ts'
 
-/** Per outcome. */
+/** Maximum number of examples of each outcome. */
 const maxExamples = 10
 /** Outcomes with examples, in the order of the report. */
 const shownOutcomes = ['changed', 'notListed', 'unmanaged', 'unresolved', 'hidden'] as const satisfies readonly ListingOutcome[]
 
 /**
- * Loads the findings after `ListingClassifier.finish`, over its connection, which has the temporary tables. `reading`: number of listing
- * requests, and fields that no product had.
+ * Loads the findings from the temporary tables of a `ListingClassifier`, after its `finish`, over the same connection. `requests`: number
+ * of listing requests. `notReturned`: as in `AuditFindings`.
  */
 export async function loadFindings(
   tx: Transaction,
@@ -31,7 +31,10 @@ export async function loadFindings(
   }
 }
 
-/** Counts the products by outcome, and those that are out of sync (`waiting`). The outcome `unconfirmed` has no count of its own. */
+/**
+ * Counts the products by outcome, and those that are out of sync (`waiting`). Products with the outcome `unconfirmed` count only as
+ * `listed`.
+ */
 async function countDrift(tx: Transaction, destinationId: number): Promise<Drift> {
   const rows = await tx.query<{ outcome: ListingOutcome; count: number; listed: number }>(
     `select outcome, count(*)::int as count, count(*) filter (where listed)::int as listed from audited group by outcome`,
@@ -59,7 +62,7 @@ async function countFields(tx: Transaction): Promise<AuditFindings['changedField
   )
 }
 
-/** Returns the first products of each shown outcome, by id. */
+/** Returns the first products of each shown outcome, in the order of their ids. */
 async function loadExamples(tx: Transaction, destinationId: number): Promise<AuditExample[]> {
   const examples: AuditExample[] = []
   for (const found of shownOutcomes) {

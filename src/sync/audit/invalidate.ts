@@ -6,12 +6,13 @@ import { invalidateKeys } from '../../db/remote/syncedState.ts'
 import { unresolvedKeys } from '../plan/pendingChanges.ts'
 
 /**
- * Invalidates products that are `changed`, `notListed` or `hidden`, so that a plan sends them again, and returns their number. Hidden
- * products are included, because only a put can check them (docs/decisions/invalidated.md). Leaves out products with a request that is
- * unresolved or may still arrive, and those whose confirmed content changed since the comparison.
+ * Marks the confirmed content of products as invalid, so that a plan sends them again, and returns their number. These are the products
+ * with the outcome `changed`, `notListed` or `hidden` in the table `audited`. Hidden ones are included, because only a put can check them
+ * (docs/decisions/invalidated.md). Leaves out products with a request that is unresolved or may still arrive, and products whose confirmed
+ * content changed since the comparison.
  *
- * Stores the listed product keys, except those of unmanaged and unresolved products. Makes earlier plans of the destination stale. Must run
- * in the transaction of the plan.
+ * Also stores the listed product keys, except those of unmanaged and unresolved products, and makes earlier plans of the destination stale.
+ * Must run in the transaction of the plan.
  */
 export async function invalidateDrifted(
   tx: Transaction,

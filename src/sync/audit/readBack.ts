@@ -2,10 +2,10 @@ import type { ListedProduct, Listing, ListingAnswer, Target } from '../../destin
 import { RunError } from '../../errors.ts'
 import { backoffMs } from '../../http/retryAfter.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
-import { interrupted, type EngineDeps } from '../engine.ts'
+import { interruptedError, type EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/sharedRateLimit.ts'
 
-/** Catalog to read back, and the callbacks of the reader. */
+/** Catalog to read back, and callbacks. */
 export interface CatalogRead {
   readonly deps: EngineDeps
   readonly listing: Listing
@@ -21,11 +21,11 @@ type Page = Extract<ListingAnswer, { kind: 'page' }>
 type Refusal = Extract<ListingAnswer, { kind: 'refused' }>
 
 /**
- * Yields every page of the listing. If the service refuses a cursor, which may have expired, starts again from the first page, at most once
- * (docs/spec-notes.md#unknown). Then the earlier pages are yielded twice.
+ * Yields every page of the listing. A cursor may expire. If the service refuses one, starts again from the first page, at most once
+ * (docs/spec-notes.md#unknown). Then the caller gets the earlier pages twice.
  *
- * @throws {RunError} `CATALOG_UNREADABLE` also for an incomplete listing, because the other products would count as not listed;
- * `RUN_INTERRUPTED` after the signal
+ * @throws {RunError} `CATALOG_UNREADABLE` if a page cannot be read, because its products would count as not listed; `RUN_INTERRUPTED` after
+ * the signal
  */
 export async function* readBack(read: CatalogRead): AsyncGenerator<readonly ListedProduct[]> {
   const allowance = await Allowance.open(read.deps, read.listing.limitClass)
@@ -50,8 +50,8 @@ export async function* readBack(read: CatalogRead): AsyncGenerator<readonly List
 }
 
 /**
- * Requests one page, and repeats the request after an unclear answer (docs/guarantees.md#bounded-retry). Returns a 400 as the refusal of the
- * cursor, because the service accepted all other parameters for the first page.
+ * Requests one page, and repeats the request after an unclear answer (docs/guarantees.md#bounded-retry). After the first page, returns
+ * status 400 as a refusal of the cursor, because the service accepted all other parameters before.
  *
  * @throws {RunError} `CATALOG_UNREADABLE` after any other refusal, a second 401, or too many attempts
  */
@@ -66,7 +66,7 @@ async function fetchPage(read: CatalogRead, allowance: Allowance, cursor: string
       if (cursor !== undefined && exchange.kind === 'answer' && exchange.status === 400) return answer
       throw unreadableError(read, `${answer.code}: ${answer.reason}`)
     }
-    // A wrong clock may cause the first 401; the repeat has the corrected time (docs/client.md#retries).
+    // A wrong clock may cause the first 401. The client corrects the time of the repeat (docs/client.md#retries).
     if (answer.status === 401 && hadStatus401)
       throw unreadableError(
         read,
@@ -74,12 +74,12 @@ async function fetchPage(read: CatalogRead, allowance: Allowance, cursor: string
       )
     hadStatus401 ||= answer.status === 401
     if (attempt >= settings.maxAttempts) throw unreadableError(read, `${answer.reason}, ${settings.maxAttempts} times`)
-    // A longer wait that the service requests delays the next grant.
+    // If the service requests a longer wait, `allowance` delays the next request.
     await clock.sleep(backoffMs(attempt, settings), signal)
   }
 }
 
-/** Waits for a grant, sends one request, and updates the rate limit from its answer. */
+/** Waits until the rate limit permits a request, sends it, and updates the rate limit from its answer. */
 async function requestPage(
   { deps, listing, onWait, onRequest, target }: CatalogRead,
   allowance: Allowance,
@@ -88,14 +88,14 @@ async function requestPage(
   const { clock, settings, signal, transport } = deps
   const reportWait = (ms: number) => onWait(`waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z`)
   const grant = await allowance.takeGrant({ signal, onWait: reportWait })
-  if (grant === undefined) throw interrupted()
+  if (grant === undefined) throw interruptedError()
   onRequest()
   const exchange = await transport.exchange({
     ...listing.request(target, cursor),
     timeoutMs: settings.httpTimeoutMs,
     ...(signal === undefined ? {} : { signal }),
   })
-  if (signal?.aborted === true) throw interrupted()
+  if (signal?.aborted === true) throw interruptedError()
   await allowance.update(exchange, attempt)
   return exchange
 }

@@ -1,6 +1,9 @@
 import type { Drift, RunReport } from '../../model/report.ts'
 
-/** Differing field: confirmed value (`ours`), listed value (`theirs`), and the desired value if it is not the confirmed one. Null: unset. */
+/**
+ * Differing field: confirmed value (`ours`), listed value (`theirs`), and the desired value if it is not the confirmed one. Null: the field
+ * is unset.
+ */
 export interface ShownDifference {
   readonly field: string
   readonly ours: string | null
@@ -8,35 +11,35 @@ export interface ShownDifference {
   readonly desired?: string | null
 }
 
-/** Product that the report shows as an example. */
+/** Example of a product in the report. `found`: its outcome. `hidden`: confirmed, and not listed, but it may exist (`Drift.hidden`). */
 export interface AuditExample {
   readonly id: string
   readonly found: 'changed' | 'notListed' | 'unmanaged' | 'unresolved' | 'hidden'
-  /** Long values are shortened. */
+  /** Differences of a changed product. Long values are shortened. */
   readonly fields?: readonly ShownDifference[]
-  /** Last run whose delete of the unmanaged product was confirmed. */
+  /** Id of the last run whose delete of the unmanaged product was confirmed. */
   readonly deletedBy?: string
 }
 
 /** Result of reading a catalog back. */
 export interface AuditFindings {
-  /** Number of products by outcome. */
+  /** Number of products: those that the service listed, those of each outcome, and those that wait for the next run. */
   readonly drift: Drift
-  /** Number of listing requests. */
+  /** Number of requests that read the listing. */
   readonly readRequests: number
-  /** Number of changed products by field that differs, the most frequent field first. */
+  /** Fields that differ, each with its number of products. The most frequent field is first. */
   readonly changedFields: readonly { readonly field: string; readonly count: number }[]
-  /** At most ten of each outcome, by id. */
+  /** At most ten of each outcome, in the order of their ids. */
   readonly examples: readonly AuditExample[]
-  /** Fields that no listed product had, so they could not be compared. */
+  /** Fields that could not be compared, because no listed product had them. Empty if no product was listed. */
   readonly notReturned: readonly string[]
 }
 
-/** Output of `audit --json`, with the figures of the plan that `--repair` made. */
+/** Output of `audit --json`. `requests` and `minutes` are those of the plan that `--repair` made. */
 export interface AuditReport extends RunReport, AuditFindings {
   readonly drift: Drift
-  /** Requests of the plan; 0 without a plan. */
+  /** Number of requests that the plan will send; 0 without a plan. Not the requests of the listing (`readRequests`). */
   readonly requests: number
-  /** As in `Planned`; 0 without a plan. */
+  /** Minutes that sending the plan takes at least at the service's limits, rounded up. 0 without a plan, and if one burst is enough. */
   readonly minutes: number
 }

@@ -1,4 +1,7 @@
-/** Makes and parses the content of the file of `forget --export`, which `forget --replay` reads after a backup was restored. */
+/**
+ * Makes the content of the file that `forget --export` writes, and parses it for `forget --replay`. The file keeps erasures while a backup
+ * is restored.
+ */
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { hasErased, listErasures, type ErasedKeys } from '../../db/erasures.ts'
@@ -6,7 +9,7 @@ import { findDestination } from '../../destinations/index.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 
-/** Type of a destination that reaches people; not a do-not-reach list. */
+/** Type of a destination of people, except a do-not-reach list. */
 const peopleKind = z.string().refine((kind) => findDestination(kind)?.reachesPeople === true)
 const digest = z.string().regex(/^(?:[0-9a-f]{2})+$/)
 
@@ -14,12 +17,14 @@ const erasureSchema = z.strictObject({
   id: z.string(),
   erasedAt: z.string(),
   identifiers: z.array(digest),
-  /** Record keys in one destination each. Files of earlier versions have no `kind`: all were audiences. */
+  /**
+   * Record keys, each in one destination. A file of an earlier version has no `kind`, because all destinations of people were audiences.
+   */
   records: z.array(z.strictObject({ kind: peopleKind.default('audience'), accountId: z.string(), audienceId: z.string(), key: digest })),
 })
 const header = { format: z.literal('sluice-erasures'), exportedAt: z.string() }
 
-/** Version 1 has the erasures of one service, and is read as version 2. */
+/** Version 1 has the erasures of one service. It is converted to version 2. */
 const exportSchema = z.discriminatedUnion('version', [
   z
     .strictObject({ ...header, version: z.literal(1), service: z.string(), erasures: z.array(erasureSchema) })
@@ -34,7 +39,7 @@ const exportSchema = z.discriminatedUnion('version', [
 /** Erasures of all services, as the file has them. */
 export type ErasureExport = z.infer<typeof exportSchema>
 
-/** Returns the erasures of all services with their suppressed digests. Leaves out an erasure if earlier ones have all its digests. */
+/** Returns the erasures of all services with their digests. Leaves out an erasure if earlier ones have all its digests. */
 export async function exportErasures(db: Queryable, now: Date): Promise<ErasureExport> {
   const erasures = await listErasures(db)
   return {
@@ -66,8 +71,8 @@ export function parseExport(text: string, file: string): ErasureExport {
 }
 
 /**
- * Returns the erasures of an export with at least one digest that is not erased in this database. `id` is that of the export, and the keys
- * have the destinations of this database. Creates missing destinations.
+ * Returns the erasures of an export that have a digest which is not erased in this database. `id`: id in the export. `keys`: with ids of
+ * destinations of this database; missing destinations are created.
  */
 export async function missingErasures(
   db: Database,

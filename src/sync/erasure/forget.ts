@@ -19,15 +19,15 @@ export interface ForgetOptions {
   readonly actor: string
   readonly reason?: string
   /**
-   * True: `forget` sends each delete twice, and so takes one or two horizons (docs/decisions/late-arrival-horizon.md). False: the next run
-   * of each audience sends the deletes.
+   * True: `forget` sends the deletes. It sends each one twice, and waits `horizonMs` before the second, or before both
+   * (docs/decisions/late-arrival-horizon.md). False: the next run of each audience sends them.
    */
   readonly wait: boolean
 }
 
 /**
- * Suppresses the keys, plans their deletes, with `wait` sends them, and purges the data that no open request needs. Returns the receipt,
- * with the number of confirmed deletes. Later runs send the other deletes.
+ * Suppresses the keys of a person, plans their deletes, and with `wait` sends these. Then deletes the stored data of the person that no
+ * open request needs. Returns the receipt, with the number of confirmed deletes. Later runs send the other deletes.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */
@@ -45,7 +45,9 @@ export async function forget(deps: EngineDeps, keys: ErasedKeys, options: Forget
   return receiptOf(deps.db, id)
 }
 
-/** Suppresses the keys at a service without credentials in this environment. The next run at that service plans and sends the deletes. */
+/**
+ * Suppresses the keys at a service for which this environment has no credentials. The next run at that service plans and sends the deletes.
+ */
 export async function suppressOnly(
   db: Database,
   request: ErasedKeys & Omit<ForgetOptions, 'wait'> & { readonly service: string },

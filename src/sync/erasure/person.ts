@@ -1,4 +1,4 @@
-/** Computes the keys to suppress from the identifiers of a person. The identifiers are not stored. */
+/** Computes the keys to suppress from the identifiers of a person. Stores no identifier. */
 import { UsageError } from '../../errors.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import { identifiersOf, type ErasedKeys } from '../../db/erasures.ts'
@@ -20,7 +20,8 @@ export interface Person {
  * - all forms of the emails and phone numbers
  * - the record keys of the customer keys, and the identifiers of the stored records with these keys
  *
- * `pipeline`: that of the customer keys, whose destination is created if it is new; undefined ignores the customer keys.
+ * `pipeline`: pipeline of the audience of the customer keys; undefined ignores these keys. Creates the row of its destination if it is
+ * missing.
  *
  * @throws {UsageError} `INVALID_VALUE`, without the value
  */
@@ -43,7 +44,8 @@ export async function erasedKeysOf(
 }
 
 /**
- * Returns the packed digests of every form in which the identifier may have been sent. `where`: option of the command, for the error.
+ * Returns the digests of every form in which the identifier may have been sent. Before each digest is a byte for its type. `where`: option
+ * of the command, for the error.
  *
  * @throws {UsageError} `INVALID_VALUE`
  */
@@ -57,10 +59,9 @@ function formsOf(kind: 'email' | 'phone_number', text: string, where: string): r
   )
 }
 
-/** Returns the option; the second of several is `--email (number 2)`. */
+/** Returns the option for an error, such as `--email (number 2)` for the second of several. */
 const optionAt = (option: string, index: number, count: number): string => (count === 1 ? option : `${option} (number ${index + 1})`)
 
-/** Returns the keys without repeats. */
 export function uniqueKeys(keys: readonly Buffer[]): readonly Buffer[] {
   return [...new Map(keys.map((key) => [key.toString('hex'), key])).values()]
 }

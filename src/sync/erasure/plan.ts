@@ -20,13 +20,13 @@ import { insertDeleteBatch, removeEntries } from '../push/removeEntries.ts'
 import { uniqueKeys } from './person.ts'
 
 /**
- * Plans an erasure in every audience of its service, in one transaction. Removes the person from the desired state and from batches that are
- * not in flight, and plans deletes. Does nothing for a planned erasure.
+ * Plans an erasure in every audience of its service, in one transaction. Removes the person from the desired state and from batches that
+ * are not in flight, and stores batches of deletes. Does nothing if the erasure is planned already.
  */
 export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<void> {
   const service = deps.service.origin
   await deps.db.transaction(async (tx) => {
-    // Every transaction that locks several destinations locks them in the order of ids, so that two never deadlock.
+    // Every transaction that locks several destinations locks them in the order of ids. So two transactions never deadlock.
     const audiences = await tx.query<Row<'destination', 'id' | 'kind'>>(
       `select id, kind from destination where service = $1 and kind = any($2) order by id for update`,
       [service, kindsWhere(({ reachesPeople }) => reachesPeople)],
@@ -50,7 +50,7 @@ interface Audience {
   readonly type: Destination
 }
 
-/** Returns true if the audience has or may have the person. */
+/** Plans an erasure in one audience. Returns true if the audience has or may have the person. */
 async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, audience: Audience): Promise<boolean> {
   const { destinationId } = audience
   const erased = await loadErased(tx, erasureId)
@@ -60,7 +60,7 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
     [destinationId, erased.identifiers],
   )
-  // Without a reference to an identifier, no record has one, so records are searched only by their keys.
+  // If no identifier has a reference, no record has one of them. Then records are searched only by their keys.
   const isReferenced = keyStates.some(({ ref_count }) => ref_count > 0)
   const records = await recordKeysOf(tx, destinationId, erasedRecords, isReferenced ? erased.identifiers : [])
   const groups = uniqueKeys([
@@ -68,7 +68,7 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
     ...records,
     ...keyStates.flatMap(({ group_key }) => (group_key === null ? [] : [group_key])),
   ])
-  // These rows stay suppressed, even if they get other identifiers later.
+  // The rows of these records stay suppressed, even if they get other identifiers later.
   await addErased(tx, deps.service.origin, erasureId, {
     identifiers: [],
     records: records.map((key) => ({ destinationId, key })),
@@ -79,7 +79,10 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
   return records.length > 0 || keyStates.length > 0 || openEntries.length > 0
 }
 
-/** Stores the implied keys (docs/decisions/implied-keys.md) of these records, and of the records with one of these identifiers. */
+/**
+ * Stores the implied keys of these records, and of the records with one of these identifiers. After a first load, records imply keys, which
+ * have no row in `remote` (docs/decisions/implied-keys.md).
+ */
 async function storeImpliedKeysOf(
   tx: Transaction,
   destinationId: number,
@@ -117,7 +120,7 @@ async function removeRecords(tx: Transaction, destinationId: number, records: re
   const desired = desiredIdentifiers({
     tx,
     destinationId,
-    // Removals do not use it.
+    // `applyRemovals` does not use it.
     snapshotId: 0,
     // `storeImpliedKeysOf` has stored the keys of these records.
     mayImplyKeys: false,
@@ -134,11 +137,14 @@ interface OpenEntry {
   readonly runId: number
   readonly recordKey: Buffer
   readonly keys: readonly Buffer[]
-  /** True if the service may have, or may still get, these keys by this update. */
+  /** True if this update may have been applied, or may still be applied. */
   readonly maybeApplied: boolean
 }
 
-/** Removes the person from open updates that are not in flight. Returns the entries of all open updates, the oldest batch first. */
+/**
+ * Removes the person from open updates that are not in flight. Returns the entries of the person in all open updates, the oldest batch
+ * first.
+ */
 async function removeFromBatches(
   tx: Transaction,
   deps: EngineDeps,
@@ -184,8 +190,9 @@ interface PersonInAudience extends Audience {
 type GroupedKey = Row<'remote', 'key' | 'group_key'>
 
 /**
- * Plans two deletes of the identifiers that the service has or may have. The second is sent a horizon after the first, because bytes of an
- * earlier update may arrive in between (docs/decisions/late-arrival-horizon.md). Other identifiers of the same users are sent again.
+ * Plans two deletes of the identifiers that the service has or may have. An earlier update may still arrive for a time, the horizon
+ * (docs/decisions/late-arrival-horizon.md). So the second delete is sent a horizon after the first. The next run sends other identifiers of
+ * the same users again.
  */
 async function planRemoteDeletes(
   tx: Transaction,
@@ -194,7 +201,7 @@ async function planRemoteDeletes(
   { destinationId, type, identifiers, groups, openEntries }: PersonInAudience,
 ): Promise<void> {
   const { horizonMs } = deps.settings
-  // keys without a record that the service has or may still get, with the update that confirmed each, the newest update first
+  // Keys that no record has, but the service has or may still get. Each has the update that confirmed it. The newest update is first.
   const synced = await tx.query<GroupedKey & Outer<Row<'batch', 'plan_id'>> & { batch_id: Value<'batch', 'id'> | null; late: boolean }>(
     `select m.key, m.group_key, b.id as batch_id, b.plan_id, coalesce(m.late_until > statement_timestamp(), false) as late
      from remote m left join batch b on b.id = m.batch_id and b.operation = 'upsert'
@@ -207,7 +214,7 @@ async function planRemoteDeletes(
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
     [destinationId, uniqueKeys(maybeAppliedEntries.flatMap(({ keys }) => keys))],
   )
-  // Other records have these keys, so they are not deleted but sent again.
+  // Other records have these keys. They are not deleted, but sent again.
   const shared = keyStates.filter(({ ref_count }) => ref_count > 0).map(({ key }) => key)
   const [oldest] = maybeAppliedEntries
   if (oldest !== undefined) await doubtKeys(tx, destinationId, shared, oldest.runId)
@@ -232,8 +239,8 @@ async function planRemoteDeletes(
 const hex = (key: Buffer) => key.toString('hex')
 
 /**
- * Returns the keys of each user to delete, in hex, without the keys of `shared`. A key belongs to the user of its group, else of its record
- * in the update, else it is a user alone.
+ * Returns the keys of each user to delete, in hex, without the keys of `shared`. A key belongs to the user of its group. Without a group,
+ * it belongs to the user of its record in the update. Without both, it is a user of its own.
  */
 function usersToDelete(entries: readonly OpenEntry[], stored: readonly GroupedKey[], shared: readonly Buffer[]): readonly string[][] {
   const userByKey = new Map<string, string>()
@@ -250,8 +257,8 @@ function usersToDelete(entries: readonly OpenEntry[], stored: readonly GroupedKe
 }
 
 /**
- * Returns the update to whose plan `insertDeleteBatch` adds the deletes: the one that confirmed `newest`, else the last of the audience.
- * Undefined if the audience has no updates.
+ * Returns the update batch whose plan gets the deletes: the one that confirmed `newest`, otherwise the last of the audience. Undefined if
+ * the audience has no updates.
  */
 async function updateForDeletes(
   tx: Transaction,

@@ -18,7 +18,7 @@ export interface Changes {
   /** For the review of the plan; empty for people, and if there are too many updates. */
   readonly updateFields: readonly UpdatedField[]
   /** Result of a first load; undefined after a diff. */
-  readonly first: FirstLoad | undefined
+  readonly firstLoad: FirstLoad | undefined
 }
 
 const noDiff: Diff = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0, suppressed: 0 }
@@ -48,17 +48,17 @@ async function applyFirstLoad(work: PlanWork): Promise<Changes> {
   await createTable(tx, 'change')
   crashPoint('plan.diffed')
   await work.desired.context.changed.addAll()
-  const first = await work.desired.loadFirst({
+  const firstLoad = await work.desired.loadFirst({
     // A do-not-reach list has no implied keys, because every audience looks its keys up in `remote`.
     implyingRunId: work.type.suppresses ? undefined : work.run.id,
     valid: input.rows.valid,
     facts: input.identifiers,
   })
   // Otherwise `loadParts.ts` writes most records later, and refreshes the statistics.
-  if (first.implyingRunId === undefined) await refreshStatistics(tx, destinationId, first.creates)
+  if (firstLoad.implyingRunId === undefined) await refreshStatistics(tx, destinationId, firstLoad.creates)
   crashPoint('plan.desired')
   await collectUnresolved(tx, destinationId)
-  return { diff: { ...noDiff, creates: first.creates }, missingPolicy: 'ignore', updateFields: [], first }
+  return { diff: { ...noDiff, creates: firstLoad.creates }, missingPolicy: 'ignore', updateFields: [], firstLoad }
 }
 
 /** Compares the read with the stored records, applies creates and updates, and collects the records to remove in the table `change`. */
@@ -78,7 +78,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const optedOutByRows = work.type.reachesPeople && !isUnchanged ? await optOutByOtherRows(context) : noDiff
   crashPoint('plan.diffed')
   const missingPolicy = missingPolicyOf(work)
-  await desired.stopIfDoubtful(
+  await desired.warnOfDoubtfulChanges(
     { ...work, db: work.deps.db, isIncomplete: input.incomplete !== undefined },
     { ...found, missing: work.ignoresMissing ? 0 : found.missing },
   )
@@ -105,7 +105,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   // For very many removals, this sets a flag that replaces the list of changed keys (`db/changedKeys.ts`). It must be set before the
   // savepoint of the guards, whose rollback would undo it.
   await context.changed.expectChanges(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
-  return { diff, missingPolicy, updateFields, first: undefined }
+  return { diff, missingPolicy, updateFields, firstLoad: undefined }
 }
 
 function mayHaveErasedPeople({ type, latestErasureId }: PlanWork): boolean {
@@ -122,9 +122,9 @@ export function isDesiredChanged({ diff }: Changes, missing: number): boolean {
   return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
 }
 
-/** Counts the records that an earlier read marked as stale, and that this plan does not remove. Returns 0 if the run is `sourceless`. */
-async function countStale({ tx, destinationId, sourceless }: PlanWork): Promise<number> {
-  if (sourceless) return 0
+/** Counts the records that an earlier read marked as stale, and that this plan does not remove. Returns 0 if the run is `readsNothing`. */
+async function countStale({ tx, destinationId, readsNothing }: PlanWork): Promise<number> {
+  if (readsNothing) return 0
   const rows = await tx.query<{ n: string }>(
     `select count(*) as n from record r
      where r.destination_id = $1 and r.status = 'stale' and not exists (select from change c where c.key = r.key)`,

@@ -46,7 +46,7 @@ export async function collectRemovals(tx: Transaction, options: { readonly missi
  * guard withholds it. If they stayed, this plan would send them. `recordKey`: column of `remote` with the record's key. `keys`: SQL of the
  * `key`s of record `c.key`.
  */
-export async function collectUnsent(
+export async function collectNotAtService(
   { tx, destinationId, changed }: DesiredContext,
   { recordKey, keys }: { readonly recordKey: 'key' | 'group_key'; readonly keys: string },
 ): Promise<number> {

@@ -14,10 +14,10 @@ import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
 import { addReferences, changeTimes, insertReferences, removeReferences } from '../../db/remote/referenceCounts.ts'
 import { insertChangedKeys, recordColumns } from '../../db/remote/implied.ts'
-import { countUpTo, desiredTimes, collectUnsent, storeRecords, type DesiredContext } from './desired.ts'
+import { countUpTo, desiredTimes, collectNotAtService, storeRecords, type DesiredContext } from './desired.ts'
 import type { DesiredState } from './desiredState.ts'
 import { loadFirstIdentifiers } from './firstLoad.ts'
-import { analyzeTable, createTable, fillTable, recordChange } from './planTables.ts'
+import { analyzeWithSmallSample, createTable, fillTable, recordChange } from './planTables.ts'
 
 /** Returns the desired state of a destination of people. */
 export function desiredIdentifiers(context: DesiredContext): DesiredState {
@@ -25,13 +25,13 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
     context,
     loadFirst: (options) => loadFirstIdentifiers(context, options),
     // Records of people have no fields to compare.
-    stopIfDoubtful: () => Promise.resolve(),
+    warnOfDoubtfulChanges: () => Promise.resolve(),
     updatedFields: () => Promise.resolve([]),
     applyUpserts: () => applyUpserts(context),
     // The record of a removed person is deleted immediately, so none was missing before this read.
     correctMissing: () => Promise.resolve(0),
-    collectUnsent: () =>
-      collectUnsent(context, {
+    collectNotAtService: () =>
+      collectNotAtService(context, {
         recordKey: 'group_key',
         keys: `select unnest(${rowIdentifiers('r')}) as key
           from record r where r.destination_id = ${context.destinationId} and r.key = c.key`,
@@ -45,7 +45,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
 
 async function applyUpserts(context: DesiredContext): Promise<void> {
   // Without the arrays of identifiers, whose statistics no query uses, and which would take four fifths of the time.
-  await analyzeTable(context.tx, 'change', '(key, what)')
+  await analyzeWithSmallSample(context.tx, 'change', '(key, what)')
   await collectIdentifierDelta(context)
   const hasTimes = await someHaveTimes(context.tx)
   if (hasTimes) await collectChangedTimes(context.tx)
@@ -144,7 +144,7 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
      from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
      where c.what = ${recordChange.update} and c.identifiers is null`,
   )
-  await analyzeTable(tx, 'former', '(key)')
+  await analyzeWithSmallSample(tx, 'former', '(key)')
   await fillTable(
     tx,
     'delta',
@@ -161,7 +161,7 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   )
   const repeated = await fillTable(tx, 'repeated_in_delta', 'select identifier from delta group by identifier having count(*) > 1')
   if (repeated > 0) {
-    await analyzeTable(tx, 'repeated_in_delta')
+    await analyzeWithSmallSample(tx, 'repeated_in_delta')
     // Changes the table in place, because few identifiers repeat. Writing a second table of 2,000,000 identifiers took 0.6 s.
     await tx.query(
       // Replaces the rows of an identifier by one with their sum, or none if the sum is 0. The group is the smallest key of the rows that
@@ -172,7 +172,7 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
        from taken group by identifier having sum(difference) <> 0`,
     )
   }
-  await analyzeTable(tx, 'delta', '(identifier, difference)')
+  await analyzeWithSmallSample(tx, 'delta', '(identifier, difference)')
 }
 
 /** Fills `changed_times` with the updated rows whose times changed. */

@@ -6,11 +6,11 @@ import type { Row } from '../../db/row.ts'
 import type { Missing } from '../../destinations/destination.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
-import { countUpTo, collectUnsent, storeRecords, type DesiredContext } from './desired.ts'
+import { countUpTo, collectNotAtService, storeRecords, type DesiredContext } from './desired.ts'
 import type { DesiredState } from './desiredState.ts'
 import { insertValidRecords, type FirstLoad } from './firstLoad.ts'
-import { analyzeTable, recordChange } from './planTables.ts'
-import { stopIfDoubtful } from './stopIfDoubtful.ts'
+import { analyzeWithSmallSample, recordChange } from './planTables.ts'
+import { warnOfDoubtfulChanges } from './warnOfDoubtfulChanges.ts'
 import { updatedFields } from './updatedFields.ts'
 
 /** Returns the desired state of a catalog. */
@@ -18,11 +18,11 @@ export function desiredProducts(context: DesiredContext): DesiredState {
   return {
     context,
     loadFirst: () => loadFirst(context),
-    stopIfDoubtful: (run, diff) => stopIfDoubtful(context, run, diff),
+    warnOfDoubtfulChanges: (run, diff) => warnOfDoubtfulChanges(context, run, diff),
     updatedFields: (updates) => updatedFields(context, updates),
     applyUpserts: () => applyUpserts(context),
     correctMissing: (policy) => correctMissing(context, policy),
-    collectUnsent: () => collectUnsent(context, { recordKey: 'key', keys: 'select c.key' }),
+    collectNotAtService: () => collectNotAtService(context, { recordKey: 'key', keys: 'select c.key' }),
     applyRemovals: () => applyRemovals(context),
     removedExamples: () => removedExamples(context),
     countConfirmed: (enough) => countUpTo(context, 'select from remote where destination_id = $1 and synced_hash is not null', enough),
@@ -37,7 +37,7 @@ async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
 
 async function applyUpserts(context: DesiredContext): Promise<void> {
   const { tx, destinationId, changed } = context
-  await analyzeTable(tx, 'change')
+  await analyzeWithSmallSample(tx, 'change')
   await storeRecords(context)
   await desireProducts(
     tx,

@@ -1,7 +1,7 @@
 import type { Missing } from '../../destinations/destination.ts'
 import type { DesiredContext } from './desired.ts'
 import type { FirstLoad, FirstLoadInput } from './firstLoad.ts'
-import type { CheckedDiff, CheckedRun } from './stopIfDoubtful.ts'
+import type { CheckedDiff, CheckedRun } from './warnOfDoubtfulChanges.ts'
 import type { UpdatedField } from './updatedFields.ts'
 
 /** Steps that update the desired state of a destination: of products (`desiredProducts.ts`), or of people (`desiredIdentifiers.ts`). */
@@ -17,7 +17,7 @@ export interface DesiredState {
    *
    * @throws {RunWithheld} if a warning about the changes stops the run
    */
-  readonly stopIfDoubtful: (run: CheckedRun, diff: CheckedDiff) => Promise<void>
+  readonly warnOfDoubtfulChanges: (run: CheckedRun, diff: CheckedDiff) => Promise<void>
   /** Returns the changed fields; none for people, and if there are too many updates. `updates`: number of updated records. */
   readonly updatedFields: (updates: number) => Promise<readonly UpdatedField[]>
   /** Applies creates and updates, and marks stale records. */
@@ -28,8 +28,8 @@ export interface DesiredState {
    * that is not needed any more.
    */
   readonly correctMissing: (policy: Missing) => Promise<number>
-  /** As `collectUnsent` in `desired.ts`. */
-  readonly collectUnsent: () => Promise<number>
+  /** As `collectNotAtService` in `desired.ts`. */
+  readonly collectNotAtService: () => Promise<number>
   /** Removes the records of the table `removal` from the desired state. */
   readonly applyRemovals: () => Promise<void>
   /** Returns at most five ids of missing products, as examples for a message; none for people. */

@@ -19,7 +19,7 @@ import { identifierBytes } from '../../model/record.ts'
 import { comparedBytes, type IdentifierFacts } from '../read/identifierFacts.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { desiredTimes, type DesiredContext } from './desired.ts'
-import { analyzeTable, fillTable } from './planTables.ts'
+import { analyzeWithSmallSample, fillTable } from './planTables.ts'
 import { refreshStatistics } from './refreshStatistics.ts'
 
 /** Facts about a first load, for the next steps of the plan. */
@@ -171,14 +171,14 @@ async function collectShared(tx: Transaction, prefixes: readonly Buffer[] | unde
     prefixes === undefined ? [] : [prefixes],
   )
   if (shared === 0) return false
-  await analyzeTable(tx, 'shared_identifier')
+  await analyzeWithSmallSample(tx, 'shared_identifier')
   await fillTable(
     tx,
     'shared_identifier_group',
     `select i.identifier, count(*)::int, decode(min(encode(s.key, 'hex') collate "C"), 'hex')
      from ${identifiers} join shared_identifier x on x.identifier = i.identifier where s.kind = ${stagedKind.valid} group by i.identifier`,
   )
-  await analyzeTable(tx, 'shared_identifier_group')
+  await analyzeWithSmallSample(tx, 'shared_identifier_group')
   await fillTable(
     tx,
     'omitted',
@@ -186,12 +186,12 @@ async function collectShared(tx: Transaction, prefixes: readonly Buffer[] | unde
      from ${identifiers} join shared_identifier_group g on g.identifier = i.identifier and g.group_key <> s.key
      where s.kind = ${stagedKind.valid} group by s.key`,
   )
-  await analyzeTable(tx, 'omitted')
+  await analyzeWithSmallSample(tx, 'omitted')
   await fillTable(
     tx,
     'sharing_record',
     `select distinct s.key from ${identifiers} join shared_identifier x on x.identifier = i.identifier where s.kind = ${stagedKind.valid}`,
   )
-  await analyzeTable(tx, 'sharing_record')
+  await analyzeWithSmallSample(tx, 'sharing_record')
   return true
 }

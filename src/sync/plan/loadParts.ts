@@ -12,7 +12,7 @@ import { latestErasure } from '../../db/erasures.ts'
 import { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { isApplying, startPlan } from '../../db/plans.ts'
 import { crashPoint } from '../crashPoint.ts'
-import { interrupted } from '../engine.ts'
+import { interruptedError } from '../engine.ts'
 import { suppressErased } from '../read/resolveStage.ts'
 import { stagePartitions } from '../read/stageTable.ts'
 import type { GuardedChanges } from './withholdDeletes.ts'
@@ -33,7 +33,7 @@ export interface LoadPart {
   readonly work: PlanWork
   readonly changes: Changes
   readonly guarded: GuardedChanges
-  readonly first: FirstLoad
+  readonly firstLoad: FirstLoad
   readonly terms: MembershipTerms
   readonly isFirst: boolean
   /** First record key of this part; undefined for the first part. */
@@ -89,7 +89,7 @@ export function firstPart(
     isFirst: true,
     from: undefined,
     stepStarts: stepStartsOf(load.work),
-    laterStarts: inParts && load.terms.usersPerOperation === 1 ? partStartsOf(load.work, load.first.creates) : [],
+    laterStarts: inParts && load.terms.usersPerOperation === 1 ? partStartsOf(load.work, load.firstLoad.creates) : [],
     earlier: noTotals(),
     indexParts: 0,
   }
@@ -126,12 +126,12 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
 
 /** Inserts the records of a part, and freezes their operations. Returns the totals of the parts so far. */
 async function freezePart(
-  { work, first, terms, earlier, isFirst, stepStarts }: LoadPart,
+  { work, firstLoad, terms, earlier, isFirst, stepStarts }: LoadPart,
   range: KeyRange,
   { index, onProgress }: Pick<FreezeContext, 'onProgress'> & { readonly index: ImpliedKeyIndex },
 ): Promise<FrozenTotals> {
   const { tx, destinationId, planId } = work
-  const { hasShared, implyingRunId } = first
+  const { hasShared, implyingRunId } = firstLoad
   const { context: desired } = work.desired
   const openFreezeContext = async () => {
     const lastSeq = isFirst ? 0 : await lockEndAndReadLastSeq(tx, planId)
@@ -139,14 +139,14 @@ async function freezePart(
   }
   // `freezeLoad` needs implied keys, and one user per operation.
   if (terms.usersPerOperation !== 1 || implyingRunId === undefined) {
-    await insertRecordsOfRange(desired, first, range)
+    await insertRecordsOfRange(desired, firstLoad, range)
     return freeze(
       firstMemberOperations(work, terms, { hasShared, range, index }),
       { ...(await openFreezeContext()), implyingRunId },
       earlier,
     )
   }
-  const people = stagedPeople(tx, first, stepsOf(range, stepStarts))
+  const people = stagedPeople(tx, firstLoad, stepsOf(range, stepStarts))
   const totals = await freezeLoad(
     { ...(await openFreezeContext()), loadId: implyingRunId, snapshotId: desired.snapshotId, terms, people, index },
     earlier,
@@ -182,7 +182,7 @@ async function endLoad(work: PlanWork, planned: Planned): Promise<PlannedPart> {
  */
 async function beginLaterTransaction({ tx, destinationId, deps, planId, type, latestErasureId }: PlanWork): Promise<void> {
   await tx.query('select from destination where id = $1 for key share', [destinationId])
-  if (!(await isApplying(tx, planId))) throw interrupted('otherProcess')
+  if (!(await isApplying(tx, planId))) throw interruptedError('otherProcess')
   const service = deps.service.origin
   if (!type.reachesPeople || (await latestErasure(tx, service)) <= latestErasureId) return
   const suppressedCount = await suppressErased(tx, { destinationId, service })

@@ -4,7 +4,7 @@
  */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
-import { analyzeTable, createTable } from './planTables.ts'
+import { analyzeWithSmallSample, createTable } from './planTables.ts'
 
 /**
  * Returns SQL of two joins with the row `m` of `remote`:
@@ -49,6 +49,6 @@ export async function collectOwnTimes(tx: Transaction, destinationId: number): P
        join remote m on m.destination_id = ${destinationId} and m.key = i.identifier and (m.ref_count > 1 or m.group_key <> r.key)
      where r.destination_id = ${destinationId} group by m.key`,
   )
-  await analyzeTable(tx, 'own_times')
+  await analyzeWithSmallSample(tx, 'own_times')
   return hasExpiry
 }

@@ -10,7 +10,7 @@ import { decodeResync, lastPlanOf } from '../../db/plans.ts'
 import type { Row } from '../../db/row.ts'
 import type { FirstLoad } from './firstLoad.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
-import { analyzeTable, fillTable, recordChange } from './planTables.ts'
+import { analyzeWithSmallSample, fillTable, recordChange } from './planTables.ts'
 
 /** Destination and plan whose changes are selected. */
 export interface PendingContext {
@@ -37,9 +37,9 @@ export interface PendingChanges {
    */
   readonly markAndCountDeletes: (suppressedBy: readonly number[]) => Promise<GuardedDeletes>
   /** Returns texts of the first five rows that stay and lose identifiers. The identifiers are masked. None for products. */
-  readonly rowsLosingIdentifiers: () => Promise<string[]>
-  /** Removes the deletes from this plan, except those in `exempt` and, with `sendCleared`, in `cleared`. */
-  readonly withholdDeletes: (options: { readonly sendCleared: boolean }) => Promise<void>
+  readonly describeRowsLosingIdentifiers: () => Promise<string[]>
+  /** Removes the deletes from this plan, except those in `exempt` and, with `sendAllowedBefore`, in `cleared`. */
+  readonly withholdDeletes: (options: { readonly sendAllowedBefore: boolean }) => Promise<void>
   /** Gives all identifiers of a changed group one common desired content, if `PlanWork.writesContent`. */
   readonly unifyGroups: () => Promise<void>
   /** Counts the people to send of whom the service has nothing yet; 0 for products. */
@@ -48,8 +48,8 @@ export interface PendingChanges {
   readonly countKeyLookups: () => Promise<number>
   /** Counts the products or people that this plan sends although their row is rejected or missing. */
   readonly countWithoutValidRow: () => Promise<number>
-  /** Yields the operations of the plan, in sending order. `first`: result of a first load; undefined after a diff. */
-  readonly operations: (first: FirstLoad | undefined) => AsyncIterable<readonly PlannedOperation[]>
+  /** Yields the operations of the plan, in sending order. `firstLoad`: result of a first load; undefined after a diff. */
+  readonly operations: (firstLoad: FirstLoad | undefined) => AsyncIterable<readonly PlannedOperation[]>
 }
 
 /** Numbers of products or groups that wait for unresolved requests. */
@@ -75,14 +75,14 @@ export async function removeDeferred(tx: Transaction, destinationId: number, del
 /** Numbers of deletes that a guard may withhold. */
 export interface GuardedDeletes {
   /** All deletes except those of suppressed people, to which no guard applies (docs/architecture.md#deletes-need-proof). */
-  readonly all: number
+  readonly allDeletes: number
   /**
    * Deletes that an earlier plan was allowed to send, and that are not confirmed. They need no second approval. Includes products of which
    * that plan only looked up the product_key (docs/decisions/lost-delete-answers.md).
    */
-  readonly cleared: number
+  readonly allowedBefore: number
   /** Deletes that are not cleared and only remove identifiers: the row is still in the source. */
-  readonly identifierDeletes: number
+  readonly identifierOnlyDeletes: number
 }
 
 /** Returns SQL of the keys with a request that is unresolved, or that may still be applied late. */
@@ -96,7 +96,7 @@ export const unresolvedKeys = (destinationId: number): string =>
 /** Fills the table `unresolved`. */
 export async function collectUnresolved(tx: Transaction, destinationId: number): Promise<void> {
   await fillTable(tx, 'unresolved', unresolvedKeys(destinationId))
-  await analyzeTable(tx, 'unresolved')
+  await analyzeWithSmallSample(tx, 'unresolved')
 }
 
 /**

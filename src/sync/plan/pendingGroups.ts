@@ -23,7 +23,7 @@ import {
   type PendingChanges,
   type PendingContext,
 } from './pendingChanges.ts'
-import { analyzeTable, fillTable, recordChange } from './planTables.ts'
+import { analyzeWithSmallSample, fillTable, recordChange } from './planTables.ts'
 
 /** Destination of people, and plan whose changes are selected. */
 export interface MembershipContext extends PendingContext {
@@ -46,16 +46,16 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
   return {
     collect: () => collect(context),
     markAndCountDeletes: (suppressedBy) => markAndCountDeletes(context, suppressedBy),
-    rowsLosingIdentifiers: () => rowsLosingIdentifiers(context),
-    withholdDeletes: ({ sendCleared }) => withholdDeletes(context, sendCleared),
+    describeRowsLosingIdentifiers: () => describeRowsLosingIdentifiers(context),
+    withholdDeletes: ({ sendAllowedBefore }) => withholdDeletes(context, sendAllowedBefore),
     unifyGroups: () => unifyChanged(context),
     countCreates: () => countRows(context.tx, 'select from pending_group where created and desired and not deletes'),
     countKeyLookups: () => Promise.resolve(0),
     countWithoutValidRow: () =>
       countRows(context.tx, `select from pending_group where desired and group_key in (${recordsWithoutValidRow(context.destinationId)})`),
-    operations: (first) =>
-      first?.isUntimed === true
-        ? firstMemberOperations(context, context.terms, { hasShared: first.hasShared, range: {}, index: undefined })
+    operations: (firstLoad) =>
+      firstLoad?.isUntimed === true
+        ? firstMemberOperations(context, context.terms, { hasShared: firstLoad.hasShared, range: {}, index: undefined })
         : memberOperations(context, context.terms),
   }
 }
@@ -109,7 +109,7 @@ async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): P
      from (${await pendingKeys(context, facts)}) m
      group by m.group_key`,
   )
-  await analyzeTable(tx, 'pending_group', '(group_key, deletes, overdue, out_of_sync, desired, created)')
+  await analyzeWithSmallSample(tx, 'pending_group', '(group_key, deletes, overdue, out_of_sync, desired, created)')
 }
 
 /**
@@ -229,7 +229,7 @@ async function hasRows(tx: Transaction, query: string): Promise<boolean> {
 
 const notExempt = 'not exists (select from exempt e where e.group_key = t.group_key)'
 // With `not in`, Postgres would search a table of some million keys for each group.
-const notCleared = 'not exists (select from cleared c where c.key = t.group_key)'
+const notAllowedBefore = 'not exists (select from allowed_delete c where c.key = t.group_key)'
 
 /**
  * Returns SQL of the groups that lose identifiers while their record stays, without those of suppressed people. Records that are not updated
@@ -243,17 +243,17 @@ const groupsThatKeepTheirRow = (destinationId: number) =>
 
 async function markAndCountDeletes(context: PendingContext, suppressedBy: readonly number[]): Promise<GuardedDeletes> {
   const { tx, destinationId } = context
-  await markCleared(context)
+  await markAllowedBefore(context)
   await markExempt(context, suppressedBy)
   const deletes = `select from pending_group t where t.deletes and ${notExempt}`
   return {
-    all: await countRows(tx, deletes),
-    cleared: await countRows(tx, `${deletes} and t.group_key in (select key from cleared)`),
-    identifierDeletes: await countRows(tx, `${groupsThatKeepTheirRow(destinationId)} and ${notCleared}`),
+    allDeletes: await countRows(tx, deletes),
+    allowedBefore: await countRows(tx, `${deletes} and t.group_key in (select key from allowed_delete)`),
+    identifierOnlyDeletes: await countRows(tx, `${groupsThatKeepTheirRow(destinationId)} and ${notAllowedBefore}`),
   }
 }
 
-async function rowsLosingIdentifiers({ tx, destinationId }: PendingContext): Promise<string[]> {
+async function describeRowsLosingIdentifiers({ tx, destinationId }: PendingContext): Promise<string[]> {
   const rows = await tx.query<Row<'record', 'line' | 'key'> & { readonly identifiers: Buffer[] }>(
     `select r.line, r.key, array_agg(m.key order by m.key) as identifiers
      from (${groupsThatKeepTheirRow(destinationId)}) t
@@ -270,12 +270,12 @@ async function rowsLosingIdentifiers({ tx, destinationId }: PendingContext): Pro
  * Fills `cleared` with the unconfirmed deletes of the plan before this one. Older plans do not count, because a removed person has no record
  * that shows since when it is missing.
  */
-async function markCleared({ tx, destinationId }: PendingContext): Promise<void> {
+async function markAllowedBefore({ tx, destinationId }: PendingContext): Promise<void> {
   // Reads the few batches with deletes. To search the operations of each key took 27 s for 10,000 keys, because the batches of a first load
   // were not analyzed yet.
   await fillTable(
     tx,
-    'cleared',
+    'allowed_delete',
     `with delete_batch as materialized (
        select b.id, b.status from batch b
        where b.plan_id = (select l.id from (${lastPlanOf(destinationId)}) l) and b.operation = 'delete')
@@ -306,8 +306,10 @@ async function markExempt({ tx, destinationId, changed }: PendingContext, suppre
   )
 }
 
-async function withholdDeletes({ tx }: PendingContext, sendCleared: boolean): Promise<void> {
-  await tx.query(`update pending_group t set deletes = false where t.deletes and ${notExempt} ${sendCleared ? `and ${notCleared}` : ''}`)
+async function withholdDeletes({ tx }: PendingContext, sendAllowedBefore: boolean): Promise<void> {
+  await tx.query(
+    `update pending_group t set deletes = false where t.deletes and ${notExempt} ${sendAllowedBefore ? `and ${notAllowedBefore}` : ''}`,
+  )
   // These groups have no other pending change.
   await tx.query('delete from pending_group where not deletes and not desired')
 }

@@ -16,7 +16,7 @@ import {
   type PendingContext,
 } from './pendingChanges.ts'
 import { firstProductOperations, productOperations } from './productOperations.ts'
-import { analyzeTable, fillTable, productChange } from './planTables.ts'
+import { analyzeWithSmallSample, fillTable, productChange } from './planTables.ts'
 
 /** Returns the pending changes of a catalog. */
 export function pendingProducts(context: PendingContext): PendingChanges {
@@ -24,10 +24,10 @@ export function pendingProducts(context: PendingContext): PendingChanges {
   return {
     collect: () => collect(context),
     markAndCountDeletes: () => markAndCountDeletes(context),
-    rowsLosingIdentifiers: () => Promise.resolve([]),
-    withholdDeletes: async ({ sendCleared }) => {
-      const cleared = sendCleared ? 'and not exists (select from cleared c where c.key = t.key)' : ''
-      await tx.query(`delete from pending_product t where t.what in (${productChange.delete}, ${productChange.lookup}) ${cleared}`)
+    describeRowsLosingIdentifiers: () => Promise.resolve([]),
+    withholdDeletes: async ({ sendAllowedBefore }) => {
+      const allowedBefore = sendAllowedBefore ? 'and not exists (select from allowed_delete c where c.key = t.key)' : ''
+      await tx.query(`delete from pending_product t where t.what in (${productChange.delete}, ${productChange.lookup}) ${allowedBefore}`)
     },
     unifyGroups: () => Promise.resolve(),
     countCreates: () => Promise.resolve(0),
@@ -37,7 +37,7 @@ export function pendingProducts(context: PendingContext): PendingChanges {
         tx,
         `select from pending_product where what = ${productChange.upsert} and key in (${recordsWithoutValidRow(context.destinationId)})`,
       ),
-    operations: (first) => (first === undefined ? productOperations(context) : firstProductOperations(context)),
+    operations: (firstLoad) => (firstLoad === undefined ? productOperations(context) : firstProductOperations(context)),
   }
 }
 
@@ -66,7 +66,7 @@ async function collect(context: PendingContext): Promise<Deferred> {
     destinationId,
     `delete from pending_product t where deferred returning t.key, t.what = ${productChange.upsert} as desired`,
   )
-  await analyzeTable(tx, 'pending_product')
+  await analyzeWithSmallSample(tx, 'pending_product')
   return deferred
 }
 
@@ -169,20 +169,20 @@ function collidingWith(keys: readonly Buffer[], others: readonly Buffer[]): Buff
 }
 
 async function markAndCountDeletes(context: PendingContext): Promise<GuardedDeletes> {
-  await markCleared(context)
+  await markAllowedBefore(context)
   const deletes = `select from pending_product where what in (${productChange.delete}, ${productChange.lookup})`
   return {
-    all: await countRows(context.tx, deletes),
-    cleared: await countRows(context.tx, `${deletes} and key in (select key from cleared)`),
-    identifierDeletes: 0,
+    allDeletes: await countRows(context.tx, deletes),
+    allowedBefore: await countRows(context.tx, `${deletes} and key in (select key from allowed_delete)`),
+    identifierOnlyDeletes: 0,
   }
 }
 
 /** Fills `cleared` with the deletes for which an earlier plan has an unconfirmed delete or a lookup. */
-async function markCleared({ tx, destinationId }: PendingContext): Promise<void> {
+async function markAllowedBefore({ tx, destinationId }: PendingContext): Promise<void> {
   await fillTable(
     tx,
-    'cleared',
+    'allowed_delete',
     // `p.snapshot_id`: the product has been missing since that plan.
     `select t.key from pending_product t join record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
      where t.what in (${productChange.delete}, ${productChange.lookup}) and exists (

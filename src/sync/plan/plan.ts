@@ -77,23 +77,23 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   const changes = await applyChanges(work)
   const guarded = await removeOrWithhold(work, changes)
   crashPoint('plan.guarded')
-  const { first } = changes
+  const { firstLoad } = changes
   // Then the operations come from the records, not from a table of pending changes.
-  const isUntimedLoad = first?.isUntimed === true
+  const isUntimedLoad = firstLoad?.isUntimed === true
   if (!isUntimedLoad) await pending.unifyGroups()
 
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
-  if (first?.implyingRunId !== undefined && terms !== undefined) {
+  if (firstLoad?.implyingRunId !== undefined && terms !== undefined) {
     const { firstPart, planPart } = await import('./loadParts.ts')
-    return planPart(firstPart({ work, changes, guarded, first, terms }, { inParts }))
+    return planPart(firstPart({ work, changes, guarded, firstLoad, terms }, { inParts }))
   }
   const onProgress = (done: number) => deps.onProgress?.({ stage: 'plan', done })
   const context = { tx, destination: work.type, planId, destinationId, lastSeq: 0, onProgress }
   const frozen =
-    terms !== undefined && first === undefined && (await canFreezeFromBytes(work, terms))
+    terms !== undefined && firstLoad === undefined && (await canFreezeFromBytes(work, terms))
       ? await freezeChanges(context, terms)
-      : await freeze(pending.operations(first), context)
+      : await freeze(pending.operations(firstLoad), context)
   crashPoint('plan.frozen')
   // The push needs these connections. Opening them takes 40 ms, as long as the rest of the plan.
   if (work.run.trigger !== 'plan') void openConnections(deps.db, Math.min(frozen.batches, maxParallelRecordings) + 1)
@@ -101,7 +101,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   const withoutRow = isUntimedLoad ? 0 : await pending.countWithoutValidRow()
   await endSnapshot(work)
   const planned = await storePlan(work, changes, guarded, frozen, { isFirst: true, isLast: true, keyLookups, withoutRow })
-  return { planned, next: undefined, hasLoadedRecords: first !== undefined }
+  return { planned, next: undefined, hasLoadedRecords: firstLoad !== undefined }
 }
 
 /** Returns true if `freezeChanges` can freeze the changes. For `rerun --failed`, `pending_group` lacks the `keys_to_delete`. */

@@ -78,8 +78,8 @@ export const planTables = {
     /** Keys to delete, except the overdue ones, in hex and joined by commas. Null if there are none, and for `rerun --failed`. */
     keys_to_delete: 'text',
   },
-  /** As `GuardedDeletes.cleared`. */
-  cleared: key,
+  /** As `GuardedDeletes.allowedBefore`. */
+  allowed_delete: key,
   /** Groups of suppressed people, whose deletes no guard withholds. */
   exempt: { group_key: 'bytea' },
 } satisfies Record<string, Readonly<Record<string, ColumnType>>>
@@ -103,7 +103,7 @@ export async function fillTable(tx: Transaction, name: PlanTableName, query: str
 }
 
 /** Analyzes a table with a tenth of the usual sample. `columns`: SQL such as `(key, what)`; '' for all columns. */
-export async function analyzeTable(tx: Transaction, name: PlanTableName | 'record', columns = ''): Promise<void> {
+export async function analyzeWithSmallSample(tx: Transaction, name: PlanTableName | 'record', columns = ''): Promise<void> {
   await tx.query(`set local default_statistics_target = 10; analyze ${name} ${columns}; set local default_statistics_target to default`)
 }
 

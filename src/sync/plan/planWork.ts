@@ -69,7 +69,7 @@ export interface PlanWork {
   /** Id of the newest erasure; 0 if none. The push removes the people of later erasures from batches of this plan. */
   readonly latestErasureId: number
   /** `rerun --failed`, or the repair of an audit. */
-  readonly sourceless: boolean
+  readonly readsNothing: boolean
   /** Called when Postgres starts a long statement, during which this process is idle. Not called for an unchanged source. */
   readonly onIdle: (() => void) | undefined
 }
@@ -106,7 +106,7 @@ export async function preparePlanWork(
   const hasStartedPlan =
     (await tx.query(`select from plan where destination_id = $1 and status <> 'ready' limit 1`, [destinationId])).length === 1
   const writesContent = run.trigger !== 'plan' && hasStartedPlan
-  const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
+  const readsNothing = input.onlyFailedOf !== undefined || input.prepare !== undefined
   const context: DesiredContext = {
     tx,
     destinationId,
@@ -144,9 +144,9 @@ export async function preparePlanWork(
     full,
     resyncPlans,
     isFirstLoad: input.reading === 'whole' && (await isUntouched(tx, destinationId)),
-    ignoresMissing: readsBackfillSource(run) || sourceless,
+    ignoresMissing: readsBackfillSource(run) || readsNothing,
     latestErasureId,
-    sourceless,
+    readsNothing,
     onIdle,
   }
 }

@@ -29,16 +29,16 @@ export interface GuardFacts {
   /** Number of `deletes` that only set a missing product out of stock. */
   readonly outOfStock: number
   /** As in `GuardedDeletes`. */
-  readonly cleared: number
+  readonly allowedBefore: number
   /** As in `GuardedDeletes`. */
-  readonly identifierDeletes: number
+  readonly identifierOnlyDeletes: number
   readonly noun: 'people' | 'products'
   /** Number of confirmed users or products, up to `enoughConfirmed`; 0 if the count limit is not exceeded. */
   readonly confirmed: number
   /** Why the end of the source is not proven; undefined if the read is complete. */
   readonly incomplete: string | undefined
   /** A source is standard input without `complete:`, whose end proves nothing. */
-  readonly fromPipe: boolean
+  readonly fromUnprovenPipe: boolean
   /** Maximum number of deletes that the user approved for this run. */
   readonly approveDeletes: number | undefined
   /** As in `PlanWork`: no row counts as missing, and no guard on the number of rows applies. */
@@ -84,7 +84,7 @@ export function tooManyRejects(
  * Returns the guard results that withhold deletes; empty if deletes may be sent.
  *
  * - `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` withhold all deletes, also approved ones.
- * - The other guards withhold the deletes that are not cleared, unless `approveDeletes` is at least their number.
+ * - The other guards withhold the deletes that are not allowedBefore, unless `approveDeletes` is at least their number.
  */
 export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
   const unreliable = resultsForUnreliableRead(facts)
@@ -95,7 +95,7 @@ export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
 
 /** Returns the guard results for too few valid rows, and for an incomplete read. */
 function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
-  const { pipeline, guards, valid, read, deletes, incomplete, fromPipe, examples } = facts
+  const { pipeline, guards, valid, read, deletes, incomplete, fromUnprovenPipe, examples } = facts
   const results: GuardResult[] = []
   const nothing = `nothing is ${effectOn(facts)}`
   if (!facts.ignoresMissing && valid < guards.minRows) {
@@ -112,11 +112,11 @@ function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
     })
   }
   // The end of a pipe without `complete:` is never proven, so without deletes this is no result. For other sources it is.
-  if (incomplete !== undefined && (deletes > 0 || !fromPipe)) {
+  if (incomplete !== undefined && (deletes > 0 || !fromUnprovenPipe)) {
     results.push({
       code: 'GUARD_INCOMPLETE',
       message: `the end of the source is not proven (${incomplete}): ${nothing}`,
-      hint: fromPipe
+      hint: fromUnprovenPipe
         ? `end the input with a line #rows=N (N: its rows), set source.complete: { trailer: "#rows={n}" } in the pipeline, and send it once more`
         : `sluice run ${pipeline}   (once the source is complete; if it always ends like this, set source.complete to a proof of its end)`,
       withheld: deletes,
@@ -128,8 +128,8 @@ function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
 
 /** Returns the guard results for too many deletes, and for far fewer rows than before; empty if the deletes are approved. */
 function resultsForManyDeletes(facts: GuardFacts): GuardResult[] {
-  const { pipeline, guards, noun, confirmed, identifierDeletes, examples } = facts
-  const newDeletes = facts.deletes - facts.cleared
+  const { pipeline, guards, noun, confirmed, identifierOnlyDeletes, examples } = facts
+  const newDeletes = facts.deletes - facts.allowedBefore
   const areApproved = facts.approveDeletes !== undefined && newDeletes <= facts.approveDeletes
   if (areApproved || newDeletes === 0) return []
   const results: GuardResult[] = []
@@ -141,10 +141,10 @@ function resultsForManyDeletes(facts: GuardFacts): GuardResult[] {
   const share = (deletes: number) => `${count(deletes)} of ${count(confirmed)} synced ${noun}`
   const limits = (deletes: number) =>
     `(${percentOf(deletes).toFixed(1)} %), over both limits (${count(maxDeleteCount)} ${noun} and ${maxDeletePercent} %)`
-  const recordDeletes = newDeletes - identifierDeletes
+  const recordDeletes = newDeletes - identifierOnlyDeletes
   if (exceedsBoth(recordDeletes)) withhold('GUARD_DELETES', `${share(recordDeletes)} would be ${effectOn(facts)} ${limits(recordDeletes)}`)
-  if (exceedsBoth(identifierDeletes)) {
-    const lost = `${share(identifierDeletes)} would lose identifiers that their rows no longer have ${limits(identifierDeletes)}`
+  if (exceedsBoth(identifierOnlyDeletes)) {
+    const lost = `${share(identifierOnlyDeletes)} would lose identifiers that their rows no longer have ${limits(identifierOnlyDeletes)}`
     withhold('GUARD_IDENTIFIERS', `${lost}; the rows are still in the source`)
   }
   if (facts.ignoresMissing) return results

@@ -3,7 +3,7 @@
  * another. Then Postgres expects one or two rows and uses nested loops: 276 s instead of 7 for a second catalog of 20,000 products.
  */
 import type { Transaction } from '../../db/database.ts'
-import { analyzeTable } from './planTables.ts'
+import { analyzeWithSmallSample } from './planTables.ts'
 
 /** Up to this number of records a wrong query plan does not matter: 1,000 products take at most 40 ms more. */
 const fewRows = 1_000
@@ -50,7 +50,7 @@ export async function analyzeLoaded(tx: Transaction, destinationId: number, reco
   if (records <= fewRows || (await expectedRows(tx, 'record', destinationId, 'true')) * toleratedFactor >= records) return
   const all = await expectedRows(tx, 'record', undefined, 'true')
   if (records < all * largeShare) await tx.query('analyze record')
-  else await analyzeTable(tx, 'record')
+  else await analyzeWithSmallSample(tx, 'record')
 }
 
 async function findUnderestimated<Table extends string>(

@@ -25,12 +25,12 @@ export const personHeadBytes = recordContentBytes + 4
 /** Yields the people of each range that has some. Postgres reads the next range while the caller works on these people. */
 export async function* stagedPeople(
   { client }: Transaction,
-  first: Pick<FirstLoad, 'hasShared'>,
+  firstLoad: Pick<FirstLoad, 'hasShared'>,
   ranges: readonly KeyRange[],
 ): AsyncGenerator<StagedPeople> {
   const values = new ValueReader(client)
   const read = (range: KeyRange) => {
-    const people = values.read(peopleIn(range, first))
+    const people = values.read(peopleIn(range, firstLoad))
     // If the caller stops, this promise is not awaited. After a failed query the next statement fails too, and `causeOf` returns this error.
     people.catch((error: unknown) => setCause(client, error))
     return people

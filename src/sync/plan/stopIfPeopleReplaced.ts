@@ -10,7 +10,7 @@ const minNewPeople = 20
  * Throws if the run would replace most people of an audience, usually because of a wrong file or a reversed consent test. The guards on
  * deletes are not enough: the run would still send the new people, who may be those who opted out.
  *
- * `peopleToDelete`: number of deletes that are not cleared, without people who only lose identifiers. `isWithheld`: a guard withholds
+ * `peopleToDelete`: number of deletes that are not allowedBefore, without people who only lose identifiers. `isWithheld`: a guard withholds
  * deletes.
  *
  * @throws {RunWithheld} `PEOPLE_CHANGED` if all of these are true:

@@ -5,7 +5,7 @@ import { attachPlan } from '../../db/runs/update.ts'
 import { readsBackfillSource } from '../../db/runs/request.ts'
 import { closeSnapshot } from '../../db/snapshots.ts'
 import type { GuardResult, RunCounts } from '../../model/report.ts'
-import { interrupted } from '../engine.ts'
+import { interruptedError } from '../engine.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import type { GuardedChanges } from './withholdDeletes.ts'
 import { isDesiredChanged, type Changes } from './applyChanges.ts'
@@ -84,7 +84,7 @@ export async function storePlan(
   await plans.storeFigures(tx, planId, { digest: frozen.bodies.copy().digest('hex'), counts, review })
   const attached = await attachPlan(tx, run, { planId, snapshotId: input.snapshotId })
   // Another process has ended this run.
-  if (!attached) throw interrupted('otherProcess')
+  if (!attached) throw interruptedError('otherProcess')
   return {
     planId,
     batches: frozen.batches,

@@ -25,16 +25,16 @@ type RemovalCounts = Pick<GuardedChanges, 'deferred' | 'missing'>
  * only these deletes (docs/architecture.md#deletes-need-proof):
  *
  * - deletes of suppressed people
- * - cleared deletes, except after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`
+ * - allowedBefore deletes, except after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`
  *
  * @throws {RunWithheld} as `stopIfPeopleReplaced`
  */
 export async function removeOrWithhold(work: PlanWork, changes: Changes): Promise<GuardedChanges> {
   const { tx, desired, pending, type, input } = work
-  const { diff, missingPolicy, first } = changes
+  const { diff, missingPolicy, firstLoad } = changes
   const facts = factsOf(work)
   // A first load without own times has no deletes. But guards report an incomplete read or too few rows.
-  if (first?.isUntimed === true)
+  if (firstLoad?.isUntimed === true)
     return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: noneDeferred, missing: 0 }
   await tx.query('savepoint removals')
   const examples = await desired.removedExamples()
@@ -42,15 +42,15 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   // Do-not-reach lists: their removals are explicit in the source.
   if (!type.guardsDeletes) return { results: [], withheld: 0, ...removed }
 
-  const { all, cleared, identifierDeletes } = await pending.markAndCountDeletes(input.suppressedBy)
+  const { allDeletes, allowedBefore, identifierOnlyDeletes } = await pending.markAndCountDeletes(input.suppressedBy)
   // Missing records without a pending delete count too. Setting half a feed out of stock is as harmful as deleting it. After an incomplete
   // read, missing rows have no effect and are counted for the report.
   const configuredPolicy = type.missing(work.pipeline.destination)
   const countsMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing(configuredPolicy))
   const missing = countsMissing ? diff.missing : 0
-  const deletes = all + missing
+  const deletes = allDeletes + missing
   const outOfStock = configuredPolicy === 'out-of-stock' ? missing : 0
-  const largerCount = Math.max(deletes - cleared - identifierDeletes, identifierDeletes)
+  const largerCount = Math.max(deletes - allowedBefore - identifierOnlyDeletes, identifierOnlyDeletes)
   // Counted for the percent limit, which applies only above the count limit.
   const confirmed =
     largerCount > facts.guards.maxDeleteCount
@@ -60,22 +60,27 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
     ...facts,
     deletes,
     outOfStock,
-    cleared,
-    identifierDeletes,
+    allowedBefore,
+    identifierOnlyDeletes,
     confirmed,
     suppressed: diff.suppressed,
     examples,
   })
-  await stopIfPeopleReplaced(work, diff, facts, { peopleToDelete: all - cleared - identifierDeletes, isWithheld: found.length > 0 })
+  await stopIfPeopleReplaced(work, diff, facts, {
+    peopleToDelete: allDeletes - allowedBefore - identifierOnlyDeletes,
+    isWithheld: found.length > 0,
+  })
   const [firstResult] = found
   if (firstResult === undefined) return { results: [], withheld: 0, ...removed }
   // Before the rollback, which undoes the pending changes.
-  const rowsLosingIdentifiers = found.some(({ code }) => code === 'GUARD_IDENTIFIERS') ? await pending.rowsLosingIdentifiers() : []
-  const results = found.map((guard) => (guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: rowsLosingIdentifiers } : guard))
+  const describeRowsLosingIdentifiers = found.some(({ code }) => code === 'GUARD_IDENTIFIERS')
+    ? await pending.describeRowsLosingIdentifiers()
+    : []
+  const results = found.map((guard) => (guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: describeRowsLosingIdentifiers } : guard))
   await tx.query('rollback to savepoint removals')
   // The same in all results: all deletes after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`, else those that are not cleared.
   const { withheld } = firstResult
-  return { results, withheld, ...(await removeUnguarded(work, changes, { sendCleared: withheld < deletes })) }
+  return { results, withheld, ...(await removeUnguarded(work, changes, { sendAllowedBefore: withheld < deletes })) }
 }
 
 /** Applies all removals, and `missingPolicy` to missing records. Collects the pending changes. */
@@ -94,15 +99,15 @@ async function removeAll({ tx, desired, pending }: PlanWork, { diff, missingPoli
 async function removeUnguarded(
   { tx, desired, pending, input }: PlanWork,
   { missingPolicy }: Changes,
-  options: { readonly sendCleared: boolean },
+  options: { readonly sendAllowedBefore: boolean },
 ): Promise<RemovalCounts> {
   await collectRemovals(tx, { missing: false })
-  const unsent = missingPolicy === 'delete' ? await desired.collectUnsent() : 0
+  const notAtService = missingPolicy === 'delete' ? await desired.collectNotAtService() : 0
   await desired.applyRemovals()
   const deferred = await pending.collect()
   await pending.markAndCountDeletes(input.suppressedBy)
   await pending.withholdDeletes(options)
-  return { deferred, missing: unsent }
+  return { deferred, missing: notAtService }
 }
 
 function removesMissing(policy: Missing): boolean {
@@ -122,13 +127,13 @@ function factsOf({ pipeline, type, run, input, ignoresMissing }: PlanWork): Guar
     read: input.rows.read,
     rejected: input.rows.rejected,
     incomplete: ignoresMissing ? undefined : input.incomplete,
-    fromPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
+    fromUnprovenPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
     approveDeletes: run.options.approveDeletes,
     ignoresMissing,
     deletes: 0,
     outOfStock: 0,
-    cleared: 0,
-    identifierDeletes: 0,
+    allowedBefore: 0,
+    identifierOnlyDeletes: 0,
     confirmed: 0,
     suppressed: 0,
     examples: [],

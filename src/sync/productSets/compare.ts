@@ -1,25 +1,28 @@
-/** Compares desired, stored and listed product sets. Pure functions. */
+/** Compares product sets as desired by the pipeline, as stored in the database, and as listed by the service. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ListedSet } from '../../destinations/productSets.ts'
 import { newestOf, type StoredContent, type StoredSet } from '../../db/productSets.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 
-/** Returns the action that gives an existing set its desired content. The service cannot change type and filters, so these need `replace`. */
+/**
+ * Returns the action that gives an existing set its desired content. A changed type or filter needs `replace`, because the service cannot
+ * change these.
+ */
 export function actionOf(desired: StoredContent, stored: StoredContent): ProductSetChange['action'] {
   if (desired.type !== stored.type || !sameFilters(desired.filters, stored.filters)) return 'replace'
   if (desired.description !== stored.description || desired.name !== stored.name) return 'update'
   if (desired.type === 'FILTERED') return 'unchanged'
-  // For a plan, `desired` has no product keys, because new products get their keys when the plan is sent.
+  // In a plan, `desired` has no product keys, because new products get their keys when the plan is sent.
   const sameKeys = desired.productKeys.length === 0 || isDeepStrictEqual(desired.productKeys, stored.productKeys)
   return sameKeys && isDeepStrictEqual(desired.productIds, stored.productIds) ? 'unchanged' : 'update'
 }
 
 /**
- * Returns the action that plan and run show for the rule `name`. `stored`: sets before this run changes them. `needed`: action for the
- * newest set. Shown instead:
+ * Returns the action that a plan and a run show for the rule `name`. `stored`: sets before this run changes them. The action is `needed`,
+ * the one for the newest set, except:
  *
  * - `create`, if no set exists or its create is not confirmed
- * - `replace` for `create` and `unchanged`, if an older set of this name is not deleted yet
+ * - `replace` instead of `create` or `unchanged`, if an older set of this name is not deleted yet
  */
 export function shownAction(stored: readonly StoredSet[], name: string, needed: ProductSetChange['action']): ProductSetChange['action'] {
   const newest = newestOf(stored, name)
@@ -29,8 +32,8 @@ export function shownAction(stored: readonly StoredSet[], name: string, needed: 
 }
 
 /**
- * Returns true if a listed set is the result of the unanswered create of `set`. It must be new in the listing, have the content of the
- * create, and not belong to another stored set (`storedIds`). The products of a `MANUAL` set are not compared.
+ * Returns true if `listed` is the result of the create of `set`, which got no clear answer. It must not have been listed before the create
+ * (`knownIds`), and must not be another stored set (`storedIds`). Compares the content, but not the products of a `MANUAL` set.
  */
 export function isResultOf(set: StoredSet, listed: ListedSet, storedIds: ReadonlySet<string>): boolean {
   return (
@@ -44,13 +47,16 @@ export function isResultOf(set: StoredSet, listed: ListedSet, storedIds: Readonl
   )
 }
 
-/** Returns the stored content with the listed name and description, so that changes of these texts by another writer are reverted. */
+/**
+ * Returns the stored content with the name and description that the service lists. If someone changed them there, they differ from the
+ * desired ones, and an update restores them.
+ */
 export function withListedTexts(stored: StoredContent, listed: ListedSet | undefined): StoredContent {
   if (listed === undefined) return stored
   return { ...stored, name: listed.name ?? '', description: listed.description }
 }
 
-/** Ignores the order of the filters. */
+/** Compares filters without their order. */
 function sameFilters(some: StoredContent['filters'], others: StoredContent['filters']): boolean {
   const texts = (filters: StoredContent['filters']) =>
     filters.map(({ attribute, operator, value }) => JSON.stringify([attribute, operator, value])).toSorted()

@@ -1,6 +1,6 @@
 /**
- * Keeps the product sets of a pipeline in sync. Changes and deletes only sets with a row in the database. Creates and deletes are stored
- * before their requests, so that the next run resumes those of a killed run.
+ * Keeps the product sets of a pipeline in sync with its rules. Changes and deletes only sets that it created and stored in the database.
+ * Stores each create and delete before its request, so that the next run can continue after a kill.
  */
 import type { Target } from '../../destinations/destination.ts'
 import { createSet, deleteSet, getSet, readSetId, updateSet, type ListedSet, type SetAnswer } from '../../destinations/productSets.ts'
@@ -19,7 +19,7 @@ import {
 import { heartbeatRun, type LeasedRun } from '../../db/runs/claim.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 import { crashPoint } from '../crashPoint.ts'
-import { interrupted, type EngineDeps } from '../engine.ts'
+import { interruptedError, type EngineDeps } from '../engine.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf, isResultOf, shownAction, withListedTexts } from './compare.ts'
 import { confirmedContent, isProblem } from './setContent.ts'
@@ -32,16 +32,16 @@ interface CatalogRun {
 }
 
 interface SetWork extends CatalogRun {
-  /** For the audit log: run and user. */
+  /** Run (`id`) and user or worker, for the audit log. */
   readonly actor: { readonly id: number; readonly actor: string }
-  /** Undefined if the listing cannot be read completely. */
+  /** Sets that the service lists; undefined if the listing cannot be read completely. */
   readonly listed: readonly ListedSet[] | undefined
 }
 
 /**
- * Creates, updates or replaces the set of every rule, and deletes sets without a rule. Returns the result of each name.
+ * Creates, updates or replaces the set of every rule, and deletes sets without a rule. Returns one result for each name.
  *
- * @throws {RunError} `RUN_INTERRUPTED` after the signal, and if the run was cancelled or ended, because a later run may have other rules
+ * @throws {RunError} `RUN_INTERRUPTED` after the signal, and if another process ended the run
  */
 export async function keepProductSets(catalogRun: CatalogRun, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
   const { deps, run, target } = catalogRun
@@ -63,7 +63,7 @@ export async function keepProductSets(catalogRun: CatalogRun, rules: readonly Pr
     if (ruleNames.has(set.name) && set.state !== 'removing') continue
     await renewLease(work)
     const removal = await removeSet(work, set)
-    // The delete of a replaced set belongs to the replacement. A name with several sets shows its first failure.
+    // The delete of a replaced set is part of the change `replace`. If a name has several sets, its first failure is shown.
     const change = changes.get(set.name) ?? { name: set.name, action: 'delete', outcome: 'confirmed' }
     if (change.outcome === 'confirmed') changes.set(set.name, { ...change, ...removal })
   }
@@ -72,16 +72,16 @@ export async function keepProductSets(catalogRun: CatalogRun, rules: readonly Pr
 
 /** @throws {RunError} `RUN_INTERRUPTED` as `keepProductSets` */
 async function renewLease({ deps, run }: SetWork): Promise<void> {
-  if (deps.signal?.aborted) throw interrupted()
-  if (!(await heartbeatRun(deps.db, run, deps.settings.leaseMs))) throw interrupted('otherProcess')
+  if (deps.signal?.aborted) throw interruptedError()
+  if (!(await heartbeatRun(deps.db, run, deps.settings.leaseMs))) throw interruptedError('otherProcess')
 }
 
 /**
- * Resolves creates without a clear answer by the listing:
+ * Resolves earlier creates that got no clear answer, by the listing of the service. Returns the changes that stay unresolved, by name.
  *
- * - listed: confirms the set
- * - may still appear, or no listing proves anything: returns an unresolved change
- * - not applied: deletes the row, if the name has a rule; else `removeSet` reports it
+ * - The set is listed: confirms it.
+ * - It is not listed, but may still appear, or a listing is missing: stays unresolved.
+ * - Otherwise the create was not applied: deletes the row if the name has a rule. `removeSet` deletes the others.
  */
 async function resolveCreates(work: SetWork, ruleNames: ReadonlySet<string>): Promise<ReadonlyMap<string, ProductSetChange>> {
   const { deps, run, listed, actor } = work
@@ -103,10 +103,10 @@ async function resolveCreates(work: SetWork, ruleNames: ReadonlySet<string>): Pr
   return unresolved
 }
 
-/** Returns the milliseconds from the start of a create after which a listing shows the set if the service applied it. */
+/** Returns the milliseconds after the start of a create until a listing must show the set, if the service applied the create. */
 const createWaitMs = ({ settings }: EngineDeps): number => settings.httpTimeoutMs + settings.horizonMs + settings.readLagMs
 
-/** Creates, updates or replaces the set of one rule. A set that was deleted at the service is created again. */
+/** Creates, updates or replaces the set of one rule. Creates a set again that was deleted at the service. */
 async function syncSet(work: SetWork, rule: ProductSetRule): Promise<ProductSetChange> {
   const { deps, run, listed, actor } = work
   const { name } = rule
@@ -128,14 +128,20 @@ async function syncSet(work: SetWork, rule: ProductSetRule): Promise<ProductSetC
   return { name, action, outcome: 'confirmed' }
 }
 
-/** Returns true if the service answers 404 for a set that a complete listing lacks. False while reads may not show the set yet. */
+/**
+ * Returns true if the service answers 404 for a set that a complete listing lacks. False if the set is so new that reads may not show it
+ * yet.
+ */
 async function isDeleted({ deps, target, listed }: SetWork, { setId, confirmedForMs }: StoredSet): Promise<boolean> {
   if (listed === undefined || setId === null || confirmedForMs < deps.settings.readLagMs) return false
   const answer = await sendSetRequest(deps, getSet(target, setId))
   return answer.kind === 'refused' && answer.status === 404
 }
 
-/** Creates a set, unless the catalog has an unmanaged set of that name. A confirmed create marks earlier sets of the name for removal. */
+/**
+ * Creates a set, unless the catalog has a set of that name that Sluice did not create. Once the create is confirmed, marks earlier sets of
+ * the name for removal.
+ */
 async function createManagedSet(work: SetWork, content: StoredContent, action: 'create' | 'replace'): Promise<ProductSetChange> {
   const { deps, run, target, listed, actor } = work
   const { name } = content
@@ -155,7 +161,7 @@ async function createManagedSet(work: SetWork, content: StoredContent, action: '
   const answer = await sendSetRequest(deps, createSet(target, content))
   crashPoint('sets.created')
   const setId = answer.kind === 'done' ? readSetId(answer.body) : undefined
-  // An id that was known before is not that of the created set, and may be of an unmanaged one.
+  // If the id was known before, it is not the id of the created set.
   if (setId !== undefined && !owned.has(setId) && knownIds?.includes(setId) !== true) {
     await confirmProductSet(deps.db, actor, { id, setId, content, what: 'created' })
     await startRemovals(work, name, id)
@@ -180,7 +186,7 @@ function unresolvedCreate(knownIds: StoredSet['knownIds'], reason?: string): Out
   )
 }
 
-/** Marks the earlier sets of a name, which `keepProductSets` deletes at its end. */
+/** Marks the earlier sets of a name for removal. `keepProductSets` deletes them at its end. */
 async function startRemovals({ deps, run }: SetWork, name: string, newId: number): Promise<void> {
   for (const set of await loadProductSets(deps.db, run.destinationId))
     if (set.name === name && set.id !== newId && set.state === 'kept') await startRemoval(deps.db, set.id)
@@ -192,8 +198,8 @@ type Outcome = Pick<ProductSetChange, 'outcome' | 'code' | 'message'>
 async function removeSet({ deps, target, actor, listed }: SetWork, set: StoredSet): Promise<Outcome> {
   const { setId } = set
   if (setId === null) {
-    // The create got no clear answer. While its bytes may still arrive (`late`), the set stays unresolved. A later run may also find it by
-    // comparison with the listing before the create (`knownIds`).
+    // The create got no clear answer. The set stays unresolved while the request may still arrive (`late`). It also stays if a later run
+    // may find the set, by comparison with the earlier listing (`knownIds`).
     const mayBeFoundLater = listed === undefined && set.knownIds !== null
     if (set.late || mayBeFoundLater) return unresolvedOutcome('its create got no clear answer')
     await forgetProductSet(deps.db, actor, set, 'not_created')

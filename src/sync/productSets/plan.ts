@@ -8,8 +8,8 @@ import { actionOf, shownAction } from './compare.ts'
 import { desiredContent, isProblem, type DesiredSet } from './setContent.ts'
 
 /**
- * Stores and returns the planned changes of product sets. Stores nothing and returns undefined without rules and stored sets. `stored`: sets
- * that the pipeline has created.
+ * Stores the planned changes of product sets with the plan, and returns them. If there are no rules and no stored sets, only returns
+ * undefined. `stored`: sets that the pipeline has created.
  */
 export async function planProductSets(
   db: Queryable,
@@ -21,7 +21,7 @@ export async function planProductSets(
   if (rules.length === 0 && stored.length === 0) return undefined
   const changes: ProductSetChange[] = []
   for (const rule of rules) changes.push(await plannedChangeOf(db, destinationId, rule, stored))
-  // One delete per name: if the delete of a replaced set failed, two sets have its name.
+  // One change for each name: if the delete of a replaced set failed, two sets have its name.
   const namesWithoutRule = new Set(stored.map(({ name }) => name)).difference(new Set(rules.map(({ name }) => name)))
   for (const name of namesWithoutRule) changes.push({ name, action: 'delete', outcome: 'planned' })
   const planned = { rules, changes }
@@ -29,7 +29,7 @@ export async function planProductSets(
   return planned
 }
 
-/** Returns the planned product sets of a stored plan; undefined if it has none. */
+/** Loads the planned product sets of a stored plan; undefined if it has none. */
 export async function loadPlannedSets(db: Queryable, planId: string): Promise<PlannedSets | undefined> {
   const [row] = await db.query<Row<'plan', 'product_sets'>>('select product_sets from plan where id = $1', [planId])
   return row === undefined ? undefined : (decodePlannedSets(row.product_sets, planId) ?? undefined)

@@ -13,15 +13,14 @@ export interface SetProblem {
 /** Desired content of a set, or the reason why there is none. */
 export type DesiredSet = StoredContent | SetProblem
 
-/** Returns true for a problem instead of content. */
 export function isProblem(desired: DesiredSet): desired is SetProblem {
   return 'code' in desired
 }
 
-/** One more than a set may have, to detect that there are too many. */
+/** Limit of the query. One more than a set may have shows that there are too many. */
 const loadedProducts = maxSetProducts + 1
 
-/** Returns the content for a run: filters, or the confirmed products of the brand with their keys. */
+/** Returns the content that a run sends: filters, or the confirmed products of the brand with their keys. */
 export async function confirmedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<DesiredSet> {
   if (rule.brand === undefined) return filteredContent(rule)
   const products = await confirmedOfBrand(db, destinationId, rule.brand, loadedProducts)
@@ -33,7 +32,7 @@ export async function confirmedContent(db: Queryable, destinationId: number, rul
   )
 }
 
-/** Returns the content for a plan: filters, or the desired products of the brand without keys. */
+/** Returns the content that a plan shows: filters, or the desired products of the brand without keys. */
 export async function desiredContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<DesiredSet> {
   if (rule.brand === undefined) return filteredContent(rule)
   return manualContent(rule, await productsOfBrand(db, destinationId, rule.brand, loadedProducts), [], 'the source has no product')
@@ -43,7 +42,7 @@ function filteredContent(rule: ProductSetRule): StoredContent {
   return { ...nameAndDescription(rule), type: 'FILTERED', filters: rule.filters, productKeys: [], productIds: [] }
 }
 
-/** Returns the content of a set of single products. `productKeys`: empty for a plan. `noProduct`: start of the message without products. */
+/** Returns the content of a set that lists its products. `noProduct`: start of the message if there are none. */
 function manualContent(rule: ProductSetRule, productIds: readonly string[], productKeys: readonly string[], noProduct: string): DesiredSet {
   if (productIds.length > maxSetProducts)
     return {

@@ -8,26 +8,26 @@ import {
   type SetRequest,
 } from '../../destinations/productSets.ts'
 import { backoffMs } from '../../http/retryAfter.ts'
-import { interrupted, type EngineDeps } from '../engine.ts'
+import { interruptedError, type EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/sharedRateLimit.ts'
 
-/** Small, because the next run tries again. */
+/** Maximum number of attempts of one request. Small, because the next run tries again. */
 const maxSetAttempts = 3
 /** Maximum number of pages of a listing. */
 const maxPages = 50
 
 /**
- * Sends a request within the budget, and returns its answer. Makes up to `maxSetAttempts` attempts. Sends it again if the service certainly
- * did not apply it, or if it is `repeatable` and got no clear answer.
+ * Sends a request within the rate limit, and returns its answer. Makes up to `maxSetAttempts` attempts. Sends it again only if the service
+ * certainly did not apply it, or if it is `repeatable` and got no clear answer.
  *
- * @throws {RunError} `RUN_INTERRUPTED` after the signal, instead of an attempt
+ * @throws {RunError} `RUN_INTERRUPTED` if the signal aborts before an attempt
  */
 export async function sendSetRequest(deps: EngineDeps, { request, limit, repeatable }: SetRequest): Promise<SetAnswer> {
   const { clock, settings, signal, transport } = deps
   const allowance = await Allowance.open(deps, limit)
   for (let attempt = 1; ; attempt++) {
     const grant = await allowance.takeGrant({ signal })
-    if (grant === undefined) throw interrupted()
+    if (grant === undefined) throw interruptedError()
     const exchange = await transport.exchange({
       ...request,
       timeoutMs: settings.httpTimeoutMs,
@@ -37,14 +37,14 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
     const answer = classifySetAnswer(exchange)
     const maySendAgain = answer.kind === 'again' || (answer.kind === 'unclear' && repeatable)
     if (!maySendAgain || attempt === maxSetAttempts) return answer
-    if (signal?.aborted === true) throw interrupted()
+    if (signal?.aborted === true) throw interruptedError()
     await clock.sleep(backoffMs(attempt, settings), signal)
   }
 }
 
 /**
- * Lists all sets of a catalog. Returns undefined if the listing cannot be read completely. The specification does not describe this
- * endpoint (docs/spec-notes.md#endpoints), so a service may not have it.
+ * Lists all sets of a catalog. Returns undefined if the listing cannot be read completely. A service may not have this endpoint, because
+ * the specification does not describe it (docs/spec-notes.md#endpoints).
  *
  * @throws {RunError} `RUN_INTERRUPTED` as `sendSetRequest`
  */

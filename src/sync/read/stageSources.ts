@@ -10,7 +10,7 @@ import type { ReadStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { Row } from '../../model/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import { crashPoint } from '../crashPoint.ts'
-import { interrupted, type EngineDeps } from '../engine.ts'
+import { interruptedError, type EngineDeps } from '../engine.ts'
 import type { DigestGate } from './recordGate.ts'
 import type { LastSnapshot } from './lastSnapshot.ts'
 import { keepMemoryFlat, letYoungGrow } from '../../flatMemory.ts'
@@ -152,7 +152,7 @@ export async function stageSources(
 async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSource, stager: SourceStager): Promise<void> {
   try {
     for await (const rows of source.rows) {
-      if (deps.signal?.aborted) throw interrupted()
+      if (deps.signal?.aborted) throw interruptedError()
       // `rows[at]` exists; the next row does not exist after the last one.
       for (let at = 0; at < rows.length; at++) stager.add(rows[at] as Row, rows[at + 1])
       await stager.flush()

@@ -18,7 +18,7 @@ import { keptDaysOf } from '../../db/runRetention.ts'
 import type { Row } from '../../db/row.ts'
 import { failuresOf } from './failures.ts'
 import { planCounts } from './planCounts.ts'
-import { sendsNothing, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../../model/report.ts'
+import { onlyPlans, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../../model/report.ts'
 
 export interface StoredRun extends ShownRun {
   readonly stages: readonly StageTime[]
@@ -103,7 +103,7 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   if (!row) throw await unknownOrExpiredRun(db, runId)
   const run = toStoredRun(row)
   // The row of a running run has only the planned counts.
-  if (row.status !== 'running' || row.plan_id === null || sendsNothing(row.trigger)) return withFailures(db, run)
+  if (row.status !== 'running' || row.plan_id === null || onlyPlans(row.trigger)) return withFailures(db, run)
   const requests = await countAttempts(db, Number(row.id))
   return { ...run, counts: { ...run.counts, ...(await planCounts(db, row.plan_id)), requests } }
 }
@@ -111,7 +111,7 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
 /** Adds the failures of its plan to a run that may send and has unconfirmed operations. Returns other runs unchanged. */
 async function withFailures<Run extends ShownRun>(db: Database, run: Run): Promise<Run> {
   const { refused, ambiguous, pending } = run.counts
-  if (run.planId === undefined || sendsNothing(run.trigger) || refused + ambiguous + pending === 0) return run
+  if (run.planId === undefined || onlyPlans(run.trigger) || refused + ambiguous + pending === 0) return run
   const failures = await failuresOf(db, run.planId)
   return failures.length === 0 ? run : { ...run, failures }
 }

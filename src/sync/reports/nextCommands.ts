@@ -1,5 +1,5 @@
 /** Derives the next commands after a run, and the reason why it did not succeed. */
-import { sendsNothing, type Drift, type ProductSetChange, type ShownRun } from '../../model/report.ts'
+import { onlyPlans, type Drift, type ProductSetChange, type ShownRun } from '../../model/report.ts'
 import { figures, plannedChanges } from './runSteps.ts'
 
 /** Returns true if the run changed or planned to change a product set. Ignores sets with an error code. */
@@ -28,10 +28,10 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   // A hint without a command gets a command that shows the fault.
   if (report.error && report.status === 'failed' && !report.error.hint.includes('sluice ')) add(`sluice check ${pipeline}`, '')
   if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'continues where it stopped')
-  if (counts.refused + counts.ambiguous + counts.pending > 0 && !sendsNothing(report.trigger))
+  if (counts.refused + counts.ambiguous + counts.pending > 0 && !onlyPlans(report.trigger))
     add(`sluice rerun ${runId} --failed`, 'sends the unconfirmed part again')
-  if (refusedOrUnresolvedSet(report) !== undefined && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'keeps the product sets')
-  if (counts.deferred > 0 && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'sends the deferred part')
+  if (refusedOrUnresolvedSet(report) !== undefined && !onlyPlans(report.trigger)) add(`sluice run ${pipeline}`, 'keeps the product sets')
+  if (counts.deferred > 0 && !onlyPlans(report.trigger)) add(`sluice run ${pipeline}`, 'sends the deferred part')
   if (report.drift !== undefined) add(auditCommand(report, report.drift), '')
   for (const guard of report.guards) add(guard.hint, '')
   if (counts.rejected > 0) add(`sluice rejects ${runId} --csv ${runId}.csv`, 'rows to correct')

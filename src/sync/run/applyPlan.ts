@@ -12,11 +12,11 @@ import type { Row, Value } from '../../db/row.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import { warnOfBrokenImages } from './brokenImages.ts'
 import { bindOrAssertDatabase } from '../databaseCopy.ts'
-import { interrupted, type EngineDeps } from '../engine.ts'
+import { interruptedError, type EngineDeps } from '../engine.ts'
 import { changeProductSets } from './productSets.ts'
 import { planCounts } from '../reports/planCounts.ts'
 import { pushPlan } from '../push/push.ts'
-import { acceptSandboxInstance, checkSandboxInstance } from './sandboxInstance.ts'
+import { acceptSandboxInstance, detectNewSandboxInstance } from './sandboxInstance.ts'
 import { assertOwnCredentials, requestAndClaimById } from './requestAndClaim.ts'
 import type { RunReport, WarningSummary } from '../../model/report.ts'
 import { runUnderLease, type Ending } from './runUnderLease.ts'
@@ -25,7 +25,7 @@ import { timedStage } from './timedStage.ts'
 /**
  * Sends a stored plan in a new run, and returns the report of this run. In these cases it sends nothing:
  *
- * - A newer plan replaced it, or the synced or desired state changed since: error `PLAN_STALE` in the report.
+ * - A newer plan replaced it, or what is desired or confirmed changed since: error `PLAN_STALE` in the report.
  * - The plan was applied before: warning `PLAN_APPLIED` in the report.
  * - The pipeline is paused, or the destination is locked: the run is skipped.
  *
@@ -63,8 +63,9 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
       return { status: 'succeeded', guards: [] }
     }
     const isAccepted = await acceptSandboxInstance(deps, run.row, readOptions(plan.options))
-    // In a new sandbox instance the stored ids may belong to other product sets. None is changed before the instance is accepted.
-    const changesSets = isAccepted || !(await checkSandboxInstance(deps, run.row))
+    // In a sandbox that was restarted without its state, the stored ids may belong to other product sets. Only a full refresh changes sets
+    // there.
+    const changesSets = isAccepted || !(await detectNewSandboxInstance(deps, run.row))
     await resumeDestination(deps.db, run.row.destinationId)
     return sendPlan(leased, run.row, planId, { imageSample: await imageSampleOf(deps.db, planId), changesSets })
   })
@@ -77,8 +78,9 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
  * - `applying`, after an interrupted apply: only attaches it.
  * - `applied`: does nothing.
  *
- * The service may delete a whole user by one identifier (docs/guarantees.md#reference-counts). So all identifiers of a changed user get the
- * same new content, here or when the plan was made. This plan, or the next one after a crash, sends all of them again.
+ * The service may delete a whole user by one identifier (docs/guarantees.md#reference-counts). So all identifiers of a changed user get one
+ * new desired content, unless they got it when the plan was made. Then they are all out of sync, and this plan, or the next one after a
+ * crash, sends all of them again.
  *
  * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
  */
@@ -103,8 +105,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
     if (row.status === 'superseded') throw staleError(planId, row.pipeline, 'a newer plan replaced it')
     if (row.status === 'ready') {
       if (row.plan_version !== row.state_version) throw staleError(planId, row.pipeline, 'the synced state changed after it was made')
-      // The plan may add people who are no longer in the source or must not be sent (docs/guarantees.md#nothing-lost,
-      // docs/guarantees.md#suppression-wins).
+      // The plan may send people who are no longer in the source, or who must not be sent now (docs/guarantees.md#suppression-wins).
       if (row.desired_changed) throw staleError(planId, row.pipeline, 'a later read of the source changed the desired content')
       if (!row.content_written)
         await replaceGroupContent(
@@ -112,7 +113,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
           row.destination_id,
           `select distinct e.record_key as group_key, ${contentVersionOf('$2', 'e.record_key')} as content_version
            from batch b cross join ${confirmationsOf('b.id')} e
-           -- The operations of a first load have no new content.
+           -- Updates of a first load have no new content.
            where b.plan_id = $2 and (b.operation = 'delete' or not ${isOfLoad('b')})
              and (b.operation = 'delete' or e.hash = ${contentVersionOf('$2', 'e.record_key')})`,
           [planId],
@@ -120,13 +121,13 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       await startPlan(tx, planId)
       await raiseStateVersion(tx, row.destination_id)
     }
-    // `attachPlan` returns false if another process has ended this run.
-    if (!(await attachPlan(tx, run, { planId, snapshotId: row.snapshot_id }))) throw interrupted('otherProcess')
+    // False: another process has ended this run.
+    if (!(await attachPlan(tx, run, { planId, snapshotId: row.snapshot_id }))) throw interruptedError('otherProcess')
     return 'started'
   })
 }
 
-/** Adds the warning `PLAN_APPLIED`, which names the first run that sent the plan if that run is still stored. */
+/** Adds the warning `PLAN_APPLIED` to the run. The warning names the first run that sent the plan, if that run is still stored. */
 async function warnAppliedBefore(deps: EngineDeps, run: RunRow, planId: string): Promise<void> {
   const [earlier] = await deps.db.query<Row<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' order by id limit 1`,
@@ -153,9 +154,9 @@ function staleError(planId: string, pipeline: string, why: string): RunError {
 /**
  * Sends a started plan, then changes the planned product sets and checks image links.
  *
- * - `imageSample`: maximum number of image links; undefined: none
+ * - `imageSample`: maximum number of image links to check; undefined: none
  * - `changesSets`: false skips the product sets
- * - `push`: waits for a push that already runs; undefined: the plan is pushed here
+ * - `push`: waits for the end of a push that already runs; undefined: this function pushes the plan
  */
 export async function sendPlan(
   deps: EngineDeps,
@@ -169,7 +170,7 @@ export async function sendPlan(
 ): Promise<Ending> {
   const { imageSample, changesSets = true, push = () => timedStage(deps, run, 'push', () => pushPlan(deps, planId)) } = options
   const marking = markImpliedKeysVisible(deps.db, planId)
-  // Its error is thrown after the push. Thrown earlier, it would end the run while the push is sending.
+  // `await marking` throws its error after the push. Thrown earlier, the error would end the run while the push is sending.
   marking.catch(() => undefined)
   await push()
   await marking
@@ -180,8 +181,8 @@ export async function sendPlan(
 }
 
 /**
- * Derives the run's status from the final counts. If no operation is left to send, marks the plan as applied, and deletes the keys in sync
- * from `changed_key`.
+ * Returns the run's status from the counts after the push. If no operation is left to send, marks the plan as applied. Then also deletes
+ * the keys in sync from `changed_key`, the list of keys that the next plan compares.
  */
 async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
@@ -198,7 +199,7 @@ async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
     await finishPlan(deps.db, planId)
     await forgetSynced(deps.db, row.destination_id)
   }
-  if (deps.signal?.aborted && counts.pending > 0) return { status: 'cancelled', guards, error: interrupted() }
+  if (deps.signal?.aborted && counts.pending > 0) return { status: 'cancelled', guards, error: interruptedError() }
   if (row.paused_reason !== null) {
     const error = pauseError(readPauseReason(row.paused_reason), row.pipeline)
     return { status: counts.confirmed === 0 ? 'failed' : 'partial', guards, error }
@@ -208,7 +209,7 @@ async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
   return { status: unconfirmedCount > 0 ? 'partial' : 'succeeded', guards }
 }
 
-/** Codes of pauses that are also error codes. The error of any other pause has the code `DESTINATION_PAUSED`. */
+/** Codes of pauses that are also error codes. The error of another pause has the code `DESTINATION_PAUSED`. */
 const pauseCodes = ['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'] as const
 
 function pauseError({ code, text }: PauseReason, pipeline: string): RunError {

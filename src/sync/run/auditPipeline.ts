@@ -11,7 +11,7 @@ import { invalidateDrifted } from '../audit/invalidate.ts'
 import { runUnderLease } from './runUnderLease.ts'
 import { timedStage } from './timedStage.ts'
 import { destinationKey } from '../destinationKey.ts'
-import { interrupted, type EngineDeps } from '../engine.ts'
+import { interruptedError, type EngineDeps } from '../engine.ts'
 import { makePlan, type Planned } from '../plan/plan.ts'
 import type { AuditFindings, AuditReport } from '../audit/report.ts'
 import { noCounts, type Drift } from '../../model/report.ts'
@@ -23,11 +23,12 @@ import type { Listing } from '../../destinations/destination.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /**
- * Reads a catalog back and reports its drift. With `repair`, also plans to send the products with drift again. Locks the destination, and
- * changes nothing at the service. The status is the first that applies:
+ * Reads a catalog back from the service, and reports its drift: differences from what the service confirmed. With `repair`, also stores a
+ * plan that sends the drifted products again. Locks the destination, and changes nothing at the service. The status is the first that
+ * applies:
  *
- * - `withheld`: a guard fired for the repair
- * - `partial`: products are changed, not listed or unresolved
+ * - `withheld`: a guard withholds deletes of the repair
+ * - `partial`: a product is changed, not listed or unresolved
  * - `succeeded`
  *
  * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists
@@ -48,7 +49,7 @@ export async function auditPipeline(
     const tx = connectionOf(client)
     try {
       found = await timedStage(deps, run.row, 'audit', () => auditCatalog({ deps: leased, tx, pipeline, run: run.row, listing }))
-      if (leased.signal?.aborted) throw interrupted()
+      if (leased.signal?.aborted) throw interruptedError()
       if (repair && needsRepair(found.drift)) planned = await planRepair(leased, tx, pipeline, run.row)
     } finally {
       // Closes the connection, so that Postgres drops the temporary tables.
@@ -76,7 +77,7 @@ export async function auditPipeline(
 }
 
 /**
- * Returns the requests that list the content of the destination.
+ * Returns the requests that list the content of the pipeline's destination.
  * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists, whose members no endpoint lists
  */
 export function listingOf({ name, destination }: Pipeline): Listing {
@@ -119,8 +120,8 @@ async function auditCatalog({ deps, tx, pipeline, run, listing }: CatalogAudit):
 }
 
 /**
- * Waits until `readLagMs` after `batch.settled_at`, the latest time at which a request could arrive. Before that, a read may be stale
- * (docs/faults.md, C1). Waits at most `readLagMs` and one horizon: a later `settled_at` was written by a clock that was ahead.
+ * Waits until `readLagMs` after the last `batch.settled_at`. Before that, a read may return the state before the last request
+ * (docs/faults.md, C1). Waits at most `readLagMs` plus `horizonMs`. A longer wait would mean that a clock was ahead.
  */
 async function waitForReadLag(deps: EngineDeps, destinationId: number, report: (waiting: string) => void): Promise<void> {
   const { readLagMs, horizonMs } = deps.settings
@@ -135,7 +136,7 @@ async function waitForReadLag(deps: EngineDeps, destinationId: number, report: (
   await deps.clock.sleep(waitMs, deps.signal)
 }
 
-/** In one transaction, invalidates the products with drift, and plans everything that is out of sync. Reads no source. */
+/** Marks the drifted products as out of sync, and plans everything that is out of sync, in one transaction. Reads no source. */
 async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<Planned> {
   const prepare = (within: Transaction) => invalidateDrifted(within, run, deps.workerId)
   return timedStage(deps, run, 'plan', async () =>
@@ -143,12 +144,12 @@ async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, 
   )
 }
 
-/** Returns true if a repair has something to send. */
+/** Returns true if a repair has something to send. `waiting`: products that the next run sends anyway. */
 function needsRepair({ changed, notListed, hidden, waiting }: Drift): boolean {
   return changed + notListed + hidden + waiting > 0
 }
 
-/** Returns true for the status `succeeded`. Unmanaged, hidden and waiting products do not count. */
+/** Returns true for the status `succeeded`. Unmanaged, hidden and waiting products do not prevent it. */
 function isInSync({ changed, notListed, unresolved }: Drift): boolean {
   return changed + notListed + unresolved === 0
 }

@@ -7,9 +7,9 @@ import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 
 const maxExamples = 3
-/** If the table `record` has at least this estimated number of rows, only a sample of its pages is read. */
+/** From this estimated number of rows of the table `record`, only a sample of its pages is read. */
 const sampledFromRows = 100_000
-/** Number of sampled rows per product to select. The sample also has rows of other destinations. */
+/** Number of sampled rows for each selected product. More than one, because the sample also has rows of other destinations. */
 const rowsPerProduct = 50
 
 type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Promise<ImageCheck>

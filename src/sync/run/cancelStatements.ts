@@ -1,16 +1,16 @@
 import type pg from 'pg'
-import { interrupted, type EngineDeps } from '../engine.ts'
+import { interruptedError, type EngineDeps } from '../engine.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Milliseconds between cancel requests. One is not enough, because a request between two statements has no effect. */
+/** Milliseconds between two cancel requests. They repeat, because a request between two statements has no effect. */
 const cancelIntervalMs = 250
 /** SQLSTATE `query_canceled`. */
 const queryCanceled = '57014'
 
 /**
- * Runs `work`, which uses `client`. After the signal, cancels each statement of `client` until `work` ends.
+ * Runs `work`, which uses `client`. Once `deps.signal` aborts, cancels each statement of `client` until `work` ends.
  *
- * @throws {RunError} `RUN_INTERRUPTED` if a statement was cancelled, or if the signal had aborted before; otherwise the error of `work`
+ * @throws {RunError} `RUN_INTERRUPTED` if a statement was cancelled, or if the signal had aborted before `work`
  */
 export async function runCancellable<Result>(
   deps: Pick<EngineDeps, 'db' | 'signal'>,
@@ -27,12 +27,12 @@ export async function runCancellable<Result>(
     requestCancel()
     timer = setInterval(requestCancel, cancelIntervalMs)
   }
-  if (signal.aborted) throw interrupted()
+  if (signal.aborted) throw interruptedError()
   signal.addEventListener('abort', cancel, { once: true })
   try {
     return await work()
   } catch (error) {
-    if (signal.aborted && errorCode(error) === queryCanceled) throw interrupted()
+    if (signal.aborted && errorCode(error) === queryCanceled) throw interruptedError()
     throw error
   } finally {
     signal.removeEventListener('abort', cancel)

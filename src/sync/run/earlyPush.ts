@@ -5,13 +5,13 @@ import { pushPlan } from '../push/push.ts'
 import { timedStage } from './timedStage.ts'
 
 /**
- * Runs `planning`, and meanwhile pushes the parts of the plan that are stored. `planning` calls `onPart` after each stored part, but not
- * for a plan with a single part. The first call runs `onPushStart` and starts the push. `operations`: estimate for the whole plan.
+ * Runs `planning`, and meanwhile pushes the stored parts of the plan. `planning` calls `onPart` after each stored part; for a plan with a
+ * single part it does not. The first call awaits `onPushStart`, and starts the push. `operations`: estimate for the whole plan.
  *
- * Returns the result of `planning`, and `endPush`, which waits for the end of the push and throws its error. `endPush` is undefined if
- * `onPart` was not called.
+ * Returns the result of `planning`, and `endPush`. `endPush` waits for the end of the push and throws its error; undefined if no push was
+ * started.
  *
- * @throws the error of `planning`, after the push has stopped. If the push fails, the next call of `onPart` throws its error
+ * @throws the error of `planning`, after the push has stopped. After a failed push, the next call of `onPart` throws the error of the push
  */
 export async function pushWhilePlanning<Result>(
   deps: EngineDeps,
@@ -51,7 +51,7 @@ export async function pushWhilePlanning<Result>(
     if (push.running === undefined) return { result, endPush: undefined }
     const { running } = push
     const endPush = async () => {
-      // Until here the push ran during the stage `plan`, so only the rest is timed as the stage `push`.
+      // Until here the push ran during the stage `plan`. Only the rest is timed as the stage `push`.
       await timedStage(deps, run, 'push', () => running)
       if (push.failure !== undefined) throw push.failure.error
     }

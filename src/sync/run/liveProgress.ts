@@ -4,19 +4,19 @@ import type { RunRow } from '../../db/runs/claim.ts'
 import type { Progress } from '../../model/report.ts'
 import type { EngineDeps } from '../engine.ts'
 
-/** Minimum time in milliseconds between two writes during one stage. */
+/** Minimum milliseconds between two writes during one stage. */
 const writeEveryMs = 1_000
 
 /**
- * Returns an `onProgress` that calls `deps.onProgress` with the run, and stores the progress for the dashboard. Stores the first report of
- * a stage, then at most one report a second. Ignores failed writes.
+ * Returns an `onProgress` that passes each report with its run to `deps.onProgress`, and stores reports for the dashboard. Stores the first
+ * report of a stage, then at most one a second. Ignores failed writes.
  */
 export function progressStorer(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
   let stage: string | undefined
   let stageStartedAt = ''
   let writtenAt = Number.NEGATIVE_INFINITY
   let writing = false
-  /** Newest report during a write. */
+  /** Newest report that came during a write. It is stored next. */
   let duringWrite: Progress | undefined
   const store = (progress: Progress): void => {
     if (writing) {

@@ -11,8 +11,8 @@ import { timedStage } from './timedStage.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /**
- * Creates, changes and deletes the planned product sets. Returns the ending of the run, with `partial` for `succeeded` if a change was
- * refused or is unresolved. Does nothing if `ending` has an error, or after the signal.
+ * Creates, changes and deletes the planned product sets. Returns `ending`; if a change was refused or is unresolved, with the status
+ * `partial` instead of `succeeded`. Does nothing if `ending` has an error, or after the signal.
  */
 export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
   const planned = await loadPlannedSets(deps.db, planId)
@@ -30,8 +30,8 @@ export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: s
 }
 
 /**
- * Stores the planned changes of product sets with the plan and the run. Does nothing for people, and without rules and stored sets.
- * `isReplaced`: the service is a new sandbox instance, which does not have the stored sets.
+ * Stores the planned changes of product sets with the plan and the run. Does nothing for people, and if there are no rules and no stored
+ * sets. `isReplaced`: the sandbox was restarted without its state, so it lacks the stored sets.
  */
 export async function planSetsOfCatalog(
   deps: EngineDeps,

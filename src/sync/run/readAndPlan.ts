@@ -12,7 +12,7 @@ import { definitionHashOf } from '../../mapping/mapper.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { noCounts, type GuardResult } from '../../model/report.ts'
 import { runCancellable } from './cancelStatements.ts'
-import { interrupted, type EngineDeps } from '../engine.ts'
+import { interruptedError, type EngineDeps } from '../engine.ts'
 import { planErasures } from '../erasure/forget.ts'
 import { loadRun } from '../reports/history.ts'
 import { tooManyRejects } from '../plan/reasonsToWithhold.ts'
@@ -25,11 +25,11 @@ import { findOptedOutEntries } from '../read/optedOut.ts'
 import { readSnapshot, type SnapshotResult } from '../read/snapshot.ts'
 import { createStage } from '../read/stageTable.ts'
 import { timedStage } from './timedStage.ts'
-import { acceptSandboxInstance, checkSandboxInstance, isFullRefresh } from './sandboxInstance.ts'
+import { acceptSandboxInstance, detectNewSandboxInstance, isFullRefresh } from './sandboxInstance.ts'
 
 /**
- * A whole read of at least this number of rows closes its connection after the plan. To drop its temporary tables would take longer than to
- * open a new connection.
+ * After a read of at least this number of rows, the connection is closed. To drop its temporary tables would take longer than to open a new
+ * one.
  */
 const closedFromRows = 100_000
 
@@ -38,17 +38,16 @@ export interface PlanOutcome {
   /** Stored plan; undefined if a guard stopped the run. */
   readonly planned: Planned | undefined
   readonly guards: readonly GuardResult[]
-  /** Text for the user: how the end of the sources was proven, or why nothing was read. */
+  /** Text for the user. It says how the end of the sources was proven, or why nothing was read. */
   readonly proof: string
 }
 
 /**
- * Reads the sources, resolves the unresolved requests of earlier runs, and stores a plan. The read comes first, because people in
- * unresolved requests may have opted out since. `sluice plan` resolves no requests; `rerun --failed` reads nothing. If a guard stops the
- * run, discards the snapshot.
+ * Reads the sources, resolves the requests of earlier runs that may or may not have been applied, and stores a plan. The read comes first,
+ * because people in these requests may have opted out since. `sluice plan` resolves no requests; `rerun --failed` reads nothing. If a guard
+ * stops the run, discards the stored result of the read (snapshot).
  *
- * `onPart`: called when a part of a large first load is stored and may be sent (`plan/loadParts.ts`). `rows`: number of valid rows of the
- * whole read.
+ * `onPart`: called when a part of a large first load is stored and may be sent. `rows`: number of valid rows of the whole read.
  *
  * @throws {RunError} `RUN_INTERRUPTED` after the signal, `PIPELINE_CHANGED`, and errors of the read and of the plan
  */
@@ -75,9 +74,9 @@ export async function readAndPlan(
       await resolveEarlier(deps, run, tx)
       await waitForLateArrivals(deps, run.destinationId)
     }
-    if (deps.signal?.aborted) throw interrupted()
+    if (deps.signal?.aborted) throw interruptedError()
     const planned = await planRun(deps, tx, { pipeline, run, input, onPart: onPart && ((id) => onPart(id, input.rows.valid)) })
-    if (deps.signal?.aborted) throw interrupted()
+    if (deps.signal?.aborted) throw interruptedError()
     isReleased = true
     void releaseSession(client, tx, input)
     return { planned, guards: planned.guards, proof: proofOf(snapshot) }
@@ -86,15 +85,15 @@ export async function readAndPlan(
     if (snapshot !== undefined) await discardSnapshot(deps.db, snapshot.snapshotId, snapshot.rows)
     return { planned: undefined, guards: error.results, proof: proofOf(snapshot) }
   } finally {
-    // Closed after an error, because a transaction may be open.
+    // After an error the connection is closed, because a transaction may be open.
     if (!isReleased) client.release(true)
   }
 }
 
 /**
- * Drops the temporary tables and returns the connection to the pool. A new connection would read the schema again: 50 of 220 ms of the
- * server's processor for 60 records (Postgres 18.4). After many rows, or if the statement fails, closes the connection instead. Never
- * throws, so the caller need not wait (30 ms after 10,000 changed rows).
+ * Drops the temporary tables, and returns the connection to the pool. A new connection would read the schema again, which takes 50 of 220
+ * ms of the server's processor for 60 records (Postgres 18.4). After many rows, or if the statement fails, closes the connection instead.
+ * Never throws, so the caller need not wait.
  */
 async function releaseSession(client: pg.PoolClient, tx: Connection, { reading, rows }: PlanInput): Promise<void> {
   if (reading === 'whole' && rows.read >= closedFromRows) return client.release(true)
@@ -110,7 +109,7 @@ function proofOf(snapshot: SnapshotResult | undefined): string {
 
 /** Resends the unresolved requests of earlier runs, without people who opted out since. */
 async function resolveEarlier(deps: EngineDeps, run: RunRow, tx: Connection): Promise<void> {
-  // Requests are prepared concurrently, but the searches share one connection.
+  // `findOptedOut` is called for several requests at a time, but its searches share one connection.
   const inTurn = pLimit(1)
   await timedStage(deps, run, 'settle', () =>
     resendUnresolved(deps, run.destinationId, {
@@ -128,9 +127,9 @@ async function readSources(deps: EngineDeps, tx: Connection, pipeline: Pipeline,
 }
 
 /**
- * Applies the guards that stop a run before its plan.
+ * Applies the guards that stop a run before its plan is made.
  *
- * @throws {RunWithheld} if too many rows of a changed source were rejected, or a warning needs a review
+ * @throws {RunWithheld} if too many rows of a changed source were rejected, or a warning stops the run
  */
 async function applyReadGuards(
   deps: EngineDeps,
@@ -153,7 +152,7 @@ async function applyReadGuards(
   if (notes.length > 0) throw new RunWithheld(notes)
 }
 
-/** Makes the plan, and plans the product sets. In a `plan` run, stores the image sample for `applyPlan`. */
+/** Makes the plan, and plans the product sets. In a `plan` run, stores the number of images that `applyPlan` checks. */
 async function planRun(
   deps: EngineDeps,
   tx: Connection,
@@ -165,29 +164,30 @@ async function planRun(
   },
 ): Promise<Planned> {
   const { pipeline, run, input, onPart } = options
-  const isReplaced = await checkSandboxInstance(deps, run)
+  const isReplaced = await detectNewSandboxInstance(deps, run)
   const onIdle = run.trigger === 'plan' ? undefined : () => prepareSending(deps)
   const planned = await timedStage(deps, run, 'plan', () =>
     runCancellable(deps, tx.client, () => makePlan(deps, tx, pipeline, run, input, { onPart, onIdle })),
   )
   const { imageSample } = pipeline.mapping
   if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
-  // In a new sandbox instance the stored ids may belong to other product sets, so only a full refresh plans the sets.
+  // In a sandbox that was restarted without its state, the stored ids may belong to other product sets. Only a full refresh plans sets
+  // there.
   if (!isReplaced || (await acceptForFullRefresh(deps, run))) await planSetsOfCatalog(deps, run, pipeline, planned.planId, { isReplaced })
   return planned
 }
 
 /**
- * Accepts the new sandbox instance in a full refresh, which sends everything to it. In a `plan` run leaves this to `applyPlan`, because the
- * plan may never be sent. Returns true for a full refresh.
+ * Returns true for a full refresh, which sends everything to the restarted sandbox. Then also stores the new instance. In a `plan` run,
+ * `applyPlan` stores it, because the plan may never be sent.
  */
 async function acceptForFullRefresh(deps: EngineDeps, run: RunRow): Promise<boolean> {
   return run.trigger === 'plan' ? isFullRefresh(run.options) : acceptSandboxInstance(deps, run, run.options)
 }
 
 /**
- * Throws if the stored records were mapped with other settings of the pipeline. A run without a read could send a person whose row says no
- * in a consent column that was configured since.
+ * Throws if the mapping of the pipeline changed since the stored records were read. A consent column may be new: without a read, the run
+ * could send people who say no in it.
  *
  * @throws {RunError} `PIPELINE_CHANGED`
  */
@@ -207,7 +207,8 @@ async function assertDefinitionOfLastRead(deps: EngineDeps, pipeline: Pipeline, 
 }
 
 /**
- * Creates an empty stage, and returns the input of a plan without a read. `snapshotId`: last complete snapshot; 0 if there is none.
+ * Returns the input of a plan without a read, and creates the table `stage` (the rows of a read) without rows. `snapshotId`: last complete
+ * snapshot; 0 if there is none.
  */
 export async function inputWithoutRead(deps: EngineDeps, tx: Connection, run: RunRow): Promise<PlanInput> {
   await createStage(tx)
@@ -229,12 +230,12 @@ export async function inputWithoutRead(deps: EngineDeps, tx: Connection, run: Ru
   }
 }
 
-/** Added to a wait, because Node's timer may end before the end by the database's clock. Then the plan would defer the keys. */
+/** Added to a wait, because Node's timer may end early by the database's clock. Then the plan would defer the keys. */
 const timerSlackMs = 50
 
 /**
- * Waits until the service can no longer apply an abandoned attempt, because its keys may be sent again only then
- * (docs/guarantees.md#key-order). Waits at most one horizon (docs/decisions/late-arrival-horizon.md). The plan defers keys that need longer.
+ * Waits until the service can no longer apply an abandoned request. Only then may its keys be sent again (docs/guarantees.md#key-order).
+ * Waits at most `horizonMs` (docs/decisions/late-arrival-horizon.md). The plan defers keys that need longer.
  */
 async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Promise<void> {
   const [row] = await deps.db.query<{ ms: string | null }>(
@@ -248,6 +249,6 @@ async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Pro
   const ms = Math.min(leftMs, horizonMs)
   deps.onProgress?.({ stage: 'plan', done: 0, waiting: `waiting ${Math.ceil(ms / 1000)} s: an earlier request may still complete` })
   await deps.clock.sleep(ms + timerSlackMs, deps.signal)
-  // The longest correct wait is two horizons, for the second delete of a suppressed person. A clock was wrong if a longer one is stored.
+  // The longest correct wait is two horizons, for the second delete of a suppressed person. If a longer one is stored, a clock was wrong.
   if (leftMs > 2 * horizonMs) await endFalseWaits(deps.db, destinationId, 2 * horizonMs)
 }

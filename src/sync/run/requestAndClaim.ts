@@ -20,13 +20,13 @@ export interface RunRequest extends RunOptions {
   readonly trigger: RunTrigger
   /** Earlier run that this run repeats. */
   readonly rerunOf?: number
-  /** Before the run, assigns a destination of other credentials to the credentials of this environment. */
+  /** If the destination belongs to other credentials, first assigns it to the credentials of this environment. */
   readonly takeOver?: boolean
-  /** User for the audit log; by default `EngineDeps.actor`. Without a user, the request is not logged. */
+  /** User for the audit log; by default `EngineDeps.actor`. Without a user, the audit log gets no line. */
   readonly actor?: string
 }
 
-/** Claimed run, or the report of a run that was skipped, or that another process claimed or ended first. */
+/** Claimed run. Or the report of a run that was not claimed: it was skipped, or another process claimed or ended it first. */
 export type ClaimResult = { readonly row: RunRow } | { readonly report: RunReport }
 
 /**
@@ -44,8 +44,8 @@ export async function requestAndClaim(deps: EngineDeps, pipeline: Pipeline, requ
 }
 
 /**
- * Ends expired runs, requests a run, and claims it. Writes the request to the audit log. Skips the run if the destination is locked, or if
- * the pipeline is paused and the run is not a `plan` run.
+ * Ends expired runs (`recoverExpiredRuns`), requests a run, and claims it. Writes the request to the audit log. Skips the run if the
+ * destination is locked, or if the pipeline is paused and the run is not a `plan` run.
  *
  * @throws {RunError} `OTHER_CREDENTIALS`, after skipping the run, if the destination was taken over before the claim
  */
@@ -73,29 +73,30 @@ export async function requestAndClaimById(
     })
   }
   const [pause] = trigger === 'plan' ? [] : await listPauses(deps.db, destinationId)
-  if (pause !== undefined) return skip(deps, runId, pausedError(pause, pipeline))
+  if (pause !== undefined) return skipAndReport(deps, runId, pausedError(pause, pipeline))
   const row = await claimRun(deps.db, runId, claimOptions(deps))
-  if (row === 'busy') return skip(deps, runId, lockedError(pipeline))
+  if (row === 'busy') return skipAndReport(deps, runId, lockedError(pipeline))
   // The stored address of a backfill source lacks password and query, so the claimed run gets the address of the request.
   if (row !== 'not_claimable') return { row: source === undefined ? row : { ...row, options: { ...row.options, source } } }
   const credentials = await ownerOf(deps.db, destinationId)
-  // With own credentials the cause is another process, which has claimed the run or ended it (for example `sluice cancel`).
+  // The credentials do not prevent the claim, so another process has claimed the run or ended it (for example `sluice cancel`).
   if (isOwnOrUnowned(deps, credentials)) return { report: await loadReport(deps.db, runId) }
   const error = otherCredentialsError(deps, pipeline, credentials)
   await skipRun(deps.db, runId, errorJson(error))
   throw error
 }
 
-async function skip(deps: EngineDeps, runId: number, error: RunError): Promise<{ readonly report: RunReport }> {
+async function skipAndReport(deps: EngineDeps, runId: number, error: RunError): Promise<{ readonly report: RunReport }> {
   await skipRun(deps.db, runId, errorJson(error))
   return { report: await loadReport(deps.db, runId) }
 }
 
 /**
- * Ends expired runs, and claims a queued run. A run without a version matches any version of the pipeline. Returns instead of the run:
+ * Ends expired runs (`recoverExpiredRuns`), and claims a queued run. A run without a version matches any version of the pipeline. Returns
+ * instead of the run:
  *
  * - `busy`: the destination is locked.
- * - `not_claimable`: the run is not queued any more, or was requested for another destination, version or environment.
+ * - `not_claimable`: the run is not queued, or was requested for another destination, version or environment.
  */
 export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pipeline): Promise<RunRow | 'busy' | 'not_claimable'> {
   await recoverExpiredRuns(deps)
@@ -110,15 +111,16 @@ function claimOptions(deps: EngineDeps): RunClaim {
 }
 
 /**
- * Ends and logs the runs of this environment whose lease has expired or whose worker has ended. This unlocks their destinations. Also ends
- * plans and applies that were queued for more than 30 s.
+ * Ends and logs the runs of this environment whose lease has expired or whose worker has ended, which unlocks their destinations. Also ends
+ * runs of `sluice plan` and `sluice apply` that were queued for more than 30 s.
  */
 export async function recoverExpiredRuns(deps: Pick<EngineDeps, 'db' | 'service' | 'log'>): Promise<void> {
   for (const id of await recoverRunsAndCounts(deps.db, deps.service)) logRunEnd(deps.log, await loadReport(deps.db, id))
 }
 
 /**
- * Throws if the destination belongs to other credentials than those of this environment. `credentials`: of the destination; null: none yet.
+ * Throws if the destination belongs to other credentials than those of this environment. `credentials`: owner of the destination; null:
+ * none yet.
  * @throws {RunError} `OTHER_CREDENTIALS`
  */
 export function assertOwnCredentials(deps: Pick<EngineDeps, 'service'>, pipeline: string, credentials: string | null): void {
@@ -148,7 +150,7 @@ export function lockedError(pipeline: string): RunError {
   })
 }
 
-/** Returns the error of a run of a paused pipeline. The message also names the pipeline that was paused if its name was another. */
+/** Returns the error of a run of a paused pipeline. `name`: the paused pipeline, which may be another one with the same destination. */
 export function pausedError({ pipeline: name, actor, reason, pausedAt }: Pause, pipeline: string): RunError {
   const since = pausedAt.toISOString().replace(/\.\d{3}Z$/, 'Z')
   const message = `${pipeline} is paused${name === pipeline ? '' : ` as ${name}, with the same destination,`} by ${actor} since ${since}${reason === null ? '' : `: ${reason}`}. Nothing was sent.`

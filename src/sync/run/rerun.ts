@@ -4,7 +4,7 @@ import { ensureDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
 import { readOptions } from '../../db/runs/columns.ts'
 import { UsageError } from '../../errors.ts'
-import { sendsNothing, type RunReport } from '../../model/report.ts'
+import { onlyPlans, type RunReport } from '../../model/report.ts'
 import { loadPipeline } from '../../pipeline/load.ts'
 import { destinationKey } from '../destinationKey.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -15,9 +15,9 @@ import { runPipeline } from './run.ts'
  * Runs the pipeline of an old run again:
  *
  * - from its sources or the old run's backfill source, and as a full refresh if the old run was one
- * - with `failedOnly`, without a read: only keys with an unconfirmed operation in the old run
+ * - with `failedOnly`, without a read: only keys of which the old run did not confirm an operation
  *
- * Rejects audits, and plans that were not applied, because these sent nothing. `pipelines`: folder of the pipeline files.
+ * Rejects audits and plans whose plan was not applied. `pipelines`: folder of the pipeline files.
  *
  * @throws {UsageError} `UNKNOWN_RUN`, `RUN_SENT_NOTHING`, `RUN_OF_ANOTHER_DESTINATION`, and errors of the pipeline file
  * @throws {RunError} `OTHER_CREDENTIALS`
@@ -31,7 +31,7 @@ export async function rerun(
   const pipeline = await loadPipeline(options.pipelines, name, deps.env)
   const { id: destinationId } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
   const id = runNumber(runId)
-  if (sendsNothing(trigger) && !(await hasAttempts(deps.db, id)))
+  if (onlyPlans(trigger) && !(await hasAttempts(deps.db, id)))
     throw new UsageError('RUN_SENT_NOTHING', `run r_${id} (${trigger}) sent nothing, so there is nothing to send again.`, {
       where: `r_${id}`,
       hint: `sluice ${trigger} ${name} repeats it; sluice run ${name} sends`,
@@ -43,7 +43,7 @@ export async function rerun(
     trigger: 'rerun',
     rerunOf: id,
     failedOnly: options.failedOnly,
-    // The approval of deletes is not copied: the deletes that the old run planned under it stay approved.
+    // `approveDeletes` is not copied. The deletes that it approved are stored as approved, and new deletes need a new approval.
     ...(full && !options.failedOnly ? { full } : {}),
     ...(source === undefined || options.failedOnly ? {} : { source }),
   })
@@ -56,7 +56,7 @@ interface CurrentDestination {
 }
 
 /**
- * Throws if a run was made for another destination than its pipeline has now. The cause is an edited pipeline file, or another environment.
+ * Throws if a run was made for another destination than its pipeline has now. The pipeline file was edited, or the environment is another.
  * Accepts an unknown run, and a run without a stored destination.
  * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION`
  */
@@ -71,7 +71,8 @@ export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId:
 }
 
 /**
- * Throws if a plan was made for another destination than its pipeline has now, as `assertRunOfDestination`. Accepts an unknown plan.
+ * Throws if a plan was made for another destination than its pipeline has now. `planId`: plan whose deletes a request approves. Accepts an
+ * unknown plan.
  * @throws {UsageError} `PLAN_OF_ANOTHER_DESTINATION`
  */
 export async function assertPlanOfDestination(db: Pick<Database, 'query'>, planId: string, current: CurrentDestination): Promise<void> {
@@ -79,7 +80,7 @@ export async function assertPlanOfDestination(db: Pick<Database, 'query'>, planI
   if (plan === undefined || plan.destination_id === current.destinationId) return
   throw new UsageError(
     'PLAN_OF_ANOTHER_DESTINATION',
-    `plan ${planId} was made for another service or destination than ${current.pipeline} has in this environment. Nothing was deleted.`,
+    `plan ${planId} was made for another service or destination than ${current.pipeline} has in this environment. Nothing was approved or sent.`,
     { where: planId, hint: `sluice plan ${current.pipeline}` },
   )
 }

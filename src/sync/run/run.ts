@@ -17,19 +17,19 @@ import type { PlanReport, RunReport } from '../../model/report.ts'
 
 /**
  * Called once when the plan or its first part is stored, before this process sends anything. From then on other workers can push the plan.
- * `batches`: number of requests of the plan; an estimate that may be too low if only the first part is stored.
+ * `batches`: number of requests of the plan. If only the first part is stored, it is an estimate that may be too low.
  */
 export type OnPlanned = (planId: string, batches: number) => Promise<void>
 
 /**
- * Reads, plans and sends in one run. The status is `skipped` if the pipeline is paused, or another run has locked the destination. Errors
- * of the run are in its report; internal errors are also thrown. If the process is killed, a later run or a worker writes the end.
+ * Reads, plans and sends in one run. The status is `skipped` if the pipeline is paused, or another run has locked the destination. The
+ * report has the error of the run; an internal error is also thrown. If the process is killed, a later run or a worker writes the end.
  *
  * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if `takeOver` is not possible because the destination is locked
  */
 export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest, onPlanned?: OnPlanned): Promise<RunReport> {
   const run = await requestAndClaim(deps, pipeline, request)
-  return 'report' in run ? run.report : execute(deps, pipeline, run.row, onPlanned)
+  return 'report' in run ? run.report : executeClaimed(deps, pipeline, run.row, onPlanned)
 }
 
 /**
@@ -63,11 +63,11 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
 }
 
 /**
- * Cancels a run. Returns its new state:
+ * Cancels a run. Returns its state:
  *
- * - `cancelled`: it was queued.
- * - `stopping`: it is running, in any process, and will stop.
- * - `ended`: it had ended before.
+ * - `cancelled`: the run was queued.
+ * - `stopping`: the run is running, in any process, and will stop.
+ * - `ended`: the run had ended before.
  *
  * @throws {UsageError} `UNKNOWN_RUN`
  */
@@ -89,11 +89,11 @@ export async function executeRun(
   onPlanned?: OnPlanned,
 ): Promise<RunReport | 'busy' | 'not_claimable'> {
   const row = await claimQueued(deps, runId, pipeline)
-  return typeof row === 'string' ? row : execute(deps, pipeline, row, onPlanned)
+  return typeof row === 'string' ? row : executeClaimed(deps, pipeline, row, onPlanned)
 }
 
 /** Executes a claimed run. If the plan is made in parts, sends the early parts while the later ones are planned. */
-async function execute(given: EngineDeps, pipeline: Pipeline, run: RunRow, onPlanned: OnPlanned | undefined): Promise<RunReport> {
+async function executeClaimed(given: EngineDeps, pipeline: Pipeline, run: RunRow, onPlanned: OnPlanned | undefined): Promise<RunReport> {
   return runUnderLease(given, run, async (deps) => {
     await bindOrAssertDatabase(deps, run)
     await resumeDestination(deps.db, run.destinationId)
@@ -118,7 +118,7 @@ function estimateBatches({ destination }: Pipeline, rows: number): number {
   return Math.ceil(rows / destinationOf(destination.kind).limits.entries)
 }
 
-/** Returns the error of a `plan` run or an audit that was not claimed. */
+/** Returns the error of a run that was not claimed, from its report. */
 export function unclaimedError({ runId, error }: RunReport): Error {
   return error === undefined ? new Error(`run ${runId} was not claimed and has no error`) : reportedError(error, runId)
 }

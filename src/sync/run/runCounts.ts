@@ -1,4 +1,4 @@
-/** Computes and stores the counts of runs, also of earlier runs whose operations a later run settles. */
+/** Computes and stores the counts of runs. A run may also settle operations of earlier runs, so the counts of those change too. */
 import { countAttempts } from '../../db/attempts.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 import { entriesOf, entryOutcome, shownOutcome, usersOf } from '../../db/entries/read.ts'
@@ -14,9 +14,9 @@ import type { Settled } from '../../model/report.ts'
 /**
  * Returns the counts of a run at its end:
  *
- * - `requests`: its attempts, also for batches of other plans
- * - unless its trigger is `plan`: the outcomes of its plan
- * - `settled`: products or users that it settled in batches of other plans, if it sent some
+ * - `requests`: requests that the run sent, also for other plans than its own
+ * - the outcomes of its plan, unless its trigger is `plan`
+ * - `settled`: products or users of other plans that the run settled; absent if it sent no request of another plan
  */
 export async function countsAtEnd(db: Queryable, runId: number): Promise<object> {
   const [row] = await db.query<Row<'run', 'plan_id' | 'trigger'>>('select plan_id, trigger from run where id = $1', [runId])
@@ -27,7 +27,7 @@ export async function countsAtEnd(db: Queryable, runId: number): Promise<object>
 }
 
 /**
- * Counts the confirmed and refused products or users of the batches that this run settled, at least in part, for other plans. Undefined if
+ * Counts the confirmed and refused products or users in the batches of other plans that this run settled, at least in part. Undefined if
  * the run sent no batch of another plan.
  */
 async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled | undefined> {
@@ -48,8 +48,8 @@ async function settledBy(db: Queryable, runId: number, ownPlanId: string | null)
 }
 
 /**
- * Updates the counts of earlier runs whose batches this run settled or superseded. A superseded batch has no attempt of this run, and its
- * line in the audit log names no run. So of the last 20 runs of the pipeline, those with ambiguous operations are updated too.
+ * Updates the counts of earlier runs whose batches this run settled or superseded. Nothing stored links this run to a batch that it
+ * superseded. So of the last 20 runs of the pipeline, those with ambiguous operations are updated too.
  */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(
@@ -77,8 +77,8 @@ export async function updateCountsOfPlan(db: Queryable, planId: string, exceptRu
 }
 
 /**
- * Ends the runs of ended workers as `recoverRuns` does, and updates the counts of these and of earlier runs. Returns the numbers of the
- * ended runs. Uses one transaction, because no later run would complete a half-done recovery.
+ * Ends the runs of ended workers, as `recoverRuns` does, and updates the counts of these and of earlier runs. Returns the numbers of the
+ * ended runs. Uses one transaction, because no later call would complete a half-done recovery.
  */
 export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
   return db.transaction(async (tx) => {

@@ -7,7 +7,7 @@ import { claimDailyRetention } from '../../db/schedules.ts'
 import { finishRun, isCancelRequested } from '../../db/runs/end.ts'
 import { heartbeatRun, type RunRow } from '../../db/runs/claim.ts'
 import { countsAtEnd, updateCountsOfOtherRuns } from './runCounts.ts'
-import { interrupted, type EngineDeps } from '../engine.ts'
+import { interruptedError, type EngineDeps } from '../engine.ts'
 import { loadReport } from '../reports/history.ts'
 import { progressStorer } from './liveProgress.ts'
 import type { GuardResult, RunReport, RunStatus } from '../../model/report.ts'
@@ -24,10 +24,11 @@ export interface Ending {
 const cancelPollMs = 2_000
 
 /**
- * Runs `work` under the lease of a run. Then writes the end of the run, deletes expired data, and returns the report. The `deps` of `work`
- * store the progress, and their signal also aborts if the lease is lost or the run is cancelled.
+ * Runs `work` while a heartbeat renews the lease of the run. Then writes the end of the run, deletes expired data, and returns the report.
+ * `work` gets `deps` that store its progress. Their signal also aborts if the lease is lost or the run is cancelled.
  *
- * Stores an error of `work` with the run. Throws only internal errors of `work`, and errors of storing the end or loading the report.
+ * Stores the error of `work` with the run, and throws it only if it is an internal error. Also throws if the end cannot be stored, or the
+ * report cannot be loaded.
  */
 export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: EngineDeps) => Promise<Ending>): Promise<RunReport> {
   const stop = new AbortController()
@@ -72,8 +73,8 @@ const reconnectMs = 20_000
 const reconnectEveryMs = 500
 
 /**
- * Calls `write`, and repeats the call while the database cannot be reached, for at most `reconnectMs`, or until the signal. A run whose end
- * is not stored locks its destination until the lease expires, and is then reported as died.
+ * Calls `write`, and repeats the call while the database cannot be reached, for at most `reconnectMs`, or until the signal. If the end of a
+ * run is not stored, its destination stays locked until the lease expires.
  */
 async function retryWhileDisconnected(deps: EngineDeps, write: () => Promise<void>): Promise<void> {
   const deadline = deps.clock.monotonic() + reconnectMs
@@ -88,15 +89,15 @@ async function retryWhileDisconnected(deps: EngineDeps, write: () => Promise<voi
 }
 
 /**
- * Deletes the data of erased people, and in the first run of a day the expired data. Runs do this, because there may be no workers. Only
- * logs errors. Does nothing after the signal.
+ * Deletes the data of erased people, and in the first run of a day expired data. Runs do this, because there may be no workers. Only logs
+ * errors. Does nothing after the signal.
  */
 async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
   if (deps.signal?.aborted) return
   const orLog = (work: Promise<unknown>, message: string) =>
     work.catch((error: unknown) => deps.log.warn({ runId: `r_${run.id}`, reason: codeOrName(error) }, message))
   await orLog(purgeErasures(deps.db, deps.service.origin), 'the data of erased people could not be deleted; the next run tries again')
-  // The message says "next day", because `claimDailyRetention` permits one attempt a day.
+  // `claimDailyRetention` permits one attempt a day.
   await orLog(applyDailyRetention(deps, run), 'expired data could not be deleted; the first run of the next day tries again')
 }
 
@@ -115,7 +116,7 @@ export function cancelledError(pipeline: string): RunError {
 }
 
 async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
-  // `finishRun` is last: if the process dies before it, the recovery of the run updates the counts again.
+  // `finishRun` is last. If the process dies before it, `recoverRunsAndCounts` updates the counts again.
   await updateCountsOfOtherRuns(deps.db, run.id)
   await finishRun(deps.db, run, {
     status: ending.status,
@@ -128,11 +129,14 @@ async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
 /** Returns the error to store; undefined for an internal error. An abort error after the signal becomes `RUN_INTERRUPTED`. */
 function errorToStore(error: unknown, signal: AbortSignal, db: Database): SluiceError | undefined {
   if (error instanceof SluiceError) return error
-  if (signal.aborted && error instanceof Error && (error.name === 'AbortError' || error === signal.reason)) return interrupted()
+  if (signal.aborted && error instanceof Error && (error.name === 'AbortError' || error === signal.reason)) return interruptedError()
   return isDatabaseError(error) ? (permissionFault(error, db) ?? statementFault(error)) : undefined
 }
 
-/** Returns true for an error with an SQLSTATE, and if the database is down. Codes of the operating system begin with E, SQLSTATEs do not. */
+/**
+ * Returns true if the database is down, or for an error with an SQLSTATE. Error codes of the operating system begin with E, an SQLSTATE
+ * does not.
+ */
 function isDatabaseError(error: unknown): boolean {
   return isDatabaseDown(error) || /^(?!E)[0-9A-Z]{5}$/.test(errorCode(error) ?? '')
 }

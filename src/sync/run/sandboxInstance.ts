@@ -1,4 +1,4 @@
-/** Detects a new sandbox instance: a sandbox that was restarted without its state, and so lacks what was synced. */
+/** Detects a new sandbox instance: the sandbox was restarted without its state, and so lacks what was synced. */
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { isLoopback } from '../../loopback.ts'
@@ -14,14 +14,14 @@ import type { EngineDeps } from '../engine.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { recordOf } from '../../unknownValue.ts'
 
-/** Timeout of the request. A sandbox answers immediately. */
 const timeoutMs = 2_000
 
 /**
- * Returns true if the service is a new sandbox instance and the destination has synced state. Then adds a warning to the run, except to a
- * full refresh, which sends everything again. Stores the instance if no instance is stored, or nothing is synced.
+ * Returns true if the service is a new sandbox instance, and something was synced to the destination before. Then adds a warning to the
+ * run, unless it is a full refresh, which sends everything again. If no instance is stored or nothing was synced, stores the instance and
+ * returns false.
  */
-export async function checkSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
+export async function detectNewSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
   const instance = await requestInstance(deps.service.origin)
   if (instance === undefined) return false
   const [row] = await deps.db.query<Row<'destination', 'instance'> & { synced: boolean }>(
@@ -64,7 +64,7 @@ async function replaceInstance(deps: EngineDeps, { destinationId }: RunRow, inst
   })
 }
 
-/** Requests the id of the sandbox instance. Undefined if the service is not a sandbox on this machine, or does not answer. */
+/** Requests the id of the sandbox instance. Returns undefined if the service is not a sandbox on this machine, or does not answer. */
 async function requestInstance(origin: string): Promise<string | undefined> {
   if (!URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return undefined
   try {
@@ -77,8 +77,8 @@ async function requestInstance(origin: string): Promise<string | undefined> {
 }
 
 /**
- * Returns the body of the answer. Does without `fetch`, which takes 30 ms and 10 MB to load. `import('node:http')` would load the same code,
- * because it reads every export, also `WebSocket` (Node 24.21).
+ * Returns the body of the answer. Avoids `fetch`, which takes 30 ms and 10 MB to load. `import('node:http')` would load it too, because an
+ * import reads every export, also `WebSocket` (Node 24.21).
  */
 async function download(url: string): Promise<string> {
   const { get } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')

@@ -3,7 +3,7 @@ import type { RunRow } from '../../db/runs/claim.ts'
 import { codeOrName } from '../../unknownValue.ts'
 import type { EngineDeps } from '../engine.ts'
 
-/** Runs `work`, and stores its duration with the run as that of the stage `name`, also after an error. */
+/** Runs `work` as the stage `name` of the run, and stores its duration with the run, also after an error. */
 export async function timedStage<Result>(deps: EngineDeps, run: RunRow, name: string, work: () => Promise<Result>): Promise<Result> {
   const startedAt = new Date(deps.clock.now()).toISOString()
   const start = deps.clock.monotonic()

@@ -11,7 +11,7 @@ const small = ['db/rejects.ts', 'db/runs/end.ts']
 
 /**
  * If there are more keys than its memory for a hash (`work_mem`) holds, Postgres compares each row with each key. With 3,000,000 withheld
- * deletes and as many cleared ones, such a statement did not end.
+ * deletes and as many that an earlier plan was allowed to send, such a statement did not end.
  */
 test('no statement has "not in" with a query, which compares every row with every key of a large set', () => {
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))

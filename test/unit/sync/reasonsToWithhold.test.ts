@@ -16,12 +16,12 @@ const calm: GuardFacts = {
   rejected: 0,
   deletes: 0,
   outOfStock: 0,
-  cleared: 0,
-  identifierDeletes: 0,
+  allowedBefore: 0,
+  identifierOnlyDeletes: 0,
   noun: 'products',
   confirmed: 1_000,
   incomplete: undefined,
-  fromPipe: false,
+  fromUnprovenPipe: false,
   approveDeletes: undefined,
   ignoresMissing: false,
   examples: ['SKU-1'],
@@ -104,24 +104,24 @@ describe('deletes', () => {
     ['above both, and rows fell', { valid: 100, deletes: 900 }, 'GUARD_DELETES GUARD_ROWS_FELL'],
     ['end not proven', { incomplete: 'no closing element', deletes: 1 }, 'GUARD_INCOMPLETE'],
     ['end not proven, and nothing to delete', { incomplete: 'no closing element' }, 'GUARD_INCOMPLETE'],
-    ['end of a pipe not proven, and nothing to delete', { incomplete: 'a pipe', fromPipe: true }, ''],
-    ['end of a pipe not proven', { incomplete: 'a pipe', fromPipe: true, deletes: 1 }, 'GUARD_INCOMPLETE'],
+    ['end of a pipe not proven, and nothing to delete', { incomplete: 'a pipe', fromUnprovenPipe: true }, ''],
+    ['end of a pipe not proven', { incomplete: 'a pipe', fromUnprovenPipe: true, deletes: 1 }, 'GUARD_INCOMPLETE'],
     ['end not proven, no row', { incomplete: 'no closing element', valid: 0, deletes: 1 }, 'GUARD_MIN_ROWS GUARD_INCOMPLETE'],
     ['approved exactly', { deletes: 900, valid: 100, approveDeletes: 900 }, ''],
     ['approved one too few', { deletes: 900, approveDeletes: 899 }, 'GUARD_DELETES'],
     ['approval is no word on min_rows', { deletes: 3, valid: 0, approveDeletes: 3 }, 'GUARD_MIN_ROWS'],
     ['approval is no proof of the end', { deletes: 3, incomplete: 'cut', approveDeletes: 3 }, 'GUARD_INCOMPLETE'],
     ['approval of nothing', { deletes: 101, approveDeletes: 0 }, 'GUARD_DELETES'],
-    ['11 of 109, of which one was approved before', { deletes: 11, cleared: 1, confirmed: 109 }, ''],
-    ['900, all approved before', { deletes: 900, cleared: 900, valid: 100 }, ''],
-    ['900 approved before and 101 more', { deletes: 1_001, cleared: 900 }, 'GUARD_DELETES'],
-    ['101 more than were approved before, approved now', { deletes: 1_001, cleared: 900, approveDeletes: 101 }, ''],
-    ['an earlier approval does not cover min_rows', { deletes: 3, cleared: 3, valid: 0 }, 'GUARD_MIN_ROWS'],
-    ['an earlier approval does not prove the end', { deletes: 3, cleared: 3, incomplete: 'cut' }, 'GUARD_INCOMPLETE'],
-    ['101 identifiers of rows that stay', { deletes: 101, identifierDeletes: 101, noun: 'people' }, 'GUARD_IDENTIFIERS'],
-    ['60 people who leave and 60 who lose identifiers: each below', { deletes: 120, identifierDeletes: 60, noun: 'people' }, ''],
-    ['101 of each', { deletes: 202, identifierDeletes: 101, noun: 'people' }, 'GUARD_DELETES GUARD_IDENTIFIERS'],
-    ['101 of each, approved together', { deletes: 202, identifierDeletes: 101, approveDeletes: 202 }, ''],
+    ['11 of 109, of which one was approved before', { deletes: 11, allowedBefore: 1, confirmed: 109 }, ''],
+    ['900, all approved before', { deletes: 900, allowedBefore: 900, valid: 100 }, ''],
+    ['900 approved before and 101 more', { deletes: 1_001, allowedBefore: 900 }, 'GUARD_DELETES'],
+    ['101 more than were approved before, approved now', { deletes: 1_001, allowedBefore: 900, approveDeletes: 101 }, ''],
+    ['an earlier approval does not cover min_rows', { deletes: 3, allowedBefore: 3, valid: 0 }, 'GUARD_MIN_ROWS'],
+    ['an earlier approval does not prove the end', { deletes: 3, allowedBefore: 3, incomplete: 'cut' }, 'GUARD_INCOMPLETE'],
+    ['101 identifiers of rows that stay', { deletes: 101, identifierOnlyDeletes: 101, noun: 'people' }, 'GUARD_IDENTIFIERS'],
+    ['60 people who leave and 60 who lose identifiers: each below', { deletes: 120, identifierOnlyDeletes: 60, noun: 'people' }, ''],
+    ['101 of each', { deletes: 202, identifierOnlyDeletes: 101, noun: 'people' }, 'GUARD_DELETES GUARD_IDENTIFIERS'],
+    ['101 of each, approved together', { deletes: 202, identifierOnlyDeletes: 101, approveDeletes: 202 }, ''],
     ['a source that deletes no missing rows needs no rows', { valid: 0, ignoresMissing: true, previousValid: 100 }, ''],
   ])('%s', ([, facts, expected]) => {
     expect(codes(facts)).toBe(expected)
@@ -153,7 +153,9 @@ describe('deletes', () => {
   })
 
   test('names a proof for an unproven end: a trailer row for a pipe', () => {
-    const hints = [true, false].map((fromPipe) => reasonsToWithhold({ ...calm, incomplete: 'cut', deletes: 1, fromPipe })[0]?.hint)
+    const hints = [true, false].map(
+      (fromUnprovenPipe) => reasonsToWithhold({ ...calm, incomplete: 'cut', deletes: 1, fromUnprovenPipe })[0]?.hint,
+    )
     expect(hints[0]).toContain('source.complete: { trailer: "#rows={n}" }')
     expect(hints[0]).not.toContain('sluice run')
     expect(hints[1]).toMatch(/^sluice run shop {3}\(/)

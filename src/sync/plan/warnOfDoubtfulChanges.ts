@@ -28,7 +28,7 @@ export type CheckedDiff = Pick<Diff, 'creates' | 'updates' | 'missing'>
  *
  * @throws {RunWithheld} if one of these warnings stops the run
  */
-export async function stopIfDoubtful(
+export async function warnOfDoubtfulChanges(
   { tx, destinationId }: DesiredContext,
   { db, pipeline, run, isIncomplete }: CheckedRun,
   diff: CheckedDiff,
