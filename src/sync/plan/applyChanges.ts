@@ -11,21 +11,22 @@ import { collectUnresolved } from './pendingChanges.ts'
 import type { UpdatedField } from './updatedFields.ts'
 import type { Missing } from '../../destinations/destination.ts'
 
-/** Changes of a read, and their effect in this plan. */
+/** Changes that a read makes to the stored records, and data for the next steps of the plan. */
 export interface Changes {
   readonly diff: Diff
   readonly missingPolicy: Missing
-  /** For the review of the plan; empty for people, and if there are too many updates. */
+  /** Changed fields of products, for the review of the plan. Empty for people, and if there are too many updates. */
   readonly updateFields: readonly UpdatedField[]
-  /** Result of a first load; undefined after a diff. */
+  /** Result of a first load; undefined if the read was compared with stored records. */
   readonly firstLoad: FirstLoad | undefined
 }
 
 const noDiff: Diff = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0, suppressed: 0 }
 
 /**
- * Writes creates and updates to the desired state. `removeOrWithhold` applies the removals later. In a first load with implied keys
- * (docs/decisions/implied-keys.md), writes only the records that share identifiers; `loadParts.ts` writes the others.
+ * Writes creates and updates to the desired state (`desired.ts`). `removeOrWithhold` applies the removals later. A first load of people may
+ * imply keys, which get no row (docs/decisions/implied-keys.md). Then writes only the records that share identifiers; `loadParts.ts` writes
+ * the others.
  */
 export async function applyChanges(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, input } = work
@@ -34,7 +35,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   return work.isFirstLoad ? applyFirstLoad(work) : applyDiff(work)
 }
 
-/** Marks as suppressed the staged rows of people who were erased after the rows were read. */
+/** If people were erased after the read, marks their staged rows as suppressed. */
 async function suppressErasedRows({ tx, destinationId, deps }: PlanWork): Promise<void> {
   const suppressedCount = await suppressErased(tx, { destinationId, service: deps.service.origin })
   // The staged digests must be those of valid rows only.
@@ -49,29 +50,30 @@ async function applyFirstLoad(work: PlanWork): Promise<Changes> {
   crashPoint('plan.diffed')
   await work.desired.context.changed.addAll()
   const firstLoad = await work.desired.loadFirst({
-    // A do-not-reach list has no implied keys, because every audience looks its keys up in `remote`.
+    // A do-not-reach list has no implied keys, because audiences look its keys up in `remote`.
     implyingRunId: work.type.suppresses ? undefined : work.run.id,
     valid: input.rows.valid,
     facts: input.identifiers,
   })
-  // Otherwise `loadParts.ts` writes most records later, and refreshes the statistics.
+  // With implied keys, `loadParts.ts` writes most records later, and refreshes the statistics.
   if (firstLoad.implyingRunId === undefined) await refreshStatistics(tx, destinationId, firstLoad.creates)
   crashPoint('plan.desired')
   await collectUnresolved(tx, destinationId)
   return { diff: { ...noDiff, creates: firstLoad.creates }, missingPolicy: 'ignore', updateFields: [], firstLoad }
 }
 
-/** Compares the read with the stored records, applies creates and updates, and collects the records to remove in the table `change`. */
+/** Compares the read with the stored records, and applies creates and updates. Leaves the records to remove in the table `change`. */
 async function applyDiff(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, desired, input } = work
   const { context } = desired
   const { removesBy } = work.type
   const { reading } = input
   const isUnchanged = reading === 'unchanged'
-  // Without a diff `change` is empty, but later statements may add records.
+  // If the source is unchanged, `change` is empty at first, but later statements may add records.
   if (isUnchanged) await createTable(tx, 'change')
   const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, work.onIdle)
-  // Each call marks or adds records in `change`. All but the first count them by the change that the diff found.
+  // Each call below marks or adds records in `change`. It returns how many, by the change that the diff had found; the first returns only a
+  // total.
   const optedOutByIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
   const erased = mayHaveErasedPeople(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
   const onLists = await suppressByLists(context, input.suppressedBy)
@@ -83,7 +85,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     { ...found, missing: work.ignoresMissing ? 0 : found.missing },
   )
   const updateFields = await desired.updatedFields(found.updates)
-  // An unchanged source has no creates or updates; this saves 20 ms.
+  // An unchanged source has no creates or updates. To skip this saves 20 ms.
   if (!isUnchanged) {
     await context.changed.expectChanges(found.creates + found.updates)
     await desired.applyUpserts()
@@ -93,7 +95,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   await collectUnresolved(tx, destinationId)
 
   const correction = await desired.correctMissing(missingPolicy)
-  // A record that the calls above marked counts only as `optedOut` or `suppressed`, no longer by the change that the diff found.
+  // A record that the calls above marked counts only as `optedOut` or `suppressed`, and not by the change that the diff found.
   const diff: Diff = {
     ...found,
     updates: found.updates - erased.updates,
@@ -102,8 +104,8 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     stale: isUnchanged ? await countStale(work) : found.stale - erased.stale - onLists.stale - optedOutByRows.stale,
     suppressed: found.suppressed + onLists.missing + onLists.stale + erased.suppressed,
   }
-  // For very many removals, this sets a flag that replaces the list of changed keys (`db/changedKeys.ts`). It must be set before the
-  // savepoint of the guards, whose rollback would undo it.
+  // For very many removals, this sets a flag instead of a list of changed keys (`db/changedKeys.ts`). The guards may roll back to a
+  // savepoint. The flag must be set before it.
   await context.changed.expectChanges(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
   return { diff, missingPolicy, updateFields, firstLoad: undefined }
 }
@@ -112,17 +114,20 @@ function mayHaveErasedPeople({ type, latestErasureId }: PlanWork): boolean {
   return type.reachesPeople && latestErasureId > 0
 }
 
-/** Returns the policy of the pipeline; `ignore` after an incomplete read, or if the run does not read the pipeline's own sources. */
+/**
+ * Returns the pipeline's policy for missing records. Returns `ignore` after an incomplete read, or if the run does not read the pipeline's
+ * own sources.
+ */
 function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissing }: PlanWork): Missing {
   return ignoresMissing || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
 }
 
-/** Returns true if this plan changed the desired content. `missing`: as `GuardedChanges.missing`. */
+/** Returns true if this plan changed the desired content. `missing`: number of missing records that it removes or sets out of stock. */
 export function isDesiredChanged({ diff }: Changes, missing: number): boolean {
   return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
 }
 
-/** Counts the records that an earlier read marked as stale, and that this plan does not remove. Returns 0 if the run is `readsNothing`. */
+/** Counts the stale records (their row was rejected) that this plan does not remove. Returns 0 if the run reads nothing. */
 async function countStale({ tx, destinationId, readsNothing }: PlanWork): Promise<number> {
   if (readsNothing) return 0
   const rows = await tx.query<{ n: string }>(

@@ -1,8 +1,10 @@
 /**
- * Updates the desired state: `record` (content of the source) and `remote` (desired content of each key). Every plan selects all keys that
- * are out of sync. So nothing is lost if a plan is never applied, and a refused key is tried again.
+ * Updates the desired state: the tables `record` (content of the source) and `remote`. `remote` has a row for each key (product id or
+ * identifier of a person), with its desired and its confirmed content. A plan selects all keys for which these differ. So nothing is lost
+ * if a plan is never applied, and a refused key is tried again.
  *
- * This file has the steps and functions for all destinations. The other steps (`desiredState.ts`) differ between products and people.
+ * This file has the steps for all destinations. The steps that differ between products and people are in `desiredProducts.ts` and
+ * `desiredIdentifiers.ts`.
  */
 import pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
@@ -25,16 +27,18 @@ export interface DesiredContext {
   readonly snapshotId: number
   /** True if the destination may have implied keys: desired keys without a row in `remote` (docs/decisions/implied-keys.md). */
   readonly mayImplyKeys: boolean
-  /** Collector of every key whose desired content changes. */
+  /** Collects every key whose desired content changes. */
   readonly changed: ChangedKeys
   /**
    * Returns SQL of the new desired content of a changed group (identifiers that are sent as one user). `group`: SQL of the group's key.
-   * Undefined unless `PlanWork.writesContent`.
+   * Undefined if this plan does not write new content (`PlanWork.writesContent`).
    */
   readonly newContent: ((group: string) => string) | undefined
 }
 
-/** Fills the table `removal` with the opted-out and suppressed records, and the missing ones if `missing` is true. */
+/**
+ * Fills the table `removal` with the opted-out and suppressed records of the table `change`; with `missing`, also with the missing ones.
+ */
 export async function collectRemovals(tx: Transaction, options: { readonly missing: boolean }): Promise<void> {
   const causes = [recordChange.opted_out, recordChange.suppressed]
   if (options.missing) causes.push(recordChange.missing)
@@ -42,9 +46,9 @@ export async function collectRemovals(tx: Transaction, options: { readonly missi
 }
 
 /**
- * Adds to `removal` the missing records of which the service has nothing, and returns their number. Their removal sends no delete, so no
- * guard withholds it. If they stayed, this plan would send them. `recordKey`: column of `remote` with the record's key. `keys`: SQL of the
- * `key`s of record `c.key`.
+ * If the service has nothing of a missing record, adds the record to `removal`. Returns the number of added records. Their removal sends no
+ * delete, so no guard withholds it. If they stayed, this plan would send them. `recordKey`: column of `remote` with the key of the record.
+ * `keys`: SQL of all keys of the record `c.key`, in a column `key`.
  */
 export async function collectNotAtService(
   { tx, destinationId, changed }: DesiredContext,
@@ -58,8 +62,8 @@ export async function collectNotAtService(
        and c.key in (
          select m.${recordKey} from remote m
          where m.destination_id = ${destinationId} and m.ref_count > 0 and m.synced_hash is null and ${await changed.outOfSync()})
-       -- None of its keys is confirmed or unresolved. A key without a row is implied and confirmed: preparePlanWork has stored the
-       -- implied keys of open batches.
+       -- None of its keys is confirmed or unresolved. A key without a row is implied, and counts as confirmed: preparePlanWork has stored
+       -- rows for the implied keys of unanswered requests.
        and not exists (
          select from (${keys}) k left join remote m on m.destination_id = ${destinationId} and m.key = k.key
          where m.key is null or m.synced_hash is not null or exists (select from unresolved u where u.key = k.key))`,
@@ -67,9 +71,9 @@ export async function collectNotAtService(
 }
 
 /**
- * Adds to the table `change`, as opted out, the records that have an identifier of an opted-out row, and returns their number. Leaves out
- * records with another change than `missing`. For destinations with `removesBy: identifier`, where the removed person may have another row
- * key.
+ * If a record has an identifier of an opted-out row, marks it as opted out in the table `change`. Returns the number of marked records.
+ * Leaves out records with another change than `missing`. For destinations with `removesBy: identifier`: the row that removes a person may
+ * have another key than the record of the person.
  */
 export async function optOutByIdentifier({ tx, destinationId }: DesiredContext): Promise<number> {
   return tx.execute(
@@ -87,8 +91,9 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
 }
 
 /**
- * Marks as suppressed the missing and stale records of people on the do-not-reach lists `lists` (docs/guarantees.md#suppression-wins).
- * Returns their numbers by the change that the diff had found. `resolveStage` has marked the valid rows of such people.
+ * If people are on a do-not-reach list, marks their missing and stale records as suppressed (docs/guarantees.md#suppression-wins). `lists`:
+ * ids of the lists. Returns the numbers of marked records by the change that the diff had found. `resolveStage` has marked the valid rows
+ * of such people.
  */
 export async function suppressByLists(context: DesiredContext, lists: readonly number[]): Promise<Pick<Diff, 'missing' | 'stale'>> {
   if (lists.length === 0) return { missing: 0, stale: 0 }
@@ -101,13 +106,13 @@ export async function suppressByLists(context: DesiredContext, lists: readonly n
 }
 
 /**
- * Marks as suppressed the records of erased people that the erasure has not removed yet. Returns the number of newly marked records: in
+ * If an erasure has not removed the records of its people yet, marks these as suppressed. Returns the number of newly marked records: in
  * total (`suppressed`), and by the change that the diff had found.
  */
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {
   const { tx, destinationId } = context
   const keys = await desiredErasedKeys(context, service)
-  // Postgres requires a use of each parameter, so without keys $3 has a condition that is always true.
+  // Without keys, the condition on $3 is always true. It exists because Postgres requires a use of each parameter.
   const orHasKey =
     keys.length === 0
       ? 'and $3::bytea[] is not null'
@@ -135,7 +140,7 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
   }
 }
 
-/** Returns the identifiers of erased people that are still desired, also the implied ones. */
+/** Returns the identifiers of erased people that are still desired, with or without a row in `remote`. */
 async function desiredErasedKeys({ tx, destinationId, mayImplyKeys }: DesiredContext, service: string): Promise<readonly Buffer[]> {
   const rows = await tx.query<{ readonly keys: readonly Value<'remote', 'key'>[] | null }>(
     `select array_agg(m.key) as keys from remote m
@@ -150,7 +155,7 @@ async function desiredErasedKeys({ tx, destinationId, mayImplyKeys }: DesiredCon
 }
 
 /**
- * Marks as opted out the missing and stale records of which another row of this read opted out an identifier. Returns their numbers by the
+ * If a row of this read opts out an identifier of a missing or stale record, marks the record as opted out. Returns their numbers by the
  * change that the diff had found.
  */
 export async function optOutByOtherRows(context: DesiredContext): Promise<Pick<Diff, 'missing' | 'stale'>> {
@@ -158,8 +163,8 @@ export async function optOutByOtherRows(context: DesiredContext): Promise<Pick<D
 }
 
 /**
- * Marks with `what` the missing and stale records of which `join`, SQL of a join with the identifiers `i`, selects an identifier. Returns
- * their numbers by the change that the diff had found.
+ * Marks missing and stale records with `what` if `join` finds one of their identifiers. `join`: SQL of a join with `i.identifier`. Returns
+ * the numbers of marked records by the change that the diff had found.
  */
 async function markWithoutRow(
   { tx, destinationId }: DesiredContext,
@@ -179,15 +184,15 @@ async function markWithoutRow(
   return { missing: Number(rows[0]?.missing), stale: Number(rows[0]?.stale) }
 }
 
-/** Applies `missing: keep`: marks the records, so that the next diff does not find them again. */
+/** Marks missing records, so that the next diff does not find them again. For `missing: keep`, which changes nothing at the service. */
 export async function markMissing(context: DesiredContext): Promise<void> {
   await records.markMissing(context.tx, context.destinationId, `select key from change where what = ${recordChange.missing}`)
 }
 
-/** Writes new and changed rows to `record`, and marks stale records. */
+/** Writes new and changed rows to `record`. Marks a record as stale if its row was rejected. */
 export async function storeRecords({ tx, destinationId, snapshotId }: DesiredContext): Promise<void> {
   const read = { destinationId, snapshotId }
-  // Updates come before inserts. After inserts that are not analyzed, Postgres would compare all changes with each row (200,000 products:
+  // Updates come before inserts. After inserts without new statistics, Postgres would compare all changes with each row (200,000 products:
   // more than ten minutes).
   await records.markStale(tx, destinationId, `select key from change where what = ${recordChange.stale}`)
   await records.updateRecords(tx, read, `select s.*, c.place from change c join stage s using (key) where c.what = ${recordChange.update}`)
@@ -198,13 +203,16 @@ export async function storeRecords({ tx, destinationId, snapshotId }: DesiredCon
   )
 }
 
-/** Counts the rows of `query`, SQL with the destination as `$1`, up to `enough`; undefined: all rows. */
+/** Counts the rows of `query`, SQL with the destination as `$1`. Stops at `enough`; undefined: counts all rows. */
 export async function countUpTo({ tx, destinationId }: DesiredContext, query: string, enough: number | undefined): Promise<number> {
   const rows = await tx.query<{ n: string }>(`select count(*) as n from (${query} limit $2) c`, [destinationId, enough ?? null])
   return Number(rows[0]?.n)
 }
 
-/** Returns SQL of `remote.desired_hash` for the identifiers of a row: a digest of its own times; without any, `plainTimes`. */
+/**
+ * Returns SQL of `remote.desired_hash` for the identifiers of a row: a digest of its `effective_at` and `expires_at`. If it has neither:
+ * `plainTimes`.
+ */
 export function desiredTimes(row: 's' | 'r'): string {
   return `case when ${row}.effective_at is null and ${row}.expires_at is null then ${plainTimes}
     else decode(md5(concat_ws('/', extract(epoch from ${row}.effective_at), extract(epoch from ${row}.expires_at))), 'hex') end`

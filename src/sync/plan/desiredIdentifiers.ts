@@ -1,11 +1,12 @@
 /**
- * Desired state of people. Each identifier is a key:
+ * Desired state of people. Each identifier of a person is a key, with a row in the table `remote`:
  *
  * - `ref_count`: number of records with this identifier (docs/guarantees.md#reference-counts), such as 2 for an email in two rows
- * - `group_key`: the one record under which the identifier is sent, so that no identifier is in two user objects
+ * - `group_key`: the record under which the identifier is sent. A group is all identifiers of one `group_key`, sent as one user. So no
+ *   identifier is sent in two users.
  *
- * A delete may remove a whole user at the service. Then the other identifiers of the group are sent again. After a first load, identifiers
- * may have no row in `remote`: their records imply them (docs/decisions/implied-keys.md).
+ * A delete of one identifier may remove the whole user at the service. So the other identifiers of the group are sent again. After a first
+ * load, identifiers may have no row in `remote`: they are implied by their records (docs/decisions/implied-keys.md).
  */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
@@ -28,7 +29,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
     warnOfDoubtfulChanges: () => Promise.resolve(),
     updatedFields: () => Promise.resolve([]),
     applyUpserts: () => applyUpserts(context),
-    // The record of a removed person is deleted immediately, so none was missing before this read.
+    // The record of a missing person is deleted immediately. So no record was missing before this read.
     correctMissing: () => Promise.resolve(0),
     collectNotAtService: () =>
       collectNotAtService(context, {
@@ -37,14 +38,14 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
           from record r where r.destination_id = ${context.destinationId} and r.key = c.key`,
       }),
     applyRemovals: () => applyRemovals(context),
-    // People are never shown (docs/guarantees.md#no-raw-identifier-at-rest).
+    // People are not shown (docs/guarantees.md#no-raw-identifier-at-rest).
     removedExamples: () => Promise.resolve([]),
     countConfirmed: (enough) => countConfirmed(context, enough),
   }
 }
 
 async function applyUpserts(context: DesiredContext): Promise<void> {
-  // Without the arrays of identifiers, whose statistics no query uses, and which would take four fifths of the time.
+  // Not the arrays of identifiers: no query uses their statistics, and they would take four fifths of the time.
   await analyzeWithSmallSample(context.tx, 'change', '(key, what)')
   await collectIdentifierDelta(context)
   const hasTimes = await someHaveTimes(context.tx)
@@ -56,7 +57,7 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
   await insertIdentifiers(context, gained, hasTimes)
 }
 
-/** Returns true if a staged row, or the stored version of an updated record, has own times. */
+/** Returns true if a staged row, or the stored version of an updated record, has an `effective_at` or `expires_at`. */
 async function someHaveTimes(tx: Transaction): Promise<boolean> {
   const some = (table: 'stage' | 'former') => `(select from ${table} where effective_at is not null or expires_at is not null limit 1)`
   return (await tx.query(`${some('stage')} union all ${some('former')}`)).length > 0
@@ -85,9 +86,9 @@ async function applyRemovals({ tx, destinationId, mayImplyKeys, changed }: Desir
   await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: false })
 }
 
-/** Counts the confirmed users, up to `enough`. With this limit, the query reads users by an index instead of sorting all of them. */
+/** Counts the confirmed users. Stops at `enough`, for which the query reads an index and need not sort all users. */
 async function countConfirmed(context: DesiredContext, enough: number | undefined): Promise<number> {
-  // Implied keys are confirmed, because `preparePlanWork` has stored those of open batches.
+  // Implied keys are confirmed, because `preparePlanWork` has stored rows for those of unanswered requests.
   const implied = context.mayImplyKeys ? await countImpliedRecords(context.tx, context.destinationId, enough) : 0
   const stored = await countUpTo(
     context,
@@ -99,8 +100,8 @@ async function countConfirmed(context: DesiredContext, enough: number | undefine
 }
 
 /**
- * Stores the implied keys of updated records, and of records with an identifier that another row gains. Their reference counts include
- * `delta`. The keys of updated records get `newContent`, if the plan writes it.
+ * Stores the implied keys of updated records, and of records with an identifier that another row gains. Adds the differences of `delta` to
+ * their reference counts. If the plan writes new content, the keys of updated records get it.
  */
 async function storeChangedKeys({ tx, destinationId, changed, newContent }: DesiredContext): Promise<void> {
   await createTable(tx, 'sharing_record')
@@ -128,13 +129,11 @@ async function storeChangedKeys({ tx, destinationId, changed, newContent }: Desi
 }
 
 /**
- * Fills `delta` with the change of each reference count. Must run before `record` changes. `group_key`: group of a gained identifier that is
- * neither desired nor confirmed. Identifiers that a row keeps are left out.
- *
- * Only identifiers in several rows of `delta` are summed. Summing all of 2,000,000 new identifiers took twice as long.
+ * Fills `delta` with the change of each reference count. Must run before `record` changes. `group_key`: group that a gained identifier gets
+ * if it is neither desired nor confirmed. Identifiers that a row keeps are left out.
  */
 async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Promise<void> {
-  // After a gated read, `change` has the stored version of updated records already.
+  // A gated read skips known rows. After it, `change` already has the stored version of updated records.
   await fillTable(
     tx,
     'former',
@@ -162,10 +161,11 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   const repeated = await fillTable(tx, 'repeated_in_delta', 'select identifier from delta group by identifier having count(*) > 1')
   if (repeated > 0) {
     await analyzeWithSmallSample(tx, 'repeated_in_delta')
-    // Changes the table in place, because few identifiers repeat. Writing a second table of 2,000,000 identifiers took 0.6 s.
+    // Changes only the repeated identifiers in place. To write a second table of 2,000,000 identifiers took 0.6 s, and to sum all took
+    // twice as long as this.
     await tx.query(
-      // Replaces the rows of an identifier by one with their sum, or none if the sum is 0. The group is the smallest key of the rows that
-      // gain it.
+      // Replaces the rows of an identifier by one row with their sum; by none if the sum is 0. Its group is the smallest key of the rows
+      // that gain the identifier.
       `with taken as (delete from delta d using repeated_in_delta x where d.identifier = x.identifier returning d.*)
        insert into delta
        select identifier, sum(difference)::int, decode(min(encode(group_key, 'hex') collate "C") filter (where difference = 1), 'hex')
@@ -175,7 +175,7 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   await analyzeWithSmallSample(tx, 'delta', '(identifier, difference)')
 }
 
-/** Fills `changed_times` with the updated rows whose times changed. */
+/** Fills `changed_times` with the updated rows whose `effective_at` or `expires_at` changed. */
 async function collectChangedTimes(tx: Transaction): Promise<void> {
   await fillTable(
     tx,
@@ -185,7 +185,7 @@ async function collectChangedTimes(tx: Transaction): Promise<void> {
   )
 }
 
-/** Adds the delta to the reference counts of identifiers that have a row in `remote`. `gained`: SQL of `gainedIdentifiers`. */
+/** Adds the differences of `delta` to the reference counts in `remote`. `gained`: SQL of `gainedIdentifiers`. */
 async function applyDelta({ tx, destinationId }: DesiredContext, gained: string): Promise<void> {
   // Two statements take 1.6 s for 60,000 of 2,000,000 keys; one took 3.4 s.
   await removeReferences(tx, destinationId, 'select identifier, -difference as n, false as suppressed from delta where difference < 0')
@@ -193,8 +193,8 @@ async function applyDelta({ tx, destinationId }: DesiredContext, gained: string)
 }
 
 /**
- * Returns SQL of the identifiers that rows gain, with their desired content. An updated row has `newContent`, if the plan writes it; other
- * content depends on the times of the row. `hasTimes`: result of `someHaveTimes`.
+ * Returns SQL of the identifiers that rows gain, with their desired content. This is `newContent` for updated rows, if the plan writes it.
+ * Otherwise it depends on the times of the row. `hasTimes`: result of `someHaveTimes`.
  */
 function gainedIdentifiers({ newContent }: DesiredContext, hasTimes: boolean): string {
   const times = hasTimes ? desiredTimes('s') : plainTimes
@@ -204,7 +204,7 @@ function gainedIdentifiers({ newContent }: DesiredContext, hasTimes: boolean): s
       ${hasTimes ? 'join stage s on s.key = d.group_key' : ''} where d.difference > 0`
 }
 
-/** Inserts the gained identifiers without a row in `remote`, changes the times of groups, and collects all changed keys. */
+/** Inserts the gained identifiers that have no row in `remote`, and changes the desired times of groups. Collects all changed keys. */
 async function insertIdentifiers({ tx, destinationId, changed }: DesiredContext, gained: string, hasTimes: boolean): Promise<void> {
   await insertReferences(tx, destinationId, gained)
   await changed.add('select identifier from delta')

@@ -1,4 +1,4 @@
-/** Desired state of products. Each product has one key, its id. */
+/** Desired state of products (`DesiredState`). Each product has one key, its id. */
 import { eachPortion } from '../../db/cursor.ts'
 import * as records from '../../db/records.ts'
 import { changeProducts, desireProducts, insertFirstProducts, undesireProducts } from '../../db/remote/referenceCounts.ts'
@@ -49,8 +49,8 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
 }
 
 /**
- * Desires again the products whose row is back, but rejected, before their delete was confirmed. They keep their last valid content, like
- * any product whose row is rejected (docs/guarantees.md#nothing-lost).
+ * If the row of a missing product is back, but rejected, makes the product desired again, unless its delete was confirmed. It keeps its
+ * last valid content, like any product whose row is rejected (docs/guarantees.md#nothing-lost).
  */
 async function desireReturned({ tx, destinationId, changed }: DesiredContext): Promise<void> {
   const returned = `from change c join record r on r.destination_id = $1 and r.key = c.key
@@ -67,12 +67,15 @@ async function correctMissing(context: DesiredContext, policy: Missing): Promise
   return added - skipped
 }
 
-/** SQL: true if `outOfStock` would not change record `r`. Never matches inside a text value, because quotes there have a backslash. */
+/**
+ * SQL: true if record `r` is out of stock already, so that `outOfStock` would not change it. The patterns never match inside a text value,
+ * because quotes there have a backslash.
+ */
 const isOutOfStock = `(r.body like '%"availability":"out of stock"%' and r.body !~ '"inventory":(?!0[,}])')`
 
 /**
- * Adds to `change` the earlier missing products that another `missing` policy kept or set out of stock. The policy `out-of-stock` skips
- * those that are out of stock. Returns the number of added products.
+ * Adds products that were missing before to `change`. Another `missing` policy kept them or set them out of stock, so they are still
+ * desired. With the policy `out-of-stock`, skips products that are out of stock. Returns the number of added products.
  */
 async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
   return tx.execute(
@@ -84,7 +87,10 @@ async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 
   )
 }
 
-/** Marks newly missing products that are out of stock, and removes them from `change`, so that no guard counts them. Returns their number. */
+/**
+ * Marks newly missing products that are out of stock already, and removes them from `change`, so that no guard counts them. Returns their
+ * number.
+ */
 async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<number> {
   const skippedKeys = `select c.key from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
      where c.what = ${recordChange.missing} and ${isOutOfStock}`
@@ -95,8 +101,8 @@ async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<nu
 async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Promise<void> {
   await undesireProducts(tx, destinationId, 'select key from removal')
   await changed.add('select key from removal')
-  // The content is kept until the delete is confirmed. If the product_key is unknown or its delete was refused, a lookup sends the content
-  // once more. It is also kept for an unresolved request, which may still be confirmed.
+  // The content is kept until the delete is confirmed. If the product_key is unknown or its delete was refused, the content is sent once
+  // more, to look the product_key up. It is also kept for an unresolved request, which may still be confirmed.
   await records.markMissing(
     tx,
     destinationId,
@@ -112,10 +118,10 @@ async function removedExamples({ tx }: DesiredContext): Promise<string[]> {
   return rows.map(({ key }) => key.toString())
 }
 
-/** Per portion of `markOutOfStock`. The bodies of two portions are in memory. */
+/** Products that `markOutOfStock` changes together. The bodies of twice as many are in memory. */
 const productsPerPortion = 5_000
 
-/** Applies `missing: out-of-stock` to the missing products. */
+/** Changes the desired content of the missing products to out of stock. For `missing: out-of-stock`. */
 export async function markOutOfStock({ tx, destinationId, snapshotId, changed }: DesiredContext): Promise<void> {
   const portions = eachPortion<Row<'record', 'key'> & { readonly body: string }>(
     tx.client,

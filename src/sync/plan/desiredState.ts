@@ -8,24 +8,24 @@ import type { UpdatedField } from './updatedFields.ts'
 export interface DesiredState {
   readonly context: DesiredContext
   /**
-   * Writes the desired state of a first load from the stage. If the result has an `implyingRunId`, only the records that share identifiers
-   * are written; `planPart` writes the others.
+   * Writes the desired state of a first load from the table `stage` (the rows of the read). If the result has an `implyingRunId`, only the
+   * records that share identifiers are written; `planPart` writes the others.
    */
   readonly loadFirst: (options: FirstLoadInput) => Promise<FirstLoad>
   /**
-   * Checks the changes of products; does nothing for people.
+   * Adds warnings about doubtful changes of products to the run; does nothing for people.
    *
-   * @throws {RunWithheld} if a warning about the changes stops the run
+   * @throws {RunWithheld} if one of the warnings stops the run
    */
   readonly warnOfDoubtfulChanges: (run: CheckedRun, diff: CheckedDiff) => Promise<void>
-  /** Returns the changed fields; none for people, and if there are too many updates. `updates`: number of updated records. */
+  /** Returns the changed fields of products; none for people, and if there are too many updates. `updates`: number of updated records. */
   readonly updatedFields: (updates: number) => Promise<readonly UpdatedField[]>
-  /** Applies creates and updates, and marks stale records. */
+  /** Applies creates and updates. Marks a record as stale if its row was rejected. */
   readonly applyUpserts: () => Promise<void>
   /**
-   * Corrects the missing records in the table `change`. Adds those that were missing before and that `policy` affects now. Removes products
-   * that are out of stock already. Returns the number of added minus removed records. Also deletes records that were kept only for a delete
-   * that is not needed any more.
+   * Corrects the missing records in the table `change`, and returns the number of added minus removed ones. Adds those that were missing
+   * before and that `policy` changes now. Removes products that are out of stock already, if `policy` would set them so. Also deletes
+   * stored records that were kept for a delete that is not needed any more.
    */
   readonly correctMissing: (policy: Missing) => Promise<number>
   /** As `collectNotAtService` in `desired.ts`. */

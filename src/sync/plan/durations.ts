@@ -1,13 +1,11 @@
 import type { Duration } from '../../model/pipeline.ts'
 
-/**
- * Returns a time in epoch milliseconds plus a duration. Months are calendar months in UTC: 31 January plus one month is 28 or 29 February.
- */
+/** Adds a duration to a time in epoch milliseconds. Months are calendar months in UTC: 31 January plus one month is 28 or 29 February. */
 export function addDuration(fromMs: number, duration: Duration): number {
   if ('ms' in duration) return fromMs + duration.ms
   const from = new Date(fromMs)
   const to = new Date(fromMs)
-  // On the first day, the change of the month does not overflow.
+  // First the first day of the month, because setting the month would overflow on a day that the new month lacks.
   to.setUTCDate(1)
   to.setUTCMonth(from.getUTCMonth() + duration.months)
   const lastDay = new Date(Date.UTC(to.getUTCFullYear(), to.getUTCMonth() + 1, 0)).getUTCDate()

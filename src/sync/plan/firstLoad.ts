@@ -1,11 +1,12 @@
 /**
- * Writes the desired state of a first load of people. Their keys are implied (docs/decisions/implied-keys.md), except:
+ * Writes the desired state of a first load of people. Their keys (identifiers) are implied: they get no row in the table `remote`, because
+ * their records and batches show their state (docs/decisions/implied-keys.md). These keys get rows:
  *
  * - all keys of a do-not-reach list
- * - all keys, if a row has its own times, or an identifier that is not a digest
+ * - all keys, if a row has an `effective_at`, an `expires_at`, or an identifier that is not a digest
  * - the keys of people who share an identifier
  *
- * Apart from implied keys, the result equals that of `desiredIdentifiers.ts`; test/integration/sync/firstLoad.test.ts compares the two.
+ * Apart from this, the result equals that of `desiredIdentifiers.ts`; test/integration/sync/firstLoad.test.ts compares the two.
  */
 import type { Transaction } from '../../db/database.ts'
 import { openStatuses } from '../../db/batches/states.ts'
@@ -24,13 +25,13 @@ import { refreshStatistics } from './refreshStatistics.ts'
 
 /** Facts about a first load, for the next steps of the plan. */
 export interface FirstLoad {
-  /** Number of new records; with an `implyingRunId`, of valid rows. */
+  /** Number of new records. With an `implyingRunId`, number of valid rows, because most records are written later. */
   readonly creates: number
-  /** No row has its own times, so operations can be written directly from the records. */
+  /** No row has an `effective_at` or `expires_at`, so operations can be written directly from the records. */
   readonly isUntimed: boolean
-  /** Rows share identifiers. Then the table `omitted` has the identifiers of each row that are sent under another row. */
+  /** Rows share identifiers. Then the table `omitted` has, for each row, its identifiers that are sent under another row. */
   readonly hasShared: boolean
-  /** Number of this run if its records and batches imply keys (column `load_id`); otherwise undefined. */
+  /** Number of this run if its keys are implied. It is stored in the column `load_id` of records and batches. Otherwise undefined. */
   readonly implyingRunId: number | undefined
 }
 
@@ -48,7 +49,7 @@ export function inRange(key: string, { from, before }: KeyRange): string {
   return conditions.length === 0 ? 'true' : conditions.join(' and ')
 }
 
-/** SQL of the identifiers that are sent under record `r`. `o`: its row in `omitted`, or null. */
+/** SQL of the identifiers that are sent under record `r`. `o`: row of the record in `omitted`, or null. */
 export const sentIdentifiers = `case when o.key is null then ${rowIdentifiers('r')}
   else array(select i.identifier from unnest(${rowIdentifiers('r')}) as i (identifier)
     where i.identifier <> all (o.identifiers) order by i.identifier) end`
@@ -65,15 +66,15 @@ export async function isUntouched(tx: Transaction, destinationId: number): Promi
 
 /** Read and run of a first load. */
 export interface FirstLoadInput {
-  /** Number of this run if the destination permits implied keys; otherwise undefined. */
+  /** Number of this run if the destination may have implied keys; otherwise undefined. */
   readonly implyingRunId: number | undefined
   /** Number of valid rows. */
   readonly valid: number
-  /** Facts of the read about identifiers; undefined: the stage is searched for them. */
+  /** Facts that the read has collected about identifiers; undefined: this module searches the table `stage` (rows of the read). */
   readonly facts: IdentifierFacts | undefined
 }
 
-/** As `DesiredState.loadFirst`, for people. */
+/** Writes the desired state of people. As `DesiredState.loadFirst`. */
 export async function loadFirstIdentifiers(context: DesiredContext, options: FirstLoadInput): Promise<FirstLoad> {
   const { tx, destinationId } = context
   const { facts, valid } = options
@@ -86,9 +87,9 @@ export async function loadFirstIdentifiers(context: DesiredContext, options: Fir
     await insertKeys(context, hasShared)
     return { creates, isUntimed, hasShared, implyingRunId }
   }
-  // Drops the index of the implied keys of an earlier load. `planPart` writes the index of this load.
+  // Drops the search index of implied keys of an earlier load. `planPart` writes the index of this load.
   await dropImpliedKeys(tx, destinationId)
-  // Written before the parts, because reference counts must be right even if only some parts are stored.
+  // Written before the parts of the load, because reference counts must be right even if only some parts are stored.
   if (hasShared) {
     await insertRecords(context, `${validRows} and s.key in (select key from sharing_record)`)
     await insertKeys(context, hasShared)
@@ -103,7 +104,7 @@ export async function insertValidRecords(context: DesiredContext): Promise<numbe
 
 const validRows = `select s.*, null::bigint as load_id from stage s where s.kind = ${stagedKind.valid}`
 
-/** Inserts the records of the range, except those that share identifiers, which `loadFirstIdentifiers` has inserted. */
+/** Inserts the records of the range. Leaves out those that share identifiers: `loadFirstIdentifiers` has inserted them. */
 export async function insertRecordsOfRange(
   context: DesiredContext,
   { hasShared, implyingRunId }: Pick<FirstLoad, 'hasShared' | 'implyingRunId'>,
@@ -123,7 +124,7 @@ async function insertRecords({ tx, destinationId, snapshotId }: DesiredContext, 
   return creates
 }
 
-/** Inserts the keys that are not implied, each in the group of one record. */
+/** Inserts the keys that are not implied. A key of several records is sent under one of them (`group_key`). */
 async function insertKeys({ tx, destinationId }: DesiredContext, hasShared: boolean): Promise<void> {
   await insertFirstIdentifiers(
     tx,
@@ -140,11 +141,14 @@ async function stageHasTimes(tx: Transaction): Promise<boolean> {
   return (await tx.query('select from stage where effective_at is not null or expires_at is not null limit 1')).length === 1
 }
 
-/** Returns true if every identifier of the valid rows is a digest. Only a `partner_user_id` is not, and it is the last one of its row. */
+/**
+ * Returns true if every identifier of the valid rows is a digest. Only a `partner_user_id` is no digest. It is the last identifier of its
+ * row.
+ */
 async function areAllDigests(tx: Transaction): Promise<boolean> {
   const last = 'identifiers[cardinality(identifiers)]'
   const isNotDigest = `(length(${last}) <> ${identifierBytes} or get_byte(${last}, 0) = ${plainType})`
-  // A row has its identifiers in `identifiers`, or as one text in `joined_identifiers` if all are digests.
+  // If all identifiers of a row are digests, they may be stored as one text in `joined_identifiers`.
   const nonDigests = await tx.query(
     `select from stage where kind = ${stagedKind.valid} and joined_identifiers is null and ${isNotDigest} limit 1`,
   )
@@ -152,16 +156,16 @@ async function areAllDigests(tx: Transaction): Promise<boolean> {
 }
 
 /**
- * Fills `shared_identifier`, `shared_identifier_group`, `omitted` and `sharing_record`. Returns false if no identifier is shared; then the
- * last three tables do not exist.
+ * Fills the tables `shared_identifier`, `shared_identifier_group`, `omitted` and `sharing_record` (`planTables`). Returns false if rows
+ * share no identifier. Then the last three tables do not exist.
  *
- * `prefixes`: first bytes of all identifiers that may be shared. If undefined, all identifiers are grouped, which took Postgres 5 s for two
+ * `prefixes`: first bytes of all identifiers that may be shared. If undefined, groups all identifiers, which took Postgres 5 s for two
  * million.
  */
 async function collectShared(tx: Transaction, prefixes: readonly Buffer[] | undefined): Promise<boolean> {
   if (prefixes?.length === 0) return false
   const identifiers = `stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)`
-  // Two steps: computing the smallest record key of every identifier took twice as long.
+  // Two statements, because to compute the smallest record key of every identifier took twice as long.
   const shared = await fillTable(
     tx,
     'shared_identifier',

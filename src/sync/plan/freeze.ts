@@ -1,6 +1,6 @@
 /**
- * Freezes planned operations: packs them into the bodies of batches. Bodies are final, so every attempt sends the same bytes
- * (docs/guarantees.md#idempotent-resend).
+ * Freezes planned operations: packs them into batches (requests), and stores their bodies. So every attempt of a request sends the same
+ * bytes (docs/guarantees.md#idempotent-resend).
  */
 import type { Destination } from '../../destinations/destination.ts'
 import { Packer, type PackedBatch } from '../../destinations/requestBodies.ts'
@@ -9,8 +9,8 @@ import type { PlannedOperation } from './plannedOperation.ts'
 import { noTotals, PlanBatches, type FreezeContext, type FrozenTotals } from './planBatches.ts'
 
 /**
- * Writes operations as batches. Returns the totals of `before` plus those of these batches. `implyingRunId`: as in `FirstLoad`; with it, the
- * operations must be in the order of their record keys.
+ * Writes operations as batches. Returns the totals of `before` plus those of these batches. `implyingRunId`: run of a first load whose keys
+ * are implied (`FirstLoad`). Then the operations must be in the order of their record keys.
  */
 export async function freeze(
   operations: AsyncIterable<readonly PlannedOperation[]>,
@@ -31,14 +31,15 @@ export async function freeze(
       entries,
     )
   })
-  // A service that ignores case has one product under `sku-1` and `SKU-1`. So the new id is put in phase 2, after the delete of the old id.
+  // Ids collide if the service may treat them as one: without regard to case, `sku-1` and `SKU-1` are one product. So the new id is put in
+  // phase 2, after the delete of the old id.
   const deleted = new DeletedIds(destination)
-  // Operations whose id collides with one in the current batch or with a deleted id. They go to batches after all others.
+  // Operations whose id collides with an id in the current batch, or with a deleted id. Their batches follow all others.
   let waiting: PlannedOperation[] = []
   try {
     for await (const portion of operations) {
       for (const operation of portion) {
-        // All run counts are users, not operations.
+        // Counts of a run are products or users. An operation may have several users.
         batches.entries[operation.change] += operation.users
         if (operation.op === 'delete') deleted.add(operation)
         const collision = operation.op === 'delete' ? undefined : deleted.collisionWith(operation)
@@ -66,7 +67,7 @@ export async function freeze(
   return batches.totals()
 }
 
-/** Returns the columns of a batch that depend on its operations. `expiresAtMs`: earliest end of its memberships. */
+/** Returns the columns of a batch that follow from its operations. `expiresAtMs`: earliest end of its memberships. */
 function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: PlannedOperation) {
   let userCount = 0
   let expiresAtMs = Number.POSITIVE_INFINITY
@@ -84,14 +85,14 @@ function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: Plan
 }
 
 /**
- * Packs operations into batches of one operation (upsert or delete) and one phase. Ids with an equal `collisionOf` must not share a batch
- * (docs/inputs.md, case 59), so the caller must not add an operation that `collides`.
+ * Packs operations into batches. All operations of a batch have one type (upsert or delete) and one phase. Colliding ids must not share a
+ * batch (docs/inputs.md, case 59), so the caller must not add an operation for which `collides` returns true.
  */
 class BatchPacker {
   readonly #destination: Destination
   readonly #take: (batch: PackedBatch<PlannedOperation>, first: PlannedOperation) => void
   #current: { readonly packer: Packer<PlannedOperation>; readonly op: PlannedOperation['op']; readonly phase: 1 | 2 } | undefined
-  /** Results of `collisionOf` for the ids in the current batch. */
+  /** Ids in the current batch, in the form in which colliding ids are equal (`Destination.collisionOf`). */
   readonly #ids = new Set<string>()
 
   /** `take`: called with each finished batch and its first operation. */
@@ -100,14 +101,14 @@ class BatchPacker {
     this.#take = take
   }
 
-  /** Returns true if the current batch has an id with an equal `collisionOf`. */
+  /** Returns true if the id of the operation collides with one in the current batch. */
   collides({ op, recordKey }: PlannedOperation): boolean {
     if (this.#current?.op !== op) return false
     const id = this.#destination.collisionOf?.(recordKey)
     return id !== undefined && this.#ids.has(id)
   }
 
-  /** Adds an operation to the current batch. Begins a new one for another type or phase, or if the operation does not fit. */
+  /** Adds an operation to the current batch. Begins a new batch for another type or phase, or if the operation does not fit. */
   add(operation: PlannedOperation): void {
     const { op, phase, recordKey } = operation
     if (this.#current?.op !== op || this.#current.phase !== phase) {
@@ -134,7 +135,7 @@ class BatchPacker {
 /** Maximum number of deleted ids that a plan compares with the ids that it puts. */
 const maxComparedIds = 20_000
 
-/** Results of `collisionOf` for the ids that a plan deletes; empty for people. */
+/** Ids that a plan deletes, in the form in which colliding ids are equal. Empty for people. */
 class DeletedIds {
   readonly #destination: Destination
   readonly #ids = new Set<string>()
@@ -150,8 +151,8 @@ class DeletedIds {
   }
 
   /**
-   * Returns `certain` if the id of a put collides with a deleted id; after more than `maxComparedIds` deletes, `possible` for every put. Must
-   * be called after all deletes were added.
+   * Returns `certain` if the id of a put collides with a deleted id. After more than `maxComparedIds` deletes, returns `possible` for every
+   * put. Must be called after all deletes were added.
    */
   collisionWith({ recordKey }: PlannedOperation): 'certain' | 'possible' | undefined {
     if (this.#ids.size === 0) return undefined

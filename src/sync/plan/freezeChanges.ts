@@ -1,7 +1,7 @@
 /**
- * Freezes the pending changes of people, with one user per operation. Equals `freeze` with `memberOperations`
- * (test/integration/sync/freezeChanges.test.ts compares the two), but works on bytes, which takes half of the processor time (60,000
- * operations).
+ * Freezes the pending changes of people: packs them into batches (requests) and stores these. Each operation has one user. The result
+ * equals that of `freeze` with `memberOperations` (test/integration/sync/freezeChanges.test.ts compares the two). Works on bytes, which
+ * takes half of the processor time (60,000 operations).
  */
 import { compressTemplate } from '../../db/bodyTemplate.ts'
 import { eachPortion } from '../../db/cursor.ts'
@@ -16,14 +16,17 @@ import { recordsHaveTimes } from './memberOperations.ts'
 import { updateWithoutUsers, type MembershipTerms } from './packUsers.ts'
 import { noTotals, PlanBatches, type FreezeContext, type FrozenTotals } from './planBatches.ts'
 
-/** Changes by their number in the bytes of a user (`usersOf`). */
+/** Changes. The bytes of a user (`usersOf`) have the index of its change. */
 const changes = ['create', 'update', 'renewal', 'delete'] as const satisfies readonly Change[]
-/** Number of bytes before the record key of a user. */
+/** Number of bytes before the record key in the bytes of a user. */
 const headBytes = 7
 const usersPerValue = 1_000
 const valuesPerPortion = 5
 
-/** Returns true if `freezeChanges` can freeze the changes: no row has own times, and every identifier of the destination is a digest. */
+/**
+ * Returns true if no row has an `effective_at` or `expires_at`, and every identifier of the destination is a digest. `freezeChanges` needs
+ * both.
+ */
 export async function areDigestsWithoutTimes(tx: Transaction, destinationId: number): Promise<boolean> {
   if (await recordsHaveTimes(tx, destinationId)) return false
   const nonDigests = await tx.query('select from remote where destination_id = $1 and key >= $2 limit 1', [
@@ -33,7 +36,10 @@ export async function areDigestsWithoutTimes(tx: Transaction, destinationId: num
   return nonDigests.length === 0
 }
 
-/** Writes the deletes, then the updates. The update of a user of whom the plan deletes an identifier is in phase 2. */
+/**
+ * Writes the deletes, then the updates. If the plan deletes an identifier of a user, the update of this user waits for all deletes (phase
+ * 2).
+ */
 export async function freezeChanges(context: FreezeContext, terms: MembershipTerms): Promise<FrozenTotals> {
   const { tx, destination, destinationId } = context
   const batches = new PlanBatches<Omit<OrderedEntries, 'batchId'>>(context, noTotals(), (entries) =>
@@ -51,7 +57,7 @@ export async function freezeChanges(context: FreezeContext, terms: MembershipTer
   return batches.totals()
 }
 
-/** `users`: SQL as for `usersOf`. */
+/** Writes the users of `users`, SQL as for `usersOf`. */
 async function writeUsers(writer: ChangeWriter, tx: Transaction, users: string): Promise<void> {
   for await (const values of eachPortion<{ users: Buffer }>(tx.client, 'operation_cursor', usersOf(users), valuesPerPortion)) {
     for (const value of values) await writer.add(value.users)
@@ -59,7 +65,7 @@ async function writeUsers(writer: ChangeWriter, tx: Transaction, users: string):
   writer.end()
 }
 
-/** Writer of the updates, or of the deletes, of a plan. */
+/** Writer of all updates or all deletes of a plan. */
 class ChangeWriter {
   readonly #batches: PlanBatches<Omit<OrderedEntries, 'batchId'>>
   readonly #operation: 'delete' | 'upsert'
@@ -71,7 +77,7 @@ class ChangeWriter {
   #changes: Change[] = []
   #hashes: Buffer[] = []
 
-  /** `terms`: those of updates; undefined for deletes. */
+  /** `terms`: undefined for deletes. */
   constructor(
     batches: PlanBatches<Omit<OrderedEntries, 'batchId'>>,
     destination: Pick<Destination, 'frame' | 'limits'>,
@@ -87,7 +93,7 @@ class ChangeWriter {
     )
   }
 
-  /** Adds the users in `bytes` (`usersOf`). Users of phase 2 must follow those of phase 1. */
+  /** Adds the users in `bytes` (format: `usersOf`). Users of phase 2 must follow those of phase 1. */
   async add(bytes: Buffer): Promise<void> {
     const user = this.#user
     user.source = bytes
@@ -143,11 +149,11 @@ class ChangeWriter {
 }
 
 /**
- * Returns SQL of users as `bytea` values, in sending order. `users`: SQL of `later` (true in phase 2), `key`, `change` (index of
- * `changes`), `hash` and `identifiers`. The bytes of each user are:
+ * Returns SQL of `bytea` values with up to `usersPerValue` users each, in sending order. `users`: SQL with the columns `later` (true in
+ * phase 2), `key`, `change` (index of `changes`), `hash` and `identifiers`. The bytes of each user are:
  *
  * - 1 byte: 1 in phase 2, otherwise 0
- * - 1 byte: the change
+ * - 1 byte: the index of the change in `changes`
  * - 1 byte: the length of the content hash
  * - 4 bytes: the length of the identifiers
  * - the record key, the hash, and the identifiers

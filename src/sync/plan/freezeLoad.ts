@@ -1,6 +1,7 @@
 /**
- * Freezes a part of a first load of people, with one user per operation. Equals `insertRecordsOfRange` and `freeze` with
- * `firstMemberOperations` (test/integration/sync/firstLoad.test.ts compares them), but works on bytes (`stagedPeople.ts`).
+ * Freezes a part of a first load of people: stores its records, and its requests (batches) with one user per operation. The result equals
+ * that of `insertRecordsOfRange` and `freeze` (test/integration/sync/firstLoad.test.ts compares them). Works on bytes, because that is
+ * faster.
  */
 import { setImmediate } from 'node:timers/promises'
 import { compressTemplate } from '../../db/bodyTemplate.ts'
@@ -15,22 +16,22 @@ import { plainHash } from './memberOperations.ts'
 import { updateWithoutUsers, type MembershipTerms } from './packUsers.ts'
 import { PlanBatches, type FreezeContext, type FrozenTotals } from './planBatches.ts'
 
-/** Users that are frozen in one turn of the event loop, in about a millisecond. */
+/** Number of users that are frozen in one turn of the event loop, in about a millisecond. */
 const usersPerTurn = 500
 
 /** Part of a first load to freeze. */
 export interface LoadToFreeze extends FreezeContext {
-  /** Number of the run: value of the columns `load_id`. */
+  /** Number of the run; stored in the column `load_id` of its records and batches. */
   readonly loadId: number
   readonly snapshotId: number
   readonly terms: MembershipTerms
   /** People in key order. */
   readonly people: AsyncIterable<StagedPeople>
-  /** Index of implied keys (docs/decisions/implied-keys.md) to extend. */
+  /** Search index of the identifiers, which have no rows in `remote` (docs/decisions/implied-keys.md). This part adds its identifiers. */
   readonly index: ImpliedKeyIndex
 }
 
-/** Writes the records, and the users as batches. Returns the totals of `before` plus those of these batches. */
+/** Stores the records and the batches. Returns the totals of `before` plus those of these batches. */
 export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Promise<FrozenTotals> {
   const { tx, destination, destinationId, terms, index } = load
   const { expiresAtMs } = terms
@@ -58,20 +59,20 @@ export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Prom
   try {
     for await (const { bytes, starts } of load.people) {
       user.source = bytes
-      // Postgres stores these records after the batches of the step before, while this process writes the bodies of this step.
+      // Postgres stores these records after the earlier batches, while this process writes the next bodies.
       records.begin(batches.stored())
       for (const start of starts) {
         const length = readUserAt(user, start)
         if (!isRecordStored(bytes, start)) records.add(bytes, start, user.identifiers, length)
         if (records.full) await records.flush()
-        // Lets the connection send, so that Postgres does not wait for the rest of the users.
+        // Lets the connection send, so that Postgres need not wait for the other users.
         if (++usersSinceTurn === usersPerTurn) {
           usersSinceTurn = 0
           await setImmediate()
         }
         // All identifiers are sent under other rows.
         if (user.count === 0) continue
-        // The COPY of the records ends first, because storing the index is another COPY of this connection.
+        // The COPY of the records must end first, because `index.store` is another COPY on this connection.
         if (!index.hasRoom(user.count)) {
           await records.end()
           await index.store()
@@ -97,7 +98,7 @@ export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Prom
   return batches.totals()
 }
 
-/** Sets `user` to the person at `at`. Returns the number of bytes of the identifiers. */
+/** Sets `user` to the person at position `at` of its bytes. Returns the number of bytes of the identifiers. */
 function readUserAt(user: PackedUser, at: number): number {
   const length = identifiersLength(user.source, at)
   user.key = at

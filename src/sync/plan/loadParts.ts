@@ -1,8 +1,7 @@
 /**
- * Plans a first load of people in parts, by record key (docs/decisions/first-load-in-parts.md). Each part is committed with its records,
- * batches and the counts so far, and is sent while the next one is planned. After several parts, a last transaction completes the snapshot.
- *
- * If the process dies between two commits, the next run plans the remaining rows as new.
+ * Plans a first load of people in parts, by record key (docs/decisions/first-load-in-parts.md). A transaction stores a part: its records,
+ * its batches (requests) and the counts so far. The part is sent while the next one is planned. After several parts, a last transaction
+ * completes the snapshot (the stored result of the read).
  */
 import { lastSeqOf, lockEndOfPlan } from '../../db/batches/insert.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -40,29 +39,29 @@ export interface LoadPart {
   readonly from: Buffer | undefined
   /** First record key of each later part. */
   readonly laterStarts: readonly Buffer[]
-  /** First record key of each step of the load except the first. A step is a portion of a part that Postgres reads in one query. */
+  /** First record key of each step except the first. A step is a portion of a part: the people that Postgres reads in one query. */
   readonly stepStarts: readonly Buffer[]
   /** Totals of the earlier parts. */
   readonly earlier: FrozenTotals
-  /** Number of parts of the index that are stored (`ImpliedKeyIndex`); they are not the parts of the load. */
+  /** Number of stored parts of the search index (`ImpliedKeyIndex`). These are other parts than those of the load. */
   readonly indexParts: number
 }
 
-/** Stored part, or the completed snapshot after the last part. */
+/** Result of a transaction: a stored part, or the completed snapshot after the last part. */
 export interface PlannedPart {
   readonly planned: Planned
   /**
-   * Plans the next part in a new transaction of the same connection, which the caller begins. After the last part of several, completes the
-   * snapshot. Undefined if nothing is left.
+   * Plans the next part, or completes the snapshot after the last one. The caller must begin a new transaction on the same connection
+   * before. Undefined if nothing is left.
    */
   readonly next: (() => Promise<PlannedPart>) | undefined
-  /** True if the transaction inserted records of a first load. Then `makePlan` calls `markRecordsVisible`. */
+  /** True if the transaction inserted records of a first load. */
   readonly hasLoadedRecords: boolean
 }
 
 /**
- * Each part is twice as large as the one before it, up to this share of all rows. While a larger part is planned, the push would run out of
- * requests.
+ * Each part is twice as large as the one before it, up to this share of all rows. During the planning of a larger part, the push would run
+ * out of requests.
  */
 const largestShare = 1 / 12
 /**
@@ -74,11 +73,11 @@ const stepSizeInFirstParts = 5
 const smallestLastShare = 1 / 2
 
 /**
- * Returns the first part of a load. It is the only part:
+ * Returns the first part of a load. It is the only part in these cases:
  *
- * - without `inParts`: nothing may be sent before the whole plan is stored
- * - with several users per operation: a part would end inside a request
- * - if the rows are too few for two parts
+ * - `inParts` is false: nothing may be sent before the whole plan is stored.
+ * - Operations have several users: a part would end inside a request.
+ * - The rows are too few for two parts.
  */
 export function firstPart(
   load: Omit<LoadPart, 'isFirst' | 'from' | 'laterStarts' | 'stepStarts' | 'earlier' | 'indexParts'>,
@@ -96,7 +95,7 @@ export function firstPart(
 }
 
 /**
- * Plans one part in the open transaction: stores its records and batches, and the totals so far.
+ * Plans one part in the open transaction: stores its records, its batches, and the totals so far.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if the plan of another run has replaced this plan, or another process ended the run
  */
@@ -124,7 +123,7 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   return { planned, hasLoadedRecords: true, next: isLast ? () => endLoad(work, planned) : () => planPart(nextPart) }
 }
 
-/** Inserts the records of a part, and freezes their operations. Returns the totals of the parts so far. */
+/** Inserts the records of a part, and stores the requests with their operations. Returns the totals of the parts so far. */
 async function freezePart(
   { work, firstLoad, terms, earlier, isFirst, stepStarts }: LoadPart,
   range: KeyRange,
@@ -137,7 +136,7 @@ async function freezePart(
     const lastSeq = isFirst ? 0 : await lockEndAndReadLastSeq(tx, planId)
     return { tx, destination: work.type, planId, destinationId, lastSeq, onProgress }
   }
-  // `freezeLoad` needs implied keys, and one user per operation.
+  // `freezeLoad` is faster, but needs implied keys and one user per operation.
   if (terms.usersPerOperation !== 1 || implyingRunId === undefined) {
     await insertRecordsOfRange(desired, firstLoad, range)
     return freeze(
@@ -155,15 +154,14 @@ async function freezePart(
   return totals
 }
 
-/** Divides a range at those of the keys `starts` that are inside it. */
+/** Divides a range at the keys of `starts` that are inside it. */
 function stepsOf({ from, before }: KeyRange, starts: readonly Buffer[]): readonly KeyRange[] {
   const inside = starts.filter((key) => (from === undefined || key.compare(from) > 0) && (before === undefined || key.compare(before) < 0))
   return [from, ...inside].map((start, index) => ({ from: start, before: inside[index] ?? before }))
 }
 
 /**
- * Completes the snapshot in a transaction after the last part, because storing the digests of a million records takes 1.2 s. Meanwhile the
- * last part is sent.
+ * Completes the snapshot, in its own transaction: to store the digests of a million records takes 1.2 s. Meanwhile the last part is sent.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if the plan of another run has replaced this plan
  */
@@ -176,7 +174,7 @@ async function endLoad(work: PlanWork, planned: Planned): Promise<PlannedPart> {
 
 /**
  * Prepares a later transaction of the load. Locks the destination: other plans and the deletes of new erasures wait for the commit, but
- * answers do not. Marks the staged rows of people who were erased since the plan began as suppressed.
+ * answers do not. If people were erased since the plan began, marks their staged rows as suppressed.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if the plan of another run has replaced this plan
  */
@@ -190,15 +188,15 @@ async function beginLaterTransaction({ tx, destinationId, deps, planId, type, la
   if (suppressedCount > 0) await dropStagedDigests(tx)
 }
 
-/** Locks the end of the plan until the commit, for which answers that split a batch wait. Returns the `seq` of the last batch. */
+/** Locks the end of the plan until the commit, so that no answer can add batches to the plan. Returns the `seq` of the last batch. */
 async function lockEndAndReadLastSeq(tx: Transaction, planId: string): Promise<number> {
   await lockEndOfPlan(tx, planId)
   return lastSeqOf(tx, planId)
 }
 
 /**
- * Returns the first key of each part except the first. The sizes are whole numbers of requests. A part has somewhat fewer rows, because it
- * ends between two prefixes of keys (`KeyHistogram.partStarts`). Staged rows may also have been suppressed, or dropped as duplicates.
+ * Returns the first key of each part except the first. The computed sizes are multiples of a request. A part has somewhat fewer rows,
+ * because it ends between two prefixes of keys (`KeyHistogram.partStarts`). Some rows may also be suppressed or duplicates.
  */
 function partStartsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[] {
   const { usersInFirstPart } = deps.settings

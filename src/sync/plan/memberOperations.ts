@@ -7,14 +7,14 @@ import { joinOwnTimes, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from '.
 import { packUsers, type UserRow, type MembershipTerms } from './packUsers.ts'
 import { queryPortions, type OperationContext, type PlannedOperation } from './plannedOperation.ts'
 
-/** SQL of the keys of a group as one text, which is cheaper to read than an array. */
+/** SQL of the keys of a group (identifiers that are sent as one user), as one text. A text is cheaper to read than an array. */
 const hexKeys = `string_agg(encode(m.key, 'hex'), ',' order by m.key)`
 
 /**
- * Yields the operations of a first load without own times of rows, from the records in `range`.
+ * Yields the operations of a first load, from the records in `range`. No row may have an `effective_at` or `expires_at`.
  *
- * - `hasShared`: the table `omitted` has identifiers that are sent under another row.
- * - `index`: gets the sent identifiers; undefined if no key is implied (docs/decisions/implied-keys.md).
+ * - `hasShared`: rows share identifiers, so the table `omitted` has those that are sent under another row.
+ * - `index`: search index that gets the sent identifiers; undefined if they have rows in `remote` (docs/decisions/implied-keys.md).
  */
 export function firstMemberOperations(
   { tx, destinationId }: OperationContext,
@@ -33,7 +33,7 @@ export function firstMemberOperations(
   return packUsers(firstUsers(rows, options.index), terms)
 }
 
-/** Content hash of identifiers without own times. Equals `plainTimes` of `db/impliedKeys.ts`. */
+/** Content hash of an identifier without start and end in its row. Equals `plainTimes` of `db/impliedKeys.ts`. */
 export const plainHash = Buffer.from([1])
 
 /** Yields the users of a first load, and adds their identifiers to the index. */
@@ -42,7 +42,7 @@ async function* firstUsers(
   index: ImpliedKeyIndex | undefined,
 ): AsyncGenerator<UserRow[]> {
   for await (const portion of portions) {
-    // All identifiers of the other rows are sent under other rows.
+    // A row without `keys` is not sent: all its identifiers are sent under other rows.
     const sent = portion.filter(({ keys }) => keys !== '')
     await index?.add(sent)
     yield sent.map(({ key, keys }) => ({
@@ -59,14 +59,18 @@ async function* firstUsers(
   }
 }
 
-/** Yields the deletes, then the updates. The update of a user of whom the plan deletes an identifier is in phase 2. */
+/**
+ * Yields the deletes, then the updates, from the table `pending_group`. If the plan deletes an identifier of a user, the update of this
+ * user waits for all deletes (phase 2).
+ */
 export async function* memberOperations(context: OperationContext, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
   const { tx, destinationId } = context
   const deletes = queryPortions<{ group_key: Buffer; keys: string }>(
     tx,
     `select t.group_key, t.keys_to_delete as keys from pending_group t where t.deletes and not t.overdue and t.keys_to_delete is not null
      union all
-     -- keys_to_delete lacks the overdue keys, and is null for rerun --failed. In both cases the keys are read from remote.
+     -- keys_to_delete lacks the overdue keys (the end of their rows has passed), and is null for rerun --failed. In both cases the keys are
+     -- read from remote.
      select t.group_key, ${hexKeys}
      from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
        ${joinOwnTimes(destinationId)}
@@ -86,7 +90,7 @@ export async function* memberOperations(context: OperationContext, terms: Member
   yield* packUsers(queryPortions<UserRow>(tx, groups), terms)
 }
 
-/** Returns true if a record of the destination has own times. */
+/** Returns true if a record of the destination has an `effective_at` or `expires_at`. */
 export async function recordsHaveTimes(tx: Transaction, destinationId: number): Promise<boolean> {
   const timed = await tx.query(
     'select from record where destination_id = $1 and (effective_at is not null or expires_at is not null) limit 1',
@@ -96,16 +100,19 @@ export async function recordsHaveTimes(tx: Transaction, destinationId: number): 
 }
 
 const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.content_version'
-/** SQL of the keys and their desired content, which is the same for all keys of a group without a `content_version`. */
+/** SQL of the keys and their desired content. The content is the same for all keys of a group, unless the group has a `content_version`. */
 const keysAndContent = `${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash`
 
-/** Returns SQL of the groups to update, if no row has own times. Does not read the records. */
+/** Returns SQL of the users to update if no row has its own times. Does not read the records. */
 const untimedGroups = (destinationId: number) =>
   `select ${groupColumns}, ${keysAndContent}, null as effective_ms, null as expires_ms
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
    group by ${groupColumns} order by t.deletes, t.group_key`
 
-/** Returns SQL of the updates if rows have own times: one user object for each start and end in a group. */
+/**
+ * Returns SQL of the users to update if rows have their own times. A group is sent as one user for each start and end that its identifiers
+ * have.
+ */
 const timedGroups = (destinationId: number) =>
   `select ${groupColumns}, ${keysAndContent},
      extract(epoch from ${ownEffectiveAt}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAt}) * 1000 as expires_ms

@@ -1,6 +1,7 @@
 /**
- * Computes the start and end of memberships from the rows (`effective_at`, `expires_at`). An identifier of several rows has the first start
- * and the last end. If one of its rows has no start, the plan's time applies. If one has no end, the pipeline's `expires_in` applies.
+ * Computes own times: the start and end of a membership that rows set (`effective_at`, `expires_at`). An identifier of several rows has the
+ * first start and the last end. If one of its rows has no start, the plan's time applies. If one has no end, the pipeline's `expires_in`
+ * applies.
  */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
@@ -10,27 +11,28 @@ import { analyzeWithSmallSample, createTable } from './planTables.ts'
  * Returns SQL of two joins with the row `m` of `remote`:
  *
  * - `r`: the record of the group of `m`
- * - `x`: the times of the identifier, if they may differ from those of `r`
+ * - `x`: the times of the identifier, only if they may differ from those of `r`
  */
 export function joinOwnTimes(destinationId: number): string {
   return `left join record r on r.destination_id = ${destinationId} and r.key = m.group_key left join own_times x on x.key = m.key`
 }
 
-/** SQL of the expiry; null if the pipeline's `expires_in` applies. */
+/** SQL of the end; null if the pipeline's `expires_in` applies. */
 export const ownExpiresAt = 'case when x.key is null then r.expires_at else x.expires_at end'
 /** SQL of the start; null if the time of the plan applies. */
 export const ownEffectiveAt = 'case when x.key is null then r.effective_at else x.effective_at end'
 
-/** SQL: true if no row has the key, or the expiry of its rows has not passed. */
+/** SQL: true if no row has the key, or the end that its rows set has not passed. */
 export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
-/** SQL: true if the rows' expiry has passed, but the confirmed expiry has not. The service then has the membership too long. */
+/** SQL: true if the end that the rows set has passed, but the end that the service confirmed has not. */
 export const overdue = `(m.ref_count > 0 and m.synced_hash is not null
   and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
- * Fills `own_times` with the identifiers that several rows have, or that are sent under another row, and their times over all rows. Leaves it
- * empty if no row has an expiry or a future start, because past starts have no effect. Returns true if a row has an expiry.
+ * Fills the table `own_times` with identifiers and their times over all rows. These identifiers are in several rows, or are sent under
+ * another row. Past starts have no effect: if no row has an end or a future start, leaves the table empty. Returns true if a row has an
+ * end.
  */
 export async function collectOwnTimes(tx: Transaction, destinationId: number): Promise<boolean> {
   await createTable(tx, 'own_times')

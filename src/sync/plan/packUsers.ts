@@ -2,18 +2,18 @@ import { renderUserOperation, type UserOperation } from '../../destinations/rend
 import type { Change } from '../../model/report.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
 
-/** Times and size of the operations on people. */
+/** Settings of the operations on people: times of memberships, and number of users. */
 export interface MembershipTerms {
-  /** Time of the plan: start of every membership whose row has no own start. */
+  /** Time of the plan: start of every membership whose row sets no start. */
   readonly plannedAtMs: number
-  /** End of every membership whose row has no own end. */
+  /** End of every membership whose row sets no end. */
   readonly expiresAtMs: number
   readonly usersPerOperation: number
   /** False for do-not-reach lists, whose uploads have no `effective_at` (docs/spec-notes.md#audience-uploads). */
   readonly takesEffectiveAt: boolean
 }
 
-/** Returns an update without its `users`, for users whose rows have no own times. */
+/** Returns an update without its `users`, for users whose rows set no times. */
 export function updateWithoutUsers({ plannedAtMs, expiresAtMs, takesEffectiveAt }: MembershipTerms): Omit<UserOperation, 'users'> {
   return { op: 'update', ...(takesEffectiveAt ? { effectiveAtMs: plannedAtMs } : {}), expiresAtMs }
 }
@@ -23,23 +23,23 @@ const maxIdentifierBytes = 160
 /** Maximum bytes of an operation with several users, well below the 5,000,000 of a request (spec 8). */
 const maxOperationBytes = 4_500_000
 
-/** User object to send: identifiers of one group with equal times. */
+/** User to send: identifiers of one group with equal times. A group is the identifiers that are sent under one record. */
 export interface UserRow {
   readonly group_key: Buffer
-  /** The plan also deletes an identifier of this user. So the user is sent in phase 2, after all deletes. */
+  /** True if the plan also deletes an identifier of this user. Then the user is sent in phase 2, after all deletes. */
   readonly deletes: boolean
   readonly renewal: boolean
-  /** The service has none of the identifiers of the group. */
+  /** True if the service has none of the identifiers of the group. */
   readonly created: boolean
-  /** New common content of a group that changed or loses identifiers. */
+  /** New content of all identifiers of a group that changed or loses identifiers; otherwise null. */
   readonly content_version: Buffer | null
   /** Keys in hex, separated by commas. */
   readonly keys: string
   /** Desired content of the identifiers, unless there is a `content_version`. */
   readonly hash: Buffer
-  /** Own start of the rows, in epoch milliseconds; null: `plannedAtMs`. */
+  /** Start that the rows set, in epoch milliseconds; null: `plannedAtMs`. */
   readonly effective_ms: string | null
-  /** Own end of the rows, in epoch milliseconds; null: `expiresAtMs`. */
+  /** End that the rows set, in epoch milliseconds; null: `expiresAtMs`. */
   readonly expires_ms: string | null
 }
 

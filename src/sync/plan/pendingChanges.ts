@@ -1,6 +1,7 @@
 /**
- * Selects the pending changes: keys that are out of sync, due for renewal, or sent again by a full refresh. Keys with an unresolved older
- * operation wait (docs/guarantees.md#key-order) and count as deferred.
+ * Selects the pending changes. A key is a product id, or an identifier of a person. Its change is pending if it is out of sync, due for
+ * renewal, or sent again by a full refresh. If a key has an unresolved request, its change waits for a later plan
+ * (docs/guarantees.md#key-order), and counts as deferred.
  */
 import type { Transaction } from '../../db/database.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
@@ -16,52 +17,61 @@ import { analyzeWithSmallSample, fillTable, recordChange } from './planTables.ts
 export interface PendingContext {
   readonly tx: Transaction
   readonly destinationId: number
-  /** Selects all desired keys, also those in sync (full refresh). */
+  /** True for a full refresh, which selects all desired keys, also those in sync. */
   readonly full: boolean
-  /** Keys that may be out of sync. */
+  /** Stored keys that may be out of sync. */
   readonly changed: ChangedKeys
   readonly planId: string
-  /** Run that `rerun --failed` repeats: only keys with an operation that it did not confirm are selected. Undefined: all keys. */
+  /** Run that `rerun --failed` repeats. Only keys with an unconfirmed operation of this run are selected. Undefined for other runs. */
   readonly onlyFailedOf: number | undefined
-  /** True if the table `resync` has outstanding keys of an earlier full refresh. */
+  /** True if the table `resync` has keys of an earlier full refresh that it did not confirm. */
   readonly hasResync: boolean
 }
 
-/** Steps on the pending changes of products (`pendingProducts.ts`), or of groups of identifiers (`pendingGroups.ts`). */
+/** Steps on the pending changes: of products (`pendingProducts.ts`), or of people (`pendingGroups.ts`). */
 export interface PendingChanges {
-  /** Fills the table of pending changes. Returns the numbers of deferred products or groups. */
+  /** Fills the table of pending changes, without the deferred ones. Returns the numbers of deferred products or people. */
   readonly collect: () => Promise<Deferred>
   /**
-   * Counts the deletes that a guard may withhold. Fills the tables `cleared` and `exempt` (deletes of suppressed people) for
-   * `withholdDeletes`. `suppressedBy`: ids of the do-not-reach lists whose people are suppressed.
+   * Counts the deletes that a guard may withhold. Fills two tables for `withholdDeletes`: `allowed_delete` (deletes that an earlier plan
+   * was allowed to send) and `exempt` (deletes of suppressed people). `suppressedBy`: ids of the do-not-reach lists whose people are
+   * suppressed.
    */
   readonly markAndCountDeletes: (suppressedBy: readonly number[]) => Promise<GuardedDeletes>
-  /** Returns texts of the first five rows that stay and lose identifiers. The identifiers are masked. None for products. */
+  /**
+   * Returns texts, with masked identifiers, of the first five rows that lose identifiers and are still in the source. None for products.
+   */
   readonly describeRowsLosingIdentifiers: () => Promise<string[]>
-  /** Removes the deletes from this plan, except those in `exempt` and, with `sendAllowedBefore`, in `cleared`. */
+  /** Removes the deletes from this plan, except those in `exempt` and, with `sendAllowedBefore`, those in `allowed_delete`. */
   readonly withholdDeletes: (options: { readonly sendAllowedBefore: boolean }) => Promise<void>
-  /** Gives all identifiers of a changed group one common desired content, if `PlanWork.writesContent`. */
+  /**
+   * If the plan writes new content (`PlanWork.writesContent`), gives all identifiers of a changed user one desired content. Does nothing
+   * for products.
+   */
   readonly unifyGroups: () => Promise<void>
-  /** Counts the people to send of whom the service has nothing yet; 0 for products. */
+  /** Counts the people that this plan sends and of whom the service has nothing; 0 for products. */
   readonly countCreates: () => Promise<number>
-  /** Counts the products that this plan puts once more so that the next one can delete them (`productChange`); 0 for people. */
+  /** Counts the products that this plan puts only to look their product_key up. The next plan deletes them. 0 for people. */
   readonly countKeyLookups: () => Promise<number>
   /** Counts the products or people that this plan sends although their row is rejected or missing. */
   readonly countWithoutValidRow: () => Promise<number>
-  /** Yields the operations of the plan, in sending order. `firstLoad`: result of a first load; undefined after a diff. */
+  /** Yields the operations of the plan, in sending order. `firstLoad`: undefined if the plan is not a first load. */
   readonly operations: (firstLoad: FirstLoad | undefined) => AsyncIterable<readonly PlannedOperation[]>
 }
 
 /** Numbers of products or groups that wait for unresolved requests. */
 export interface Deferred {
   readonly all: number
-  /** Without deletes, and without records that have no valid row. */
+  /** Only products or people to send that have a valid row in the source. */
   readonly valid: number
 }
 
 export const noneDeferred: Deferred = { all: 0, valid: 0 }
 
-/** Deletes the deferred rows, and returns their numbers. `deleting`: SQL that returns `key`, and `desired` (false for deletes). */
+/**
+ * Deletes the deferred rows from the table of pending changes, and returns their numbers. `deleting`: SQL that deletes them and returns
+ * `key`, and `desired` (false for deletes).
+ */
 export async function removeDeferred(tx: Transaction, destinationId: number, deleting: string): Promise<Deferred> {
   const [counts] = await tx.query<Record<'all' | 'desired' | 'without_row', string>>(
     `with deferred as (${deleting})
@@ -74,14 +84,14 @@ export async function removeDeferred(tx: Transaction, destinationId: number, del
 
 /** Numbers of deletes that a guard may withhold. */
 export interface GuardedDeletes {
-  /** All deletes except those of suppressed people, to which no guard applies (docs/architecture.md#deletes-need-proof). */
+  /** All deletes, except those of suppressed people. No guard applies to these (docs/architecture.md#deletes-need-proof). */
   readonly allDeletes: number
   /**
-   * Deletes that an earlier plan was allowed to send, and that are not confirmed. They need no second approval. Includes products of which
-   * that plan only looked up the product_key (docs/decisions/lost-delete-answers.md).
+   * Deletes that an earlier plan was allowed to send, and that are not confirmed. They need no second approval. If that plan only looked up
+   * the product_key, the delete is one of them (docs/decisions/lost-delete-answers.md).
    */
   readonly allowedBefore: number
-  /** Deletes that are not cleared and only remove identifiers: the row is still in the source. */
+  /** Deletes that only remove identifiers from people whose row is still in the source. Without those in `allowedBefore`. */
   readonly identifierOnlyDeletes: number
 }
 
@@ -93,15 +103,15 @@ export const unresolvedKeys = (destinationId: number): string =>
    union
    select key from remote where destination_id = ${destinationId} and late_until > statement_timestamp()`
 
-/** Fills the table `unresolved`. */
+/** Fills the table `unresolved` with the result of `unresolvedKeys`. */
 export async function collectUnresolved(tx: Transaction, destinationId: number): Promise<void> {
   await fillTable(tx, 'unresolved', unresolvedKeys(destinationId))
   await analyzeWithSmallSample(tx, 'unresolved')
 }
 
 /**
- * Fills the table `resync` with the unconfirmed keys of interrupted full refreshes, and returns their plans. Without such keys, returns no
- * plan, and the table may not exist.
+ * Fills the table `resync` with the unconfirmed keys of interrupted full refreshes. Returns the ids of their plans. If there are no such
+ * keys, returns no id, and the table may not exist.
  */
 export async function collectResync(tx: Transaction, destinationId: number): Promise<readonly string[]> {
   const rows = await tx.query<Row<'plan', 'id' | 'review'>>(lastPlanOf(destinationId))
@@ -110,7 +120,7 @@ export async function collectResync(tx: Transaction, destinationId: number): Pro
   const filled = await fillTable(
     tx,
     'resync',
-    // One of these plans may have confirmed a key that an earlier one did not.
+    // Leaves out a key that one of these plans confirmed, although another did not.
     `select e.key from batch b cross join ${keysOf('b.id')} e
      where b.plan_id = any($1) and b.operation = 'upsert' group by e.key having not bool_or(${entryOutcome} = 'confirmed')`,
     [plans],

@@ -1,4 +1,7 @@
-/** Pending changes of people, in the table `pending_group`. A group is the identifiers that are sent under one record, as one user. */
+/**
+ * Selects the pending changes of people, in the table `pending_group`. A group is the identifiers that are sent under one record, as one
+ * user.
+ */
 import { isDue, mayMembersEnd, updateMemberEnds, type DueEnds } from '../../db/batches/memberEnds.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -30,14 +33,14 @@ export interface MembershipContext extends PendingContext {
   /** Memberships are renewed if they end within 1.1 to 1.5 times this duration (`renewalDue`). */
   readonly renewBeforeMs: number
   /**
-   * Deletes a membership when the end of its rows has passed, but the confirmed end has not. False for do-not-reach lists, where an entry
-   * that lasts too long does no harm.
+   * True: deletes a membership if the end that its rows set has passed, but the end that the service confirmed has not. False for
+   * do-not-reach lists, where an entry that lasts too long does no harm.
    */
   readonly endsExactly: boolean
   readonly terms: MembershipTerms
-  /** The destination has an earlier plan, other than one that waits for `apply`. */
+  /** True if the destination has an earlier plan, other than one that waits for `apply`. */
   readonly hasStartedPlan: boolean
-  /** As in `PlanWork`. */
+  /** True if this plan writes the new content of changed groups. */
   readonly writesContent: boolean
 }
 
@@ -60,10 +63,10 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
   }
 }
 
-/** Fills `pending_group`. Returns the numbers of deferred groups, which it leaves out. */
+/** Fills `pending_group`, without groups that wait for unresolved requests. Returns the numbers of these deferred groups. */
 async function collect(context: MembershipContext): Promise<Deferred> {
   const { tx, destinationId, full } = context
-  // For a full refresh, `preparePlanWork` has stored the implied keys.
+  // Renewals need rows in `remote`. For a full refresh, `preparePlanWork` has stored rows for all keys.
   if (!full) await storeEndingKeys(tx, destinationId, dueEnds(context))
   const hasConfirmed = await hasRows(tx, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
   const mayBeDue = hasConfirmed && !full && (await updateEndsIfDue(context))
@@ -74,7 +77,7 @@ async function collect(context: MembershipContext): Promise<Deferred> {
   return deferred
 }
 
-/** Facts about the keys of a destination. For each false fact, a part of the search for pending keys is skipped. */
+/** Facts about the keys of a destination. Each false fact saves a part of the search for pending keys. */
 interface KeyFacts {
   /** A key is confirmed. */
   readonly hasConfirmed: boolean
@@ -84,7 +87,7 @@ interface KeyFacts {
   readonly rowsExpire: boolean
 }
 
-/** Fills `pending_group`; `completeContent` completes `created` and `content_version`. */
+/** Fills `pending_group`, from the pending keys alone. `completeContent` then corrects `created` and `content_version`. */
 async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): Promise<void> {
   const { tx, onlyFailedOf } = context
   const isDelete = 'm.ref_count = 0 and m.synced_hash is not null'
@@ -113,8 +116,11 @@ async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): P
 }
 
 /**
- * Returns SQL of the pending keys. `out_of_sync`: the content or the end is not the desired one. `again`: sent again by a full refresh.
- * `overdue`: the end of its rows has passed. If all three are false, the key is due for renewal.
+ * Returns SQL of the pending keys, rows of `remote` with three flags. If all three are false, the key is due for renewal.
+ *
+ * - `out_of_sync`: the content or the end is not the desired one.
+ * - `again`: the key is sent again by a full refresh.
+ * - `overdue`: the end that its rows set has passed.
  */
 async function pendingKeys(context: MembershipContext, { hasConfirmed, mayBeDue, rowsExpire }: KeyFacts): Promise<string> {
   const { destinationId, full, hasResync, changed, endsExactly } = context
@@ -130,7 +136,7 @@ async function pendingKeys(context: MembershipContext, { hasConfirmed, mayBeDue,
     parts.push(keysWhere(`${sendable} and ${await changed.outOfSync()}`, { out_of_sync: 'true' }))
     if (hasResync) parts.push(keysWhere(`${sendableInSync} and m.ref_count > 0 and m.key in (select key from resync)`, { again: 'true' }))
     if (mayBeDue) parts.push(keysWhere(`${sendableInSync} and ${renewalDue(context, rowsExpire)}`, {}))
-    // Another row with the identifier may have been added, changed or removed.
+    // The end changes if a row with the identifier is added, changed or removed.
     const hasOtherEnd = `m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`
     if (hasConfirmed && rowsExpire) parts.push(keysWhere(`${sendableInSync} and ${hasOtherEnd}`, { out_of_sync: 'true' }))
   }
@@ -138,7 +144,7 @@ async function pendingKeys(context: MembershipContext, { hasConfirmed, mayBeDue,
   return parts.join(' union all ')
 }
 
-/** Removes the groups with an unresolved key, pending or not. Returns their numbers. */
+/** Removes the groups that have a key with an unresolved request. The key itself may be in sync. Returns the numbers of removed groups. */
 async function removeDeferredGroups(context: MembershipContext): Promise<Deferred> {
   const { tx, destinationId } = context
   if (!(await hasRows(tx, 'select from unresolved'))) return noneDeferred
@@ -153,14 +159,14 @@ async function removeDeferredGroups(context: MembershipContext): Promise<Deferre
 }
 
 /**
- * Completes `created` and `content_version`. A changed group that is not new, or that loses identifiers, gets one new content. So one answer
- * confirms all its identifiers. A renewal keeps its content.
+ * Corrects `created` and `content_version` by all keys of a group. All identifiers of a changed group get one new content, so that one
+ * answer confirms them all. New groups and renewals keep their content, unless it differs between their identifiers.
  */
 async function completeContent(context: MembershipContext, hasConfirmed: boolean): Promise<void> {
   const { tx, destinationId, hasStartedPlan } = context
   const newContent = newContentOf(context, 't.group_key')
   if (hasConfirmed) {
-    // So far `created` considers only the pending identifiers.
+    // `created` considers only the pending identifiers so far.
     await tx.query(
       `update pending_group t set created = false, content_version = case when t.deletes or t.out_of_sync then ${newContent} end
        where t.created and exists (
@@ -168,8 +174,8 @@ async function completeContent(context: MembershipContext, hasConfirmed: boolean
            and m.group_key = t.group_key and m.synced_hash is not null)`,
     )
   }
-  // The identifiers of a user that gained one after an interrupted update have different desired contents. One answer could confirm only
-  // some of them, so all get one new content.
+  // If a user gains an identifier after an interrupted update, its identifiers have different desired contents. One answer could confirm
+  // only some of them, so all get one new content.
   if (!hasStartedPlan) return
   await tx.query(
     `update pending_group t set content_version = ${newContent} from (
@@ -181,14 +187,15 @@ async function completeContent(context: MembershipContext, hasConfirmed: boolean
   )
 }
 
-/** Returns SQL of the new content of a group. `group`: SQL of its key. */
+/** Returns SQL of the new content of a group. `group`: SQL of the group's key. */
 const newContentOf = ({ planId }: MembershipContext, group: string) => contentVersionOf(`'${planId}'`, group)
 
 /**
- * Returns the SQL condition that a membership without an own end is due for renewal (docs/guarantees.md#freshness):
+ * Returns the SQL condition that a membership is due for renewal (docs/guarantees.md#freshness). Its rows set no end, and one of these is
+ * true:
  *
- * - It ends later than `expires_in` permits, or
- * - it ends within 1.1 to 1.5 times `renewBeforeMs`. The factor depends on the group's key, to spread the renewals over several runs. It
+ * - It ends later than `expires_in` permits.
+ * - It ends within 1.1 to 1.5 times `renewBeforeMs`. The factor depends on the group's key, so that renewals spread over several runs. It
  *   is at least 1.1 for monthly runs, because a month may have more than 30 days.
  */
 function renewalDue(context: MembershipContext, rowsExpire: boolean): string {
@@ -203,8 +210,8 @@ function renewalDue(context: MembershipContext, rowsExpire: boolean): string {
 }
 
 /**
- * Returns the ends of memberships that may be due for renewal. `before`: within 1.5 times `renewBeforeMs`. `after`: more than a day later
- * than `expires_in` permits, because it was shortened.
+ * Returns SQL of the ends of memberships that may be due for renewal. `before`: now plus 1.5 times `renewBeforeMs`. `after`: a day later
+ * than `expires_in` permits. A membership ends that late if `expires_in` was shortened.
  */
 const dueEnds = ({ renewBeforeMs, terms }: MembershipContext): DueEnds => ({
   before: `statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`,
@@ -212,8 +219,8 @@ const dueEnds = ({ renewBeforeMs, terms }: MembershipContext): DueEnds => ({
 })
 
 /**
- * Updates the stored ends of batches, whose keys may have been removed or renewed since. Returns true if a membership may still be due for
- * renewal. If none may be due at first, updates nothing.
+ * Returns true if a membership may be due for renewal, by the ends that are stored with batches. If one may be due, first updates these
+ * ends, because members may have been removed or renewed since.
  */
 async function updateEndsIfDue(context: MembershipContext): Promise<boolean> {
   const { tx, destinationId } = context
@@ -228,12 +235,12 @@ async function hasRows(tx: Transaction, query: string): Promise<boolean> {
 }
 
 const notExempt = 'not exists (select from exempt e where e.group_key = t.group_key)'
-// With `not in`, Postgres would search a table of some million keys for each group.
+// Not `not in`: for each group, Postgres would search a table of some million keys.
 const notAllowedBefore = 'not exists (select from allowed_delete c where c.key = t.group_key)'
 
 /**
- * Returns SQL of the groups that lose identifiers while their record stays, without those of suppressed people. Records that are not updated
- * are looked up one by one, because for `exists` Postgres may read all records.
+ * Returns SQL of the groups that lose identifiers while their record stays. Leaves out suppressed people. Looks up records one by one if
+ * they are not updated, because for `exists` Postgres may read all records.
  */
 const groupsThatKeepTheirRow = (destinationId: number) =>
   `select t.group_key
@@ -267,12 +274,12 @@ async function describeRowsLosingIdentifiers({ tx, destinationId }: PendingConte
 }
 
 /**
- * Fills `cleared` with the unconfirmed deletes of the plan before this one. Older plans do not count, because a removed person has no record
- * that shows since when it is missing.
+ * Fills `allowed_delete` with the unconfirmed deletes of the plan before this one. Older plans do not count: a removed person has no record
+ * that shows since when the person is missing.
  */
 async function markAllowedBefore({ tx, destinationId }: PendingContext): Promise<void> {
-  // Reads the few batches with deletes. To search the operations of each key took 27 s for 10,000 keys, because the batches of a first load
-  // were not analyzed yet.
+  // Reads the few batches with deletes. To search by key took 27 s for 10,000 keys, before Postgres had statistics of the batches of a
+  // first load.
   await fillTable(
     tx,
     'allowed_delete',
@@ -285,8 +292,8 @@ async function markAllowedBefore({ tx, destinationId }: PendingContext): Promise
 }
 
 /**
- * Fills `exempt` with the groups of suppressed people, to which no guard applies. Includes people who were suppressed after their row was
- * removed.
+ * Fills `exempt` with the groups of suppressed people, whose deletes no guard withholds. Includes people who were suppressed after their
+ * row was removed.
  */
 async function markExempt({ tx, destinationId, changed }: PendingContext, suppressedBy: readonly number[]): Promise<void> {
   const suppressed = 'select group_key from pending_group where suppressed'
@@ -310,7 +317,7 @@ async function withholdDeletes({ tx }: PendingContext, sendAllowedBefore: boolea
   await tx.query(
     `update pending_group t set deletes = false where t.deletes and ${notExempt} ${sendAllowedBefore ? `and ${notAllowedBefore}` : ''}`,
   )
-  // These groups have no other pending change.
+  // Without their deletes, these groups have no pending change.
   await tx.query('delete from pending_group where not deletes and not desired')
 }
 

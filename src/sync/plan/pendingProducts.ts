@@ -1,4 +1,4 @@
-/** Pending changes of products, in the table `pending_product`. */
+/** Selects the pending changes of products, in the table `pending_product`. */
 import { outOfSync } from '../../db/changedKeys.ts'
 import { catalog } from '../../destinations/catalog.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
@@ -41,16 +41,16 @@ export function pendingProducts(context: PendingContext): PendingChanges {
   }
 }
 
-/** Fills `pending_product`. Returns the numbers of deferred products, which it leaves out. */
+/** Fills `pending_product`, without products that wait for unresolved requests. Returns the numbers of these deferred products. */
 async function collect(context: PendingContext): Promise<Deferred> {
   const { tx, destinationId } = context
-  // After a refused delete, the product_key may be wrong. A refusal whose entry is no longer stored counts as that of a delete.
+  // After a refused delete, the product_key may be wrong. If the refused operation is no longer stored, it counts as a delete.
   const isDeleteRefused = `m.refused_code is not null and coalesce((${lastRefusedChange}), 'delete') = 'delete'`
   await fillTable(
     tx,
     'pending_product',
-    // A lookup puts the product once more, because the answer has the current product_key (docs/decisions/lost-delete-answers.md). If the
-    // put is refused, a later plan sends the delete again.
+    // A lookup puts the product once more, because the answer has the current product_key, which the delete needs
+    // (docs/decisions/lost-delete-answers.md). If the put is refused, a later plan sends the delete again.
     `select m.key,
        case when m.ref_count > 0 then ${productChange.upsert}
          when m.remote_key is null or (${isDeleteRefused}) then ${productChange.lookup}
@@ -77,18 +77,18 @@ async function isPending({ full, hasResync, changed }: PendingContext): Promise<
   return hasResync ? `${isOutOfSync} or (m.ref_count > 0 and m.key in (select key from resync))` : isOutOfSync
 }
 
-/** SQL of the change of the last refused entry of product `m`. */
+/** SQL of the change (create, update or delete) of the last refused operation on product `m`. */
 const lastRefusedChange = `select e.change from entry e
    where e.destination_id = m.destination_id and e.record_key = m.key and e.outcome = 'refused'
    order by e.batch_id desc limit 1`
 
-/** Returns SQL of the missing products, desired or to be deleted. */
+/** Returns SQL of all products that are marked as missing, also those that another `missing` policy keeps. */
 const missingProducts = (destinationId: number) =>
   `select r.key from record r where r.destination_id = ${destinationId} and r.status = 'missing'`
 
 /**
- * Leaves one delete of several with one product_key: a deferred one, else that of the id that was confirmed last. The service has one
- * product under these ids (`Destination.collisionOf`). It would refuse a second delete, and a lookup would put the product again.
+ * If several ids to delete have one product_key, leaves one delete. It is a deferred one, otherwise that of the id confirmed last. The
+ * service has one product under these ids. It would refuse a second delete, and a lookup would put the product again.
  */
 async function dropRepeatedDeletes({ tx, destinationId }: PendingContext): Promise<void> {
   const repeated = await tx.query<Row<'remote', 'key'>>(
@@ -105,12 +105,12 @@ async function dropRepeatedDeletes({ tx, destinationId }: PendingContext): Promi
 }
 
 /**
- * Protects products whose new id collides with their former id, such as `SKU-1` with `sku-1` (`Destination.collisionOf`). If the service
- * updated its product instead of creating one, both ids have one product_key. A delete of the former id would remove the product. So this
- * function removes the former id from the plan:
+ * Protects products that were renamed to an id that collides with the former id, such as `sku-1` to `SKU-1` (`Destination.collisionOf`). If
+ * the service updated its product instead of creating one, both ids have one product_key. A delete of the former id would delete the
+ * product. So this function removes the former id from the plan:
  *
- * - The new id was confirmed last: drops the former id.
- * - Otherwise: puts the new id again, and a later plan drops the former id.
+ * - The new id was confirmed last: the former id is dropped from the database.
+ * - Otherwise: the new id is put again, and a later plan drops the former id.
  */
 async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const missing = `select m.key, m.remote_key, m.synced_at
@@ -141,10 +141,11 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
 }
 
 /**
- * Defers puts whose id collides with another id (`Destination.collisionOf`), because the service may have one product under both:
+ * Defers puts of products whose id collides with another id (`Destination.collisionOf`), because the service may have one product under
+ * both ids:
  *
  * - new products, if the other id is not desired and has an unresolved request, which may still delete or change the product
- * - missing products, if the other id is new in the source; a later plan drops them if both are one product (`keepRenamed`)
+ * - missing products, if the other id is new in the source. A later plan drops them if both are one product (`keepRenamed`).
  */
 async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const loadKeys = async (query: string) => (await tx.query<Row<'remote', 'key'>>(query)).map(({ key }) => key)
@@ -154,14 +155,14 @@ async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void
   const missing = await loadKeys(`${putKeys} and key in (${missingProducts(destinationId)})`)
   if (unresolved.length === 0 && missing.length === 0) return
   const created = await loadKeys(`${keysOfRemote} and m.synced_hash is null and m.key in (${putKeys})`)
-  // Without missing products that were never sent.
+  // A missing product that the service does not have is in `created` too, but its id is not new in the source.
   const missingIds = new Set(missing.map((key) => key.toString('hex')))
   const createdInSource = created.filter((key) => !missingIds.has(key.toString('hex')))
   const deferred = [...collidingWith(unresolved, created), ...collidingWith(createdInSource, missing)]
   if (deferred.length > 0) await tx.query('update pending_product set deferred = true where key = any($1)', [deferred])
 }
 
-/** Returns the keys of `others` that collide with one of `keys`. */
+/** Returns the keys of `others` that collide with one of `keys` (`Destination.collisionOf`). */
 function collidingWith(keys: readonly Buffer[], others: readonly Buffer[]): Buffer[] {
   if (keys.length === 0 || others.length === 0) return []
   const ids = new Set(keys.map((key) => catalog.collisionOf?.(key)))
@@ -178,12 +179,12 @@ async function markAndCountDeletes(context: PendingContext): Promise<GuardedDele
   }
 }
 
-/** Fills `cleared` with the deletes for which an earlier plan has an unconfirmed delete or a lookup. */
+/** Fills `allowed_delete` with the deletes for which an earlier plan has an unconfirmed delete, or a lookup. */
 async function markAllowedBefore({ tx, destinationId }: PendingContext): Promise<void> {
   await fillTable(
     tx,
     'allowed_delete',
-    // `p.snapshot_id`: the product has been missing since that plan.
+    // `p.snapshot_id >= r.snapshot_id`: the product has been missing since that plan or before.
     `select t.key from pending_product t join record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
      where t.what in (${productChange.delete}, ${productChange.lookup}) and exists (
        select from entry e join batch b on b.id = e.batch_id

@@ -18,17 +18,16 @@ export type { PlanInput } from './planWork.ts'
 export type { Planned } from './storePlan.ts'
 
 export interface PlanCallbacks {
-  /**
-   * Called after each stored part of a first load in several parts, whose batches may then be sent. Without `onPart`, the plan has one part.
-   */
+  /** Called after each stored part of a first load in several parts. The part may then be sent. Without `onPart`, the plan has one part. */
   readonly onPart?: ((planId: string) => Promise<void>) | undefined
-  /** As in `PlanWork`. */
+  /** Called when Postgres starts a long statement, during which this process is idle. */
   readonly onIdle?: (() => void) | undefined
 }
 
 /**
- * Updates the desired state, applies the guards, freezes the operations and completes the snapshot, in one transaction. A first load of many
- * people has one transaction for each of its parts, and one for the snapshot (`loadParts.ts`).
+ * Makes a plan in one transaction. Updates the desired state, applies the guards, freezes the operations (stores the bodies of requests)
+ * and completes the snapshot. A first load of many people has one transaction for each of its parts, and one for the snapshot
+ * (`loadParts.ts`).
  *
  * @throws {RunWithheld} if a guard stops the run
  * @throws {RunError} `RUN_INTERRUPTED` if another process ended the run, or the plan of another run has replaced this plan
@@ -53,7 +52,7 @@ export async function makePlan(
   }
 }
 
-/** Runs `makePart` in a transaction, again after a deadlock with a worker that records an answer. */
+/** Runs `makePart` in a transaction. Repeats it after a deadlock with a worker that records an answer. */
 async function inPlanTransaction(tx: Connection, makePart: () => Promise<PlannedPart>): Promise<PlannedPart> {
   const part = await inTransaction(tx, async () => {
     // Enough for hash aggregates of a few million digests. More does not speed up the diff.
@@ -78,7 +77,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   const guarded = await removeOrWithhold(work, changes)
   crashPoint('plan.guarded')
   const { firstLoad } = changes
-  // Then the operations come from the records, not from a table of pending changes.
+  // For such a load, the operations come from the records, not from a table of pending changes.
   const isUntimedLoad = firstLoad?.isUntimed === true
   if (!isUntimedLoad) await pending.unifyGroups()
 
@@ -104,7 +103,10 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   return { planned, next: undefined, hasLoadedRecords: firstLoad !== undefined }
 }
 
-/** Returns true if `freezeChanges` can freeze the changes. For `rerun --failed`, `pending_group` lacks the `keys_to_delete`. */
+/**
+ * Returns true if `freezeChanges` can freeze the changes. It cannot for `rerun --failed`, because `pending_group` then lacks the
+ * `keys_to_delete`.
+ */
 async function canFreezeFromBytes({ tx, destinationId, type, input }: PlanWork, { usersPerOperation }: MembershipTerms): Promise<boolean> {
   if (usersPerOperation > 1 || type.evidence !== 'counts' || input.onlyFailedOf !== undefined) return false
   return areDigestsWithoutTimes(tx, destinationId)

@@ -5,14 +5,14 @@ import type { Destination } from '../../destinations/destination.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { Change } from '../../model/report.ts'
 
-/** Totals of the frozen operations of a plan, or of its parts so far. */
+/** Totals of the frozen operations of a plan, or of its parts so far. Frozen: stored in the final bodies of batches (requests). */
 export interface FrozenTotals {
   readonly batches: number
-  /** Number of products or users by change, also if they share an operation. */
+  /** Number of products or users by change. An operation may have several users. */
   readonly entries: Readonly<Record<Change, number>>
-  /** Unfinished SHA-256 over the SHA-256 of all bodies in order. */
+  /** SHA-256 over the SHA-256 of all bodies in order. Later batches can still be added. */
   readonly bodies: Hash
-  /** Number of requests by class of limit, for the estimate of minutes. */
+  /** Number of requests by class of rate limit, for the estimate of minutes. */
   readonly requests: Readonly<Record<string, number>>
 }
 
@@ -30,9 +30,9 @@ export interface FreezeContext {
   readonly destination: Destination
   readonly planId: string
   readonly destinationId: number
-  /** `seq` of the last batch of earlier parts; 0 without. */
+  /** `seq` of the last batch of earlier parts; 0 if there are none. */
   readonly lastSeq: number
-  /** Called with the number of operations that were frozen so far. */
+  /** Called with the number of operations frozen so far. */
   readonly onProgress: (done: number) => void
 }
 
@@ -50,11 +50,12 @@ interface Collected<Entries> {
 }
 
 /**
- * Batches of one plan, written by COPY in the order of `push`, while the next ones are collected. After the last batch the caller must call
- * `write`. Then, and also after an error, it must await `stored`, because the connection is not free before.
+ * Writer of the batches of one plan. Writes by COPY in the order of `push`, while the caller collects the next batches. After the last
+ * batch, the caller must call `write`. At the end, and also after an error, it must await `stored`, because the connection is not free
+ * before.
  */
 export class PlanBatches<Entries extends object> {
-  /** Number of products or users by change; the caller adds to it. */
+  /** Number of products or users by change. The caller must add to it. */
   readonly entries: Record<Change, number>
   readonly #context: FreezeContext
   readonly #writeEntries: (entries: readonly (Entries & { readonly batchId: number })[]) => Promise<void>
@@ -101,8 +102,8 @@ export class PlanBatches<Entries extends object> {
   }
 
   /**
-   * Starts to store the collected batches, and resolves once the batches before them are stored. Stores them only after `after`, such as
-   * the COPY of their records.
+   * Starts to store the collected batches. Resolves once the batches of the call before are stored. `after`: the collected batches are
+   * stored after this promise, such as the COPY of their records.
    */
   async write(after?: Promise<void>): Promise<void> {
     if (this.#collected.length === 0 && after === undefined) return
@@ -112,13 +113,13 @@ export class PlanBatches<Entries extends object> {
     this.#bytes = 0
     const earlierWrites = this.#writing
     this.#writing = Promise.all([earlierWrites, after]).then(() => this.#store(collected))
-    // The next `await` throws the error.
+    // The next `write` or `stored` throws the error.
     this.#writing.catch(() => undefined)
     await earlierWrites
     this.#context.onProgress(this.#done)
   }
 
-  /** Waits until the written batches are stored. Throws the error of a failed COPY, the cause of later errors. */
+  /** Waits until the written batches are stored. Throws the error of a failed COPY. */
   async stored(): Promise<void> {
     await this.#writing
   }

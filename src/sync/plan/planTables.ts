@@ -1,4 +1,7 @@
-/** Temporary tables of a plan, which belong to its connection. `sync/read` and `db/digests.ts` declare `stage`, `opted_out`, `unseen_key`. */
+/**
+ * Declares the temporary tables of a plan, which exist on its connection. `sync/read` and `db/digests.ts` declare `stage`, `opted_out` and
+ * `unseen_key`.
+ */
 import type pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
 
@@ -8,8 +11,8 @@ export const recordChange = sqlLiterals('create', 'update', 'stale', 'missing', 
 export type RecordChange = keyof typeof recordChange
 
 /**
- * SQL literals of `pending_product.what`. `lookup`: the product is put once more, because its delete needs the product_key of the answer.
- * The next plan deletes it.
+ * SQL literals of `pending_product.what`. `lookup`: the plan puts the product once more, because its delete needs the product_key in the
+ * answer. The next plan deletes the product.
  */
 export const productChange = sqlLiterals('upsert', 'delete', 'lookup')
 
@@ -25,20 +28,22 @@ const key = { key: 'bytea' } as const
 /** Temporary tables of a plan, with the columns in their order. */
 export const planTables = {
   /**
-   * Records that the read changes. `what`: `recordChange`. `place`: `ctid` of the stored record, if known, so that its update need not
-   * search it. `identifiers`, times and `load_id`: those of the stored record, only after a gated read, which stages few rows
-   * (`read/snapshot.ts`). After a whole read `former` has them for updated people.
+   * Records that the read changes. `what`: `recordChange`. `place`: `ctid` of the stored record, if known, so that the update need not
+   * search for it. `identifiers`, times and `load_id`: columns of the stored record, only after a gated read, which skips known rows. After
+   * a whole read, `former` has them for updated people.
    */
   change: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
   /** Stored version of updated people. */
   former: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' },
-  /** Change of the reference count of each identifier, and the record under which a new identifier is sent. */
+  /** Change of the reference count (number of records) of each identifier, and the record under which a new identifier is sent. */
   delta: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },
   /** First load: identifiers that several staged rows have. */
   shared_identifier: { identifier: 'bytea' },
   /** Identifiers with several rows in `delta`. */
   repeated_in_delta: { identifier: 'bytea' },
-  /** Records that cannot imply keys (docs/decisions/implied-keys.md), because another row has or gains one of their identifiers. */
+  /**
+   * Records whose keys need rows in `remote` (docs/decisions/implied-keys.md), because another row has or gains one of their identifiers.
+   */
   sharing_record: key,
   /** Updated people whose times changed. `desired_times`: the new desired content of their identifiers. */
   changed_times: { ...key, desired_times: 'bytea' },
@@ -48,20 +53,20 @@ export const planTables = {
   omitted: { ...key, identifiers: 'bytea[]' },
   /** Records to remove from the desired state. `cause`: a `recordChange`. */
   removal: { ...key, cause: 'text' },
-  /** As `unresolvedKeys` in `pendingChanges.ts`. */
+  /** Keys with a request that is unresolved, or that may still be applied late. */
   unresolved: key,
-  /** Outstanding keys of earlier full refreshes. */
+  /** Keys of earlier full refreshes that are not confirmed. */
   resync: key,
   /** Identifiers that several rows have, or that are sent under another row, with their times over all rows. */
   own_times: { ...key, ...times },
   /** Products that are out of sync or sent again. `what`: `productChange`. `deferred`: waits for a later plan. */
   pending_product: { ...key, what: 'text', deferred: 'boolean' },
-  /** Groups with a pending identifier: out of sync, with a wrong end, due for renewal, or in a full refresh. */
+  /** Groups (identifiers that are sent as one user) with an identifier that is out of sync, due for renewal, or sent again. */
   pending_group: {
     group_key: 'bytea',
     /** An identifier is to be deleted. */
     deletes: 'boolean',
-    /** An identifier is to be deleted because the end of its rows has passed. */
+    /** An identifier is to be deleted because the end that its rows set has passed. */
     overdue: 'boolean',
     /** An identifier is to be deleted because its person is suppressed. */
     suppressed: 'boolean',
@@ -69,7 +74,7 @@ export const planTables = {
     out_of_sync: 'boolean',
     /** The pending identifiers are only due for renewal. */
     renewal: 'boolean',
-    /** A pending identifier stays and is to be sent. */
+    /** A pending identifier is to be sent, because a row has it. */
     desired: 'boolean',
     /** The service has none of the identifiers. */
     created: 'boolean',
@@ -78,7 +83,7 @@ export const planTables = {
     /** Keys to delete, except the overdue ones, in hex and joined by commas. Null if there are none, and for `rerun --failed`. */
     keys_to_delete: 'text',
   },
-  /** As `GuardedDeletes.allowedBefore`. */
+  /** Deletes that an earlier plan was allowed to send, and that are not confirmed. `key`: product id or group. */
   allowed_delete: key,
   /** Groups of suppressed people, whose deletes no guard withholds. */
   exempt: { group_key: 'bytea' },
@@ -86,7 +91,9 @@ export const planTables = {
 
 type PlanTableName = keyof typeof planTables
 
-/** Creates or replaces a table from `query`, trusted SQL with the columns in the declared order. Returns the number of rows. */
+/**
+ * Creates or replaces a table, and fills it from `query`: trusted SQL with the columns in the declared order. Returns the number of rows.
+ */
 export async function fillTable(tx: Transaction, name: PlanTableName, query: string, values: readonly unknown[] = []): Promise<number> {
   const drop = `drop table if exists ${name}`
   const columns = Object.entries<string>(planTables[name])
@@ -102,7 +109,7 @@ export async function fillTable(tx: Transaction, name: PlanTableName, query: str
   return results.at(-1)?.rowCount ?? 0
 }
 
-/** Analyzes a table with a tenth of the usual sample. `columns`: SQL such as `(key, what)`; '' for all columns. */
+/** Runs ANALYZE on a table with a tenth of the usual sample. `columns`: SQL such as `(key, what)`; '' for all columns. */
 export async function analyzeWithSmallSample(tx: Transaction, name: PlanTableName | 'record', columns = ''): Promise<void> {
   await tx.query(`set local default_statistics_target = 10; analyze ${name} ${columns}; set local default_statistics_target to default`)
 }

@@ -27,11 +27,14 @@ import { pendingProducts } from './pendingProducts.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Destination, Membership } from '../../destinations/destination.ts'
 
-/** Result of a read. `rerun --failed` and the repair of an audit read nothing (`inputWithoutRead`), and have the reading `unchanged` too. */
+/**
+ * Result of a read. If the run reads nothing (`rerun --failed`, or the repair of an audit), its `reading` is `unchanged`, as for an
+ * unchanged source.
+ */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
-  /** As in `PendingContext`. */
+  /** Run that `rerun --failed` repeats. Only keys with an unconfirmed operation of this run are sent. */
   readonly onlyFailedOf?: number
-  /** Repair of an audit: changes the synced state at the start of the transaction. */
+  /** For the repair of an audit: marks products as out of sync, at the start of the transaction. */
   readonly prepare?: (tx: Transaction) => Promise<unknown>
 }
 
@@ -45,38 +48,38 @@ export interface PlanWork {
   readonly input: PlanInput
   readonly planId: string
   readonly destinationId: number
-  /** `destination.state_version` under the lock of its row. */
+  /** `destination.state_version`, read after the row was locked. */
   readonly stateVersion: string
   /** Time of the plan by the clock of the database, in whole seconds. */
   readonly plannedAtMs: number
   readonly desired: DesiredState
   readonly pending: PendingChanges
   /**
-   * True if this plan writes the new content of changed groups (the identifiers that are sent as one user). For `sluice plan`,
-   * `startApplying` writes it. Before the first started plan of the destination, no group has changed.
+   * True if this plan writes the new content of changed groups (the identifiers that are sent as one user). False for `sluice plan`:
+   * `startApplying` writes it. Also false if no plan of the destination was started yet: then no group has changed.
    */
   readonly writesContent: boolean
-  /** Undefined for a catalog, which has no memberships. */
+  /** Settings of memberships; undefined for a catalog. */
   readonly terms: MembershipTerms | undefined
   /** Full refresh: every desired key is sent, also those in sync. */
   readonly full: boolean
-  /** Plans of full refreshes that are not fully confirmed. This plan sends their outstanding keys too. */
+  /** Ids of plans of full refreshes that are not fully confirmed. This plan sends their unconfirmed keys too. */
   readonly resyncPlans: readonly string[]
-  /** The destination has no record, key or open batch, and every row of the read is staged. */
+  /** True if the destination has no record, no key and no open batch, and every row of the read is staged. */
   readonly isFirstLoad: boolean
-  /** The run does not read the pipeline's own sources, but a backfill source or none. */
+  /** True if the run reads a backfill source or nothing, instead of the pipeline's own sources. Then no record is missing. */
   readonly ignoresMissing: boolean
   /** Id of the newest erasure; 0 if none. The push removes the people of later erasures from batches of this plan. */
   readonly latestErasureId: number
-  /** `rerun --failed`, or the repair of an audit. */
+  /** True for `rerun --failed` and the repair of an audit. */
   readonly readsNothing: boolean
   /** Called when Postgres starts a long statement, during which this process is idle. Not called for an unchanged source. */
   readonly onIdle: (() => void) | undefined
 }
 
 /**
- * Locks the destination, stores the implied keys (docs/decisions/implied-keys.md) that the plan must see, and supersedes started plans with
- * their unsent batches. Returns the shared data of the plan's steps.
+ * Prepares a plan: locks the destination, and supersedes started plans with their unsent batches. Stores rows for implied keys
+ * (docs/decisions/implied-keys.md) that the plan must see in `remote`. Returns the shared data of the plan's steps.
  */
 export async function preparePlanWork(
   deps: EngineDeps,

@@ -25,7 +25,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
       users: 1,
     }))
   }
-  // The product_key of a product that an audit did not find may not exist any more, so it is not sent.
+  // If an audit did not find a product, its product_key may not exist any more, and is not sent.
   const upserts = queryPortions<{
     key: Buffer
     created: boolean

@@ -5,7 +5,7 @@ import { guardEffectOf, type GuardResult, type WarningSummary } from '../../mode
 
 /**
  * Returns the guard results for the warnings that stop the run; empty if the run may continue. `isIncomplete`: the end of the source is not
- * proven, so the hint for changed ids or people also requests a proof.
+ * proven. Then the hint for changed ids or people also requests a proof.
  */
 export function guardResultsOfWarnings(
   pipeline: Pick<Pipeline, 'guards' | 'name'>,
@@ -13,7 +13,7 @@ export function guardResultsOfWarnings(
   { isIncomplete = false }: { readonly isIncomplete?: boolean } = {},
 ): GuardResult[] {
   const stopping = warnings.filter((warning) => stopsRun(pipeline.guards, warning))
-  // One setting resolves all warnings with equal hints.
+  // Warnings with equal hints become one result, because one setting resolves them all.
   const byHint = Map.groupBy(
     stopping.filter(({ hint }) => hint !== undefined),
     ({ hint }) => hint,
@@ -50,8 +50,8 @@ function firstLines(warnings: readonly WarningSummary[]): string[] {
 }
 
 function acceptHint({ code, count }: WarningSummary, pipeline: string, isIncomplete: boolean): string {
-  // For changed ids or people, `guards.accept` is not enough: another guard would withhold the deletes of the old ones. A catalog would then
-  // have every product twice.
+  // For changed ids or people, `guards.accept` is not enough: another guard would withhold the deletes of the old ones. Then a catalog
+  // would have every product twice.
   if (guardEffectOf({ code: `GUARD_${code}` }).approvable)
     return `${isIncomplete ? 'set source.complete to a proof of its end and ' : ''}sluice run ${pipeline} --approve-deletes ${count}`
   return `set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline}`
@@ -70,14 +70,14 @@ const correctionHints: Readonly<Record<string, string>> = {
   ENCODING_DOUBTFUL: 'set source: { encoding: … } to the encoding of the file (sluice init detects it)',
 }
 
-/** Returns true if the warning stops the run. `guards.accept`, then `guards.hold`, override the default of its code. */
+/** Returns true if the warning stops the run: `guards.accept` comes first, then `guards.hold`, then the default of the code. */
 function stopsRun(guards: Guards, { code }: WarningSummary): boolean {
   if (guards.accept?.includes(code) === true) return false
   if (guards.hold?.includes(code) === true) return true
   return withholdingCodes.includes(code)
 }
 
-/** Error that stops the run for guard results, and rolls back the transaction of a plan. */
+/** Error that stops a run because of guard results. Thrown in a plan, it rolls back the transaction. */
 export class RunWithheld extends Error {
   readonly results: readonly GuardResult[]
   constructor(results: readonly GuardResult[]) {
@@ -86,5 +86,5 @@ export class RunWithheld extends Error {
   }
 }
 
-/** Minimum number of records for a check of a percentage of them (docs/decisions/wrong-data.md). */
+/** Minimum number of records for a check of a percentage (docs/decisions/wrong-data.md). */
 export const minForPercentages = 100

@@ -1,4 +1,4 @@
-/** Computes the guard results for deletes and rejects (docs/guarantees.md#mass-delete-guard). Pure functions. */
+/** Computes the guard results for deletes and rejects (docs/guarantees.md#mass-delete-guard). */
 import { count, plural } from '../../format.ts'
 import type { Guards } from '../../model/pipeline.ts'
 import { minComparedRows, type GuardResult } from '../../model/report.ts'
@@ -10,54 +10,54 @@ export interface GuardFacts {
   readonly guards: Guards
   /** Number of valid rows of this read. */
   readonly valid: number
-  /** Number of valid rows of an earlier read (`SnapshotResult.previousValid`); undefined if there is none. */
+  /** Number of valid rows of the earlier read with which this one is compared; undefined if there is none. */
   readonly previousValid: number | undefined
-  /** Sources with far fewer rows than in the snapshot of `previousValid`. */
+  /** Sources with far fewer rows than in that earlier read. */
   readonly fallen: readonly FallenSource[]
-  /** Rows without a readable id, if there are more than in the snapshot of `previousValid`. */
+  /** Rows without a readable id, if there are more than in that earlier read. */
   readonly lostIds: LostIds | undefined
   /** Number of records that this plan removes as suppressed. For `GUARD_ROWS_FELL` they count as valid rows. */
   readonly suppressed: number
-  /** Number of rows of this read, also those that are not valid. */
+  /** Number of all rows of this read. */
   readonly read: number
   readonly rejected: number
   /**
    * Number of pending deletes, without those of suppressed people, and of missing products to set out of stock. After an incomplete read,
-   * missing rows count too, unless `missing: keep`.
+   * missing rows count too, except with `missing: keep`.
    */
   readonly deletes: number
-  /** Number of `deletes` that only set a missing product out of stock. */
+  /** Number of those `deletes` that only set a missing product out of stock. */
   readonly outOfStock: number
-  /** As in `GuardedDeletes`. */
+  /** Number of deletes that an earlier plan was allowed to send, and that are not confirmed. They need no second approval. */
   readonly allowedBefore: number
-  /** As in `GuardedDeletes`. */
+  /** Number of deletes that only remove identifiers from people whose row is still in the source. Without those in `allowedBefore`. */
   readonly identifierOnlyDeletes: number
   readonly noun: 'people' | 'products'
-  /** Number of confirmed users or products, up to `enoughConfirmed`; 0 if the count limit is not exceeded. */
+  /** Number of confirmed users or products. The count stops at `enoughConfirmed`. 0 if the deletes do not exceed the count limit. */
   readonly confirmed: number
   /** Why the end of the source is not proven; undefined if the read is complete. */
   readonly incomplete: string | undefined
-  /** A source is standard input without `complete:`, whose end proves nothing. */
+  /** True if a source is standard input without `complete:`. The end of such an input proves nothing. */
   readonly fromUnprovenPipe: boolean
   /** Maximum number of deletes that the user approved for this run. */
   readonly approveDeletes: number | undefined
-  /** As in `PlanWork`: no row counts as missing, and no guard on the number of rows applies. */
+  /** True if the run reads a backfill source or nothing. Then no row counts as missing, and no guard on the number of rows applies. */
   readonly ignoresMissing: boolean
   /** At most five ids of products that would be deleted or set out of stock; empty for people. */
   readonly examples: readonly string[]
 }
 
 /**
- * Returns the number at which the count of confirmed records may stop, because `deletes` are less than `maxDeletePercent` of it: 30 deletes
- * and 10 % → 301. Undefined if the limit is 0.
+ * Returns the number at which the count of confirmed records may stop, because `deletes` are less than `maxDeletePercent` of it. Example:
+ * 30 deletes and 10 % → 301. Undefined if the limit is 0.
  */
 export function enoughConfirmed(deletes: number, maxDeletePercent: number): number | undefined {
   return maxDeletePercent === 0 ? undefined : Math.floor((deletes * 100) / maxDeletePercent) + 1
 }
 
 /**
- * Returns the guard result if rejects exceed `max_reject_percent`. `run`: the run whose rejects the hint shows; without it the hint is
- * `sluice check`.
+ * Returns the guard result if rejects exceed `max_reject_percent`; otherwise undefined. `run`: run whose rejects the hint shows; undefined:
+ * the hint is `sluice check`.
  */
 export function tooManyRejects(
   facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'> & {
@@ -84,7 +84,7 @@ export function tooManyRejects(
  * Returns the guard results that withhold deletes; empty if deletes may be sent.
  *
  * - `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` withhold all deletes, also approved ones.
- * - The other guards withhold the deletes that are not allowedBefore, unless `approveDeletes` is at least their number.
+ * - The other guards withhold new deletes (those without `allowedBefore`), unless `approveDeletes` is at least their number.
  */
 export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
   const unreliable = resultsForUnreliableRead(facts)
@@ -99,7 +99,7 @@ function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
   const results: GuardResult[] = []
   const nothing = `nothing is ${effectOn(facts)}`
   if (!facts.ignoresMissing && valid < guards.minRows) {
-    // Some rows opted out, were filtered out, or are of suppressed people.
+    // Then some rows opted out, were filtered out, or belong to suppressed people.
     const areLeftOut = valid === 0 && facts.rejected < read
     results.push({
       code: 'GUARD_MIN_ROWS',
@@ -111,7 +111,7 @@ function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
       examples,
     })
   }
-  // The end of a pipe without `complete:` is never proven, so without deletes this is no result. For other sources it is.
+  // The end of a pipe without `complete:` is never proven, so this matters only if there are deletes. For other sources it always matters.
   if (incomplete !== undefined && (deletes > 0 || !fromUnprovenPipe)) {
     results.push({
       code: 'GUARD_INCOMPLETE',

@@ -1,5 +1,5 @@
 /**
- * Keeps the statistics of Postgres on large tables current. Autoanalyze misses a destination that was just loaded, or that is small beside
+ * Prevents slow query plans because of old statistics. Autoanalyze misses a destination that was just loaded, or that is small beside
  * another. Then Postgres expects one or two rows and uses nested loops: 276 s instead of 7 for a second catalog of 20,000 products.
  */
 import type { Transaction } from '../../db/database.ts'
@@ -11,16 +11,18 @@ const fewRows = 1_000
 const toleratedFactor = 4
 /** A load of at least this share of its table is analyzed with a smaller sample, because autoanalyze soon follows. */
 const largeShare = 1 / 10
-/** Columns of `remote` by which queries search and join. All columns take a third longer: 40 instead of 30 ms for 30,000 keys. */
+/**
+ * Columns of `remote` by which queries search and join. To analyze all columns takes a third longer: 40 instead of 30 ms for 30,000 keys.
+ */
 const searchedColumns = 'destination_id, key, ref_count, group_key'
 
 /**
- * Analyzes each of `tables` for which Postgres expects far fewer rows of the destination than `records`. The sample may have no row of a
- * small destination. If Postgres still expects too few rows, turns nested loops and JIT off for the rest of the transaction. `records`:
- * number that the destination has or gets in this transaction.
+ * Analyzes each of `tables` for which Postgres expects far fewer rows of the destination than `records`. ANALYZE reads only a sample, which
+ * may contain no row of a small destination. So, if Postgres still expects too few rows, turns nested loops and JIT off for the rest of the
+ * transaction. `records`: number of records that the destination has or gets in this transaction.
  *
- * Also analyzes `remote` if Postgres expects few confirmed keys (`synced_hash`) although a batch is settled. Otherwise a run with 3 %
- * changes after a first load of 100,000 people takes 418 s instead of 2.
+ * A settled batch means that keys are confirmed (`synced_hash` is set). If Postgres still expects few such keys, also analyzes `remote`.
+ * Otherwise a run with 3 % changes after a first load of 100,000 people takes 418 s instead of 2.
  */
 export async function refreshStatistics(
   tx: Transaction,
@@ -34,7 +36,7 @@ export async function refreshStatistics(
   if (checksConfirmed && (await isUnderestimated(tx, 'remote', destinationId, records, 'synced_hash is not null')))
     await tx.query(`analyze remote (${searchedColumns}, synced_hash)`)
   if (underestimated.length === 0) return
-  // Before the first answers `synced_hash` is always null, and statistics of that would soon be wrong.
+  // Before the first answers, `synced_hash` is null in all rows. Statistics of this would soon be wrong.
   const target = { record: 'record', remote: `remote (${searchedColumns}${hasSettled ? ', synced_hash' : ''})` }
   await tx.query(`analyze ${underestimated.map((table) => target[table]).join(', ')}`)
   if ((await findUnderestimated(tx, destinationId, records, tables)).length === 0) return
@@ -43,8 +45,8 @@ export async function refreshStatistics(
 }
 
 /**
- * Analyzes `record` if Postgres expects far fewer rows of the destination than the `records` that it has after a load. For a large load, a
- * tenth of the usual sample is enough: 28 instead of 235 ms for a million records.
+ * Analyzes `record` after a load if Postgres expects far fewer rows of the destination than it has. `records`: their number. For a large
+ * load, a tenth of the usual sample is enough: 28 instead of 235 ms for a million records.
  */
 export async function analyzeLoaded(tx: Transaction, destinationId: number, records: number): Promise<void> {
   if (records <= fewRows || (await expectedRows(tx, 'record', destinationId, 'true')) * toleratedFactor >= records) return
@@ -66,7 +68,10 @@ async function findUnderestimated<Table extends string>(
   return underestimated
 }
 
-/** Returns true if the table has far more rows of the destination than Postgres expects with `where`, trusted SQL. */
+/**
+ * Compares the estimate for the destination's rows that satisfy `where` with all its rows. Returns true if the estimate is far too low.
+ * `where`: trusted SQL.
+ */
 async function isUnderestimated(tx: Transaction, table: string, destinationId: number, records: number, where = 'true'): Promise<boolean> {
   if (records <= fewRows) return false
   const toleratedRows = (await expectedRows(tx, table, destinationId, where)) * toleratedFactor

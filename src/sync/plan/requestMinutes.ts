@@ -2,7 +2,10 @@ import { destinationOf } from '../../destinations/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { limitOf } from '../../service/contract/rateLimits.ts'
 
-/** Returns the minutes at the service's limits until the last request may be sent, rounded up. `requests`: numbers by class of limit. */
+/**
+ * Returns the minutes until the last request may be sent at the service's rate limits, rounded up. `requests`: number of requests by class
+ * of limit.
+ */
 export function requestMinutes(requests: Readonly<Record<string, number>>): number {
   let minutes = 0
   for (const [name, count] of Object.entries(requests)) {
@@ -12,7 +15,7 @@ export function requestMinutes(requests: Readonly<Record<string, number>>): numb
   return Math.ceil(minutes)
 }
 
-/** Returns the minimum minutes of a full refresh of `records` records at the service's limits; undefined if their number is. */
+/** Returns the minimum minutes of a full refresh of `records` records at the service's rate limits; undefined if `records` is undefined. */
 export function refreshMinutes({ destination }: Pipeline, records: number | undefined): number | undefined {
   if (records === undefined) return undefined
   const type = destinationOf(destination.kind)

@@ -1,4 +1,4 @@
-/** Reads the staged people of a first load in key order (`freezeLoad.ts`). */
+/** Reads the people of a first load from the table `stage`, in the order of their record keys. */
 import { ValueReader } from '../../db/copyOut.ts'
 import { forgetCause, setCause } from '../../db/cursor.ts'
 import { concatenated, joinedOf } from '../../db/identifiers.ts'
@@ -8,11 +8,11 @@ import { recordKeyBytes } from '../../destinations/updateWriter.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { inRange, sentIdentifiers, type FirstLoad, type KeyRange } from './firstLoad.ts'
 
-/** People of one step of a load (`LoadPart.stepStarts` in `loadParts.ts`). */
+/** People of one range of record keys. */
 export interface StagedPeople {
   /**
    * For each person: content of the record (`recordContentBytes`), length of the identifiers (32 bits), and the identifiers that are sent
-   * under the record. If the record is stored already, the length is inverted (`~`), and so negative.
+   * under the record. If the record is stored already, the length is inverted (`~`), so that it is negative.
    */
   readonly bytes: Buffer
   /** Positions of the people in `bytes`, in the order of their record keys. */
@@ -22,7 +22,7 @@ export interface StagedPeople {
 /** Number of bytes before the identifiers of a person in `StagedPeople.bytes`. */
 export const personHeadBytes = recordContentBytes + 4
 
-/** Yields the people of each range that has some. Postgres reads the next range while the caller works on these people. */
+/** Yields the people of each range; skips empty ranges. Postgres reads the next range while the caller works on these people. */
 export async function* stagedPeople(
   { client }: Transaction,
   firstLoad: Pick<FirstLoad, 'hasShared'>,
@@ -31,7 +31,8 @@ export async function* stagedPeople(
   const values = new ValueReader(client)
   const read = (range: KeyRange) => {
     const people = values.read(peopleIn(range, firstLoad))
-    // If the caller stops, this promise is not awaited. After a failed query the next statement fails too, and `causeOf` returns this error.
+    // If the caller stops, nothing awaits this promise. After a failed query the next statement fails too. Then `causeOf` returns the error
+    // of the query.
     people.catch((error: unknown) => setCause(client, error))
     return people
   }
@@ -46,13 +47,13 @@ export async function* stagedPeople(
 }
 
 /**
- * Returns SQL of the people of a range, as one `bytea`, because COPY sends each row as a message. They are not sorted: to sort a million
- * people took Postgres 0.6 s, and takes Node 0.1 s.
+ * Returns SQL of the people of a range as one `bytea`, because COPY sends each row as a message. The people are not sorted: to sort a
+ * million took Postgres 0.6 s, and takes Node 0.1 s.
  */
 function peopleIn(range: KeyRange, { hasShared }: Pick<FirstLoad, 'hasShared'>): string {
   const sent = hasShared ? `case when o.key is null then ${joinedOf('r')} else ${concatenated(sentIdentifiers)} end` : joinedOf('r')
   const length = hasShared ? 'case when p.is_stored then ~length(p.sent) else length(p.sent) end' : 'length(p.sent)'
-  // The staged row is `r`, as in `sentIdentifiers`.
+  // The staged row is named `r`, because `sentIdentifiers` uses this name.
   return `select string_agg(p.key || p.hash || int8send(p.line) || int4send(${length}) || p.sent, '')
     from (
       select r.key, r.hash, r.line, ${sent} as sent ${hasShared ? ', h.key is not null as is_stored' : ''}
@@ -60,12 +61,12 @@ function peopleIn(range: KeyRange, { hasShared }: Pick<FirstLoad, 'hasShared'>):
       where r.kind = ${stagedKind.valid} and ${inRange('r.key', range)}) p`
 }
 
-/** Bits of a person's ordinal, for up to a million people. */
+/** Number of bits for the position of a person among up to a million people. */
 const ordinalBits = 20
 
 /**
- * Returns the positions of the people in the order of their keys. Sorts 64-bit numbers: the first 44 bits of the key, and 20 bits of the
- * ordinal of the person in `bytes`. Then sorts the keys that agree in 44 bits.
+ * Returns the offsets of the people in `bytes`, in the order of their keys. Sorts 64-bit numbers: the first 44 bits of the key, then 20
+ * bits that number the people. Then sorts the keys that agree in 44 bits.
  */
 export function sortedStarts(bytes: Buffer): Uint32Array {
   let count = 0
@@ -73,7 +74,7 @@ export function sortedStarts(bytes: Buffer): Uint32Array {
   if (count > 1 << ordinalBits) throw new Error('too many people in one step')
   const positions = new Uint32Array(count)
   const order = new BigUint64Array(count)
-  // The lower half is first on all supported machines (x64 and arm64).
+  // The lower half of a number comes first on all supported machines (x64 and arm64).
   const halves = new Uint32Array(order.buffer)
   for (let i = 0, at = 0; i < count; i++, at = endOfPerson(bytes, at)) {
     positions[i] = at
@@ -90,7 +91,7 @@ export function sortedStarts(bytes: Buffer): Uint32Array {
 /** Sorts the positions of keys with equal first 44 bits by the whole keys. `halves`: the sorted numbers of `sortedStarts`. */
 function sortEqualPrefixes(bytes: Buffer, starts: Uint32Array, halves: Uint32Array): void {
   for (let i = 1; i < starts.length; i++) {
-    // Rarely equal. Reading all keys would take as long as the sort.
+    // Equal prefixes are rare. To compare all keys would take as long as the sort.
     const areUpperEqual = halves[i * 2 + 1] === halves[i * 2 - 1]
     const areLowerEqual = (halves[i * 2] ?? 0) >>> ordinalBits === (halves[i * 2 - 2] ?? 0) >>> ordinalBits
     if (!areUpperEqual || !areLowerEqual) continue

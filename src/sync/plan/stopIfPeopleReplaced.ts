@@ -7,16 +7,17 @@ import { guardResultsOfWarnings, minForPercentages, RunWithheld } from './qualit
 const minNewPeople = 20
 
 /**
- * Throws if the run would replace most people of an audience, usually because of a wrong file or a reversed consent test. The guards on
+ * Throws if the run would replace most people of an audience. The usual cause is a wrong file, or a reversed consent test. The guards on
  * deletes are not enough: the run would still send the new people, who may be those who opted out.
  *
- * `peopleToDelete`: number of deletes that are not allowedBefore, without people who only lose identifiers. `isWithheld`: a guard withholds
+ * `peopleToDelete`: number of people to delete, without deletes that an earlier plan was allowed to send. `isWithheld`: a guard withholds
  * deletes.
  *
  * @throws {RunWithheld} `PEOPLE_CHANGED` if all of these are true:
  * - At least 100 people are synced, and more than half of them would be removed.
  * - At least 20 new people would be sent.
- * - More people opt out than half of the synced people. Or a guard withholds deletes, and the new people are more than that half.
+ * - More people opt out than half of the synced people. Or a guard withholds deletes, and there are more new people than half of the synced
+ *   people.
  *
  * Does not throw if the deletes are approved, or `guards.accept` has the code.
  */
@@ -30,11 +31,11 @@ export async function stopIfPeopleReplaced(
   if (!type.reachesPeople || facts.ignoresMissing || approved) return
   // After an incomplete read the plan does not delete missing people, so their number comes from the diff.
   const removed = Math.max(peopleToDelete, facts.incomplete === undefined ? 0 : diff.missing + diff.optedOut)
-  // With so few removals, the check of `confirmed` below always returns.
+  // With so few removals, the check of `confirmed` below would return too.
   if (removed * 2 <= minForPercentages) return
   const created = await pending.countCreates()
   if (created < minNewPeople) return
-  // With `removed * 2` confirmed people, no more than half would be removed.
+  // If at least `removed * 2` people are confirmed, no more than half would be removed.
   const confirmed = await desired.countConfirmed(removed * 2)
   if (confirmed < minForPercentages || removed * 2 <= confirmed) return
   const manyOptOut = diff.optedOut * 2 > confirmed

@@ -13,14 +13,14 @@ import type { FrozenTotals } from './planBatches.ts'
 import type { PlanWork } from './planWork.ts'
 import { requestMinutes } from './requestMinutes.ts'
 
-/** Figures of a stored plan. If the plan is stored in parts: of the parts so far. */
+/** Figures of a stored plan; if it is stored in parts, of the parts so far. */
 export interface Planned {
   readonly planId: string
   readonly batches: number
   readonly counts: Omit<RunCounts, 'requests' | 'confirmed' | 'refused' | 'ambiguous' | 'pending'>
   readonly guards: readonly GuardResult[]
   readonly updateFields: Changes['updateFields']
-  /** Minutes until the last request may be sent at the service's limits; 0 if one burst is enough. */
+  /** Minutes until the last request may be sent at the service's rate limits, rounded up; 0 if one burst is enough. */
   readonly minutes: number
 }
 
@@ -46,8 +46,9 @@ export interface StoredPart {
 }
 
 /**
- * Stores the counts of a plan and its digest (of the bodies so far), and returns its figures. `keyLookups`, `withoutRow`: as counted by
- * `PendingChanges`.
+ * Stores the counts of a plan, a digest of its bodies so far, and in its first part the review. Attaches the plan to the run. Returns the
+ * figures. `keyLookups`: number of products that are put only to look their product_key up. `withoutRow`: number of products or people that
+ * are sent without a valid row.
  *
  * @throws {RunError} `RUN_INTERRUPTED` if another process ended the run
  */
@@ -62,7 +63,7 @@ export async function storePlan(
   const { entries } = frozen
   const sentRows = Math.max(0, entries.create + entries.update + entries.renewal - withoutRow - keyLookups)
   const sentOrDeferredRows = sentRows + guarded.deferred.valid
-  // Unchanged rows, and the rows of later parts.
+  // Number of unchanged rows, and of rows of later parts.
   const otherRows = Math.max(0, input.rows.valid - sentOrDeferredRows)
   const counts = {
     ...input.rows,
@@ -95,7 +96,10 @@ export async function storePlan(
   }
 }
 
-/** Returns `plan.review`: data for a review, for an apply and for the next plan. `desiredVersion`: of the destination, with this plan. */
+/**
+ * Returns `plan.review`: data for a review, for an apply and for the next plan. `desiredVersion`: version of the desired state after this
+ * plan.
+ */
 function reviewOf(work: PlanWork, changes: Changes, desiredVersion: number): object {
   return {
     updateFields: changes.updateFields,
@@ -107,7 +111,7 @@ function reviewOf(work: PlanWork, changes: Changes, desiredVersion: number): obj
   }
 }
 
-/** Returns the plans of full refreshes whose unconfirmed keys the next plan sends too. */
+/** Returns the ids of plans of full refreshes. The next plan also sends their unconfirmed keys. */
 function unconfirmedRefreshes({ input, full, resyncPlans, planId }: PlanWork): readonly string[] {
   if (!full && resyncPlans.length === 0) return []
   // This plan replaces the earlier ones if it has all their unconfirmed keys. The plan of `rerun --failed` has only some.
@@ -115,7 +119,10 @@ function unconfirmedRefreshes({ input, full, resyncPlans, planId }: PlanWork): r
   return hasAllKeys ? [planId] : [...resyncPlans, planId]
 }
 
-/** Closes the snapshot, and stores the digests of its records for the next read. Does nothing for an unchanged source. */
+/**
+ * Closes the snapshot (the stored result of the read), and stores digests of its rows. By these, the next read recognizes unchanged rows.
+ * Does nothing for an unchanged source.
+ */
 export async function endSnapshot({ tx, destinationId, run, input }: PlanWork): Promise<void> {
   if (input.reading === 'unchanged') return
   // Without digests, the next run reads the whole source.

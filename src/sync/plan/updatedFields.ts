@@ -1,19 +1,19 @@
 import type { DesiredContext } from './desired.ts'
 import { recordChange } from './planTables.ts'
 
-/** Changed field. */
+/** Field that changes in some products. */
 export interface UpdatedField {
   readonly field: string
   /** Number of products in which it changes. */
   readonly count: number
 }
 
-/** Above this number, counting would take seconds. */
+/** Above this number of updates, counting would take seconds. */
 const maxUpdates = 20_000
 
 /**
- * Returns the changed fields of updated products, the most frequent first; none above `maxUpdates`. Must run before the records are updated.
- * `updates`: number of updated products.
+ * Returns the changed fields of updated products, the most frequent first. Empty if `updates`, the number of updated products, is above
+ * `maxUpdates`. Must run before the records are updated.
  */
 export async function updatedFields({ tx, destinationId }: DesiredContext, updates: number): Promise<readonly UpdatedField[]> {
   if (updates === 0 || updates > maxUpdates) return []

@@ -11,16 +11,16 @@ import type { Diff } from './diff.ts'
 import { recordChange } from './planTables.ts'
 import { guardResultsOfWarnings, minForPercentages, RunWithheld } from './qualityGuard.ts'
 
-/** Run whose changes are checked. */
+/** Run whose changes of products are checked. */
 export interface CheckedRun {
   readonly db: Database
   readonly pipeline: Pipeline
   readonly run: RunRow
-  /** The end of the source is not proven. Then no missing product is deleted. */
+  /** True if the end of the source is not proven. Then no missing product is deleted. */
   readonly isIncomplete: boolean
 }
 
-/** Counts of the diff that the checks need. `missing` is 0 if no row counts as missing, as for a backfill. */
+/** Counts of changes that the checks need. `missing` is 0 if no row counts as missing, as for a backfill. */
 export type CheckedDiff = Pick<Diff, 'creates' | 'updates' | 'missing'>
 
 /**
@@ -35,22 +35,22 @@ export async function warnOfDoubtfulChanges(
 ): Promise<void> {
   if (diff.updates === 0 && Math.min(diff.creates, diff.missing) === 0) return
   const { approveDeletes = 0 } = run.options
-  // Approved deletes are intended. After an incomplete read no missing product is deleted, so the approval does not count. A product whose
-  // id changed would be in the catalog under both ids.
+  // Approved deletes are intended, so the ids do not count as missing. After an incomplete read the approval has no effect, because no
+  // missing product is deleted. A product whose id changed would then be in the catalog under both ids.
   const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
   const warnings = await findChangeWarnings(tx, { destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (warnings.length === 0) return
-  // Not in the plan's transaction, which would lock the row of the run against the heartbeat.
+  // Not in the transaction of the plan. Until its commit, it would lock the row of the run, which the heartbeat updates.
   await addWarnings(db, run, warnings, 'first')
   const withholding = guardResultsOfWarnings(pipeline, warnings, { isIncomplete })
   if (withholding.length > 0) throw new RunWithheld(withholding)
 }
 
-/** Counts of products, prices and links, with up to five examples of some. */
+/** Counts of changed products, prices and links, with up to five examples of some. */
 interface ChangedProducts {
   /** Stored products that are not marked as missing, also unconfirmed and stale ones. */
   readonly stored: number
-  /** `stored`, and the products marked as missing that are in this read again. */
+  /** `stored` plus the products marked as missing that are in this read again. */
   readonly compared: number
   /** Products of `stored` whose content changed. */
   readonly updated: number
@@ -59,13 +59,13 @@ interface ChangedProducts {
   /** Prices that moved by more than `maxPriceChangePercent`. */
   readonly movedPrices: number
   readonly movedPriceExamples: readonly string[]
-  /** Prices that became zero, 100 or 1,000 times as high or as low, or changed only their currency. */
+  /** Prices that became zero, became 100 or 1,000 times as high or as low, or changed only their currency. */
   readonly doubtfulPrices: number
   readonly doubtfulPriceExamples: readonly string[]
-  /** Links that changed to a host that no changed link had before. */
+  /** Links that changed to a new host: no changed link had it before. */
   readonly movedLinks: number
   readonly movedLinkExamples: readonly string[]
-  /** Largest number of changed links with one new address. */
+  /** Largest number of links that changed to one and the same link. */
   readonly sameLink: number
 }
 
@@ -86,7 +86,10 @@ interface ChangeRule {
   /** Returns the number of products with the change. */
   readonly count: (facts: ChangeFacts) => number
   readonly base: 'stored' | 'compared'
-  /** Returns the percentage of `base` above which the rule warns, from `minForPercentages` products on. Undefined: one product is enough. */
+  /**
+   * Returns the percentage of `base` above which the rule warns. It applies from `minForPercentages` products on. Undefined: one product is
+   * enough.
+   */
   readonly abovePercent: ((facts: ChangeFacts) => number) | undefined
   readonly message: (facts: ChangeFacts) => string
 }
@@ -100,8 +103,8 @@ const half = () => 50
 
 const rules: readonly ChangeRule[] = [
   {
-    // The cause may be another id column, or new numbers in the shop system. The delete guard is not enough: if only the deletes are
-    // withheld, the catalog has these products twice.
+    // The cause may be another id column, or new numbers in the shop system. If a guard withholds only the deletes, the catalog has these
+    // products twice.
     code: 'IDS_CHANGED',
     field: 'id',
     count: ({ missing, creates, stored }) => (creates * 2 > stored ? missing : 0),

@@ -11,7 +11,7 @@ import type { PlanWork } from './planWork.ts'
 /** Results of the guards that fired, and the counts of a plan after them. */
 export interface GuardedChanges {
   readonly results: readonly GuardResult[]
-  /** Number of withheld deletes and out-of-stock updates; after an incomplete read, also of missing rows, unless `missing: keep`. */
+  /** Number of withheld deletes and out-of-stock updates. After an incomplete read, missing rows count too, except with `missing: keep`. */
   readonly withheld: number
   readonly deferred: Deferred
   /** Number of missing records that this plan removes or sets out of stock. */
@@ -21,37 +21,37 @@ export interface GuardedChanges {
 type RemovalCounts = Pick<GuardedChanges, 'deferred' | 'missing'>
 
 /**
- * Applies the removals of a read to the desired state, and collects the pending changes. If a guard fires, rolls the removals back, and keeps
- * only these deletes (docs/architecture.md#deletes-need-proof):
+ * Applies the removals of a read to the desired state, and collects the pending changes. If a guard fires, rolls the removals back, and
+ * keeps only these deletes (docs/architecture.md#deletes-need-proof):
  *
  * - deletes of suppressed people
- * - allowedBefore deletes, except after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`
+ * - deletes that an earlier plan was allowed to send, except after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`
  *
- * @throws {RunWithheld} as `stopIfPeopleReplaced`
+ * @throws {RunWithheld} if the run would replace most people of an audience
  */
 export async function removeOrWithhold(work: PlanWork, changes: Changes): Promise<GuardedChanges> {
   const { tx, desired, pending, type, input } = work
   const { diff, missingPolicy, firstLoad } = changes
   const facts = factsOf(work)
-  // A first load without own times has no deletes. But guards report an incomplete read or too few rows.
+  // A first load whose rows have no `effective_at` or `expires_at` has no deletes. But guards report an incomplete read or too few rows.
   if (firstLoad?.isUntimed === true)
     return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: noneDeferred, missing: 0 }
   await tx.query('savepoint removals')
   const examples = await desired.removedExamples()
   const removed = await removeAll(work, changes)
-  // Do-not-reach lists: their removals are explicit in the source.
+  // Do-not-reach lists need no guard: their sources say whom to remove.
   if (!type.guardsDeletes) return { results: [], withheld: 0, ...removed }
 
   const { allDeletes, allowedBefore, identifierOnlyDeletes } = await pending.markAndCountDeletes(input.suppressedBy)
-  // Missing records without a pending delete count too. Setting half a feed out of stock is as harmful as deleting it. After an incomplete
-  // read, missing rows have no effect and are counted for the report.
+  // `allDeletes` lacks missing records that are set out of stock, or that an incomplete read does not delete. They count too: to set half a
+  // feed out of stock is as harmful as to delete it.
   const configuredPolicy = type.missing(work.pipeline.destination)
   const countsMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing(configuredPolicy))
   const missing = countsMissing ? diff.missing : 0
   const deletes = allDeletes + missing
   const outOfStock = configuredPolicy === 'out-of-stock' ? missing : 0
   const largerCount = Math.max(deletes - allowedBefore - identifierOnlyDeletes, identifierOnlyDeletes)
-  // Counted for the percent limit, which applies only above the count limit.
+  // The percent limit needs the number of confirmed records. It applies only above the count limit.
   const confirmed =
     largerCount > facts.guards.maxDeleteCount
       ? await desired.countConfirmed(enoughConfirmed(largerCount, facts.guards.maxDeletePercent))
@@ -78,7 +78,8 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
     : []
   const results = found.map((guard) => (guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: describeRowsLosingIdentifiers } : guard))
   await tx.query('rollback to savepoint removals')
-  // The same in all results: all deletes after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`, else those that are not cleared.
+  // All results have the same `withheld`. After `GUARD_MIN_ROWS` or `GUARD_INCOMPLETE` it counts all deletes, otherwise those without
+  // `allowedBefore`.
   const { withheld } = firstResult
   return { results, withheld, ...(await removeUnguarded(work, changes, { sendAllowedBefore: withheld < deletes })) }
 }
@@ -93,8 +94,8 @@ async function removeAll({ tx, desired, pending }: PlanWork, { diff, missingPoli
 }
 
 /**
- * Applies the removals that no guard withholds, and collects the pending changes without the withheld deletes. Removes opted-out people from
- * the desired state even if their delete is withheld, so that no request updates or renews them.
+ * Applies the removals that no guard withholds, and collects the pending changes without the withheld deletes. Also removes opted-out
+ * people from the desired state, so that no request updates or renews them while their delete is withheld.
  */
 async function removeUnguarded(
   { tx, desired, pending, input }: PlanWork,
@@ -114,7 +115,7 @@ function removesMissing(policy: Missing): boolean {
   return policy === 'delete' || policy === 'out-of-stock'
 }
 
-/** Returns the facts before the deletes are counted, with 0 as each count about deletes. */
+/** Returns the facts that are known before the deletes are counted. Each count of deletes is 0. */
 function factsOf({ pipeline, type, run, input, ignoresMissing }: PlanWork): GuardFacts {
   return {
     pipeline: pipeline.name,
