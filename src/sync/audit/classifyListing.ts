@@ -32,7 +32,7 @@ export type ListingOutcome = 'same' | 'changed' | 'notListed' | 'hidden' | 'unma
 
 /** Maximum number of changed products whose values are stored. Of further products only the names of the changed fields are stored. */
 const maxStoredDetails = 1_000
-/** In characters. */
+/** Maximum number of characters of a stored value. */
 const maxValueLength = 200
 
 /** Stored data of a listed product. The columns of `remote` are null if the product has no row there. */
@@ -65,7 +65,6 @@ const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m
 export class ListingClassifier {
   readonly #tx: Transaction
   readonly #destinationId: number
-  /** Fields that at least one listed product had. */
   readonly #returnedFields = new Set<string>()
   #changedCount = 0
 

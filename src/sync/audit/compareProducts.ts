@@ -2,10 +2,8 @@
 import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/catalogResources.ts'
 
-/** Values of a product by field. */
 export type ProductContent = Readonly<Record<string, unknown>>
 
-/** Field with different values. */
 export interface FieldDifference {
   readonly field: string
   /** Sent value; null if the field is unset. */

@@ -13,7 +13,6 @@ export interface CatalogRead {
   readonly target: Target
   /** Called before each long wait for the rate limit, with a text for the user. */
   readonly onWait: (waiting: string) => void
-  /** Called before each request. */
   readonly onRequest: () => void
 }
 

@@ -21,9 +21,9 @@ export interface AuditExample {
   readonly deletedBy?: string
 }
 
-/** Result of reading a catalog back. */
+/** Result of comparing a listed catalog with the confirmed content. */
 export interface AuditFindings {
-  /** Number of products: those that the service listed, those of each outcome, and those that wait for the next run. */
+  /** Number of products that the service listed, by outcome, and that the next run sends (`waiting`). */
   readonly drift: Drift
   /** Number of requests that read the listing. */
   readonly readRequests: number

@@ -80,8 +80,8 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
 }
 
 /**
- * Stores the implied keys of these records, and of the records with one of these identifiers. After a first load, records imply keys, which
- * have no row in `remote` (docs/decisions/implied-keys.md).
+ * Stores rows in `remote` for the keys of these records, and of the records with one of these identifiers. After a first load they have
+ * none (docs/decisions/implied-keys.md).
  */
 async function storeImpliedKeysOf(
   tx: Transaction,

@@ -55,7 +55,7 @@ async function applyFirstLoad(work: PlanWork): Promise<Changes> {
     valid: input.rows.valid,
     facts: input.identifiers,
   })
-  // With implied keys, `loadParts.ts` writes most records later, and refreshes the statistics.
+  // With implied keys, `loadParts.ts` refreshes them later.
   if (firstLoad.implyingRunId === undefined) await refreshStatistics(tx, destinationId, firstLoad.creates)
   crashPoint('plan.desired')
   await collectUnresolved(tx, destinationId)
@@ -72,8 +72,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   // If the source is unchanged, `change` is empty at first, but later statements may add records.
   if (isUnchanged) await createTable(tx, 'change')
   const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, work.onIdle)
-  // Each call below marks or adds records in `change`. It returns how many, by the change that the diff had found; the first returns only a
-  // total.
+  // Each call below marks or adds records in `change`. All but the first return their numbers by the change that the diff had found.
   const optedOutByIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
   const erased = mayHaveErasedPeople(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
   const onLists = await suppressByLists(context, input.suppressedBy)
@@ -115,8 +114,7 @@ function mayHaveErasedPeople({ type, latestErasureId }: PlanWork): boolean {
 }
 
 /**
- * Returns the pipeline's policy for missing records. Returns `ignore` after an incomplete read, or if the run does not read the pipeline's
- * own sources.
+ * Returns the pipeline's policy for missing records; `ignore` after an incomplete read, and if the run reads a backfill source or nothing.
  */
 function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissing }: PlanWork): Missing {
   return ignoresMissing || input.incomplete !== undefined ? 'ignore' : type.missing(destination)

@@ -20,7 +20,6 @@ import { stagedKind } from '../read/stageTable.ts'
 import type { Diff } from './diff.ts'
 import { fillTable, recordChange } from './planTables.ts'
 
-/** Transaction and destination whose desired state is updated. */
 export interface DesiredContext {
   readonly tx: Transaction
   readonly destinationId: number
@@ -92,8 +91,8 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
 
 /**
  * If people are on a do-not-reach list, marks their missing and stale records as suppressed (docs/guarantees.md#suppression-wins). `lists`:
- * ids of the lists. Returns the numbers of marked records by the change that the diff had found. `resolveStage` has marked the valid rows
- * of such people.
+ * ids of the lists. Returns the numbers of marked records by the change that the diff had found. The valid rows of such people are marked
+ * already.
  */
 export async function suppressByLists(context: DesiredContext, lists: readonly number[]): Promise<Pick<Diff, 'missing' | 'stale'>> {
   if (lists.length === 0) return { missing: 0, stale: 0 }
@@ -140,7 +139,6 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
   }
 }
 
-/** Returns the identifiers of erased people that are still desired, with or without a row in `remote`. */
 async function desiredErasedKeys({ tx, destinationId, mayImplyKeys }: DesiredContext, service: string): Promise<readonly Buffer[]> {
   const rows = await tx.query<{ readonly keys: readonly Value<'remote', 'key'>[] | null }>(
     `select array_agg(m.key) as keys from remote m
@@ -155,8 +153,8 @@ async function desiredErasedKeys({ tx, destinationId, mayImplyKeys }: DesiredCon
 }
 
 /**
- * If a row of this read opts out an identifier of a missing or stale record, marks the record as opted out. Returns their numbers by the
- * change that the diff had found.
+ * If a row of this read opts out an identifier of a missing or stale record, marks the record as opted out. Returns the numbers of marked
+ * records by the change that the diff had found.
  */
 export async function optOutByOtherRows(context: DesiredContext): Promise<Pick<Diff, 'missing' | 'stale'>> {
   return markWithoutRow(context, 'opted_out', 'join opted_out using (identifier)')

@@ -175,7 +175,6 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   await analyzeWithSmallSample(tx, 'delta', '(identifier, difference)')
 }
 
-/** Fills `changed_times` with the updated rows whose `effective_at` or `expires_at` changed. */
 async function collectChangedTimes(tx: Transaction): Promise<void> {
   await fillTable(
     tx,
@@ -185,7 +184,7 @@ async function collectChangedTimes(tx: Transaction): Promise<void> {
   )
 }
 
-/** Adds the differences of `delta` to the reference counts in `remote`. `gained`: SQL of `gainedIdentifiers`. */
+/** Adds the differences of `delta` to the reference counts in `remote`. */
 async function applyDelta({ tx, destinationId }: DesiredContext, gained: string): Promise<void> {
   // Two statements take 1.6 s for 60,000 of 2,000,000 keys; one took 3.4 s.
   await removeReferences(tx, destinationId, 'select identifier, -difference as n, false as suppressed from delta where difference < 0')
@@ -193,8 +192,8 @@ async function applyDelta({ tx, destinationId }: DesiredContext, gained: string)
 }
 
 /**
- * Returns SQL of the identifiers that rows gain, with their desired content. This is `newContent` for updated rows, if the plan writes it.
- * Otherwise it depends on the times of the row. `hasTimes`: result of `someHaveTimes`.
+ * Returns SQL of the identifiers that rows gain, with their desired content: `newContent` for updated rows, if the plan writes it.
+ * Otherwise it depends on the times of the row.
  */
 function gainedIdentifiers({ newContent }: DesiredContext, hasTimes: boolean): string {
   const times = hasTimes ? desiredTimes('s') : plainTimes

@@ -112,7 +112,6 @@ async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Pr
   await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: true })
 }
 
-/** Returns the first five ids of missing products, sorted. */
 async function removedExamples({ tx }: DesiredContext): Promise<string[]> {
   const rows = await tx.query<Row<'record', 'key'>>(`select key from change where what = ${recordChange.missing} order by key limit 5`)
   return rows.map(({ key }) => key.toString())

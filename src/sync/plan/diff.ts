@@ -39,7 +39,7 @@ export async function diffStage(tx: Transaction, destinationId: number, reading:
   const filled = fillTable(tx, 'change', reading === 'gated' ? gatedDiff(destinationId) : wholeDiff(destinationId))
   onIdle?.()
   await filled
-  // Later statements search keys in any order. The default of 4 is for rotating disks.
+  // For later statements, which search keys in any order. The default of 4 is for rotating disks.
   if (reading === 'gated') await tx.query('set local random_page_cost = 1.1')
   const rows = await tx.query<{ what: RecordChange; n: string }>('select what, count(*) as n from change group by what')
   const count = (change: RecordChange) => Number(rows.find(({ what }) => what === change)?.n ?? 0)

@@ -64,13 +64,11 @@ export async function isUntouched(tx: Transaction, destinationId: number): Promi
   return found.length === 0
 }
 
-/** Read and run of a first load. */
 export interface FirstLoadInput {
   /** Number of this run if the destination may have implied keys; otherwise undefined. */
   readonly implyingRunId: number | undefined
-  /** Number of valid rows. */
   readonly valid: number
-  /** Facts that the read has collected about identifiers; undefined: this module searches the table `stage` (rows of the read). */
+  /** Facts of the read about identifiers; undefined: the table `stage` (rows of the read) is searched instead. */
   readonly facts: IdentifierFacts | undefined
 }
 
@@ -89,7 +87,7 @@ export async function loadFirstIdentifiers(context: DesiredContext, options: Fir
   }
   // Drops the search index of implied keys of an earlier load. `planPart` writes the index of this load.
   await dropImpliedKeys(tx, destinationId)
-  // Written before the parts of the load, because reference counts must be right even if only some parts are stored.
+  // Before the parts of the load, because reference counts must be right even if only some parts are stored.
   if (hasShared) {
     await insertRecords(context, `${validRows} and s.key in (select key from sharing_record)`)
     await insertKeys(context, hasShared)
@@ -117,7 +115,6 @@ export async function insertRecordsOfRange(
   )
 }
 
-/** Inserts records from `rows`, SQL. Returns their number. */
 async function insertRecords({ tx, destinationId, snapshotId }: DesiredContext, rows: string): Promise<number> {
   const creates = await records.insertRecords(tx, { destinationId, snapshotId }, rows)
   await refreshStatistics(tx, destinationId, creates, ['record'])

@@ -95,13 +95,11 @@ class BatchPacker {
   /** Ids in the current batch, in the form in which colliding ids are equal (`Destination.collisionOf`). */
   readonly #ids = new Set<string>()
 
-  /** `take`: called with each finished batch and its first operation. */
   constructor(destination: Destination, take: (batch: PackedBatch<PlannedOperation>, first: PlannedOperation) => void) {
     this.#destination = destination
     this.#take = take
   }
 
-  /** Returns true if the id of the operation collides with one in the current batch. */
   collides({ op, recordKey }: PlannedOperation): boolean {
     if (this.#current?.op !== op) return false
     const id = this.#destination.collisionOf?.(recordKey)

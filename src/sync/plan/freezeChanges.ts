@@ -18,7 +18,7 @@ import { noTotals, PlanBatches, type FreezeContext, type FrozenTotals } from './
 
 /** Changes. The bytes of a user (`usersOf`) have the index of its change. */
 const changes = ['create', 'update', 'renewal', 'delete'] as const satisfies readonly Change[]
-/** Number of bytes before the record key in the bytes of a user. */
+/** In the bytes of a user (`usersOf`): number of bytes before the record key. */
 const headBytes = 7
 const usersPerValue = 1_000
 const valuesPerPortion = 5
@@ -57,7 +57,6 @@ export async function freezeChanges(context: FreezeContext, terms: MembershipTer
   return batches.totals()
 }
 
-/** Writes the users of `users`, SQL as for `usersOf`. */
 async function writeUsers(writer: ChangeWriter, tx: Transaction, users: string): Promise<void> {
   for await (const values of eachPortion<{ users: Buffer }>(tx.client, 'operation_cursor', usersOf(users), valuesPerPortion)) {
     for (const value of values) await writer.add(value.users)
@@ -71,13 +70,11 @@ class ChangeWriter {
   readonly #operation: 'delete' | 'upsert'
   readonly #expiresAtMs: number | undefined
   readonly #writer: UpdateWriter
-  /** One object is reused for all users. */
   readonly #user: PackedUser = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: identifierBytes, count: 0 }
   #phase: 1 | 2 = 1
   #changes: Change[] = []
   #hashes: Buffer[] = []
 
-  /** `terms`: undefined for deletes. */
   constructor(
     batches: PlanBatches<Omit<OrderedEntries, 'batchId'>>,
     destination: Pick<Destination, 'frame' | 'limits'>,

@@ -19,13 +19,11 @@ import { PlanBatches, type FreezeContext, type FrozenTotals } from './planBatche
 /** Number of users that are frozen in one turn of the event loop, in about a millisecond. */
 const usersPerTurn = 500
 
-/** Part of a first load to freeze. */
 export interface LoadToFreeze extends FreezeContext {
   /** Number of the run; stored in the column `load_id` of its records and batches. */
   readonly loadId: number
   readonly snapshotId: number
   readonly terms: MembershipTerms
-  /** People in key order. */
   readonly people: AsyncIterable<StagedPeople>
   /** Search index of the identifiers, which have no rows in `remote` (docs/decisions/implied-keys.md). This part adds its identifiers. */
   readonly index: ImpliedKeyIndex
@@ -65,12 +63,12 @@ export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Prom
         const length = readUserAt(user, start)
         if (!isRecordStored(bytes, start)) records.add(bytes, start, user.identifiers, length)
         if (records.full) await records.flush()
-        // Lets the connection send, so that Postgres need not wait for the other users.
+        // In this pause the connection sends, so that Postgres need not wait for the other users.
         if (++usersSinceTurn === usersPerTurn) {
           usersSinceTurn = 0
           await setImmediate()
         }
-        // All identifiers are sent under other rows.
+        // All identifiers of this person are sent under other rows.
         if (user.count === 0) continue
         // The COPY of the records must end first, because `index.store` is another COPY on this connection.
         if (!index.hasRoom(user.count)) {

@@ -27,7 +27,6 @@ import type { PlanWork } from './planWork.ts'
 import { endSnapshot, storePlan, type Planned } from './storePlan.ts'
 import { analyzeLoaded } from './refreshStatistics.ts'
 
-/** Part to plan next. */
 export interface LoadPart {
   readonly work: PlanWork
   readonly changes: Changes
@@ -41,13 +40,12 @@ export interface LoadPart {
   readonly laterStarts: readonly Buffer[]
   /** First record key of each step except the first. A step is a portion of a part: the people that Postgres reads in one query. */
   readonly stepStarts: readonly Buffer[]
-  /** Totals of the earlier parts. */
   readonly earlier: FrozenTotals
   /** Number of stored parts of the search index (`ImpliedKeyIndex`). These are other parts than those of the load. */
   readonly indexParts: number
 }
 
-/** Result of a transaction: a stored part, or the completed snapshot after the last part. */
+/** Result of a transaction: a stored part, or the completed snapshot. */
 export interface PlannedPart {
   readonly planned: Planned
   /**
@@ -123,7 +121,7 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   return { planned, hasLoadedRecords: true, next: isLast ? () => endLoad(work, planned) : () => planPart(nextPart) }
 }
 
-/** Inserts the records of a part, and stores the requests with their operations. Returns the totals of the parts so far. */
+/** Stores the records and requests of a part. Returns the totals of the parts so far. */
 async function freezePart(
   { work, firstLoad, terms, earlier, isFirst, stepStarts }: LoadPart,
   range: KeyRange,
@@ -211,7 +209,6 @@ function partStartsOf({ input, deps, type }: PlanWork, rows: number): readonly B
   return input.keyHistogram?.partStarts(sizes) ?? []
 }
 
-/** Returns the first key of each step except the first. */
 function stepStartsOf({ input, deps }: PlanWork): readonly Buffer[] {
   return input.keyHistogram?.stepStarts(deps.settings.usersInFirstPart * stepSizeInFirstParts, stagePartitions) ?? []
 }

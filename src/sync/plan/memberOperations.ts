@@ -33,10 +33,9 @@ export function firstMemberOperations(
   return packUsers(firstUsers(rows, options.index), terms)
 }
 
-/** Content hash of an identifier without start and end in its row. Equals `plainTimes` of `db/impliedKeys.ts`. */
+/** Content hash of an identifier whose row sets no start and no end. Equals `plainTimes` of `db/impliedKeys.ts`. */
 export const plainHash = Buffer.from([1])
 
-/** Yields the users of a first load, and adds their identifiers to the index. */
 async function* firstUsers(
   portions: AsyncIterable<readonly { readonly key: Buffer; readonly keys: string }[]>,
   index: ImpliedKeyIndex | undefined,

@@ -2,7 +2,7 @@ import { renderUserOperation, type UserOperation } from '../../destinations/rend
 import type { Change } from '../../model/report.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
 
-/** Settings of the operations on people: times of memberships, and number of users. */
+/** Settings of the operations on people. */
 export interface MembershipTerms {
   /** Time of the plan: start of every membership whose row sets no start. */
   readonly plannedAtMs: number

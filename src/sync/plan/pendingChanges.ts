@@ -13,13 +13,11 @@ import type { FirstLoad } from './firstLoad.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
 import { analyzeWithSmallSample, fillTable, recordChange } from './planTables.ts'
 
-/** Destination and plan whose changes are selected. */
 export interface PendingContext {
   readonly tx: Transaction
   readonly destinationId: number
   /** True for a full refresh, which selects all desired keys, also those in sync. */
   readonly full: boolean
-  /** Stored keys that may be out of sync. */
   readonly changed: ChangedKeys
   readonly planId: string
   /** Run that `rerun --failed` repeats. Only keys with an unconfirmed operation of this run are selected. Undefined for other runs. */
@@ -103,7 +101,7 @@ export const unresolvedKeys = (destinationId: number): string =>
    union
    select key from remote where destination_id = ${destinationId} and late_until > statement_timestamp()`
 
-/** Fills the table `unresolved` with the result of `unresolvedKeys`. */
+/** Fills the table `unresolved` with `unresolvedKeys`. */
 export async function collectUnresolved(tx: Transaction, destinationId: number): Promise<void> {
   await fillTable(tx, 'unresolved', unresolvedKeys(destinationId))
   await analyzeWithSmallSample(tx, 'unresolved')

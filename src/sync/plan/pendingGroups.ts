@@ -28,7 +28,7 @@ import {
 } from './pendingChanges.ts'
 import { analyzeWithSmallSample, fillTable, recordChange } from './planTables.ts'
 
-/** Destination of people, and plan whose changes are selected. */
+/** Context of the changes of people. */
 export interface MembershipContext extends PendingContext {
   /** Memberships are renewed if they end within 1.1 to 1.5 times this duration (`renewalDue`). */
   readonly renewBeforeMs: number
@@ -79,11 +79,8 @@ async function collect(context: MembershipContext): Promise<Deferred> {
 
 /** Facts about the keys of a destination. Each false fact saves a part of the search for pending keys. */
 interface KeyFacts {
-  /** A key is confirmed. */
   readonly hasConfirmed: boolean
-  /** A membership may be due for renewal. */
   readonly mayBeDue: boolean
-  /** A row has its own end. */
   readonly rowsExpire: boolean
 }
 
@@ -166,7 +163,6 @@ async function completeContent(context: MembershipContext, hasConfirmed: boolean
   const { tx, destinationId, hasStartedPlan } = context
   const newContent = newContentOf(context, 't.group_key')
   if (hasConfirmed) {
-    // `created` considers only the pending identifiers so far.
     await tx.query(
       `update pending_group t set created = false, content_version = case when t.deletes or t.out_of_sync then ${newContent} end
        where t.created and exists (
@@ -187,7 +183,6 @@ async function completeContent(context: MembershipContext, hasConfirmed: boolean
   )
 }
 
-/** Returns SQL of the new content of a group. `group`: SQL of the group's key. */
 const newContentOf = ({ planId }: MembershipContext, group: string) => contentVersionOf(`'${planId}'`, group)
 
 /**

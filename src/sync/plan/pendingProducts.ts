@@ -70,7 +70,6 @@ async function collect(context: PendingContext): Promise<Deferred> {
   return deferred
 }
 
-/** Returns the SQL condition that key `m` is out of sync, or is sent again by a full refresh. */
 async function isPending({ full, hasResync, changed }: PendingContext): Promise<string> {
   if (full) return `${outOfSync} or m.ref_count > 0`
   const isOutOfSync = await changed.outOfSync()
@@ -162,7 +161,6 @@ async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void
   if (deferred.length > 0) await tx.query('update pending_product set deferred = true where key = any($1)', [deferred])
 }
 
-/** Returns the keys of `others` that collide with one of `keys` (`Destination.collisionOf`). */
 function collidingWith(keys: readonly Buffer[], others: readonly Buffer[]): Buffer[] {
   if (keys.length === 0 || others.length === 0) return []
   const ids = new Set(keys.map((key) => catalog.collisionOf?.(key)))

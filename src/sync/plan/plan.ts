@@ -20,7 +20,6 @@ export type { Planned } from './storePlan.ts'
 export interface PlanCallbacks {
   /** Called after each stored part of a first load in several parts. The part may then be sent. Without `onPart`, the plan has one part. */
   readonly onPart?: ((planId: string) => Promise<void>) | undefined
-  /** Called when Postgres starts a long statement, during which this process is idle. */
   readonly onIdle?: (() => void) | undefined
 }
 
@@ -104,7 +103,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
 }
 
 /**
- * Returns true if `freezeChanges` can freeze the changes. It cannot for `rerun --failed`, because `pending_group` then lacks the
+ * Returns true if `freezeChanges` can freeze the changes. For `rerun --failed` it cannot, because `pending_group` then lacks
  * `keys_to_delete`.
  */
 async function canFreezeFromBytes({ tx, destinationId, type, input }: PlanWork, { usersPerOperation }: MembershipTerms): Promise<boolean> {

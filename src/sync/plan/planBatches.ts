@@ -16,7 +16,6 @@ export interface FrozenTotals {
   readonly requests: Readonly<Record<string, number>>
 }
 
-/** Returns the totals of a plan without batches. */
 export const noTotals = (): FrozenTotals => ({
   batches: 0,
   entries: { create: 0, update: 0, delete: 0, renewal: 0 },
@@ -32,7 +31,6 @@ export interface FreezeContext {
   readonly destinationId: number
   /** `seq` of the last batch of earlier parts; 0 if there are none. */
   readonly lastSeq: number
-  /** Called with the number of operations frozen so far. */
   readonly onProgress: (done: number) => void
 }
 
@@ -96,7 +94,6 @@ export class PlanBatches<Entries extends object> {
     this.#bytes += bodyBytes
   }
 
-  /** True if the collected batches should be written. */
   get isFull(): boolean {
     return this.#operations >= operationsPerWrite || this.#bytes >= bytesPerWrite
   }
@@ -124,7 +121,7 @@ export class PlanBatches<Entries extends object> {
     await this.#writing
   }
 
-  /** Returns the totals of the earlier parts and of all batches so far. */
+  /** Returns the totals, including earlier parts. */
   totals(): FrozenTotals {
     return { batches: this.#batches, entries: this.entries, bodies: this.#bodies, requests: this.#requests }
   }

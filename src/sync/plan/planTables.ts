@@ -7,7 +7,6 @@ import type { Transaction } from '../../db/database.ts'
 
 /** SQL literals of `change.what`: effects of a read on a record. */
 export const recordChange = sqlLiterals('create', 'update', 'stale', 'missing', 'opted_out', 'suppressed')
-/** Effect of a read on a record. */
 export type RecordChange = keyof typeof recordChange
 
 /**
@@ -25,7 +24,6 @@ type ColumnType = 'bytea' | 'bytea[]' | 'text' | 'integer' | 'boolean' | 'bigint
 const times = { effective_at: 'timestamp with time zone', expires_at: 'timestamp with time zone' } as const
 const key = { key: 'bytea' } as const
 
-/** Temporary tables of a plan, with the columns in their order. */
 export const planTables = {
   /**
    * Records that the read changes. `what`: `recordChange`. `place`: `ctid` of the stored record, if known, so that the update need not
@@ -33,13 +31,11 @@ export const planTables = {
    * a whole read, `former` has them for updated people.
    */
   change: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
-  /** Stored version of updated people. */
   former: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' },
   /** Change of the reference count (number of records) of each identifier, and the record under which a new identifier is sent. */
   delta: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },
   /** First load: identifiers that several staged rows have. */
   shared_identifier: { identifier: 'bytea' },
-  /** Identifiers with several rows in `delta`. */
   repeated_in_delta: { identifier: 'bytea' },
   /**
    * Records whose keys need rows in `remote` (docs/decisions/implied-keys.md), because another row has or gains one of their identifiers.
@@ -70,7 +66,7 @@ export const planTables = {
     overdue: 'boolean',
     /** An identifier is to be deleted because its person is suppressed. */
     suppressed: 'boolean',
-    /** The content or the end of an identifier is not the desired one. */
+    /** An identifier has not the desired content or end. */
     out_of_sync: 'boolean',
     /** The pending identifiers are only due for renewal. */
     renewal: 'boolean',
@@ -104,7 +100,7 @@ export async function fillTable(tx: Transaction, name: PlanTableName, query: str
     await tx.query(drop)
     return tx.execute(create, values)
   }
-  // One message saves a round trip for each of about ten tables of a plan. The driver returns a result for each statement.
+  // One message saves a round trip for each of about ten tables of a plan.
   const results = (await tx.client.query(`${drop}; ${create}`)) as unknown as readonly pg.QueryResult[]
   return results.at(-1)?.rowCount ?? 0
 }

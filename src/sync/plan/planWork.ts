@@ -48,7 +48,6 @@ export interface PlanWork {
   readonly input: PlanInput
   readonly planId: string
   readonly destinationId: number
-  /** `destination.state_version`, read after the row was locked. */
   readonly stateVersion: string
   /** Time of the plan by the clock of the database, in whole seconds. */
   readonly plannedAtMs: number
@@ -61,7 +60,7 @@ export interface PlanWork {
   readonly writesContent: boolean
   /** Settings of memberships; undefined for a catalog. */
   readonly terms: MembershipTerms | undefined
-  /** Full refresh: every desired key is sent, also those in sync. */
+  /** True for a full refresh: every desired key is sent, also those in sync. */
   readonly full: boolean
   /** Ids of plans of full refreshes that are not fully confirmed. This plan sends their unconfirmed keys too. */
   readonly resyncPlans: readonly string[]
@@ -100,7 +99,6 @@ export async function preparePlanWork(
   const changed = new ChangedKeys(tx, destinationId, allChanged)
   const full = run.options.full ?? false
   await storeOpenKeys(tx, destinationId, changed)
-  // A full refresh sends all keys, so all need rows in `remote`.
   if (full) await storeAllKeys(tx, destinationId)
   crashPoint('plan.keys_stored')
   await supersedeUnsent(tx, destinationId)
@@ -166,7 +164,6 @@ async function lockDestination(tx: Transaction, destinationId: number) {
   return { stateVersion: row.state_version, allChanged: row.all_changed, plannedAtMs }
 }
 
-/** Returns the steps and terms of a plan for people. */
 function stepsOfMembers(
   context: DesiredContext,
   pending: Omit<MembershipContext, 'renewBeforeMs' | 'endsExactly' | 'terms'>,

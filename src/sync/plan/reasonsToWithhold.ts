@@ -4,7 +4,6 @@ import type { Guards } from '../../model/pipeline.ts'
 import { minComparedRows, type GuardResult } from '../../model/report.ts'
 import type { FallenSource, LostIds } from '../read/fallenRows.ts'
 
-/** Figures and settings that the guards compare. */
 export interface GuardFacts {
   readonly pipeline: string
   readonly guards: Guards
@@ -18,7 +17,6 @@ export interface GuardFacts {
   readonly lostIds: LostIds | undefined
   /** Number of records that this plan removes as suppressed. For `GUARD_ROWS_FELL` they count as valid rows. */
   readonly suppressed: number
-  /** Number of all rows of this read. */
   readonly read: number
   readonly rejected: number
   /**
@@ -93,7 +91,6 @@ export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
   return outOfStock === 0 ? results : results.map((result) => ({ ...result, outOfStock }))
 }
 
-/** Returns the guard results for too few valid rows, and for an incomplete read. */
 function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
   const { pipeline, guards, valid, read, deletes, incomplete, fromUnprovenPipe, examples } = facts
   const results: GuardResult[] = []
@@ -126,7 +123,7 @@ function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
   return results
 }
 
-/** Returns the guard results for too many deletes, and for far fewer rows than before; empty if the deletes are approved. */
+/** Returns no result if the deletes are approved. */
 function resultsForManyDeletes(facts: GuardFacts): GuardResult[] {
   const { pipeline, guards, noun, confirmed, identifierOnlyDeletes, examples } = facts
   const newDeletes = facts.deletes - facts.allowedBefore

@@ -61,7 +61,6 @@ function peopleIn(range: KeyRange, { hasShared }: Pick<FirstLoad, 'hasShared'>):
       where r.kind = ${stagedKind.valid} and ${inRange('r.key', range)}) p`
 }
 
-/** Number of bits for the position of a person among up to a million people. */
 const ordinalBits = 20
 
 /**
@@ -105,7 +104,7 @@ function sortEqualPrefixes(bytes: Buffer, starts: Uint32Array, halves: Uint32Arr
   }
 }
 
-/** Compares the record keys of two people. `one`, `other`: their positions in `bytes`. */
+/** `one`, `other`: positions of two people in `bytes`. */
 function compareKeys(bytes: Buffer, one: number, other: number): number {
   return bytes.compare(bytes, other, other + recordKeyBytes, one, one + recordKeyBytes)
 }
@@ -114,7 +113,6 @@ function endOfPerson(bytes: Buffer, at: number): number {
   return at + personHeadBytes + identifiersLength(bytes, at)
 }
 
-/** Returns the number of bytes of the identifiers of the person at `at`. */
 export function identifiersLength(bytes: Buffer, at: number): number {
   const length = bytes.readInt32BE(at + recordContentBytes)
   return length < 0 ? ~length : length

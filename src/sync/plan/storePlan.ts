@@ -63,7 +63,6 @@ export async function storePlan(
   const { entries } = frozen
   const sentRows = Math.max(0, entries.create + entries.update + entries.renewal - withoutRow - keyLookups)
   const sentOrDeferredRows = sentRows + guarded.deferred.valid
-  // Number of unchanged rows, and of rows of later parts.
   const otherRows = Math.max(0, input.rows.valid - sentOrDeferredRows)
   const counts = {
     ...input.rows,

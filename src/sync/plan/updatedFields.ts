@@ -1,7 +1,6 @@
 import type { DesiredContext } from './desired.ts'
 import { recordChange } from './planTables.ts'
 
-/** Field that changes in some products. */
 export interface UpdatedField {
   readonly field: string
   /** Number of products in which it changes. */

@@ -11,7 +11,6 @@ import type { Diff } from './diff.ts'
 import { recordChange } from './planTables.ts'
 import { guardResultsOfWarnings, minForPercentages, RunWithheld } from './qualityGuard.ts'
 
-/** Run whose changes of products are checked. */
 export interface CheckedRun {
   readonly db: Database
   readonly pipeline: Pipeline
@@ -46,7 +45,6 @@ export async function warnOfDoubtfulChanges(
   if (withholding.length > 0) throw new RunWithheld(withholding)
 }
 
-/** Counts of changed products, prices and links, with up to five examples of some. */
 interface ChangedProducts {
   /** Stored products that are not marked as missing, also unconfirmed and stale ones. */
   readonly stored: number
@@ -54,9 +52,7 @@ interface ChangedProducts {
   readonly compared: number
   /** Products of `stored` whose content changed. */
   readonly updated: number
-  /** Products that go out of stock. */
   readonly soldOut: number
-  /** Prices that moved by more than `maxPriceChangePercent`. */
   readonly movedPrices: number
   readonly movedPriceExamples: readonly string[]
   /** Prices that became zero, became 100 or 1,000 times as high or as low, or changed only their currency. */
@@ -69,9 +65,7 @@ interface ChangedProducts {
   readonly sameLink: number
 }
 
-/** Changes of one read, and the limits of the pipeline. */
 interface ChangeFacts extends ChangedProducts {
-  /** Number of new ids. */
   readonly creates: number
   /** Number of ids that are no longer in the source; 0 if their deletes are approved. */
   readonly missing: number
@@ -79,11 +73,9 @@ interface ChangeFacts extends ChangedProducts {
   readonly maxOutOfStockPercent: number
 }
 
-/** Condition and text of one warning. */
 interface ChangeRule {
   readonly code: QualityCode
   readonly field: string
-  /** Returns the number of products with the change. */
   readonly count: (facts: ChangeFacts) => number
   readonly base: 'stored' | 'compared'
   /**
@@ -163,7 +155,6 @@ const rules: readonly ChangeRule[] = [
   },
 ]
 
-/** `creates`, `missing`: as in `ChangeFacts`. */
 async function findChangeWarnings(
   tx: Transaction,
   options: { readonly destinationId: number; readonly guards: Guards; readonly creates: number; readonly missing: number },
@@ -184,7 +175,6 @@ async function findChangeWarnings(
   })
 }
 
-/** Returns true if `count` products are enough for the warning. */
 function isExceeded({ abovePercent, base }: ChangeRule, facts: ChangeFacts, count: number): boolean {
   if (abovePercent === undefined) return count > 0
   const products = facts[base]

@@ -72,11 +72,9 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   })
   const [firstResult] = found
   if (firstResult === undefined) return { results: [], withheld: 0, ...removed }
-  // Before the rollback, which undoes the pending changes.
-  const describeRowsLosingIdentifiers = found.some(({ code }) => code === 'GUARD_IDENTIFIERS')
-    ? await pending.describeRowsLosingIdentifiers()
-    : []
-  const results = found.map((guard) => (guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: describeRowsLosingIdentifiers } : guard))
+  // Before the rollback, because that undoes the pending changes.
+  const losingRows = found.some(({ code }) => code === 'GUARD_IDENTIFIERS') ? await pending.describeRowsLosingIdentifiers() : []
+  const results = found.map((guard) => (guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: losingRows } : guard))
   await tx.query('rollback to savepoint removals')
   // All results have the same `withheld`. After `GUARD_MIN_ROWS` or `GUARD_INCOMPLETE` it counts all deletes, otherwise those without
   // `allowedBefore`.
@@ -115,7 +113,7 @@ function removesMissing(policy: Missing): boolean {
   return policy === 'delete' || policy === 'out-of-stock'
 }
 
-/** Returns the facts that are known before the deletes are counted. Each count of deletes is 0. */
+/** Returns the facts that are known before the deletes are counted. */
 function factsOf({ pipeline, type, run, input, ignoresMissing }: PlanWork): GuardFacts {
   return {
     pipeline: pipeline.name,

@@ -41,7 +41,7 @@ interface SetWork extends CatalogRun {
 /**
  * Creates, updates or replaces the set of every rule, and deletes sets without a rule. Returns one result for each name.
  *
- * @throws {RunError} `RUN_INTERRUPTED` after the signal, and if another process ended the run
+ * @throws {RunError} `RUN_INTERRUPTED` after the signal, and if the run was cancelled, or ended by another process
  */
 export async function keepProductSets(catalogRun: CatalogRun, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
   const { deps, run, target } = catalogRun
@@ -176,7 +176,7 @@ async function createManagedSet(work: SetWork, content: StoredContent, action: '
   return { name, action, ...unresolvedCreate(knownIds, answer.kind === 'unclear' ? answer.reason : 'no new id') }
 }
 
-/** `knownIds`: as in `StoredSet`. */
+/** `knownIds`: ids that were listed before the create; null if the listing could not be read. */
 function unresolvedCreate(knownIds: StoredSet['knownIds'], reason?: string): Outcome {
   const what = `the create got no clear answer${reason === undefined ? '' : ` (${reason})`}`
   return unresolvedOutcome(

@@ -144,7 +144,6 @@ async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, 
   )
 }
 
-/** Returns true if a repair has something to send. `waiting`: products that the next run sends anyway. */
 function needsRepair({ changed, notListed, hidden, waiting }: Drift): boolean {
   return changed + notListed + hidden + waiting > 0
 }

@@ -4,7 +4,6 @@ import { errorCode } from '../../unknownValue.ts'
 
 /** Milliseconds between two cancel requests. They repeat, because a request between two statements has no effect. */
 const cancelIntervalMs = 250
-/** SQLSTATE `query_canceled`. */
 const queryCanceled = '57014'
 
 /**

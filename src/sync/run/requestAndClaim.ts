@@ -15,10 +15,8 @@ import { loadReport } from '../reports/history.ts'
 import { recoverRunsAndCounts } from './runCounts.ts'
 import { logRunEnd } from './runLog.ts'
 
-/** Run to request. */
 export interface RunRequest extends RunOptions {
   readonly trigger: RunTrigger
-  /** Earlier run that this run repeats. */
   readonly rerunOf?: number
   /** If the destination belongs to other credentials, first assigns it to the credentials of this environment. */
   readonly takeOver?: boolean
@@ -142,7 +140,6 @@ function otherCredentialsError({ service }: Pick<EngineDeps, 'service'>, pipelin
   )
 }
 
-/** Returns the error of a run whose destination is locked by another run. */
 export function lockedError(pipeline: string): RunError {
   return new RunError('PIPELINE_HELD', `${pipeline} is locked by another run. Nothing was sent.`, {
     where: pipeline,

@@ -49,7 +49,6 @@ export async function rerun(
   })
 }
 
-/** Pipeline, and its current destination in this environment. */
 interface CurrentDestination {
   readonly pipeline: string
   readonly destinationId: number

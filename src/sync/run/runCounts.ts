@@ -91,7 +91,6 @@ export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<
   })
 }
 
-/** Returns the outcomes of a plan, for the runs that sent it. */
 async function sentCounts(db: Queryable, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {
   const counts = await planCounts(db, planId)
   const unconfirmedCount = counts.refused + counts.ambiguous + counts.pending

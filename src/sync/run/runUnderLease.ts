@@ -20,7 +20,7 @@ export interface Ending {
   readonly error?: SluiceError
 }
 
-/** Interval in milliseconds between two checks for a cancellation. */
+/** Milliseconds between two checks for a cancellation. */
 const cancelPollMs = 2_000
 
 /**
