@@ -34,7 +34,7 @@ const codes = (facts: Partial<GuardFacts>) =>
 test.for([
   [{ deletes: 1 }, 'GUARD_IDS_LOST'],
   [{ deletes: 0 }, ''],
-  [{ deletes: 1, cleared: 1 }, ''],
+  [{ deletes: 1, allowedBefore: 1 }, ''],
   [{ deletes: 1, approveDeletes: 1 }, ''],
   [{ deletes: 1, ignoresMissing: true }, ''],
 ] as const)('after more rows without a readable id, %o withholds: %s', ([facts, expected]) => {
