@@ -2,7 +2,7 @@
 import pLimit from 'p-limit'
 import { recoverBatches } from '../db/batches/release.ts'
 import { applyRetention } from '../db/retention.ts'
-import { findQueuedRuns, findSharedPlans, hasOpenWork, isSharedPlan, type QueuedRun } from '../db/runs/queued.ts'
+import { findQueuedRuns, findSharedPlans, hasOpenWork, isSharedPlan, maxQueuedRuns, type QueuedRun } from '../db/runs/queued.ts'
 import { findUnclaimedRuns, skipUnclaimedRuns } from '../db/runs/claim.ts'
 import { findEndedWorkers, touchWorker } from '../db/workers.ts'
 import { recoverExpiredRuns } from '../sync/run/requestAndClaim.ts'
@@ -77,8 +77,8 @@ export async function startWorker(deps: JobDeps, shared?: Queues): Promise<Worke
 }
 
 interface Work {
-  /** Returns queued runs of pipelines in the folder of this worker. Runs of other folders could otherwise fill the limit of the query. */
-  readonly findOwnRuns: () => Promise<readonly QueuedRun[]>
+  /** Returns queued runs. If there are very many, returns only those of pipelines in the folder of this worker. */
+  readonly findQueued: () => Promise<readonly QueuedRun[]>
   /**
    * Executes the queued runs of a destination, or only `runId`, one after the other. Ends if none is left that this worker can execute now.
    * If this process already executes runs of the destination, returns the promise of that work.
@@ -127,7 +127,12 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
     await updateCountsOfPlan(deps.db, planId)
   }
   return {
-    findOwnRuns: async () => findQueuedRuns(deps.db, deps.service, { pipelines: await selection.pipelineNames() }),
+    async findQueued() {
+      const queued = await findQueuedRuns(deps.db, deps.service)
+      // Runs of other folders may fill the limit. Not always by name: code in every file of the folder would be executed again and again.
+      if (queued.length < maxQueuedRuns) return queued
+      return findQueuedRuns(deps.db, deps.service, { pipelines: await selection.pipelineNames() })
+    },
     runDestination: (destinationId, runId) =>
       shareTask(destinations, destinationId, () => slots(() => runDestination(destinationId, runId))),
     helpPush: (planId) => shareTask(plans, planId, () => helpPush(planId)),
@@ -220,7 +225,7 @@ async function startOpenWork({ db, service, log }: JobDeps, work: Work): Promise
       log.error({ what, reason: error instanceof Error ? error.message : 'error' }, 'work failed; it will be tried again'),
     )
   }
-  const queued = await work.findOwnRuns()
+  const queued = await work.findQueued()
   for (const destinationId of new Set(queued.map((run) => run.destinationId))) logFailure(work.runDestination(destinationId), 'run')
   for (const planId of await findSharedPlans(db, service)) logFailure(work.helpPush(planId), 'push')
 }

@@ -29,8 +29,11 @@ export interface QueuedRun {
   readonly pipeline: string
 }
 
+/** Maximum number of runs that `findQueuedRuns` returns. */
+export const maxQueuedRuns = 50
+
 /**
- * Returns at most 50 queued runs of this environment that a worker can claim, the oldest first:
+ * Returns at most `maxQueuedRuns` queued runs of this environment that a worker can claim, the oldest first:
  * - runs of schedules, and runs with the option `anyWorker`
  * - the run `runId`
  * - runs that no process claimed within half a minute (a command usually claims its own run)
@@ -50,7 +53,7 @@ export async function findQueuedRuns(
        and ${withinFence('q.destination_id', '$3', '$4')} and not ${isPaused('q')}
        and not exists (select from run r where r.destination_id = q.destination_id and r.status = 'running' and r.lease_until > statement_timestamp() and $1::int is null)
        and ($5::text[] is null or q.pipeline = any($5))
-     order by q.id limit 50`,
+     order by q.id limit ${maxQueuedRuns}`,
     [options.destinationId ?? null, options.runId ?? null, fence.origin, fence.credentials, options.pipelines ?? null],
   )
   return rows.map((row) => ({ id: Number(row.id), destinationId: row.destination_id, pipeline: row.pipeline }))

@@ -239,6 +239,20 @@ describe('a worker with another folder', () => {
     await expect.poll(() => status(engine, runId), { timeout: 20_000 }).toBe('succeeded')
   })
 
+  test('a worker loads the whole folder only if runs of other folders may hide its own', { timeout: 60_000 }, async () => {
+    await using engine = await shop()
+    const runId = await queued(engine)
+    let loads = 0
+    const deps = jobs(engine.deps, pipelines(engine))
+    const loadAll = () => {
+      loads++
+      return deps.loadPipelines()
+    }
+    workers.push(await startWorker({ ...deps, loadPipelines: loadAll }))
+    await expect.poll(() => status(engine, runId), { timeout: 20_000 }).toBe('succeeded')
+    expect(loads).toBe(0)
+  })
+
   test('a run that no worker can take is skipped with the reason', { timeout: 60_000 }, async () => {
     await using engine = await shop()
     const runId = await queued(engine)
