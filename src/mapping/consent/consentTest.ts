@@ -34,7 +34,7 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
     const foldedForm = (text: string) => comparableText(foldedText(text))
     const no = new Set(notValues.map(foldedForm))
     // Only words, because `1,0` is a number with a decimal comma.
-    const isNoWord = (part: string) => /\p{L}/u.test(part) && no.has(foldedForm(trimText(part)))
+    const isNoWord = (part: string) => /\p{L}/u.test(part) && no.has(foldedForm(part))
     return (text) => !no.has(foldedForm(text)) && !(separator.test(text) && text.split(separator).some(isNoWord))
   }
   const afterMs = after === undefined ? Number.NEGATIVE_INFINITY : millisecondsOf(after)
@@ -45,8 +45,11 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
   }
 }
 
-/** Separator of a list in one cell, such as tags. */
-const separator = /[,;|]/
+/**
+ * Separator of a list in one cell, such as tags. Also the wide forms of Chinese and Japanese, and the signs around parts, as in
+ * `["vip","unsubscribed"]` and `{vip,unsubscribed}`.
+ */
+const separator = /[,;|\r\n，、；｜"[\]{}]/
 
 /**
  * Returns true if the row passes the test. A missing cell counts as empty, because JSON and XML omit empty values. If a cell has several
