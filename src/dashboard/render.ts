@@ -8,6 +8,7 @@ import type { ServerEnv } from '../api/access.ts'
 import { loadPagesDigest } from '../sync/reports/overview.ts'
 import { assetUrl } from './assets.ts'
 import type { ServerDeps } from './deps.ts'
+import { html } from './html.ts'
 import { layout, type Page } from './layout.ts'
 
 /** Maximum age of a page in milliseconds. Ages such as "12 min ago" and pipeline files change while the stored data stays the same. */
@@ -44,11 +45,16 @@ export async function render(
   }
   const page = await load(now)
   const frame = { version: deps.version, service: new URL(page.service ?? deps.service.origin), actor, etag, now }
-  return c.html(withCompleteCommands(String(await layout(page, frame)), deps.completeHint), status)
+  return c.html(await withCompleteCommands(String(await layout(page, frame)), deps.completeHint), status)
 }
 
-/** Returns the document with the global options of this process in the commands of its texts. Leaves out options that HTML escapes. */
-function withCompleteCommands(document: string, complete: ServerDeps['completeHint']): string {
-  if (complete === undefined || /[<>&]/.test(complete('sluice run'))) return document
-  return document.replace(/(?<=>)[^<>]*\bsluice [^<]*/g, (text) => complete(text))
+/** Returns the document with the global options of this process in the commands of its texts. */
+async function withCompleteCommands(document: string, complete: ServerDeps['completeHint']): Promise<string> {
+  if (complete === undefined) return document
+  const command = 'sluice run'
+  const options = complete(command).slice(command.length)
+  const escaped = String(await html`${options}`)
+  return document.replace(/(?<=>)[^<>]*\bsluice [^<]*/g, (text) =>
+    text.includes(escaped) ? text : complete(text).replaceAll(options, () => escaped),
+  )
 }

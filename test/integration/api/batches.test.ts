@@ -122,14 +122,18 @@ test('the page of a run whose rest was sent again links to the rerun', async () 
 
 test('commands on the pages have the options of the process that serves them', async () => {
   await using engine = await engineUnderTest()
-  await using server = await startServer(engine, { deps: { completeHint: globalOptionsIn({ pipelines: 'b c', database: undefined }) } })
+  // The address has a sign that HTML escapes.
+  const database = 'postgres://me@db.example.com/x?sslmode=require&application_name=y'
+  await using server = await startServer(engine, { deps: { completeHint: globalOptionsIn({ pipelines: 'b c', database }) } })
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(40).map((row) => item(row))))
   await engine.run('shop')
   engine.write('feed.xml', rss(products(10).map((row) => item(row))))
   const { runId, planId } = await engine.run('shop')
   for (const path of [`/runs/${runId}`, `/plans/${planId}`])
-    expect((await server.call('GET', path)).text).toContain("sluice run --pipelines 'b c' shop --approve-deletes 30")
+    expect((await server.call('GET', path)).text).toContain(
+      `sluice run --pipelines &#39;b c&#39; --database &#39;${database.replace('&', '&amp;')}&#39; shop --approve-deletes 30`,
+    )
   expect((await server.call('GET', '/')).text).not.toMatch(/sluice run (?!--pipelines)/)
 })
 
