@@ -447,6 +447,9 @@ test.for([
   ['UNSUB_CAMPAIGN_ID', ['4455', '']],
   ['emailListIds', ['[123]', '']],
   ['(Do Not Modify) Contact', ['C-1', 'C-2']],
+  ['Bounceback coupon', ['Yes', 'No']],
+  ['bounceback_offer_redeemed', ['1', '0']],
+  ['经营许可证', ['是', '否']],
   ['Tanggal persetujuan kredit', ['', '2024-01-02']],
 ] as const)('an unmapped column %s with %j is not', ([column, cells]) => {
   expect(consentLineFor(column, cells)).toBeUndefined()
