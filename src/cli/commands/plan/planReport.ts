@@ -1,6 +1,6 @@
 import type { PlanReport } from '../../../model/report.ts'
 import type { Output } from '../../context.ts'
-import { count, duration, fold, nextLines, plural, safe } from '../../terminal/text.ts'
+import { count, duration, fold, hintText, nextLines, plural, safe } from '../../terminal/text.ts'
 import { changesSets } from '../../../sync/reports/nextCommands.ts'
 import { figures, isShown, plannedChanges, runSteps, type Figure } from '../../../sync/reports/runSteps.ts'
 import { qualityCodes } from '../../../mapping/statistics/qualityCodes.ts'
@@ -38,7 +38,8 @@ export function planSummary(report: PlanReport, output: Output): string {
   if (plannedChanges(counts) > 0) lines.push(`  ${plural(report.requests, 'request')}${minutesNote(report.minutes)}`)
   else lines.push(isNothing ? '  nothing to send' : '  product sets only')
   const notes = noteCodes(report)
-  if (notes.length > 0) lines.push(`  ${yellow('!')} ${'notes'.padEnd(10)} ${notes.join(', ')}: sluice show ${report.planId}`)
+  if (notes.length > 0)
+    lines.push(`  ${yellow('!')} ${'notes'.padEnd(10)} ${notes.join(', ')}: ${hintText(`sluice show ${report.planId}`, output)}`)
   for (const guard of report.guards.slice(0, 2)) lines.push(guardLine(guard).trimEnd())
   const next = !isNothing ? [`sluice apply ${report.planId}`] : []
   for (const guard of report.guards) if (guard.hint !== '' && !next.includes(guard.hint)) next.push(guard.hint)
