@@ -138,17 +138,25 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
   }))
 }
 
-/** Returns one event for each of the last 50 rejects of the records. */
+/**
+ * Returns one event for each of the last 50 rejects of the records. A reject is `outdated` if a later run read the sources, and its plan
+ * left the record live.
+ */
 async function rejectEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
-  const rows = await db.query<Row<'reject', 'run_id' | 'line' | 'code' | 'field' | 'message' | 'hint'> & { at: Date }>(
+  const rows = await db.query<Row<'reject', 'run_id' | 'line' | 'code' | 'field' | 'message' | 'hint'> & { at: Date; outdated: boolean }>(
     // A run may be requested before an earlier run reads, but it starts after that run.
-    `select r.started_at as at, j.run_id, j.line, j.code, j.field, j.message, j.hint
+    `select r.started_at as at, j.run_id, j.line, j.code, j.field, j.message, j.hint,
+       exists (select from record where destination_id = $1 and key = j.record_key and status = 'live')
+         -- Not by its snapshot: a run that finds its sources unchanged has that of an earlier run.
+         and exists (select from run later where later.destination_id = $1 and later.plan_id is not null and later.started_at > r.started_at
+           and ${readsOwnSources('later')} and not later.options ? 'audit' and later.options ->> 'failedOnly' is distinct from 'true') as outdated
      from reject j join run r on r.id = j.run_id where j.record_key = any($2) and r.destination_id = $1 order by j.run_id desc limit 50`,
     [destinationId, keys],
   )
-  return rows.map(({ at, run_id, line, code, field, message, hint }) => ({
+  return rows.map(({ at, run_id, line, code, field, message, hint, outdated }) => ({
     at: at.toISOString(),
     what: 'rejected',
+    ...(outdated ? { outdated } : {}),
     runId: `r_${run_id}`,
     line: Number(line),
     code,

@@ -38,6 +38,8 @@ export interface RecordEvent {
   readonly code?: string
   readonly hint?: string
   readonly expiresAt?: string
+  /** For `rejected`: true if a later run read the row and did not reject it. */
+  readonly outdated?: boolean
   /** For `invalidated`: true if the service still has the record, with another content than the confirmed one. */
   readonly live?: boolean
 }
@@ -101,7 +103,7 @@ export function livenessOf(
 ): Liveness {
   if (events.length === 0) return notLive(unknown)
   const last = (what: RecordEvent['what']) => events.findLast((event) => event.what === what)
-  const rejected = last('rejected')
+  const rejected = events.findLast(({ what, outdated }) => what === 'rejected' && outdated !== true)
   const read = last('read')
   const refused = last('refused')
   const confirmed = last('confirmed')

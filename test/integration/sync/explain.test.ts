@@ -434,6 +434,29 @@ test.for(['shop', 'people'] as const)('explain shows no delete in the future aft
   expect(Date.parse(events.at(-1)?.at ?? '')).toBeLessThanOrEqual(now?.at.getTime() ?? 0)
 })
 
+test.for(['the file as before', 'another file'] as const)(
+  'explain reports no reject of a run that planned nothing once a later run read the row (%s)',
+  async (corrected) => {
+    await using engine = await engineUnderTest()
+    engine.pipeline('shop', catalogYaml('feed.xml'))
+    const [one, two, three] = products(3).map((product) => item({ ...product, price: product.sent }))
+    const write = (...items: (string | undefined)[]) => engine.write('feed.xml', rss(items.filter((text) => text !== undefined)))
+    write(one, two)
+    await engine.run('shop')
+    write(one?.replace(' EUR', ''), two?.replace(' EUR', ''))
+    const { runId } = await engine.run('shop')
+    expect(await explain(engine, 'shop', 'SKU-1')).toMatchObject({
+      headline: expect.stringMatching(new RegExp(`^Live: previous version, as line \\d+ rejected: .*\\(${runId}\\)$`)),
+    })
+    write(one, two, corrected === 'another file' ? three : undefined)
+    expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } })
+    const { headline, isConfirmed, events } = await explain(engine, 'shop', 'SKU-1')
+    expect([headline, isConfirmed]).toEqual([expect.stringMatching(/^Live: confirmed at /), true])
+    // The history still has the reject.
+    expect(events).toContainEqual(expect.objectContaining({ what: 'rejected', runId }))
+  },
+)
+
 test('explain shows an operation that was sent and is unresolved as ambiguous', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
