@@ -229,6 +229,8 @@ function cellText(value: string, type: string, isDate: boolean, workbook: Workbo
   const number = Number(value)
   if (!Number.isFinite(number)) return value
   if (isDate) return dateText(number, workbook.from1904)
+  // From here on, the text of the double may have other digits than the stored number, such as those of another id.
+  if (Math.abs(number) > Number.MAX_SAFE_INTEGER) return value
   // A number is stored with up to 17 digits. The shortest text of the same double is the number that the user entered.
   const text = String(number)
   return text.includes('e') ? value : text

@@ -17,6 +17,16 @@ describe('Excel workbooks', () => {
     ])
     expect(result.end.proof).toBeDefined()
   })
+  test.for([
+    ['9007199254740991', '9007199254740991'],
+    ['1166476031668015106', '1166476031668015106'],
+    ['1.1664760316680151E+18', '1.1664760316680151E+18'],
+    ['1.166476031668015e+18', '1.166476031668015e+18'],
+    ['1E+15', '1000000000000000'],
+  ] as const)('the number %s gets no other digits', async ([stored, text]) => {
+    const { rows } = await read(workbook(`${header}<row r="2"><c r="A2"><v>${stored}</v></c></row>`))
+    expect(rows[0]?.cells[0]).toBe(text)
+  })
   test('a sheet is read by its name; another name lists the sheets', async () => {
     const bytes = workbook(header, { second: '<row r="1"><c r="A1" t="str"><v>key</v></c></row><row r="2"><c r="A2"><v>7</v></c></row>' })
     const { rows, end } = await read(bytes, { sheet: 'Old' })
