@@ -1,6 +1,7 @@
 /** Finds the records for `sluice explain`, by a product id, a row key, or an identifier of a person. */
 import type { Pipeline } from '../../model/pipeline.ts'
 import { defaultCountryOf, memberKeysOf, packedForms } from '../../mapping/lookupKeys.ts'
+import { trimText } from '../../mapping/text.ts'
 import { identifierTypes } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
 import { lastSender } from '../../db/attempts.ts'
@@ -33,9 +34,10 @@ export interface Found {
   readonly identifiers: readonly Buffer[]
 }
 
-/** Returns the key of the product with this id, stored or not. */
+/** Returns the key of the product with this id, stored or not. Ids are stored trimmed and in NFC (`idOf`). */
 export async function findProduct(_: ExplainDeps, { text }: Searched): Promise<Found> {
-  return { keys: [Buffer.from(text)], extraEvents: [], names: [text], identifiers: [] }
+  const id = trimText(text).normalize('NFC')
+  return { keys: [Buffer.from(id)], extraEvents: [], names: [id], identifiers: [] }
 }
 
 /** Finds the records of a row key, or of an identifier as it was typed, and the erasures of the person. */

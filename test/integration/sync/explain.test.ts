@@ -457,6 +457,17 @@ test.for(['the file as before', 'another file'] as const)(
   },
 )
 
+test('explain finds a product by its id with surrounding space or in another Unicode form', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const [product] = products(1)
+  if (product === undefined) throw new Error('a product')
+  engine.write('feed.xml', rss([item({ ...product, id: 'CAF\u00c9-1', price: product.sent })]))
+  await engine.run('shop')
+  for (const typed of ['CAF\u00c9-1', ' CAF\u00c9-1\u00a0', 'CAFE\u0301-1'])
+    expect(await explain(engine, 'shop', typed)).toMatchObject({ live: true, keys: ['CAF\u00c9-1'] })
+})
+
 test('explain shows an operation that was sent and is unresolved as ambiguous', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
