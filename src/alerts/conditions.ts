@@ -1,11 +1,13 @@
 /** Finds conditions that need an operator, for the dashboard, for alerts and for their recovery. */
 import { count } from '../format.ts'
 import type { Queryable } from '../db/database.ts'
+import { environmentKey, type Fence } from '../db/fence.ts'
 import type { Pause } from '../db/pauses.ts'
 import { countEndingMembers, listUnresolved, type EndingMembers, type Unresolved } from '../db/alertCounts.ts'
 import { previousOccurrences } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/reports/overview.ts'
+import { destinationKey } from '../sync/destinationKey.ts'
+import { lastDeliveryTo, loadOverviews, type PipelineOverview, type RunLine } from '../sync/reports/overview.ts'
 import { figures, isShown, figureText } from '../sync/reports/runSteps.ts'
 import { findUnchangedSources, type UnchangedSource } from '../sync/reports/unchangedSources.ts'
 import { outOfStockOf } from '../sync/reports/withheldChanges.ts'
@@ -41,23 +43,49 @@ const lapseDays = 3
 
 /**
  * Returns the present conditions in the order of `conditionEvents`. Conditions of one event are in the order of `pipelines`. A paused
- * pipeline is never stale. `pauses`: by name of the pipeline. `overviews`: of these pipelines, if the caller has already requested them.
+ * pipeline is never stale. `pauses` and `environments`: by name of the pipeline. A pipeline without an environment has the conditions of all
+ * environments. `overviews`: of these pipelines, if the caller has already requested them.
  */
 export async function findConditions(
   db: Queryable,
   pipelines: readonly Pipeline[],
   now: Date,
-  loaded: { readonly pauses: ReadonlyMap<string, Pause>; readonly overviews?: Promise<readonly PipelineOverview[]> },
+  loaded: {
+    readonly pauses: ReadonlyMap<string, Pause>
+    readonly environments: ReadonlyMap<string, Fence>
+    readonly overviews?: Promise<readonly PipelineOverview[]>
+  },
 ): Promise<readonly Condition[]> {
-  const names = pipelines.map(({ name }) => name)
-  const limits = pipelines.flatMap(({ name, staleAfterRuns: runs }) => (runs === undefined ? [] : [{ pipeline: name, runs }]))
-  const [overviews, unresolved, ending, unchanged] = await Promise.all([
-    loaded.overviews ?? loadOverviews(db, names, 0),
-    listUnresolved(db, unresolvedAfterMin),
-    countEndingMembers(db, [lapseDays]),
+  const { environments } = loaded
+  const inEnvironments = pipelines.map(({ name, staleAfterRuns }) => ({ name, environment: environments.get(name), staleAfterRuns }))
+  const limits = inEnvironments.flatMap(({ staleAfterRuns: runs, ...pipeline }) => (runs === undefined ? [] : [{ ...pipeline, runs }]))
+  const byEnvironment = Map.groupBy(inEnvironments, ({ environment }) => environment && environmentKey(environment))
+  const [overviews, unchanged, counts] = await Promise.all([
+    loaded.overviews ?? loadOverviews(db, inEnvironments, 0),
     findUnchangedSources(db, limits),
+    Promise.all(
+      [...byEnvironment.values()].map(async (group) => {
+        const names = new Set(group.map(({ name }) => name))
+        const [unresolved, ending] = await Promise.all([
+          listUnresolved(db, unresolvedAfterMin, group[0]?.environment),
+          countEndingMembers(db, [lapseDays], group[0]?.environment),
+        ])
+        const isOfGroup = (row: { readonly pipeline: string }) => names.has(row.pipeline)
+        return { unresolved: unresolved.filter(isOfGroup), ending: ending.filter(isOfGroup) }
+      }),
+    ),
   ])
+  const unresolved = counts.flatMap((group) => group.unresolved)
+  const ending = counts.flatMap((group) => group.ending)
   const overviewByName = new Map(overviews.map((overview) => [overview.pipeline, overview]))
+  // The schedule of a pipeline is not decided if its destination belongs to other credentials. Then the pipeline has no run of its own.
+  const othersDeliveries = new Map<string, Date>()
+  for (const pipeline of pipelines) {
+    const environment = environments.get(pipeline.name)
+    if (pipeline.schedule === undefined || environment === undefined || startOf(overviewByName.get(pipeline.name)) !== undefined) continue
+    const at = await lastDeliveryTo(db, destinationKey({ service: environment }, pipeline), pipeline.name)
+    if (at !== undefined) othersDeliveries.set(pipeline.name, at)
+  }
   const found = pipelines.flatMap((pipeline) => {
     const overview = overviewByName.get(pipeline.name)
     if (overview === undefined) return []
@@ -66,7 +94,10 @@ export async function findConditions(
     return [
       ...conditionsOfRun(overview.last),
       conditionOfUnresolved(unresolved.find(isOwn)),
-      isPaused ? undefined : (conditionOfSchedule(pipeline, overview, now) ?? conditionOfSource(unchanged.find(isOwn))),
+      isPaused
+        ? undefined
+        : (conditionOfSchedule(pipeline, startOf(overview) ?? othersDeliveries.get(pipeline.name), now) ??
+          conditionOfSource(unchanged.find(isOwn))),
       conditionOfMembers(pipeline, ending.find(isOwn), now),
     ].filter((condition) => condition !== undefined)
   })
@@ -192,15 +223,18 @@ function conditionOfSource(source: UnchangedSource | undefined): Condition | und
   }
 }
 
+/** Returns the end of the last full or partial success. Without one: the creation of the last run, else of the run in progress. */
+const startOf = (overview: PipelineOverview | undefined): Date | undefined =>
+  overview?.deliveredAt ?? overview?.last?.createdAt ?? overview?.open?.createdAt
+
 /**
  * Returns the condition STALE if the last full or partial success came before the last tick, and more than two intervals ago. Undefined
  * otherwise, and for a pipeline without runs. The two intervals are those between the last three ticks, so that a weekday schedule is not
- * late on a Monday.
+ * late on a Monday. `since`: as `startOf` returns it.
  */
-function conditionOfSchedule(pipeline: Pipeline, { deliveredAt, last, open }: PipelineOverview, now: Date): Condition | undefined {
+function conditionOfSchedule(pipeline: Pipeline, since: Date | undefined, now: Date): Condition | undefined {
   if (pipeline.schedule === undefined) return undefined
   const [thirdLastTick, , lastTick] = previousOccurrences(pipeline.schedule, now, 3)
-  const since = deliveredAt ?? last?.createdAt ?? open?.createdAt
   if (thirdLastTick === undefined || lastTick === undefined || since === undefined) return undefined
   const twoIntervalsMs = lastTick.getTime() - thirdLastTick.getTime()
   if (now.getTime() - since.getTime() <= twoIntervalsMs || since >= lastTick) return undefined

@@ -3,6 +3,7 @@ import pLimit from 'p-limit'
 import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
 import { alertActivity, finishDelivery, updateAlerts, claimDeliveries, type DueDelivery } from '../db/alerts.ts'
+import { environmentKey, type Fence } from '../db/fence.ts'
 import { undeclaredPipelines } from '../db/schedules.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import { wakeOnNotification } from '../jobs/index.ts'
@@ -11,6 +12,7 @@ import type { LoadedPipelines } from '../pipeline/load.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { AlertReceiver, ProjectFile } from '../pipeline/projectFile.ts'
 import type { ServiceIdentity } from '../sync/engine.ts'
+import { environmentsByPipeline } from '../sync/reports/environmentsByPipeline.ts'
 import { pausesByPipeline } from '../sync/reports/pausesByPipeline.ts'
 import { findConditions } from './conditions.ts'
 import { alertMessage } from './message.ts'
@@ -22,6 +24,8 @@ export interface AlertDeps {
   readonly clock: Clock
   readonly log: Logger
   readonly loadPipelines: () => Promise<FilesOfPipelines>
+  /** Environment of this process. Alerts about files that cannot be used belong to it. */
+  readonly service: ServiceIdentity
   readonly serviceFor: (pipeline: Pipeline) => Promise<ServiceIdentity>
   readonly loadProject: () => Promise<Pick<ProjectFile, 'receivers' | 'defaultReceivers'>>
   /** Real path of the folder of the pipelines. */
@@ -64,14 +68,16 @@ export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<vo
   const wake = wakeOnNotification(deps.db, clock)
   const loop = (async () => {
     let seenMark: string | undefined
+    // Environments stay until the end of the process, so that the last messages of a set of credentials are sent.
+    const environments = new Map([[environmentKey(deps.service), deps.service as Fence]])
     let checkedAt = Number.NEGATIVE_INFINITY
     while (!ending.signal.aborted) {
       let waitMs = everyMs
       try {
-        const { mark, open, dueMs } = await alertActivity(deps.db)
+        const { mark, open, dueMs } = await alertActivity(deps.db, [...environments.values()])
         if (open || dueMs <= 0 || mark !== seenMark || clock.monotonic() - checkedAt >= unchangedEveryMs) {
-          await storeConditions(deps)
-          await startDeliveries(deps, sending, ending.signal)
+          for (const environment of await storeConditions(deps)) environments.set(environmentKey(environment), environment)
+          await startDeliveries(deps, [...environments.values()], sending, ending.signal)
           seenMark = mark
           checkedAt = clock.monotonic()
         } else waitMs = Math.max(everyMs, Math.min(idleMs, unchangedEveryMs, dueMs))
@@ -118,13 +124,17 @@ async function usableFiles(deps: AlertDeps): Promise<FilesOfPipelines> {
   }
 }
 
-/** Finds the present conditions and stores them as alerts. Alerts whose condition is over are stored as recovered. */
-async function storeConditions(deps: AlertDeps): Promise<void> {
+/**
+ * Finds the present conditions and stores them as alerts. Alerts whose condition is over are stored as recovered. Returns the environments of
+ * the pipelines.
+ */
+async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
   const [{ pipelines, byFile, broken }, project] = await Promise.all([deps.loadPipelines(), deps.loadProject()])
   // One statement after the other, so that a process without other work needs only one connection.
   const db = oneByOne(deps.db)
+  const environments = await environmentsByPipeline(deps, pipelines)
   const pauses = await pausesByPipeline({ ...deps, db }, pipelines)
-  const conditions = await findConditions(db, pipelines, new Date(deps.clock.now()), { pauses })
+  const conditions = await findConditions(db, pipelines, new Date(deps.clock.now()), { pauses, environments })
   const completed = (hint: string) => deps.completeHint?.(hint) ?? hint
   const found = conditions.map((condition) => ({
     pipeline: condition.pipeline,
@@ -139,14 +149,32 @@ async function storeConditions(deps: AlertDeps): Promise<void> {
     detail: { code, message: `${where === undefined ? '' : `${where}: `}${message}`, hint: completed(hint), counts: {} },
     receivers: project.defaultReceivers,
   }))
+  const isValid = (name: string) => pipelines.some((pipeline) => pipeline.name === name)
+  const byEnvironment = new Map<string, { readonly environment: Fence; readonly names: Set<string> }>()
+  const namesIn = (environment: Fence) => {
+    const key = environmentKey(environment)
+    const known = byEnvironment.get(key) ?? { environment, names: new Set<string>() }
+    byEnvironment.set(key, known)
+    return known.names
+  }
   // Alerts with these names can recover. The names of files are needed too: an alert about an invalid file has the name of the file. The
   // pipelines of its `markets:` have other names.
-  const names = new Set([...pipelines.map(({ name }) => name), ...byFile.keys(), projectFileName])
+  for (const name of [...pipelines.map((pipeline) => pipeline.name), ...byFile.keys(), projectFileName]) namesIn(deps.service).add(name)
+  for (const [name, environment] of environments) namesIn(environment).add(name)
+  const own = [...byEnvironment.values()].map(({ environment }) => environment)
   // If a scheduled file was deleted or renamed, its alerts are over. They stay if the pipeline has run since, from another folder.
-  for (const name of await undeclaredPipelines(db, deps.folder)) names.add(name)
-  // The other conditions of a pipeline are not known while its file is invalid.
-  for (const name of broken.keys()) if (!pipelines.some((pipeline) => pipeline.name === name)) names.delete(name)
-  await updateAlerts(deps.db, [...names], [...found, ...invalid])
+  for (const { name, ...environment } of await undeclaredPipelines(db, deps.folder)) namesIn(environment).add(name)
+  for (const [key, { environment, names }] of byEnvironment) {
+    // The other conditions of a pipeline are not known while its file is invalid.
+    for (const name of broken.keys()) if (!isValid(name)) names.delete(name)
+    const isIn = ({ pipeline }: { readonly pipeline: string }) => {
+      const ofPipeline = environments.get(pipeline)
+      return ofPipeline !== undefined && environmentKey(ofPipeline) === key
+    }
+    const ofFiles = key === environmentKey(deps.service) ? invalid : []
+    await updateAlerts(deps.db, environment, [...names], [...found.filter(isIn), ...ofFiles])
+  }
+  return own
 }
 
 /** Returns a database that runs its statements one after the other. */
@@ -156,9 +184,14 @@ function oneByOne(db: Queryable): Queryable {
 }
 
 /** Starts the due deliveries and does not wait for them, so that a slow receiver delays no other. */
-async function startDeliveries(deps: AlertDeps, sending: Set<Promise<void>>, signal: AbortSignal): Promise<void> {
+async function startDeliveries(
+  deps: AlertDeps,
+  environments: readonly Fence[],
+  sending: Set<Promise<void>>,
+  signal: AbortSignal,
+): Promise<void> {
   const { receivers } = await deps.loadProject()
-  for (const delivery of await claimDeliveries(deps.db, Object.keys(receivers), maxClaimed)) {
+  for (const delivery of await claimDeliveries(deps.db, environments, Object.keys(receivers), maxClaimed)) {
     const receiver = receivers[delivery.receiver]
     if (receiver === undefined) throw new Error(`a message to the unknown receiver ${delivery.receiver} was claimed`)
     const task = deliver(deps, delivery, receiver, signal)

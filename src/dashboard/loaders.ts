@@ -15,6 +15,7 @@ import { listBatches, loadBatch } from '../sync/reports/batchDetails.ts'
 import { explainKey } from '../sync/reports/explain.ts'
 import { loadRun, runNumber } from '../sync/reports/history.ts'
 import { listRunLines, loadOverviews } from '../sync/reports/overview.ts'
+import { environmentsByPipeline } from '../sync/reports/environmentsByPipeline.ts'
 import { pausesByPipeline } from '../sync/reports/pausesByPipeline.ts'
 import { refreshMinutes } from '../sync/plan/requestMinutes.ts'
 import { loadReview } from '../sync/reports/review.ts'
@@ -48,12 +49,16 @@ const [runSamples, rejectSamples] = [3, 5]
 /** Loads the page `/`. `now`: in milliseconds since 1970. */
 export async function loadNowPage(deps: ServerDeps, now: number): Promise<Page> {
   const { pipelines, problems, unserved = [] } = await deps.loadPipelines()
-  const names = pipelines.map(({ name }) => name)
+  const environments = await environmentsByPipeline(deps, pipelines)
   const pauses = await pausesByPipeline(deps, pipelines)
-  const loading = loadOverviews(deps.db, names, barsShown)
+  const loading = loadOverviews(
+    deps.db,
+    pipelines.map(({ name }) => ({ name, environment: environments.get(name) })),
+    barsShown,
+  )
   const [overviews, conditions] = await Promise.all([
     loading,
-    findConditions(deps.db, pipelines, new Date(now), { pauses, overviews: loading }),
+    findConditions(deps.db, pipelines, new Date(now), { pauses, environments, overviews: loading }),
   ])
   const services = new Map<string, string>()
   for (const pipeline of pipelines) {
@@ -82,8 +87,9 @@ export async function loadPipelinePage(
     return undefined
   })
   const isFileInvalid = invalid?.code === 'PIPELINE_INVALID'
+  const environment = pipeline && (await environmentsByPipeline(deps, [pipeline])).get(name)
   const [[overview], pause, runs, figures, actions] = await Promise.all([
-    loadOverviews(deps.db, [name], 0),
+    loadOverviews(deps.db, [{ name, environment }], 0),
     findPause(deps, name, pipeline),
     listRunLines(deps.db, { pipeline: name, limit: runsShown, ...(before === undefined ? {} : { before }) }),
     before === undefined ? loadRunFigures(deps.db, name, runsPlotted) : [],

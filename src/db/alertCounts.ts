@@ -1,7 +1,12 @@
 /** Counts requests without a clear answer, and memberships that end soon, by pipeline. */
 import { openStatuses } from './batches/states.ts'
 import type { Queryable } from './database.ts'
+import { withinFence, type Fence } from './fence.ts'
 import type { Row, Value } from './row.ts'
+
+/** Returns the SQL condition that a destination is within the fence of two SQL parameters. They are null for all environments. */
+const isWithin = (destinationId: string, origin: string, credentials: string) =>
+  `(${origin}::text is null or ${withinFence(destinationId, origin, credentials)})`
 
 /** Requests of a pipeline without a clear answer. */
 export interface Unresolved {
@@ -22,14 +27,18 @@ const hasNoClearAnswer = `b.status in ${openStatuses} and b.maybe_applied
        and (b.operation = 'upsert' or not exists (select from batch u where u.id = b.parent_id and u.operation = 'upsert')
          or exists (select from attempt a where a.batch_id = b.id and a.outcome = 'ambiguous'))`
 
-/** Counts the operations of batches without a clear answer that are more than `minutes` minutes old, by pipeline. */
-export async function listUnresolved(db: Queryable, minutes: number): Promise<readonly Unresolved[]> {
+/**
+ * Counts the operations of batches without a clear answer that are more than `minutes` minutes old, by pipeline. `environment`: undefined
+ * for all environments.
+ */
+export async function listUnresolved(db: Queryable, minutes: number, environment?: Fence): Promise<readonly Unresolved[]> {
   const rows = await db.query<Row<'plan', 'pipeline' | 'run_id'> & { operations: number; since: Value<'batch', 'created_at'> }>(
     `select p.pipeline, sum(b.user_count)::float8 as operations, min(b.created_at) as since, max(p.run_id) as run_id
      from batch b join plan p on p.id = b.plan_id
      where ${hasNoClearAnswer} and b.created_at < statement_timestamp() - $1 * interval '1 minute'
+       and ${isWithin('b.destination_id', '$2', '$3')}
      group by p.pipeline`,
-    [minutes],
+    [minutes, environment?.origin ?? null, environment?.credentials ?? null],
   )
   return rows.map(({ run_id, ...row }) => ({ ...row, runId: `r_${run_id}` }))
 }
@@ -44,9 +53,10 @@ export interface EndingMembers {
 /**
  * Returns how many memberships have ended or end within each number of days, by pipeline. The numbers are upper bounds. From its earliest
  * end on, a settled update counts with all its users. This includes users that a later request updated or deleted. Leaves out audiences that
- * a pipeline had before its last run in the same environment, because no run renews their memberships.
+ * a pipeline had before its last run in the same environment, because no run renews their memberships. `environment`: undefined for all
+ * environments.
  */
-export async function countEndingMembers(db: Queryable, days: readonly number[]): Promise<readonly EndingMembers[]> {
+export async function countEndingMembers(db: Queryable, days: readonly number[], environment?: Fence): Promise<readonly EndingMembers[]> {
   return db.query<Row<'plan', 'pipeline'> & { users: number[] }>(
     `with ending as materialized (
        select p.pipeline, t.id as destination_id, d.days,
@@ -57,6 +67,7 @@ export async function countEndingMembers(db: Queryable, days: readonly number[])
            where e.destination_id = t.id and e.status = 'settled' and e.operation = 'upsert' and e.expires_at is not null
              and e.expires_at < statement_timestamp() + $2 * interval '1 day') b
          join plan p on p.id = b.plan_id cross join unnest($1::int[]) as d (days)
+       where ${isWithin('t.id', '$3', '$4')}
        group by p.pipeline, t.id, d.days)
      select x.pipeline, array_agg(x.users order by x.days) as users
      from (select e.pipeline, e.days, sum(e.users) as users from ending e join destination t on t.id = e.destination_id
@@ -67,6 +78,6 @@ export async function countEndingMembers(db: Queryable, days: readonly number[])
          order by r.id desc limit 1), t.id)
        group by e.pipeline, e.days) x
      group by x.pipeline`,
-    [days, Math.max(...days)],
+    [days, Math.max(...days), environment?.origin ?? null, environment?.credentials ?? null],
   )
 }

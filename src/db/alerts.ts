@@ -1,5 +1,6 @@
 /** Writes the tables `alert` and `alert_delivery`. A condition has at most one firing alert, with any number of processes. */
 import type { Database, Queryable } from './database.ts'
+import type { Fence } from './fence.ts'
 import type { Row } from './row.ts'
 import { schemaLock } from './schemaLock.ts'
 
@@ -50,24 +51,40 @@ export interface FoundCondition {
 }
 
 /**
- * Updates the alerts of these pipelines. A new condition fires an alert. If the condition of an alert is no longer found, the alert
+ * Returns the SQL condition that the alert `a` belongs to one of the environments. An alert without an environment, from an earlier version,
+ * belongs to all. The arguments are SQL parameters with arrays.
+ */
+const isOf = (origins: string, credentials: string) =>
+  `(a.service = '' or (a.service, a.credentials) in (select * from unnest(${origins}::text[], ${credentials}::text[])))`
+
+const originsOf = (environments: readonly Fence[]) => environments.map(({ origin }) => origin)
+const credentialsOf = (environments: readonly Fence[]) => environments.map(({ credentials }) => credentials)
+
+/**
+ * Updates the alerts of these pipelines in one environment. A new condition fires an alert. If the condition of an alert is no longer found, the alert
  * recovers. Adds one message for each receiver of a fired condition. Adds the messages of a recovery for the receivers of its alert.
  * Returns the number of alerts that fired or recovered.
  */
-export async function updateAlerts(db: Database, pipelines: readonly string[], found: readonly FoundCondition[]): Promise<number> {
+export async function updateAlerts(
+  db: Database,
+  environment: Fence,
+  pipelines: readonly string[],
+  found: readonly FoundCondition[],
+): Promise<number> {
   return db.transaction(async (tx) => {
     // Every `serve` process checks conditions, and the lock lets only one of them write at a time.
     await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'alert conditions'`)})`)
     const firing = await tx.query<Row<'alert', 'id' | 'pipeline' | 'event'>>(
-      'select id, pipeline, event from alert where recovered_at is null and pipeline = any($1)',
-      [pipelines],
+      `select a.id, a.pipeline, a.event from alert a where a.recovered_at is null and a.pipeline = any($1) and ${isOf('$2', '$3')}`,
+      [pipelines, originsOf([environment]), credentialsOf([environment])],
     )
     let changed = 0
     for (const condition of found) {
       if (firing.some((alert) => alert.pipeline === condition.pipeline && alert.event === condition.event)) continue
       const [row] = await tx.query<Row<'alert', 'id'>>(
-        'insert into alert (pipeline, event, detail) values ($1, $2, $3) on conflict do nothing returning id',
-        [condition.pipeline, condition.event, JSON.stringify(condition.detail)],
+        `insert into alert (service, credentials, pipeline, event, detail) values ($1, $2, $3, $4, $5)
+         on conflict do nothing returning id`,
+        [environment.origin, environment.credentials, condition.pipeline, condition.event, JSON.stringify(condition.detail)],
       )
       if (row === undefined) continue
       changed++
@@ -90,6 +107,27 @@ export async function updateAlerts(db: Database, pipelines: readonly string[], f
     }
     return changed
   })
+}
+
+/** Returns the ids of the firing alerts of the pipelines that sent to this destination last, in the environment that owns it. */
+export async function firingAlerts(tx: Queryable, destinationId: number): Promise<readonly string[]> {
+  const rows = await tx.query<Row<'alert', 'id'>>(
+    `select a.id from alert a join destination d on d.id = $1 and (a.service, a.credentials) = (d.service, d.credentials)
+     where a.recovered_at is null and $1 = (
+       select r.destination_id from run r join destination o on o.id = r.destination_id
+       where r.pipeline = a.pipeline and (o.service, o.credentials) = (d.service, d.credentials) order by r.id desc limit 1)`,
+    [destinationId],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Moves alerts to other credentials. An alert that already fires there stays where it was. */
+export async function moveAlerts(tx: Queryable, ids: readonly string[], credentials: string): Promise<void> {
+  await tx.execute(
+    `update alert a set credentials = $2 where id = any($1::bigint[]) and not exists (select from alert o
+       where (o.service, o.credentials, o.pipeline, o.event) = (a.service, $2, a.pipeline, a.event) and o.recovered_at is null)`,
+    [ids, credentials],
+  )
 }
 
 async function addDeliveries(tx: Queryable, alertId: string, state: DeliveryLine['state'], receivers: readonly string[]): Promise<void> {
@@ -124,41 +162,50 @@ export interface AlertActivity {
   readonly dueMs: number
 }
 
-/** Loads the facts that decide if and when conditions are checked. */
-export async function alertActivity(db: Queryable): Promise<AlertActivity> {
+/** Loads the facts that decide if and when conditions are checked. Only messages of these environments count. */
+export async function alertActivity(db: Queryable, environments: readonly Fence[]): Promise<AlertActivity> {
   const [row] = await db.query<{ mark: string; open: boolean; due_ms: number | null }>(
     `select concat_ws(' ', (select max(id) from run), (select max(id) from audit), o.open) as mark, o.open > 0 as open,
-       (select extract(epoch from min(next_attempt_at) - statement_timestamp()) * 1000 from alert_delivery
-         where delivered_at is null and failed_at is null)::float8 as due_ms
+       (select extract(epoch from min(d.next_attempt_at) - statement_timestamp()) * 1000 from alert_delivery d join alert a on a.id = d.alert_id
+         where d.delivered_at is null and d.failed_at is null and ${isOf('$1', '$2')})::float8 as due_ms
      from (select count(*) as open from run where status in ('queued', 'running')) o`,
+    [originsOf(environments), credentialsOf(environments)],
   )
   return { mark: row?.mark ?? '', open: row?.open ?? true, dueMs: row?.due_ms ?? Number.POSITIVE_INFINITY }
 }
 
 /**
- * Claims at most `limit` due messages for these receivers. A recovery waits until the earlier message to the same receiver was delivered or
- * given up. Gives up messages for other receivers that are more than a day old.
+ * Claims at most `limit` due messages of these environments for these receivers. A receiver of another environment may have the same name
+ * and another address. A recovery waits until the earlier message to the same receiver was delivered or given up. Gives up messages for
+ * other receivers that are more than a day old.
  */
-export async function claimDeliveries(db: Queryable, receivers: readonly string[], limit: number): Promise<readonly DueDelivery[]> {
+export async function claimDeliveries(
+  db: Queryable,
+  environments: readonly Fence[],
+  receivers: readonly string[],
+  limit: number,
+): Promise<readonly DueDelivery[]> {
+  const [origins, credentials] = [originsOf(environments), credentialsOf(environments)]
   await db.execute(
-    `update alert_delivery set failed_at = statement_timestamp(), last_error = 'no such receiver'
-     where delivered_at is null and failed_at is null and receiver <> all($1) and created_at < statement_timestamp() - interval '1 day'`,
-    [receivers],
+    `update alert_delivery d set failed_at = statement_timestamp(), last_error = 'no such receiver'
+     from alert a where a.id = d.alert_id and ${isOf('$2', '$3')}
+       and d.delivered_at is null and d.failed_at is null and d.receiver <> all($1) and d.created_at < statement_timestamp() - interval '1 day'`,
+    [receivers, origins, credentials],
   )
   const rows = await db.query<
     Row<'alert_delivery', 'id' | 'alert_id' | 'receiver' | 'state' | 'attempts'> &
       Row<'alert', 'pipeline' | 'event' | 'detail' | 'fired_at' | 'recovered_at'>
   >(
     `with due as (
-       select d.id from alert_delivery d
+       select d.id from alert_delivery d join alert a on a.id = d.alert_id and ${isOf('$3', '$4')}
        where d.delivered_at is null and d.failed_at is null and d.next_attempt_at <= statement_timestamp() and d.receiver = any($1)
          and not exists (select from alert_delivery e where e.alert_id = d.alert_id and e.receiver = d.receiver and e.id < d.id
            and e.delivered_at is null and e.failed_at is null)
-       order by d.id limit $2 for update skip locked)
+       order by d.id limit $2 for update of d skip locked)
      update alert_delivery d set attempts = d.attempts + 1, next_attempt_at = statement_timestamp() + ${sendingForS} * interval '1 second'
      from due, alert a where d.id = due.id and a.id = d.alert_id
      returning d.id, d.alert_id, d.receiver, d.state, a.pipeline, a.event, a.detail, a.fired_at, a.recovered_at, d.attempts`,
-    [receivers, limit],
+    [receivers, limit, origins, credentials],
   )
   return rows.map(({ alert_id, fired_at, recovered_at, ...row }) => ({
     ...row,

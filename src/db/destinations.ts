@@ -1,6 +1,7 @@
 /**
  * Writes the table `destination`: one row for each catalog, audience or list of a service, with the credentials that own the row.
  */
+import { firingAlerts, moveAlerts } from './alerts.ts'
 import { auditLinesSql, logEvent } from './auditLog.ts'
 import type { Database, Queryable } from './database.ts'
 import { databaseIdentity, isSyncedHere } from './databaseIdentity.ts'
@@ -78,7 +79,7 @@ async function adoptHostOnly(db: Queryable, key: DestinationKey): Promise<void> 
 }
 
 /**
- * Moves a destination to other credentials, with its open batches. Returns false, and changes nothing, while a run of the destination is
+ * Moves a destination to other credentials, with its open batches and its alerts. Returns false, and changes nothing, while a run of the destination is
  * in progress. `actor`: written to the audit log.
  */
 export async function takeOverDestination(db: Database, destinationId: number, credentials: string, actor: string): Promise<boolean> {
@@ -86,12 +87,14 @@ export async function takeOverDestination(db: Database, destinationId: number, c
     const [before] = await tx.query<Row<'destination', 'credentials'>>('select credentials from destination where id = $1 for update', [
       destinationId,
     ])
+    const alerts = await firingAlerts(tx, destinationId)
     const moved = await tx.execute(
       `update destination d set credentials = $2
        where id = $1 and not exists (select from run r where r.destination_id = d.id and r.status = 'running' and r.lease_until > statement_timestamp())`,
       [destinationId, credentials],
     )
     if (moved === 0) return false
+    await moveAlerts(tx, alerts, credentials)
     const detail = { destinationId, from: before?.credentials ?? null, to: credentials }
     await logEvent(tx, { actor, what: 'destination.taken_over', detail })
     return true

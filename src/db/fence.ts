@@ -11,6 +11,9 @@ export interface Fence {
   readonly credentials: string
 }
 
+/** Returns a text that is equal for equal environments. */
+export const environmentKey = ({ origin, credentials }: Fence): string => JSON.stringify([origin, credentials])
+
 /**
  * Returns the SQL condition that a destination belongs to an environment. A destination without credentials, before its first run, belongs
  * to every environment of its service. The arguments are SQL of the destination's id and of the fence's values.

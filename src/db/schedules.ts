@@ -2,6 +2,7 @@
  * Writes the tables `pipeline_schedule` and `tick`: declared schedules, and a row for every tick (docs/guarantees.md#one-run-per-tick).
  */
 import type { Database, Queryable } from './database.ts'
+import { withinFence, type Fence } from './fence.ts'
 import type { Row } from './row.ts'
 
 /** Schedule from a pipeline file, for one destination. */
@@ -103,19 +104,25 @@ export async function declareSchedules(db: Database, declaration: Declaration, p
   })
 }
 
+/** Pipeline whose file was deleted or renamed, and the environment of its schedules. */
+interface UndeclaredPipeline extends Fence {
+  readonly name: string
+}
+
 /**
- * Returns the names of pipelines whose file was deleted or renamed. All their schedules are undeclared, at least one of them is of this
- * folder, and the pipeline has had no run since.
+ * Returns the pipelines whose file was deleted or renamed. Only schedules and runs of one environment are compared. All its schedules are
+ * undeclared, at least one of them is of this folder, and the pipeline has had no run since.
  */
-export async function undeclaredPipelines(db: Queryable, folder: string): Promise<readonly string[]> {
-  const rows = await db.query<Row<'pipeline_schedule', 'pipeline'>>(
+export async function undeclaredPipelines(db: Queryable, folder: string): Promise<readonly UndeclaredPipeline[]> {
+  return db.query<UndeclaredPipeline>(
     // The schedules of each named set of credentials are stored under the folder, `#` and its name.
-    `select s.pipeline from pipeline_schedule s group by s.pipeline
+    `select s.pipeline as name, d.service as origin, s.credentials from pipeline_schedule s join destination d on d.id = s.destination_id
+     group by s.pipeline, d.service, s.credentials
      having bool_and(undeclared_at is not null) and bool_or(folder = $1 or starts_with(folder, $1 || '#'))
-       and not exists (select from run r where r.pipeline = s.pipeline and r.created_at > max(s.undeclared_at))`,
+       and not exists (select from run r where r.pipeline = s.pipeline and r.created_at > max(s.undeclared_at)
+         and ${withinFence('r.destination_id', 'd.service', 's.credentials')})`,
     [folder],
   )
-  return rows.map(({ pipeline }) => pipeline)
 }
 
 const columns = 's.id, s.destination_id, s.pipeline, s.cron, s.timezone, s.overlap, s.last_scheduled_for'

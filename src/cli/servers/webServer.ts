@@ -87,6 +87,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     clock: context.clock,
     log: deps.log,
     loadPipelines: () => loadPipelines(context.pipelines, context.config().env),
+    service: deps.service,
     serviceFor,
     loadProject: () => readProjectFile(context.pipelines, config.env),
     folder: realFolder(context.pipelines),

@@ -41,7 +41,13 @@ export const alert = sluice.table(
   'alert',
   {
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
-    /** Empty for conditions of the whole installation. */
+    /**
+     * Environment of the pipeline (docs/decisions/fence.md), because pipelines of two environments may have the same name. Both are empty for
+     * an alert of an earlier version whose environment is not known. Such an alert belongs to every environment.
+     */
+    service: text('service').notNull().default(''),
+    credentials: text('credentials').notNull().default(''),
+    /** Name of a pipeline, or of a file without a valid pipeline. */
     pipeline: text('pipeline').notNull(),
     event: text('event').notNull(),
     /** Details of the condition: code, message, hint, run, counts. */
@@ -52,7 +58,7 @@ export const alert = sluice.table(
   (t) => [
     // Only one open alert per condition, with any number of processes.
     uniqueIndex('alert_firing')
-      .on(t.pipeline, t.event)
+      .on(t.service, t.credentials, t.pipeline, t.event)
       .where(sql`recovered_at is null`),
     index('alert_recent').on(t.firedAt),
   ],

@@ -1,5 +1,7 @@
 /** Loads the overview of pipelines (open runs, last outcomes, last success), and pages of their runs. */
 import type { Queryable } from '../../db/database.ts'
+import { withinFence, type Fence } from '../../db/fence.ts'
+import type { DestinationKey } from '../../db/destinations.ts'
 import type { Row, Value } from '../../db/row.ts'
 import {
   decodeCounts,
@@ -32,6 +34,29 @@ export interface RunLine {
   readonly progress: StoredProgress | null
   readonly cancelRequested: boolean
 }
+
+/** Pipeline in one environment. Runs of pipelines with the same name in other environments do not count. */
+export interface PipelineInEnvironment {
+  readonly name: string
+  /** Undefined if it is not known. Then the runs of all environments count. */
+  readonly environment: Fence | undefined
+}
+
+/** Returns the columns of SQL rows `p (name, origin, credentials)` for pipelines. Null for an unknown environment. */
+export function pipelineColumns(pipelines: readonly PipelineInEnvironment[]): [string[], (string | null)[], (string | null)[]] {
+  return [
+    pipelines.map(({ name }) => name),
+    pipelines.map(({ environment }) => environment?.origin ?? null),
+    pipelines.map(({ environment }) => environment?.credentials ?? null),
+  ]
+}
+
+/**
+ * Returns the SQL condition that the run `r` is one of the pipeline `p` in its environment. Early versions stored no destination with some
+ * runs; these belong to every environment.
+ */
+export const isRunOf = `r.pipeline = p.name
+  and (p.origin is null or r.destination_id is null or ${withinFence('r.destination_id', 'p.origin', 'p.credentials')})`
 
 export interface PipelineOverview {
   readonly pipeline: string
@@ -78,26 +103,30 @@ type LineRow = Row<
 /** Returns SQL of the end (`at`) of the last run of the pipeline `p` that could send and meets the condition. */
 const lastEnd = (condition: string): string =>
   `lateral (
-     select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and ${condition} order by r.id desc limit 1)`
+     select r.finished_at as at from run r where ${isRunOf} and r.trigger <> 'plan' and ${condition} order by r.id desc limit 1)`
+
+/** SQL rows of `pipelineColumns`. */
+const givenPipelines = 'unnest($1::text[], $2::text[], $3::text[]) as p (name, origin, credentials)'
 
 /** Loads the overviews of the pipelines, in the given order, with at most `recentLimit` recent runs of each. */
 export async function loadOverviews(
   db: Queryable,
-  pipelines: readonly string[],
+  pipelines: readonly PipelineInEnvironment[],
   recentLimit: number,
 ): Promise<readonly PipelineOverview[]> {
+  const parameters = pipelineColumns(pipelines)
   const [rows, histories] = await Promise.all([
     db.query<LineRow & { part: 'open' | 'last' }>(
-      `select 'open' as part, open.* from unnest($1::text[]) as p (name) cross join lateral (
-         select ${columns} from run r where r.pipeline = p.name and r.status in ('queued', 'running')
+      `select 'open' as part, open.* from ${givenPipelines} cross join lateral (
+         select ${columns} from run r where ${isRunOf} and r.status in ('queued', 'running')
          -- the running run before queued ones
          order by r.status desc, r.id limit 1) open
        union all
-       select 'last', ended.* from unnest($1::text[]) as p (name) cross join lateral (
+       select 'last', ended.* from ${givenPipelines} cross join lateral (
          select ${columns} from run r
-         where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial', 'withheld', 'failed')
+         where ${isRunOf} and r.trigger <> 'plan' and r.status in ('succeeded', 'partial', 'withheld', 'failed')
          order by r.id desc limit 1) ended`,
-      [pipelines],
+      parameters,
     ),
     db.query<HistoryRow>(
       `select p.name, success.at as succeeded, delivery.at as delivered,
@@ -105,16 +134,16 @@ export async function loadOverviews(
             select r.id, r.status, r.plan_id,
               coalesce((r.counts ->> 'confirmed')::float8, 0) + coalesce((r.counts ->> 'refused')::float8, 0)
                 + coalesce((r.counts ->> 'ambiguous')::float8, 0) + coalesce((r.counts ->> 'pending')::float8, 0) as changes
-            from run r where r.pipeline = p.name order by r.id desc limit $2) x) as recent
-       from unnest($1::text[]) as p (name)
+            from run r where ${isRunOf} order by r.id desc limit $4) x) as recent
+       from ${givenPipelines}
          left join ${lastEnd(`r.status = 'succeeded'`)} success on true
          left join ${lastEnd(`r.status in ('succeeded', 'partial')`)} delivery on true`,
-      [pipelines, recentLimit],
+      [...parameters, recentLimit],
     ),
   ])
   const historyByName = new Map(histories.map((history) => [history.name, history]))
   const byPipeline = Map.groupBy(rows, (row) => row.pipeline)
-  return pipelines.map((pipeline) => {
+  return pipelines.map(({ name: pipeline }) => {
     const history = historyByName.get(pipeline)
     const lineOf = (part: string) => (byPipeline.get(pipeline) ?? []).filter((row) => row.part === part).map(toLine)[0]
     return {
@@ -133,6 +162,20 @@ interface HistoryRow {
   readonly succeeded: Value<'run', 'finished_at'>
   readonly delivered: Value<'run', 'finished_at'>
   readonly recent: readonly (readonly [status: RunLine['status'], planId: string | null, changes: number])[] | null
+}
+
+/**
+ * Returns the end of the last successful or partial run of a pipeline to this destination, with any credentials. Without one, returns the
+ * creation of the last run. Undefined if there is no run.
+ */
+export async function lastDeliveryTo(db: Queryable, key: DestinationKey, pipeline: string): Promise<Date | undefined> {
+  const [row] = await db.query<{ at: Date | null }>(
+    `select coalesce(max(r.finished_at) filter (where r.status in ('succeeded', 'partial')), max(r.created_at)) as at
+     from run r join destination d on d.id = r.destination_id
+     where (d.service, d.kind, d.account_id, d.target_id) = ($1, $2, $3, $4) and r.pipeline = $5 and r.trigger <> 'plan'`,
+    [key.service, key.kind, key.accountId, key.targetId, pipeline],
+  )
+  return row?.at ?? undefined
 }
 
 /** Loads at most `limit` runs of a pipeline, newest first. With `before`, only runs with a smaller number. */

@@ -1,6 +1,7 @@
 import type { Database } from '../../db/database.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { loadReport } from './history.ts'
+import { isRunOf, pipelineColumns, type PipelineInEnvironment } from './overview.ts'
 import type { RunReport } from '../../model/report.ts'
 
 /** State of one pipeline. */
@@ -22,20 +23,20 @@ export interface States {
   readonly pipelines: readonly PipelineState[]
 }
 
-/** Returns the states of the named pipelines, in their order. */
-export async function pipelineStates(db: Database, names: readonly string[]): Promise<States> {
+/** Returns the states of the pipelines, in their order. */
+export async function pipelineStates(db: Database, given: readonly PipelineInEnvironment[]): Promise<States> {
   const rows = await db.query<
     Row<'run', 'pipeline'> & { last: Value<'run', 'id'> | null; running: Value<'run', 'id'> | null; success: Value<'run', 'finished_at'> }
   >(
-    `select n.pipeline, ended.id as last, running.id as running, success.at as success
-     from unnest($1::text[]) with ordinality as n (pipeline, place)
-       left join lateral (select max(id) as id from run r where r.pipeline = n.pipeline and r.trigger <> 'plan'
+    `select p.name as pipeline, ended.id as last, running.id as running, success.at as success
+     from unnest($1::text[], $2::text[], $3::text[]) with ordinality as p (name, origin, credentials, place)
+       left join lateral (select max(id) as id from run r where ${isRunOf} and r.trigger <> 'plan'
          and r.status in ('succeeded', 'partial', 'withheld', 'failed', 'cancelled')) ended on true
-       left join lateral (select max(id) as id from run r where r.pipeline = n.pipeline and r.status = 'running') running on true
-       left join lateral (select max(finished_at) as at from run r where r.pipeline = n.pipeline and r.trigger <> 'plan'
+       left join lateral (select max(id) as id from run r where ${isRunOf} and r.status = 'running') running on true
+       left join lateral (select max(finished_at) as at from run r where ${isRunOf} and r.trigger <> 'plan'
          and r.status = 'succeeded') success on true
-     order by n.place`,
-    [names],
+     order by p.place`,
+    pipelineColumns(given),
   )
   const [clock] = await db.query<{ now: Date; scheduler: boolean }>(
     `select statement_timestamp() as now,

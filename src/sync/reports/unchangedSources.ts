@@ -1,5 +1,6 @@
 /** Finds pipelines whose sources did not change over many runs, because their export may have stopped. */
 import type { Queryable } from '../../db/database.ts'
+import { isRunOf, pipelineColumns, type PipelineInEnvironment } from './overview.ts'
 
 export interface UnchangedSource {
   readonly pipeline: string
@@ -15,22 +16,22 @@ export interface UnchangedSource {
  */
 export async function findUnchangedSources(
   db: Queryable,
-  limits: readonly { readonly pipeline: string; readonly runs: number }[],
+  limits: readonly (PipelineInEnvironment & { readonly runs: number })[],
 ): Promise<readonly UnchangedSource[]> {
   if (limits.length === 0) return []
   const rows = await db.query<UnchangedSource>(
-    `select p.pipeline, p.runs, compared.since as "unchangedAtLeastSince"
-     from unnest($1::text[], $2::int[]) as p (pipeline, runs) cross join lateral (
+    `select p.name as pipeline, p.runs, compared.since as "unchangedAtLeastSince"
+     from unnest($1::text[], $2::text[], $3::text[], $4::int[]) as p (name, origin, credentials, runs) cross join lateral (
        select count(*) as found, count(distinct x.digest) as digests, min(x.at) as since from (
          -- the compared runs, with the digests of their sources
          select r.finished_at as at,
            (select string_agg(f.fact ->> 'sha256', ' ' order by f.place)
             from jsonb_array_elements(s.sources) with ordinality as f (fact, place)) as digest
          from run r join snapshot s on s.id = r.snapshot_id
-         where r.pipeline = p.pipeline and r.trigger in ('manual', 'schedule') and r.status in ('succeeded', 'partial', 'withheld')
+         where ${isRunOf} and r.trigger in ('manual', 'schedule') and r.status in ('succeeded', 'partial', 'withheld')
          order by r.id desc limit p.runs + 1) x) compared
      where compared.found = p.runs + 1 and compared.digests = 1`,
-    [limits.map(({ pipeline }) => pipeline), limits.map(({ runs }) => runs)],
+    [...pipelineColumns(limits), limits.map(({ runs }) => runs)],
   )
   return rows
 }

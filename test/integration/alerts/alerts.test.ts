@@ -1,7 +1,6 @@
 /** Alerts for real conditions at real receivers: each fires once and recovers once, whatever other receivers do. */
 import { createHmac } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -14,40 +13,8 @@ import { applyRetention } from '../../../src/db/retention.ts'
 import { loadPipelines } from '../../../src/pipeline/load.ts'
 import { readProjectFile, type ProjectFile } from '../../../src/pipeline/projectFile.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { receiver } from '../../support/receiver.ts'
 import { item, products, rss } from '../acceptance/products.ts'
-
-interface Received {
-  readonly body: { readonly event: string; readonly state: string; readonly [key: string]: unknown }
-  readonly signature: string | undefined
-  readonly text: string
-}
-
-/** A receiver that accepts, after so many answers of 500. */
-async function receiver(failures = 0) {
-  const received: Received[] = []
-  let refused = 0
-  const server = createServer((request, response) => {
-    let text = ''
-    request.on('data', (chunk) => (text += String(chunk)))
-    request.on('end', () => {
-      if (refused < failures) {
-        refused++
-        response.writeHead(500).end()
-        return
-      }
-      const signature = request.headers['x-sluice-signature']
-      received.push({ body: JSON.parse(text), text, signature: typeof signature === 'string' ? signature : undefined })
-      response.writeHead(200).end('ok')
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    received,
-    events: () => received.map(({ body }) => `${body.event} ${body.state}`),
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => (server.closeAllConnections(), server.close(() => resolve()))),
-  }
-}
 
 /** Takes every connection and never answers. */
 async function silentServer() {
@@ -477,7 +444,7 @@ test('messages to a receiver that was removed are given up after a day', async (
   expect(await state()).toMatchObject([{ failed: false }])
   await engine.db.execute(`update alert_delivery set created_at = created_at - interval '25 hours'`)
   await expect.poll(state).toEqual([{ failed: true, last_error: 'no such receiver' }])
-  expect((await alertActivity(engine.db)).dueMs).toBe(Number.POSITIVE_INFINITY)
+  expect((await alertActivity(engine.db, [engine.deps.service])).dueMs).toBe(Number.POSITIVE_INFINITY)
   expect(good.events()).toEqual([])
 })
 
@@ -514,7 +481,7 @@ test('the alert of a scheduled pipeline whose file is deleted recovers, and one 
   await engine.run('shop')
   const [row] = await engine.db.query<{ id: number }>('select id from destination')
   const schedule = { destinationId: row!.id, pipeline: 'shop', cron: '0 0 1 1 *', timezone: 'UTC', overlap: 'skip' as const }
-  const declaration = { credentials: 'c', folder: '/elsewhere', schedules: [schedule], broken: [] }
+  const declaration = { credentials: engine.deps.service.credentials, folder: '/elsewhere', schedules: [schedule], broken: [] }
   await declareSchedules(engine.db, declaration)
   await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
   await expect.poll(good.events).toEqual(['withheld firing'])

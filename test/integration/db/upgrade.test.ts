@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate } from 'drizzle-orm/node-postgres/migrator'
 import { expect, test } from 'vitest'
+import { updateAlerts } from '../../../src/db/alerts.ts'
 import { migrateDatabase } from '../../../src/db/migrate.ts'
 import { migrationsFolder } from '../../../src/db/migrations.ts'
 import { destinationOf } from '../../../src/destinations/index.ts'
@@ -190,4 +191,47 @@ test('the rate budget of an earlier version is taken over by each set of credent
   }))
   expect(await db.query('select class, granted from budget order by class')).toEqual(budgets)
   expect(await db.query('select class from budget_slot order by class')).toEqual(budgets.map(({ class: name }) => ({ class: name })))
+})
+
+test('a firing alert of an earlier version gets the environment of its run, and stays the same alert', async () => {
+  await using engine = await engineUnderTest()
+  await migrateOnly(engine, 30)
+  const one = { service: 'https://one.example', credentials: 'user 1 of application 0123456789ab' }
+  const two = { service: 'https://two.example', credentials: 'user 2 of application 0123456789ab' }
+  for (const { service, credentials } of [one, two])
+    await engine.db.execute(`insert into destination (service, credentials, kind, target_id) values ($1, $2, 'catalog', '4001')`, [
+      service,
+      credentials,
+    ])
+  await engine.db.execute(
+    `insert into run (pipeline, destination_id, trigger, status, finished_at)
+     select 'shop', id, 'manual', 'failed', now() from destination order by id`,
+  )
+  for (const [pipeline, event, runId] of [
+    ['shop', 'failed', 'r_1'],
+    ['shop', 'withheld', 'r_77'],
+    ['shop', 'stale', undefined],
+    ['invalid', 'failed', undefined],
+  ])
+    await engine.db.execute('insert into alert (pipeline, event, detail) values ($1, $2, $3)', [
+      pipeline,
+      event,
+      JSON.stringify({ code: 'FAILED', message: 'the run failed', hint: '', runId, counts: {} }),
+    ])
+  await migrateDatabase(engine.databaseUrl)
+  expect(await engine.db.query('select service, credentials from alert order by id')).toEqual([
+    one,
+    two,
+    two,
+    { service: '', credentials: '' },
+  ])
+  // None is sent again, and the one without an environment ends too.
+  const fence = { origin: one.service, credentials: one.credentials }
+  const failed = (pipeline: string) => ({ pipeline, event: 'failed', detail: {}, receivers: ['ops'] })
+  expect(await updateAlerts(engine.db, fence, ['shop', 'invalid'], [failed('shop'), failed('invalid')])).toBe(0)
+  expect(await updateAlerts(engine.db, fence, ['shop', 'invalid'], [])).toBe(2)
+  expect(await engine.db.query('select event from alert where recovered_at is null order by id')).toEqual([
+    { event: 'withheld' },
+    { event: 'stale' },
+  ])
 })

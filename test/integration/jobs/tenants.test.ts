@@ -51,7 +51,7 @@ test('a tenant does not wait for a transaction of another tenant', async () => {
   const erase = (db: typeof other) => suppressErased(db, { service, actor: 'test', identifiers: [], records: [] })
   const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
   const queue = (db: typeof other) => queueRun({ db, service: engine.deps.service }, pipeline, { actor: 'test' })
-  const alert = (db: typeof other) => updateAlerts(db, ['shop'], [])
+  const alert = (db: typeof other) => updateAlerts(db, engine.deps.service, ['shop'], [])
   try {
     for (const work of [erase, queue, alert]) {
       await engine.db.transaction(async (tx) => {

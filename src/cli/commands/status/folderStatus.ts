@@ -6,6 +6,7 @@ import type { Pipeline } from '../../../model/pipeline.ts'
 import { nextOccurrence } from '../../../jobs/occurrences.ts'
 import { loadPipelines } from '../../../pipeline/load.ts'
 import type { ServiceIdentity } from '../../../sync/engine.ts'
+import { environmentsByPipeline } from '../../../sync/reports/environmentsByPipeline.ts'
 import { pausesByPipeline } from '../../../sync/reports/pausesByPipeline.ts'
 import { pipelineStates, type PipelineState } from '../../../sync/reports/status.ts'
 import type { Context } from '../../context.ts'
@@ -47,13 +48,15 @@ export interface FolderStatus {
  */
 export async function folderStatus(context: Context, db: Database, patterns: readonly string[]): Promise<FolderStatus> {
   const { pipelines, errors } = patterns.length === 0 ? await allPipelines(context) : await pipelinesToCheck(context, patterns)
+  const serviceFor = (pipeline: Pipeline) => identityIfKnown(context, pipeline)
+  const environments = await environmentsByPipeline({ serviceFor }, pipelines)
   const states = await pipelineStates(
     db,
-    pipelines.map(({ name }) => name),
+    pipelines.map(({ name }) => ({ name, environment: environments.get(name) })),
   )
   const { now } = states
-  const pauses = await pausesByPipeline({ db, serviceFor: (pipeline) => identityIfKnown(context, pipeline) }, pipelines)
-  const conditions = await findConditions(db, pipelines, now, { pauses })
+  const pauses = await pausesByPipeline({ db, serviceFor }, pipelines)
+  const conditions = await findConditions(db, pipelines, now, { pauses, environments })
   const shown = states.pipelines.map((state, i): PipelineStatus => {
     const schedule = pipelines[i]?.schedule
     const pause = pauses.get(state.pipeline)

@@ -1,0 +1,195 @@
+/** Alerts of two environments in one schema, with pipelines of the same name. Each sends its own alerts to its own receivers. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { startAlerts } from '../../../src/alerts/startAlerts.ts'
+import { alertActivity } from '../../../src/db/alerts.ts'
+import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
+import { createTransport } from '../../../src/service/client/index.ts'
+import type { EngineDeps } from '../../../src/sync/engine.ts'
+import { runPipeline } from '../../../src/sync/run/run.ts'
+import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { receiver } from '../../support/receiver.ts'
+import { withSandbox } from '../../support/sandbox.ts'
+import { item, products, rss } from '../acceptance/products.ts'
+
+interface Environment extends AsyncDisposable {
+  readonly deps: EngineDeps
+  readonly pipeline: (name: string, yaml: string) => void
+  readonly feed: (rows: number) => void
+  readonly run: (name: string, options?: { readonly approveDeletes?: number; readonly takeOver?: boolean }) => Promise<unknown>
+  /** Receives the messages of this environment. In each environment, the receiver has the name `ops`. */
+  readonly events: () => string[]
+  /** Starts the alerts of a `serve` process. */
+  readonly watch: () => AsyncDisposable
+}
+
+/** An environment with a folder of its own, in the schema of `engine`. */
+async function environment(engine: EngineUnderTest, deps: EngineDeps): Promise<Environment> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-environment-'))
+  const pipelines = join(folder, 'pipelines')
+  mkdirSync(pipelines)
+  const ops = await receiver()
+  const file = (name: string) => join(pipelines, `${name}.yaml`)
+  return {
+    deps,
+    pipeline: (name, yaml) => writeFileSync(file(name), yaml.replaceAll('{folder}', folder)),
+    feed(rows) {
+      writeFileSync(join(folder, 'feed.xml'), rss(products(rows).map((row) => item(row))))
+      writeFileSync(
+        join(folder, 'crm.csv'),
+        `id,email\n${products(rows)
+          .map((_, i) => `${i},a${i}@example.com\n`)
+          .join('')}`,
+      )
+    },
+    run: async (name, options = {}) => runPipeline(deps, await loadPipeline(pipelines, name), { trigger: 'manual', ...options }),
+    events: () => ops.received.map(({ body }) => `${body.event} ${body.state}`),
+    watch() {
+      const alerts = startAlerts({
+        ...deps,
+        db: engine.db,
+        loadPipelines: () => loadPipelines(pipelines),
+        serviceFor: async () => deps.service,
+        loadProject: async () => ({ receivers: { ops: { type: 'webhook', url: ops.url } }, defaultReceivers: ['ops'] }),
+        folder: pipelines,
+        baseUrl: 'https://ops.example.com',
+        secret: 'alert-secret',
+        everyMs: 40,
+        unchangedEveryMs: 100,
+        timeoutMs: 10_000,
+        retryMs: 20,
+      })
+      return { [Symbol.asyncDispose]: () => alerts.stop() }
+    },
+    async [Symbol.asyncDispose]() {
+      await ops[Symbol.asyncDispose]()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const otherUser = 'user 7 of application 0123456789ab'
+
+/** Calls `work` with two environments of one schema, which differ by the service or by the credentials. */
+async function withTwo(
+  difference: 'service' | 'credentials',
+  work: (a: Environment, b: Environment, engine: EngineUnderTest) => Promise<void>,
+): Promise<void> {
+  await using engine = await engineUnderTest()
+  await using sandbox = await withSandbox()
+  const transport = createTransport({ baseUrl: sandbox.url, adsBaseUrl: sandbox.url, adsVersion: '12', ...sandbox.credentials })
+  try {
+    await using a = await environment(engine, engine.deps)
+    await using b = await environment(
+      engine,
+      difference === 'service'
+        ? { ...engine.deps, transport, service: { ...engine.deps.service, origin: new URL(sandbox.url).origin } }
+        : { ...engine.deps, service: { ...engine.deps.service, credentials: otherUser } },
+    )
+    a.pipeline('shop', catalogYaml('feed.xml'))
+    b.pipeline('shop', yamlOfB(difference))
+    await work(a, b, engine)
+  } finally {
+    await transport.close()
+  }
+}
+
+/** Two services have the same catalog. Two users of one service need different destinations, because each belongs to one of them. */
+const yamlOfB = (difference: 'service' | 'credentials') =>
+  difference === 'service'
+    ? catalogYaml('feed.xml')
+    : 'source: { url: "{folder}/crm.csv" }\nmap: { key: id, email: email }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n'
+
+const pause = (engine: EngineUnderTest) => engine.deps.clock.sleep(400)
+
+test.for(['service', 'credentials'] as const)('a run fires and ends only alerts of its own environment: other %s', async (difference) => {
+  await withTwo(difference, async (a, b, engine) => {
+    a.feed(3)
+    await a.run('shop')
+    await using _ = a.watch()
+    await using __ = b.watch()
+    // The source of B is missing.
+    await b.run('shop')
+    await expect.poll(b.events).toEqual(['failed firing'])
+    await pause(engine)
+    expect(a.events()).toEqual([])
+    // A success of A does not end the alert of B, and the same failure in A is reported there.
+    await a.run('shop')
+    a.pipeline('shop', catalogYaml('missing.xml'))
+    await a.run('shop')
+    await expect.poll(a.events).toEqual(['failed firing'])
+    await pause(engine)
+    expect(b.events()).toEqual(['failed firing'])
+    // A recovers, B still fails, then B recovers.
+    a.pipeline('shop', catalogYaml('feed.xml'))
+    await a.run('shop')
+    await expect.poll(a.events).toEqual(['failed firing', 'failed recovered'])
+    await pause(engine)
+    expect(b.events()).toEqual(['failed firing'])
+    b.feed(2)
+    expect(await b.run('shop')).toMatchObject({ status: 'succeeded' })
+    await expect.poll(b.events).toEqual(['failed firing', 'failed recovered'])
+    // An invalid file of B is valid in A.
+    b.pipeline('shop', 'source: [')
+    await expect.poll(b.events).toEqual(['failed firing', 'failed recovered', 'failed firing'])
+    await pause(engine)
+    expect(b.events()).toHaveLength(3)
+    expect(a.events()).toEqual(['failed firing', 'failed recovered'])
+  })
+})
+
+test('a message waits for a server of its environment, and other servers are idle meanwhile', async () => {
+  await withTwo('service', async (a, b, engine) => {
+    await b.run('shop')
+    {
+      await using _ = b.watch()
+      await expect.poll(() => engine.db.query('select from alert_delivery where delivered_at is not null')).toHaveLength(1)
+    }
+    await engine.db.execute('update alert_delivery set delivered_at = null, next_attempt_at = statement_timestamp()')
+    await using _ = a.watch()
+    await pause(engine)
+    expect([a.events(), b.events()]).toEqual([[], ['failed firing']])
+    expect((await alertActivity(engine.db, [a.deps.service])).dueMs).toBe(Number.POSITIVE_INFINITY)
+    await using __ = b.watch()
+    await expect.poll(b.events).toEqual(['failed firing', 'failed firing'])
+  })
+})
+
+test('the alert of a destination that is taken over ends in the new environment', async () => {
+  await withTwo('credentials', async (a, b, engine) => {
+    await a.run('shop')
+    {
+      await using _ = a.watch()
+      // Stored as delivered a moment after it was received.
+      await expect.poll(() => engine.db.query('select from alert_delivery where delivered_at is not null')).toHaveLength(1)
+    }
+    b.pipeline('shop', catalogYaml('feed.xml'))
+    b.feed(2)
+    {
+      await using _ = b.watch()
+      await pause(engine)
+      expect(b.events()).toEqual([])
+    }
+    expect(await b.run('shop', { takeOver: true })).toMatchObject({ status: 'succeeded' })
+    await using _ = b.watch()
+    await expect.poll(b.events).toEqual(['failed recovered'])
+  })
+})
+
+test('a scheduled pipeline whose destination belongs to other credentials is stale', async () => {
+  await withTwo('credentials', async (a, b, engine) => {
+    a.feed(2)
+    await a.run('shop')
+    await engine.db.execute(`update run set created_at = created_at - interval '5 hours', finished_at = finished_at - interval '5 hours'`)
+    // The user was replaced, and the destination was not taken over.
+    b.pipeline('shop', `schedule: "0 * * * *"\n${catalogYaml('feed.xml')}`)
+    await using _ = b.watch()
+    await expect.poll(b.events).toEqual(['stale firing'])
+    expect(await b.run('shop', { takeOver: true })).toMatchObject({ status: 'failed' })
+    b.feed(2)
+    await b.run('shop')
+    await expect.poll(() => b.events().slice(2).toSorted()).toEqual(['failed recovered', 'stale recovered'])
+  })
+})
