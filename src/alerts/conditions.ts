@@ -92,7 +92,7 @@ export async function findConditions(
     const isOwn = (row: { readonly pipeline: string }) => row.pipeline === pipeline.name
     const isPaused = loaded.pauses.has(pipeline.name)
     return [
-      ...conditionsOfRun(overview.last),
+      ...conditionsOfRuns(overview),
       conditionOfUnresolved(unresolved.find(isOwn)),
       isPaused
         ? undefined
@@ -104,20 +104,26 @@ export async function findConditions(
   return found.toSorted((a, b) => conditionEvents.indexOf(a.event) - conditionEvents.indexOf(b.event))
 }
 
-/** Returns the conditions of a run; none if the run needs no operator. */
-function conditionsOfRun(run: RunLine | undefined): readonly Condition[] {
-  if (run === undefined) return []
-  const base = {
-    pipeline: run.pipeline,
-    runId: run.runId,
-    since: (run.finishedAt ?? run.createdAt).toISOString(),
-    ...(run.planId === null ? {} : { planId: run.planId }),
-  }
-  const failure = conditionOfError(run, base)
-  return [failure, conditionOfGuard(run, base), failure === undefined ? conditionOfOperations(run, base) : undefined].filter(
-    (condition) => condition !== undefined,
-  )
+/**
+ * Returns the conditions of the last runs; none if they need no operator. A run that failed before its plan does not end the conditions of
+ * earlier runs. It approved no deletes and settled no operations.
+ */
+function conditionsOfRuns({ last, planned, guarded, stopped }: PipelineOverview): readonly Condition[] {
+  const failure = last && conditionOfError(last, baseOf(last))
+  const isOfLast = planned?.runId === last?.runId
+  return [
+    failure,
+    ...[guarded, stopped].map((run) => run && conditionOfGuard(run, baseOf(run))),
+    planned === undefined || (isOfLast && failure !== undefined) ? undefined : conditionOfOperations(planned, baseOf(planned)),
+  ].filter((condition) => condition !== undefined)
 }
+
+const baseOf = (run: RunLine): RunBase => ({
+  pipeline: run.pipeline,
+  runId: run.runId,
+  since: (run.finishedAt ?? run.createdAt).toISOString(),
+  ...(run.planId === null ? {} : { planId: run.planId }),
+})
 
 type RunBase = Pick<Condition, 'pipeline' | 'runId' | 'planId' | 'since'>
 

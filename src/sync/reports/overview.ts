@@ -12,7 +12,8 @@ import {
   type StoredCounts,
   type StoredProgress,
 } from '../../db/runs/columns.ts'
-import { shownTrigger } from './history.ts'
+import { readsOwnSources } from '../../db/runs/request.ts'
+import { runNumber, shownTrigger } from './history.ts'
 import { isRefusedOrUnresolved } from './nextCommands.ts'
 import type { GuardResult, ProductSetChange, RunReport, ShownTrigger, StoredRunStatus } from '../../model/report.ts'
 
@@ -64,6 +65,14 @@ export interface PipelineOverview {
   readonly open: RunLine | undefined
   /** Last ended run that could send. Cancelled and skipped runs do not count. Undefined if there is none. */
   readonly last: RunLine | undefined
+  /** The last of these runs with a plan; undefined if there is none. */
+  readonly planned: RunLine | undefined
+  /**
+   * The last run with a plan from the pipeline's own sources, or with guard results. Undefined if there is none.
+   */
+  readonly guarded: RunLine | undefined
+  /** The last run that a guard stopped before its plan, if it is later than `guarded`; else undefined. */
+  readonly stopped: RunLine | undefined
   /** End of the last successful run that could send; undefined if there is none. */
   readonly succeededAt: Date | undefined
   /** End of the last successful or partial run that could send; undefined if there is none. */
@@ -100,10 +109,21 @@ type LineRow = Row<
   | 'cancel_requested_at'
 > & { readonly trigger: ShownTrigger }
 
+/**
+ * SQL condition that the run `r` could send. A plan cannot. An apply cannot if its plan was stale, or was applied before. Such an apply has
+ * no plan, and says nothing about the pipeline.
+ */
+const couldSend = `r.trigger <> 'plan' and (r.trigger <> 'apply' or r.plan_id is not null)`
+
+const hasEnded = `r.status in ('succeeded', 'partial', 'withheld', 'failed')`
+
+/** SQL condition that the run `r` with a plan shows which deletes a guard withholds. A backfill and a rerun of failed operations do not. */
+const showsGuards = `(r.guards <> '[]' or (${readsOwnSources('r')} and r.options ->> 'failedOnly' is distinct from 'true'))`
+
 /** Returns SQL of the end (`at`) of the last run of the pipeline `p` that could send and meets the condition. */
 const lastEnd = (condition: string): string =>
   `lateral (
-     select r.finished_at as at from run r where ${isRunOf} and r.trigger <> 'plan' and ${condition} order by r.id desc limit 1)`
+     select r.finished_at as at from run r where ${isRunOf} and ${couldSend} and ${condition} order by r.id desc limit 1)`
 
 /** SQL rows of `pipelineColumns`. */
 const givenPipelines = 'unnest($1::text[], $2::text[], $3::text[]) as p (name, origin, credentials)'
@@ -116,16 +136,26 @@ export async function loadOverviews(
 ): Promise<readonly PipelineOverview[]> {
   const parameters = pipelineColumns(pipelines)
   const [rows, histories] = await Promise.all([
-    db.query<LineRow & { part: 'open' | 'last' }>(
+    db.query<LineRow & { part: 'open' | 'last' | 'planned' | 'guarded' | 'stopped' }>(
       `select 'open' as part, open.* from ${givenPipelines} cross join lateral (
          select ${columns} from run r where ${isRunOf} and r.status in ('queued', 'running')
          -- the running run before queued ones
          order by r.status desc, r.id limit 1) open
        union all
        select 'last', ended.* from ${givenPipelines} cross join lateral (
-         select ${columns} from run r
-         where ${isRunOf} and r.trigger <> 'plan' and r.status in ('succeeded', 'partial', 'withheld', 'failed')
-         order by r.id desc limit 1) ended`,
+         select ${columns} from run r where ${isRunOf} and ${couldSend} and ${hasEnded} order by r.id desc limit 1) ended
+       union all
+       select 'planned', planned.* from ${givenPipelines} cross join lateral (
+         select ${columns} from run r where ${isRunOf} and ${couldSend} and ${hasEnded} and r.plan_id is not null
+         order by r.id desc limit 1) planned
+       union all
+       select 'guarded', guarded.* from ${givenPipelines} cross join lateral (
+         select ${columns} from run r where ${isRunOf} and ${couldSend} and ${hasEnded} and r.plan_id is not null and ${showsGuards}
+         order by r.id desc limit 1) guarded
+       union all
+       select 'stopped', stopped.* from ${givenPipelines} cross join lateral (
+         select ${columns} from run r where ${isRunOf} and ${couldSend} and ${hasEnded} and r.plan_id is null and r.guards <> '[]'
+         order by r.id desc limit 1) stopped`,
       parameters,
     ),
     db.query<HistoryRow>(
@@ -146,10 +176,16 @@ export async function loadOverviews(
   return pipelines.map(({ name: pipeline }) => {
     const history = historyByName.get(pipeline)
     const lineOf = (part: string) => (byPipeline.get(pipeline) ?? []).filter((row) => row.part === part).map(toLine)[0]
+    const guarded = lineOf('guarded')
+    const stopped = lineOf('stopped')
     return {
       pipeline,
       open: lineOf('open'),
       last: lineOf('last'),
+      planned: lineOf('planned'),
+      guarded,
+      stopped:
+        stopped !== undefined && (guarded === undefined || runNumber(stopped.runId) > runNumber(guarded.runId)) ? stopped : undefined,
       succeededAt: history?.succeeded ?? undefined,
       deliveredAt: history?.delivered ?? undefined,
       recent: (history?.recent ?? []).map(([status, planId, changes]) => ({ status, planId, changes })),

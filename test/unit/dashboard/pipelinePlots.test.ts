@@ -64,7 +64,17 @@ test('a do-not-reach list has neither the dashed line nor a limit of deletes, be
   expect([rows?.series.map(({ name }) => name), rows?.summary]).toEqual([['read', 'valid'], 'The last run read 40 rows, 40 of them valid.'])
   const pageOf = async (given: typeof pipeline) => {
     const { name } = given
-    const overview = { pipeline: name, last: undefined, open: undefined, succeededAt: undefined, deliveredAt: undefined, recent: [] }
+    const overview = {
+      pipeline: name,
+      last: undefined,
+      planned: undefined,
+      guarded: undefined,
+      stopped: undefined,
+      open: undefined,
+      succeededAt: undefined,
+      deliveredAt: undefined,
+      recent: [],
+    }
     const shared = {
       pause: undefined,
       problem: undefined,
