@@ -117,17 +117,17 @@ export class RecordCopy {
 
 /**
  * Replaces the content of records, and marks them as live. The caller must have stored their implied keys (docs/decisions/implied-keys.md),
- * because updated records imply no keys. `rows`: SQL of `key`, the columns of `content`, and `place`, the last known `ctid` of the record.
- * If a record is no longer at its place, the keys are searched. Searching 40,000 of a million records by key took 0.4 s.
+ * because updated records imply no keys. `rows`: SQL of `key`, the columns of `content`, and `record_ctid`, the last known `ctid` of the
+ * record. If a record is no longer there, the keys are searched. Searching 40,000 of a million records by key took 0.4 s.
  */
 export async function updateRecords(tx: Queryable, { destinationId, snapshotId }: Read, rows: string): Promise<void> {
   const replace = `update record r set ${content.map((column) => `${column} = s.${column}`).join(', ')}, status = 'live', snapshot_id = $2,
      load_id = null from s where r.destination_id = $1 and r.key = s.key`
   const values = [destinationId, snapshotId]
-  // Postgres estimates that each place costs as much as a random page, and would read the whole table.
+  // Postgres estimates that each `ctid` costs as much as a random page, and would read the whole table.
   await tx.query('set local enable_seqscan = off')
   const [found] = await tx.query<{ all: boolean }>(
-    `with s as materialized (${rows}), replaced as (${replace} and r.ctid = s.place returning r.destination_id)
+    `with s as materialized (${rows}), replaced as (${replace} and r.ctid = s.record_ctid returning r.destination_id)
      select (select count(*) from replaced) = (select count(*) from s) as all`,
     values,
   )

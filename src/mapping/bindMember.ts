@@ -34,7 +34,10 @@ export interface MemberPolicy {
   readonly requiresKey: boolean
   /** True if columns of consent and age decide who is sent. */
   readonly appliesConsent: boolean
-  /** True for a do-not-reach list: `map.remove`, or else the consent tests of the preset, remove members from it. */
+  /**
+   * True for a do-not-reach list. A row that meets `map.remove` takes its person off the list. Without `map.remove`, the consent tests of
+   * the preset decide this.
+   */
   readonly isDoNotReach: boolean
   /** True if `effective_at`, the start of a membership, is read from the rows. */
   readonly takesEffectiveAt: boolean
@@ -182,8 +185,8 @@ function bindHeader(
 }
 
 /**
- * Returns the identifier types of the key's columns, without repeats. If one of the columns is not mapped to an identifier, returns one
- * item: the type of the first column, or undefined. Empty if the key is a constant, computed or transformed.
+ * Returns the identifier types of the key's columns, without repeats. If a column is not mapped to an identifier, returns only the
+ * type of the first column. This is `[undefined]` if that column has none. Empty if the key is a constant, computed or transformed.
  */
 function keyTypesOf({ indexes, mapping }: BoundField, identifiers: readonly BoundIdentifier[]): readonly (IdentifierType | undefined)[] {
   if (!readsCells(mapping)) return []

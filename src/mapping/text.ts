@@ -7,7 +7,7 @@ const trimmable = /[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]/
 // variation selectors stay, because they change the letter or emoji beside them (docs/inputs.md, case 15).
 const controls =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0]/g
-// Matches a control or invisible character, except variation selectors. Signs before numbers, such as U+0600, are visible.
+// Matches a control or invisible character, except variation selectors and signs before numbers such as U+0600, which are shown.
 const controlsOrInvisible =
   /(?![\p{Variation_Selector}\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
 
@@ -46,7 +46,7 @@ export function foldedText(text: string): string {
     .trim()
 }
 
-/** Removes invisible characters: direction marks, soft hyphens, zero-width characters, variation selectors, fillers. */
+/** Removes invisible characters (direction marks, soft hyphens, zero-width characters, variation selectors, fillers), and signs before numbers. */
 export function withoutInvisible(text: string): string {
   return text.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+/gu, '')
 }
@@ -83,8 +83,8 @@ export function hasInvisible(text: string): boolean {
 }
 
 /**
- * Cuts a longer text to at most `units` UTF-16 units (and so code points), between two graphemes (docs/inputs.md, case 61). Trims the cut
- * end. If the first grapheme alone is longer, cuts it between two code points.
+ * Cuts a longer text to at most `units` UTF-16 units, between two graphemes (docs/inputs.md, case 61). So it has at most as many code
+ * points. Trims the cut end. If the first grapheme alone is longer, cuts it between two code points.
  */
 export function cutAtGrapheme(text: string, units: number): string {
   if (text.length <= units) return text

@@ -9,7 +9,7 @@ import { RowRejected, type ProductRow } from './productRow.ts'
 /**
  * Returns the price.
  *
- * @throws {RowRejected} if the price is missing, broken or invalid, or if `withCurrency` rejects the row
+ * @throws {RowRejected} if the price is missing, invalid, or broken text (`isBroken`), or if `withCurrency` rejects the row
  * @throws {RowRejected} if the price is zero and `options.refuse` names zero_price
  * @throws {TransformError} if a transform fails
  */
@@ -63,7 +63,7 @@ function currencyOfTransform(row: ProductRow, field: 'price' | 'sale_price', tex
   return typeof currency === 'string' && text.endsWith(currency) ? currency : undefined
 }
 
-/** Sign in a currency column → its currency. Several currencies use `$` and `¥`. */
+/** Sign in a currency column → its currency. `$` and `¥` are absent, because several currencies use them. */
 const currencyBySign: ReadonlyMap<string, string> = new Map([
   ['€', 'EUR'],
   ['£', 'GBP'],

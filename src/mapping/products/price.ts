@@ -9,7 +9,7 @@ export interface Price {
 }
 
 /**
- * Parsed price, or the code and message of a reject. `warning`: set if the text that is sent differs from the parsed text. `message`
+ * Parsed price, or the code and message of its fault. `warning`: set if the text that is sent differs from the given text. `message`
  * follows the value: `"12" has no currency`.
  */
 export type PriceResult = { readonly price: Price; readonly warning?: RecordCode } | { readonly code: RecordCode; readonly message: string }
@@ -56,7 +56,8 @@ export function parsePrice(text: string, options: PriceOptions): PriceResult {
       message: since === undefined ? `has the unknown currency ${currency}` : `has the currency ${currency}, not used since ${since}`,
     }
   }
-  // A currency without decimals is hardly written with three, and 150 dong buy nothing. `1.290 EUR` is 1.29 euros (spec 2.2).
+  // In a currency without decimals, three digits after the point are probably thousands: `150.000 VND` hardly means 150 dong. In other
+  // currencies they are decimals: `1.290 EUR` is 1.29 euros (spec 2.2).
   if (decimalCount === 0 && maybeThousands.test(`${whole}.${fraction}`))
     return { code: 'PRICE_INVALID', message: 'may be in thousands: set decimal in a price transform' }
   const significant = fraction.length > decimalCount ? fraction.replace(/(?<!0)0+$/, '') : fraction

@@ -104,7 +104,7 @@ function checkAudience(call: Call<CampaignsState>, id: string): void {
   throw notFound('TAILORED_AUDIENCE_NOT_FOUND', 'targeting_value', id)
 }
 
-/** Marks the targeting criterion that the path names as deleted. @throws {Refusal} 404 */
+/** Marks as deleted the targeting criterion in the path. @throws {Refusal} 404 */
 export function deleteCriterion(call: Call<CampaignsState>): TargetingCriterion {
   const criterion = markDeleted(call, findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND'))
   addToHistory(call, { entity: 'TARGETING_CRITERIA', type: 'DELETE', after: criterion })

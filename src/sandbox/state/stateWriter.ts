@@ -1,6 +1,5 @@
 /**
- * Changes the state, by calls of the service, events and the control API, and writes the changes to the journal. No other module writes the
- * journal, or sets the clock or the switches.
+ * Changes the state for API calls, events and the control API, and writes the changes to the journal. No other module writes the journal.
  *
  * Reads and refused calls change cursors of product listings, and counters of ids and random numbers. These changes get no entry in the
  * journal.
@@ -25,7 +24,7 @@ import { READ_ONLY_ROLES } from '../auth/users.ts'
 export interface AdmittedRequest {
   readonly endpoint: Endpoint
   readonly path: Readonly<Record<string, string>>
-  /** Decoded pairs of query and form, with the neutral names of the specification. */
+  /** Decoded pairs of query and form, with the names of the specification (`names.ts`), also if the maker's names were sent. */
   readonly pairs: readonly Pair[]
   /** Decoded pairs of the query, with their names as sent. */
   readonly query: readonly Pair[]
@@ -184,15 +183,16 @@ export class StateWriter {
     } catch (error) {
       // Only a synchronous handler applies a part of a refused call.
       if (error instanceof Refusal && error.isPartlyApplied) {
+        // Also if a fault omitted every entry: the call may start the processing of the audience.
         write()
-        // The journal needs the call even if a fault omitted every entry: the call may start the processing of the audience.
+        // For the answer, the call is applied only if an entry was.
         error.isPartlyApplied = hasApplied()
       }
       throw error
     }
   }
 
-  /** Returns true if the part applies a request without entries, as if it had one entry with an empty key. `part`: as for `appliesOf`. */
+  /** Returns true if `part` applies a request without entries. Such a request counts as one entry with an empty key. */
   appliesWithoutEntries(part: AppliedPart): boolean {
     return appliesOf(part)(0, '')
   }
@@ -386,7 +386,7 @@ export class StateWriter {
   }
 }
 
-/** Returns true if the endpoint can change the state. The authorization pages can, although browsers request them with GET. */
+/** Returns true if the endpoint may change the state. The authorization pages may, although browsers request them with GET. */
 function canChangeState(endpoint: Endpoint): boolean {
   return endpoint.method !== 'GET' || endpoint.answer.resource === 'page'
 }

@@ -5,7 +5,7 @@ import { textOf } from '../text.ts'
 
 /**
  * Adds an error to `errors` for each rule of the endpoint that the parameters break, and for `with_total_count` with `cursor`. `given`:
- * names of the parameters that were sent.
+ * names of the parameters that were sent or have a value.
  * - Kind `exclusive` adds no second `EXCLUSIVE_PARAMETERS`.
  * - Kind `required-if` adds no second error for a parameter.
  * - Handlers check the rules of kind `other`.

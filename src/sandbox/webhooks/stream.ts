@@ -36,12 +36,12 @@ export function openStream(world: World, response: ServerResponse): void {
   })
 }
 
-/** Closes the open streams. Returns an id for each. */
+/** Closes the open streams. Returns a new random id for each, which the answer lists. */
 export function closeStreams(world: World): string[] {
   const streams = streamsOf(world)
   const ids = Array.from(streams, () => randomUUID())
   for (const stream of streams) stream.end()
-  // A closed stream leaves the set only later, when its connection ends. A new stream may open immediately.
+  // Emptied now, so that a new stream may open immediately. Otherwise a stream leaves the set only when its connection ends.
   streams.clear()
   return ids
 }

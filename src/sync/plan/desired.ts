@@ -193,7 +193,11 @@ export async function storeRecords({ tx, destinationId, snapshotId }: DesiredCon
   // Updates come before inserts. After inserts without new statistics, Postgres would compare all changes with each row (200,000 products:
   // more than ten minutes).
   await records.markStale(tx, destinationId, `select key from change where what = ${recordChange.stale}`)
-  await records.updateRecords(tx, read, `select s.*, c.place from change c join stage s using (key) where c.what = ${recordChange.update}`)
+  await records.updateRecords(
+    tx,
+    read,
+    `select s.*, c.record_ctid from change c join stage s using (key) where c.what = ${recordChange.update}`,
+  )
   await records.insertRecords(
     tx,
     read,

@@ -1,12 +1,13 @@
 /**
- * Desired state of people. Each identifier of a person is a key, with a row in the table `remote`:
+ * Desired state of people. Each identifier of a person is a key. Its row in the table `remote` has:
  *
  * - `ref_count`: number of records with this identifier (docs/guarantees.md#reference-counts), such as 2 for an email in two rows
  * - `group_key`: the record under which the identifier is sent. A group is all identifiers of one `group_key`, sent as one user. So no
  *   identifier is sent in two users.
  *
- * A delete of one identifier may remove the whole user at the service. So the other identifiers of the group are sent again. After a first
- * load, identifiers may have no row in `remote`: they are implied by their records (docs/decisions/implied-keys.md).
+ * After a first load, keys may have no such row: they are implied by their records (docs/decisions/implied-keys.md).
+ *
+ * A delete of one identifier may remove the whole user at the service. So the other identifiers of the group are sent again.
  */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
@@ -45,7 +46,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
 }
 
 async function applyUpserts(context: DesiredContext): Promise<void> {
-  // Not the arrays of identifiers: no query uses their statistics, and they would take four fifths of the time.
+  // Leaves out the arrays of identifiers: no query uses their statistics, and they would take four fifths of the time.
   await analyzeWithSmallSample(context.tx, 'change', '(key, what)')
   await collectIdentifierDelta(context)
   const hasTimes = await someHaveTimes(context.tx)
@@ -86,9 +87,9 @@ async function applyRemovals({ tx, destinationId, mayImplyKeys, changed }: Desir
   await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: false })
 }
 
-/** Counts the confirmed users. Stops at `enough`, for which the query reads an index and need not sort all users. */
+/** Counts the confirmed users. Stops at `enough`. The query then reads an index in order, instead of sorting all users. */
 async function countConfirmed(context: DesiredContext, enough: number | undefined): Promise<number> {
-  // Implied keys are confirmed, because `preparePlanWork` has stored rows for those of unanswered requests.
+  // `preparePlanWork` has stored rows for the implied keys of unanswered requests. So all keys that are still implied are confirmed.
   const implied = context.mayImplyKeys ? await countImpliedRecords(context.tx, context.destinationId, enough) : 0
   const stored = await countUpTo(
     context,
@@ -130,7 +131,7 @@ async function storeChangedKeys({ tx, destinationId, changed, newContent }: Desi
 
 /**
  * Fills `delta` with the change of each reference count. Must run before `record` changes. `group_key`: group that a gained identifier gets
- * if it is neither desired nor confirmed. Identifiers that a row keeps are left out.
+ * if it was neither desired nor confirmed before this read. Identifiers that a row keeps are left out.
  */
 async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Promise<void> {
   // A gated read skips known rows. After it, `change` already has the stored version of updated records.
@@ -161,8 +162,8 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   const repeated = await fillTable(tx, 'repeated_in_delta', 'select identifier from delta group by identifier having count(*) > 1')
   if (repeated > 0) {
     await analyzeWithSmallSample(tx, 'repeated_in_delta')
-    // Changes only the repeated identifiers in place. To write a second table of 2,000,000 identifiers took 0.6 s, and to sum all took
-    // twice as long as this.
+    // Changes only the repeated identifiers in place. Writing a second table of 2,000,000 identifiers took 0.6 s. Summing all of them took
+    // twice as long as this statement.
     await tx.query(
       // Replaces the rows of an identifier by one row with their sum; by none if the sum is 0. Its group is the smallest key of the rows
       // that gain the identifier.
@@ -192,8 +193,8 @@ async function applyDelta({ tx, destinationId }: DesiredContext, gained: string)
 }
 
 /**
- * Returns SQL of the identifiers that rows gain, with their desired content: `newContent` for updated rows, if the plan writes it.
- * Otherwise it depends on the times of the row.
+ * Returns SQL of the identifiers that rows gain, with their desired content. For updated rows this is `newContent`, if it is defined. In all
+ * other cases it is computed from the times of the row.
  */
 function gainedIdentifiers({ newContent }: DesiredContext, hasTimes: boolean): string {
   const times = hasTimes ? desiredTimes('s') : plainTimes

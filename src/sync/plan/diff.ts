@@ -16,7 +16,7 @@ export interface Diff {
   readonly stale: number
   /** Newly missing records. Their row is no longer in the source, is filtered out, or is rejected with a key that cannot be read. */
   readonly missing: number
-  /** Records whose row opts out or, in a do-not-reach list, removes its person. */
+  /** Records whose row opts out or, in a do-not-reach list, takes its person off the list. */
   readonly optedOut: number
   /**
    * In an audience: records of people who are erased or on a do-not-reach list. In a do-not-reach list: records with an identifier that
@@ -63,15 +63,15 @@ const changeOfRow = `case
     else ${recordChange.update}
   end`
 
-/** SQL: true if the staged row `s` changes the record `r`, or makes a new one if `r` is null. */
+/** SQL: true if the staged row `s` changes the record `r`, or makes a new one if `r` is null. Rows that are not valid always count. */
 const isChange = `case when s.kind = ${stagedKind.valid} then r.key is null or r.hash <> s.hash or r.status <> 'live'
     else r.key is not null end`
 
 function wholeDiff(destinationId: number): string {
   return `select coalesce(s.key, r.key) as key, ${changeOfRow} as what, null::bytea[] as identifiers, null::timestamptz as effective_at,
-      null::timestamptz as expires_at, null::bigint as load_id, r.place
+      null::timestamptz as expires_at, null::bigint as load_id, r.record_ctid
     from stage s
-    full join (select key, hash, status, ctid as place from record where destination_id = ${destinationId}) r on r.key = s.key
+    full join (select key, hash, status, ctid as record_ctid from record where destination_id = ${destinationId}) r on r.key = s.key
     where case when s.key is null then r.status <> 'missing' else ${isChange} end`
 }
 

@@ -26,11 +26,11 @@ const key = { key: 'bytea' } as const
 
 export const planTables = {
   /**
-   * Records that the read changes. `what`: `recordChange`. `place`: `ctid` of the stored record, if known, so that the update need not
+   * Records that the read changes. `what`: `recordChange`. `record_ctid`: `ctid` of the stored record, if known, so that the update need not
    * search for it. `identifiers`, times and `load_id`: columns of the stored record, only after a gated read, which skips known rows. After
    * a whole read, `former` has them for updated people.
    */
-  change: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
+  change: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', record_ctid: 'tid' },
   former: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' },
   /** Change of the reference count (number of records) of each identifier, and the record under which a new identifier is sent. */
   delta: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },

@@ -13,7 +13,7 @@ import { formerSources } from './formerSources.ts'
 /** Source that had rows and has none now, or that had at least 20 rows and has less than half of them now. */
 export interface FallenSource {
   readonly uri: string
-  /** Number of rows in the last complete read in whose plans no guard fired (withheld deletes or stopped a run). */
+  /** Number of rows in the last accepted read: the last complete one whose plans no guard stopped or withheld. */
   readonly before: number
   readonly now: number
 }
@@ -77,15 +77,15 @@ function fallOf({ uri, rows = 0 }: SourceFacts, earlier: SourceFacts | undefined
 
 /** Numbers of rejected rows whose id could not be read. */
 export interface LostIds {
-  /** In the last complete snapshot in whose plans no guard fired. */
+  /** In the last accepted read. */
   readonly before: number
   readonly now: number
 }
 
 /**
  * Returns the numbers of rejected rows without a readable id if there are more than before. The products of such rows count as missing,
- * because nothing shows which they are. Undefined if there are not more, or the number before is not known. Parameters: as for
- * `unreadOptOutNotes`.
+ * because nothing shows which they are. Undefined if there are not more, or the number before is not known. `facts`, `before`: sources of
+ * this read, and of the last accepted one.
  */
 export function lostIds(facts: readonly SourceFacts[], before: readonly SourceFacts[]): LostIds | undefined {
   const sum = (sources: readonly SourceFacts[]) => sources.reduce((total, { quality }) => total + (quality?.withoutKey ?? Number.NaN), 0)
@@ -103,7 +103,7 @@ export async function validRowsOfInterruptedLoad(db: Database, run: RunRow): Pro
     `select (p.counts ->> 'valid')::int as valid from plan p join run r on r.id = p.run_id
      where p.destination_id = $1 and p.status <> 'ready' and r.trigger <> 'plan' and ${readsOwnSources('r')}
        and jsonb_array_length(p.guards) = 0
-       -- An applied plan over an incomplete read was not interrupted.
+       -- A plan over an incomplete read that was applied to its end is not an interrupted load.
        and not (p.status = 'applied' and exists (select from snapshot s where s.id = p.snapshot_id and s.status = 'incomplete'))
      order by p.created_at desc limit 1`,
     [run.destinationId],
@@ -120,8 +120,10 @@ export function unreadOptOutNotes(facts: readonly SourceFacts[], before: readonl
 }
 
 /**
- * Returns notes on sources that have fewer opt-outs than in the last accepted read, and lost most of their rows. A lost row may say no to an
- * identifier that a row of another source has. A source is also compared by the rows of its joined file, which may have the consent column.
+ * Returns notes on sources that have fewer opt-outs than in the last accepted read, and lost most of their rows. A lost row may have opted
+ * out an identifier that another source still sends. The joined file of a source is compared too, because it may have the consent column.
+ * A single source is compared only by its joined file.
+ *
  * The parameters are those of `fallenSources`.
  */
 export function fallenOptOutNotes(
