@@ -15,7 +15,7 @@ test('a plan sends nothing; apply sends exactly its frozen bodies, and nothing w
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', feed(rows))
   const plan = await engine.plan('shop')
-  expect(plan).toMatchObject({ trigger: 'plan', status: 'succeeded', requests: 5, counts: { creates: 120, confirmed: 0, requests: 0 } })
+  expect(plan).toMatchObject({ trigger: 'plan', status: 'succeeded', requests: 5, counts: { creates: 120, confirmed: 0, requests: 5 } })
   expect(await control.ledger()).toEqual([])
 
   // The source is not read again: the plan was reviewed, not the file.

@@ -10,7 +10,7 @@ const row = (key: number, hash: number, place = '') =>
      null::timestamptz as effective_at, null::timestamptz as expires_at, ${hash}::int8 as line, null::int8 as load_id ${place}`
 
 async function updated(db: Database, destinationId: number, places: ReadonlyMap<number, string>): Promise<readonly object[]> {
-  const rows = [...places].map(([key, place]) => row(key, 9, `, '${place}'::tid as place`))
+  const rows = [...places].map(([key, place]) => row(key, 9, `, '${place}'::tid as record_ctid`))
   await db.transaction((tx) => updateRecords(tx, { destinationId, snapshotId: 2 }, rows.join(' union all ')))
   return db.query(`select encode(key, 'hex') as key, line, snapshot_id from record where destination_id = $1 order by key`, [destinationId])
 }
