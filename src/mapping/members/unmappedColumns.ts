@@ -236,7 +236,7 @@ export class UnmappedColumns {
       state.values.add(text)
       if (text === undefined || text === '') continue
       countFilled(state, trimText(text))
-      // Of several texts, any may show that the column is about consent.
+      // Each of several texts may show that the column is about consent.
       const shownText = typeof cell === 'string' ? text : (cell?.find((one) => this.#consentCode(state, one) !== undefined) ?? text)
       const code = this.#consentCode(state, shownText)
       if (code !== undefined) {

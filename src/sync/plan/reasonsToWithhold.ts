@@ -154,7 +154,7 @@ function resultsForManyDeletes(facts: GuardFacts): GuardResult[] {
     const { before, now } = facts.lostIds
     withhold(
       'GUARD_IDS_LOST',
-      `${plural(now, 'row')} without a readable id, last time ${count(before)}: their products would be ${effectOn(facts)}`,
+      `${plural(now, 'row')} without a readable id, last time ${count(before)}: the products that would be ${effectOn(facts)} may be theirs`,
     )
   }
   return results

@@ -148,7 +148,7 @@ async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadCon
 }
 
 async function fullRead(context: ReadContext, opened: ReadonlyMap<number, OpenedSource>, gate: DigestGate): Promise<ReadRecords> {
-  // Of the last read's statistics, a full read uses only the frequent values (`createReadStatistics`).
+  // A full read uses only the frequent values of the last read (`createReadStatistics`).
   const before = await lastQuality(context.tx, context.run.destinationId)
   const statistics = createReadStatistics(before, { gated: false, sources: context.pipeline.sources.length })
   const staged = await stageSources(context, opened, gate, statistics)

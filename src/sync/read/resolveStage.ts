@@ -111,7 +111,7 @@ async function resolveRepeats(
     from repeated_row where kind = ${stagedKind.valid} group by key having count(distinct hash) > 1`)
 
   const conflicting = await rejectContradictions(tx, options)
-  // Of rows with equal content, the first one stays (docs/inputs.md 57).
+  // The first of several rows with equal content stays (docs/inputs.md 57).
   const duplicates = await tx.execute(`
     delete from stage s using repeated_row r
     where s.ctid = r.row and s.key = r.key and r.kind = ${stagedKind.valid} and r.nth > 1

@@ -379,7 +379,7 @@ ${ids.map((id) => `${id},Cup,A cup,in stock,new,9.50 EUR,https://shop.example.co
   expect(lost.guards).toMatchObject([
     {
       code: 'GUARD_IDS_LOST',
-      message: '2 rows without a readable id, last time 1: their products would be deleted',
+      message: '2 rows without a readable id, last time 1: the products that would be deleted may be theirs',
       hint: 'sluice run shop --approve-deletes 1',
     },
   ])
