@@ -1,5 +1,5 @@
 /** Derives requests and their limits from the contract of the service (`service/contract`). */
-import type { Endpoint } from '../service/contract/endpoint.ts'
+import { parameterOf, type Endpoint } from '../service/contract/endpoint.ts'
 import type { DestinationRequest } from './destination.ts'
 
 /**
@@ -25,7 +25,7 @@ export function requestOf({ method, path }: Endpoint, version: string, ids: Read
  * @throws {RangeError} if the contract has no limit
  */
 export function maxItemsOf(endpoint: Endpoint, parameter: string): number {
-  const most = endpoint.parameters.find(({ name }) => name === parameter)?.maxItems
+  const most = parameterOf(endpoint, parameter)?.maxItems
   if (most === undefined) throw new RangeError(`${endpoint.name}: ${parameter} has no limit in the contract`)
   return most
 }

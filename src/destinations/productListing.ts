@@ -3,6 +3,7 @@ import type { Exchange } from '../service/client/exchange.ts'
 import { classifyEnvelope } from './answer.ts'
 import type { ListedProduct, Listing, ListingAnswer, Target } from './destination.ts'
 import { catalogEndpoints } from '../service/contract/catalogs.ts'
+import { parameterOf } from '../service/contract/endpoint.ts'
 import { endpointIn, requestOf } from './endpoints.ts'
 import { isList, isObject, readCursor, readId, type JsonObject } from './json.ts'
 
@@ -12,7 +13,12 @@ export const productListing: Listing = { limitClass: list.limit, request, classi
 
 function request(target: Target, cursor: string | undefined): ReturnType<Listing['request']> {
   const { method, path } = requestOf(list, target.version, { product_catalog_id: target.targetId })
-  return { method, host: 'ads', path, query: { count: String(list.list?.countMax), ...(cursor === undefined ? {} : { cursor }) } }
+  return {
+    method,
+    host: 'ads',
+    path,
+    query: { count: String(parameterOf(list, 'count')?.max), ...(cursor === undefined ? {} : { cursor }) },
+  }
 }
 
 /** Classifies the response with a page. One product without a readable id makes the whole page unusable. */

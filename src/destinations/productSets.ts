@@ -5,6 +5,7 @@ import type { LimitClass } from '../service/contract/rateLimits.ts'
 import { classifyEnvelope } from './answer.ts'
 import type { Target } from './destination.ts'
 import { catalogEndpoints } from '../service/contract/catalogs.ts'
+import { parameterOf } from '../service/contract/endpoint.ts'
 import { endpointIn, maxItemsOf, requestOf } from './endpoints.ts'
 import { isList, isObject, readCursor, readId, type Json, type JsonObject } from './json.ts'
 
@@ -47,7 +48,7 @@ export interface SetRequest {
 
 /** Returns the request of one page. `cursor`: undefined for the first page. */
 export function listSets(target: Target, cursor: string | undefined): SetRequest {
-  const count = String(endpoints.list.list?.countMax)
+  const count = String(parameterOf(endpoints.list, 'count')?.max)
   return setRequest(endpoints.list, target, { query: { count, ...(cursor === undefined ? {} : { cursor }) } })
 }
 

@@ -28,7 +28,7 @@ export function listReply<T extends object>(call: Call<unknown>, records: Iterab
   const render = options.render ?? ((record: T) => record)
   const kept = [...records].filter((record) => withDeleted || recordOf(record)['deleted'] !== true)
   const sorted = sortRecords(call, kept, options.sortable)
-  const count = typeof call.params['count'] === 'number' ? call.params['count'] : (call.endpoint.list?.countDefault ?? sorted.length)
+  const count = typeof call.params['count'] === 'number' ? call.params['count'] : sorted.length
   const cursor = call.params['cursor']
   const listing = listingDigest(call)
   const start = typeof cursor === 'string' ? startIndex(call, cursor, listing, sorted, idOf) : 0

@@ -1,6 +1,7 @@
 /** Each limit of spec 8 from both sides: the maximum is accepted, and one more is refused with the parameter. */
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { hasPages, parameterOf } from '../../src/service/contract/endpoint.ts'
 import { endpoints } from '../../src/service/contract/index.ts'
 import { accountCalls, expectRefusal } from '../support/account.ts'
 import { FIRST, pathOf } from '../support/firstState.ts'
@@ -17,7 +18,7 @@ const taken = (answer: CallResult): void => expect(answer.status, answer.text).t
 
 describe('count bounds: 1 and the greatest count are taken, 0 and one more are refused', () => {
   const lists = endpoints
-    .filter(({ list, host }) => list?.countMax !== undefined && host === 'ads')
+    .filter((endpoint) => endpoint.host === 'ads' && hasPages(endpoint) && parameterOf(endpoint, 'count') !== undefined)
     .map((endpoint) => [endpoint.name, endpoint] as const)
   const more: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'advertiserPosts.list': { tweet_type: 'PUBLISHED' },
@@ -27,7 +28,7 @@ describe('count bounds: 1 and the greatest count are taken, 0 and one more are r
   test('there are lists', () => expect(lists.length).toBeGreaterThan(20))
 
   test.for(lists)('%s', async ([name, endpoint]) => {
-    const { countMin = 1, countMax = 1000 } = endpoint.list ?? {}
+    const { min: countMin = 1, max: countMax = 1000 } = parameterOf(endpoint, 'count') ?? {}
     const read = (count: number): Promise<CallResult> => sandbox.call('GET', pathOf(endpoint), { query: { ...more[name], count } })
     for (const count of [countMin, countMax]) {
       const answer = await read(count)

@@ -2,7 +2,7 @@
  * Handles batches of campaigns, line items and targeting criteria. If one operation fails, none is applied (docs/spec-notes.md#batches).
  */
 import { operationMarks } from '../../service/contract/batches.ts'
-import type { Endpoint } from '../../service/contract/endpoint.ts'
+import { parameterOf, type Endpoint } from '../../service/contract/endpoint.ts'
 import { endpointOf, type EndpointName } from '../../service/contract/index.ts'
 import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
 import { isStrict } from '../params.ts'
@@ -135,7 +135,7 @@ function readParams(
   const path: Record<string, string> = { account_id: accountId }
   const pairs: Pair[] = []
   for (const [name, value] of Object.entries(params)) {
-    const parameter = endpoint.parameters.find((one) => one.name === name)
+    const parameter = parameterOf(endpoint, name)
     if (parameter?.in === 'path' && name !== 'account_id') path[name] = textOfValue(value)
     else if (strict || !operationMarks.includes(name)) pairs.push([name, textOfValue(value)])
   }

@@ -2,7 +2,7 @@
  * Determines the parameters and fields that an endpoint accepts. Some are not in the contract, but official SDKs send them. Such an SDK
  * loads a record, changes one property and sends all properties back, read-only fields included (docs/sandbox.md#clients-of-others).
  */
-import type { Endpoint, Parameter } from '../../service/contract/endpoint.ts'
+import { hasPages, parameterOf, type Endpoint, type Parameter } from '../../service/contract/endpoint.ts'
 import {
   creationParameters,
   fieldAccess,
@@ -78,8 +78,8 @@ function takesWithDeleted(endpoint: Endpoint): boolean {
   return (
     endpoint.method === 'GET' &&
     endpoint.host !== 'core' &&
-    (endpoint.list !== undefined || readsRecord(endpoint) || endpoint.path.startsWith('/12/accounts/:account_id/')) &&
-    !endpoint.parameters.some(({ name }) => name === withDeleted.name)
+    (hasPages(endpoint) || readsRecord(endpoint) || endpoint.path.startsWith('/12/accounts/:account_id/')) &&
+    parameterOf(endpoint, withDeleted.name) === undefined
   )
 }
 

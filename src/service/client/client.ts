@@ -1,7 +1,7 @@
 /** Creates the typed client, which has a method for each endpoint of the contract. Lists and streams are async iterables. */
 import { type Clock, systemClock } from '../../clock.ts'
 import { type Logger, silentLogger } from '../../log.ts'
-import type { Endpoint } from '../contract/endpoint.ts'
+import { hasPages, type Endpoint } from '../contract/endpoint.ts'
 import { endpoints, findEndpoint } from '../contract/index.ts'
 import { type CallResult, type Caller, createCaller } from './caller.ts'
 import type { ClientConfig, ServiceConfig } from './config.ts'
@@ -119,7 +119,7 @@ function invoke(endpoint: Endpoint, params: Params, options: CallOptions, { conf
     const findCredentials = () => caller.findCredentials(endpoint, built, options)
     return openStream({ endpoint, built, options, sender, spelling, clock, findCredentials, bearer: caller.bearer })
   }
-  if (endpoint.list !== undefined) return createList(endpoint, params, options, caller)
+  if (hasPages(endpoint)) return createList(endpoint, params, options, caller)
   return caller.call(endpoint, params, options).then(({ data, body }) => (endpoint.path.startsWith('/2/') ? body : data))
 }
 

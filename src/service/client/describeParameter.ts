@@ -1,5 +1,5 @@
 /** Describes parameters of the contract for hints. */
-import type { Endpoint, Parameter, Rule } from '../contract/endpoint.ts'
+import { parameterOf, type Endpoint, type Parameter, type Rule } from '../contract/endpoint.ts'
 
 /**
  * Returns type, bounds, source and rules of a parameter, such as `count: a whole number, 1 to 1000, default 200 (spec 8)`. Undefined for an
@@ -8,13 +8,13 @@ import type { Endpoint, Parameter, Rule } from '../contract/endpoint.ts'
 export function describeParameter(endpoint: Endpoint, name: string): string | undefined {
   // The service names nested parameters by their path (`params.expires_at`, `products[3].price`).
   const plain = name.split(/[.[]/)[0] ?? name
-  const parameter = endpoint.parameters.find((known) => known.name === name) ?? endpoint.parameters.find((known) => known.name === plain)
+  const parameter = parameterOf(endpoint, name) ?? parameterOf(endpoint, plain)
   if (parameter === undefined) return undefined
   const rules = (endpoint.rules ?? [])
     .filter((rule) => (rule.kind === 'other' ? isAbout(rule.text, parameter.name) : rule.names.includes(parameter.name)))
     .map((rule) => describeRule(rule))
   const pair = parameter.name === 'cursor' ? 'with_total_count' : parameter.name === 'with_total_count' ? 'cursor' : undefined
-  if (pair !== undefined && endpoint.parameters.some((known) => known.name === pair)) rules.push(`not together with ${pair}`)
+  if (pair !== undefined && parameterOf(endpoint, pair) !== undefined) rules.push(`not together with ${pair}`)
   if (parameter.name === 'cursor') rules.unshift('the next_cursor of an earlier answer, all other parameters as they were')
   const source = parameter.source === undefined ? '' : ` (${parameter.source})`
   return [`${parameter.name}: ${describeType(parameter)}${source}`, ...rules].join('; ')

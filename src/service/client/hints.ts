@@ -1,5 +1,5 @@
 /** Hints for refusals: the variable to check, the parameter with its rule, the maximum size. */
-import type { Endpoint } from '../contract/endpoint.ts'
+import { parameterOf, type Endpoint } from '../contract/endpoint.ts'
 import { webhookReasons } from '../contract/errors.ts'
 import { describeParameter, describeParameters } from './describeParameter.ts'
 import type { ServiceIssue } from './issues.ts'
@@ -56,9 +56,7 @@ export function notFoundHint(endpoint: Endpoint, issues: readonly ServiceIssue[]
   if (issues.some(({ code }) => code === 'ROUTE_NOT_FOUND'))
     return 'No endpoint has this path: check version and path against docs/coverage.md.'
   const names = [...new Set(issues.flatMap(({ parameter }) => (parameter === undefined || parameter === '' ? [] : [parameter])))]
-  const deleted = endpoint.parameters.some(({ name }) => name === 'with_deleted')
-    ? '; deleted records are found only with with_deleted=true'
-    : ''
+  const deleted = parameterOf(endpoint, 'with_deleted') !== undefined ? '; deleted records are found only with with_deleted=true' : ''
   return `Check ${names.length > 0 ? names.join(' and ') : 'the ids in the path'}: there is no such record, or it is deleted${deleted}.`
 }
 

@@ -216,7 +216,7 @@ export type AnswerOf<E> = E extends { readonly path: `/2/${string}` } ? V2Answer
 /** Result of a method: an iterable of events for a stream, a `List` for a list with pages, else a promise. */
 type ResultOf<E> = E extends { readonly stream: true }
   ? AsyncIterable<Readonly<Record<string, unknown>>>
-  : E extends { readonly list: object }
+  : 'cursor' extends Extract<ContractParameters<E>, Named>['name']
     ? List<ResourceOf<E>>
     : Promise<AnswerOf<E>>
 

@@ -1,7 +1,8 @@
 /** Endpoints of accounts, their apps, history and features (spec 2.5, 4.5; spec 5 rule 7). */
 import { accountPath, createRequest, deleteRequest, readRequest, sandboxOnly, updateRequest, type Endpoint } from './endpoint.ts'
 import { accountFeatures, historyEntities, industryTypes, listedFeatures } from './campaignResources.ts'
-import { accountId, count200, cursor, idFilter, list200, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import { accountId, count200, cursor, idFilter, query, recordList, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import { readMany } from './recordEndpoints.ts'
 
 export const accountEndpoints = [
   {
@@ -17,7 +18,6 @@ export const accountEndpoints = [
       withDeleted,
       withTotalCount,
     ],
-    list: list200,
     answer: { resource: 'account', many: true },
     limit: 'global_reads',
     source: 'spec 4.5',
@@ -60,21 +60,9 @@ export const accountEndpoints = [
     answer: { resource: 'account', many: false },
     source: 'spec 4.5: sandbox only',
   },
+  { ...readMany('accountApps.list', 'account_apps', 'accountApp', [...recordList]), source: 'spec 4.5' },
   {
-    name: 'accountApps.list',
-    ...readRequest,
-    path: `${accountPath}/account_apps`,
-    parameters: [accountId, count200, cursor, sortBy, withDeleted, withTotalCount],
-    list: list200,
-    answer: { resource: 'accountApp', many: true },
-    source: 'spec 4.5',
-  },
-  {
-    name: 'accountHistory.list',
-    ...readRequest,
-    path: `${accountPath}/account_history`,
-    parameters: [
-      accountId,
+    ...readMany('accountHistory.list', 'account_history', 'accountHistoryEntry', [
       query('entity_type', 'enum', { required: true, values: historyEntities, source: 'spec 4.5' }),
       query('entity_id', 'string', { required: true, source: 'spec 4.5' }),
       query('start_time', 'hour', { required: true, source: 'spec 4.5; spec 8 account history times' }),
@@ -82,18 +70,14 @@ export const accountEndpoints = [
       count200,
       cursor,
       query('user_id', 'long', { source: 'spec 4.5' }),
-    ],
+    ]),
     rules: [{ kind: 'other', text: '`end_time` is later than `start_time`', source: 'spec 4.5' }],
-    list: list200,
-    answer: { resource: 'accountHistoryEntry', many: true },
     source: 'spec 4.5',
   },
   {
-    name: 'features.list',
-    ...readRequest,
-    path: `${accountPath}/features`,
-    parameters: [accountId, query('feature_keys', 'csv-enum', { values: listedFeatures, source: 'spec 4.5' })],
-    answer: { resource: 'feature', many: true },
+    ...readMany('features.list', 'features', 'feature', [
+      query('feature_keys', 'csv-enum', { values: listedFeatures, source: 'spec 4.5' }),
+    ]),
     source: 'spec 4.5',
   },
   {

@@ -2,12 +2,12 @@
  * Endpoints of posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4;
  * docs/spec-notes.md#scheduled-and-draft-posts).
  */
-import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { accountId, cursor, longPath, path, query, sentBySdks, sortBy, withTotalCount } from './parameter.ts'
+import { createOne, deleteOne, readMany, updateOne } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#scheduled-and-draft-posts'
 const count = query('count', 'integer', { default: 200, min: 1, max: 200, source: notes })
-const list = { countDefault: 200, countMin: 1, countMax: 200 } as const
 const text = query('text', 'string', { source: 'spec 4.4' })
 const mediaKeys = query('media_keys', 'csv', { maxItems: 4, unsettable: true, source: 'spec 8 post media' })
 const cardUri = query('card_uri', 'string', { unsettable: true, source: 'spec 4.4' })
@@ -23,11 +23,7 @@ const textOrMedia = [
 
 export const advertiserPostEndpoints = [
   {
-    name: 'advertiserPosts.create',
-    ...createRequest,
-    path: `${accountPath}/tweet`,
-    parameters: [
-      accountId,
+    ...createOne('advertiserPosts.create', 'tweet', 'advertiserPost', [
       asUser,
       text,
       cardUri,
@@ -45,13 +41,12 @@ export const advertiserPostEndpoints = [
       query('video_cta_value', 'string', { source: 'spec 4.4' }),
       query('video_description', 'string', { maxLength: 200, source: 'spec 8' }),
       query('video_title', 'string', { maxLength: 70, source: 'spec 8' }),
-    ],
+    ]),
     rules: [
       ...textOrMedia,
       { kind: 'other', text: 'the advertiser `as_user_id` has granted access to the account', source: 'spec 5 rule 6' },
       { kind: 'other', text: '`nullcast` false only for the authenticated user', source: 'spec 4.4' },
     ],
-    answer: { resource: 'advertiserPost', many: false },
     source: 'spec 4.4',
   },
   {
@@ -63,11 +58,7 @@ export const advertiserPostEndpoints = [
     source: 'spec 4.4',
   },
   {
-    name: 'advertiserPosts.list',
-    ...readRequest,
-    path: `${accountPath}/tweets`,
-    parameters: [
-      accountId,
+    ...readMany('advertiserPosts.list', 'tweets', 'advertiserPost', [
       query('tweet_type', 'enum', {
         required: true,
         values: ['DRAFT', 'PUBLISHED', 'SCHEDULED'],
@@ -80,18 +71,11 @@ export const advertiserPostEndpoints = [
       query('include_mentions_and_replies', 'boolean', sentBySdks),
       count,
       cursor,
-    ],
-    list,
-    answer: { resource: 'advertiserPost', many: true },
+    ]),
     source: notes,
   },
   {
-    name: 'scheduledPosts.list',
-    ...readRequest,
-    path: `${accountPath}/scheduled_tweets`,
-    parameters: [accountId, userFilter, count, cursor, sortBy, withTotalCount],
-    list,
-    answer: { resource: 'scheduledPost', many: true },
+    ...readMany('scheduledPosts.list', 'scheduled_tweets', 'scheduledPost', [userFilter, count, cursor, sortBy, withTotalCount]),
     source: notes,
   },
   {
@@ -103,48 +87,31 @@ export const advertiserPostEndpoints = [
     source: notes,
   },
   {
-    name: 'scheduledPosts.create',
-    ...createRequest,
-    path: `${accountPath}/scheduled_tweets`,
-    parameters: [accountId, asUser, scheduledAt, text, mediaKeys, cardUri, postName, nullcast],
+    ...createOne('scheduledPosts.create', 'scheduled_tweets', 'scheduledPost', [
+      asUser,
+      scheduledAt,
+      text,
+      mediaKeys,
+      cardUri,
+      postName,
+      nullcast,
+    ]),
     rules: textOrMedia,
-    answer: { resource: 'scheduledPost', many: false },
     source: notes,
   },
   {
-    name: 'scheduledPosts.update',
-    ...updateRequest,
-    path: `${accountPath}/scheduled_tweets/:scheduled_tweet_id`,
-    parameters: [
-      accountId,
-      path('scheduled_tweet_id'),
+    ...updateOne('scheduledPosts.update', 'scheduled_tweets', 'scheduled_tweet_id', 'scheduledPost', [
       query('scheduled_at', 'timestamp', { source: notes }),
       query('text', 'string', { unsettable: true, source: 'spec 4.4' }),
       mediaKeys,
       cardUri,
       postName,
       query('nullcast', 'boolean', { source: 'spec 4.4' }),
-    ],
-    answer: { resource: 'scheduledPost', many: false },
+    ]),
     source: notes,
   },
-  {
-    name: 'scheduledPosts.delete',
-    ...deleteRequest,
-    path: `${accountPath}/scheduled_tweets/:scheduled_tweet_id`,
-    parameters: [accountId, path('scheduled_tweet_id')],
-    answer: { resource: 'scheduledPost', many: false },
-    source: `${notes}: a hard delete`,
-  },
-  {
-    name: 'draftPosts.list',
-    ...readRequest,
-    path: `${accountPath}/draft_tweets`,
-    parameters: [accountId, userFilter, count, cursor, sortBy, withTotalCount],
-    list,
-    answer: { resource: 'draftPost', many: true },
-    source: notes,
-  },
+  { ...deleteOne('scheduledPosts.delete', 'scheduled_tweets', 'scheduled_tweet_id', 'scheduledPost'), source: `${notes}: a hard delete` },
+  { ...readMany('draftPosts.list', 'draft_tweets', 'draftPost', [userFilter, count, cursor, sortBy, withTotalCount]), source: notes },
   {
     name: 'draftPosts.get',
     ...readRequest,
@@ -154,36 +121,19 @@ export const advertiserPostEndpoints = [
     source: notes,
   },
   {
-    name: 'draftPosts.create',
-    ...createRequest,
-    path: `${accountPath}/draft_tweets`,
-    parameters: [accountId, asUser, text, mediaKeys, cardUri, postName, nullcast],
+    ...createOne('draftPosts.create', 'draft_tweets', 'draftPost', [asUser, text, mediaKeys, cardUri, postName, nullcast]),
     rules: textOrMedia,
-    answer: { resource: 'draftPost', many: false },
     source: notes,
   },
   {
-    name: 'draftPosts.update',
-    ...updateRequest,
-    path: `${accountPath}/draft_tweets/:draft_tweet_id`,
-    parameters: [
-      accountId,
-      path('draft_tweet_id'),
+    ...updateOne('draftPosts.update', 'draft_tweets', 'draft_tweet_id', 'draftPost', [
       query('text', 'string', { unsettable: true, source: 'spec 4.4' }),
       mediaKeys,
       cardUri,
       postName,
       query('nullcast', 'boolean', { source: 'spec 4.4' }),
-    ],
-    answer: { resource: 'draftPost', many: false },
+    ]),
     source: notes,
   },
-  {
-    name: 'draftPosts.delete',
-    ...deleteRequest,
-    path: `${accountPath}/draft_tweets/:draft_tweet_id`,
-    parameters: [accountId, path('draft_tweet_id')],
-    answer: { resource: 'draftPost', many: false },
-    source: `${notes}: a hard delete`,
-  },
+  { ...deleteOne('draftPosts.delete', 'draft_tweets', 'draft_tweet_id', 'draftPost'), source: `${notes}: a hard delete` },
 ] as const satisfies readonly Endpoint[]

@@ -1,7 +1,7 @@
 /**
  * Endpoints of custom audiences, permissions, do-not-reach lists and keyword insights (spec 4.3, 2.3; docs/spec-notes.md#audience-uploads).
  */
-import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, createRequest, deleteRequest, readRequest, type Endpoint } from './endpoint.ts'
 import { batchLimits } from './limits.ts'
 import {
   accountId,
@@ -9,14 +9,15 @@ import {
   count200,
   cursor,
   idFilter,
-  list200,
   path,
   query,
+  recordList,
   sentBySdks,
   sortBy,
   withDeleted,
   withTotalCount,
 } from './parameter.ts'
+import { createOne, deleteOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
 
 const audience = `${accountPath}/custom_audiences/:custom_audience_id` as const
 const permissions = '/5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions'
@@ -77,7 +78,6 @@ export const audienceEndpoints = [
       idFilter('tailored_audience_permission_ids'),
       withTotalCount,
     ],
-    list: list200,
     answer: { resource: 'audiencePermission', many: true },
     source: spec43,
   },
@@ -111,11 +111,7 @@ export const audienceEndpoints = [
     source: `${spec43}; spec 3.3`,
   },
   {
-    name: 'audiences.list',
-    ...readRequest,
-    path: `${accountPath}/custom_audiences`,
-    parameters: [
-      accountId,
+    ...readMany('audiences.list', 'custom_audiences', 'customAudience', [
       idFilter('custom_audience_ids'),
       query('permission_scope', 'enum', { values: ['OWNER', 'SHARED'], ...sentBySdks }),
       count200,
@@ -124,57 +120,32 @@ export const audienceEndpoints = [
       sortBy,
       withDeleted,
       withTotalCount,
-    ],
-    list: list200,
-    answer: { resource: 'customAudience', many: true },
+    ]),
     source: notes,
   },
+  { ...readOne('audiences.get', 'custom_audiences', 'custom_audience_id', 'customAudience'), source: notes },
   {
-    name: 'audiences.get',
-    ...readRequest,
-    path: audience,
-    parameters: [accountId, audienceId, withDeleted],
-    answer: { resource: 'customAudience', many: false },
-    source: notes,
-  },
-  {
-    name: 'audiences.create',
-    ...createRequest,
-    path: `${accountPath}/custom_audiences`,
-    parameters: [accountId, query('name', 'string', { required: true, source: notes }), query('description', 'string', { source: notes })],
+    ...createOne('audiences.create', 'custom_audiences', 'customAudience', [
+      query('name', 'string', { required: true, source: notes }),
+      query('description', 'string', { source: notes }),
+    ]),
     rules: [{ kind: 'other', text: '`name` is unique in the account', source: notes }],
-    answer: { resource: 'customAudience', many: false },
     source: notes,
   },
   {
-    name: 'audiences.update',
-    ...updateRequest,
-    path: audience,
-    parameters: [
-      accountId,
-      audienceId,
+    ...updateOne('audiences.update', 'custom_audiences', 'custom_audience_id', 'customAudience', [
       query('name', 'string', { minLength: 1, source: notes }),
       query('description', 'string', { unsettable: true, source: notes }),
-    ],
+    ]),
     rules: [{ kind: 'other', text: '`name` is unique in the account', source: notes }],
-    answer: { resource: 'customAudience', many: false },
     source: notes,
   },
-  {
-    name: 'audiences.delete',
-    ...deleteRequest,
-    path: audience,
-    parameters: [accountId, audienceId],
-    answer: { resource: 'customAudience', many: false },
-    repeatable: false,
-    source: notes,
-  },
+  { ...deleteOne('audiences.delete', 'custom_audiences', 'custom_audience_id', 'customAudience'), repeatable: false, source: notes },
   {
     name: 'audiences.targeted',
     ...readRequest,
     path: `${audience}/targeted`,
     parameters: [accountId, audienceId, query('with_active', 'boolean', { default: true, source: spec43 }), count200, cursor],
-    list: list200,
     answer: { resource: 'targetedCampaign', many: true },
     source: spec43,
   },
@@ -198,40 +169,22 @@ export const audienceEndpoints = [
     source: spec43,
   },
   {
-    name: 'audiences.estimate',
-    ...createRequest,
-    path: `${accountPath}/audience_estimate`,
+    ...createOne('audiences.estimate', 'audience_estimate', 'audienceEstimate', [
+      body('targeting_criteria', 'array', { required: true, source: notes }),
+    ]),
     body: 'json',
     bodyIs: 'object-or-array',
-    parameters: [accountId, body('targeting_criteria', 'array', { required: true, source: notes })],
-    answer: { resource: 'audienceEstimate', many: false },
     repeatable: true,
     source: notes,
   },
+  { ...readMany('doNotReachLists.list', 'do_not_reach_lists', 'doNotReachList', [...recordList]), source: notes },
   {
-    name: 'doNotReachLists.list',
-    ...readRequest,
-    path: `${accountPath}/do_not_reach_lists`,
-    parameters: [accountId, count200, cursor, sortBy, withDeleted, withTotalCount],
-    list: list200,
-    answer: { resource: 'doNotReachList', many: true },
-    source: notes,
-  },
-  {
-    name: 'doNotReachLists.create',
-    ...createRequest,
-    path: `${accountPath}/do_not_reach_lists`,
-    parameters: [accountId, query('description', 'string', { source: notes })],
+    ...createOne('doNotReachLists.create', 'do_not_reach_lists', 'doNotReachList', [query('description', 'string', { source: notes })]),
     rules: [{ kind: 'other', text: 'one list per account', source: 'docs/spec-notes.md#audience-uploads' }],
-    answer: { resource: 'doNotReachList', many: false },
     source: notes,
   },
   {
-    name: 'doNotReachLists.delete',
-    ...deleteRequest,
-    path: `${accountPath}/do_not_reach_lists/:do_not_reach_list_id`,
-    parameters: [accountId, listId],
-    answer: { resource: 'doNotReachList', many: false },
+    ...deleteOne('doNotReachLists.delete', 'do_not_reach_lists', 'do_not_reach_list_id', 'doNotReachList'),
     repeatable: false,
     source: spec43,
   },

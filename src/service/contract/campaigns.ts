@@ -1,19 +1,8 @@
 /** Endpoints of campaigns and funding instruments (spec 4.8, docs/spec-notes.md#campaigns-and-line-items). */
-import { accountPath, createRequest, deleteRequest, readRequest, sandboxOnly, updateRequest, type Endpoint } from './endpoint.ts'
+import { sandboxOnly, type Endpoint } from './endpoint.ts'
 import { budgetOptimizations, fundingTypes } from './campaignResources.ts'
-import {
-  accountId,
-  count200,
-  cursor,
-  idFilter,
-  list200,
-  path,
-  query,
-  sentBySdks,
-  sortBy,
-  withDeleted,
-  withTotalCount,
-} from './parameter.ts'
+import { count200, cursor, idFilter, query, recordList, sentBySdks, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import { createOne, deleteOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#campaigns-and-line-items'
 
@@ -30,11 +19,7 @@ const campaignRules = [{ kind: 'other', text: '`daily_budget_amount_local_micro`
 
 export const campaignEndpoints = [
   {
-    name: 'campaigns.list',
-    ...readRequest,
-    path: `${accountPath}/campaigns`,
-    parameters: [
-      accountId,
+    ...readMany('campaigns.list', 'campaigns', 'campaign', [
       idFilter('campaign_ids'),
       idFilter('funding_instrument_ids'),
       count200,
@@ -43,100 +28,51 @@ export const campaignEndpoints = [
       sortBy,
       withDeleted,
       withTotalCount,
-    ],
-    list: list200,
-    answer: { resource: 'campaign', many: true },
+    ]),
     limit: 'core_reads',
     source: notes,
   },
+  { ...readOne('campaigns.get', 'campaigns', 'campaign_id', 'campaign'), limit: 'core_reads', source: notes },
   {
-    name: 'campaigns.get',
-    ...readRequest,
-    path: `${accountPath}/campaigns/:campaign_id`,
-    parameters: [accountId, path('campaign_id'), withDeleted],
-    answer: { resource: 'campaign', many: false },
-    limit: 'core_reads',
-    source: notes,
-  },
-  {
-    name: 'campaigns.create',
-    ...createRequest,
-    path: `${accountPath}/campaigns`,
-    parameters: [
-      accountId,
+    ...createOne('campaigns.create', 'campaigns', 'campaign', [
       query('funding_instrument_id', 'string', { required: true, source: notes }),
       query('name', 'string', { required: true, maxLength: 255, source: notes }),
       query('budget_optimization', 'enum', { values: budgetOptimizations, default: 'CAMPAIGN', source: notes }),
       ...campaignFields,
-    ],
+    ]),
     rules: [...campaignRules, { kind: 'other', text: 'at most 200 active campaigns in an account', source: notes }],
-    answer: { resource: 'campaign', many: false },
     source: notes,
   },
   {
-    name: 'campaigns.update',
-    ...updateRequest,
-    path: `${accountPath}/campaigns/:campaign_id`,
-    parameters: [
-      accountId,
-      path('campaign_id'),
+    ...updateOne('campaigns.update', 'campaigns', 'campaign_id', 'campaign', [
       query('name', 'string', { minLength: 1, maxLength: 255, source: notes }),
       query('budget_optimization', 'enum', { values: budgetOptimizations, source: notes }),
       ...campaignFields,
-    ],
+    ]),
     rules: campaignRules,
-    answer: { resource: 'campaign', many: false },
     source: notes,
   },
+  { ...deleteOne('campaigns.delete', 'campaigns', 'campaign_id', 'campaign'), source: notes },
   {
-    name: 'campaigns.delete',
-    ...deleteRequest,
-    path: `${accountPath}/campaigns/:campaign_id`,
-    parameters: [accountId, path('campaign_id')],
-    answer: { resource: 'campaign', many: false },
+    ...readMany('fundingInstruments.list', 'funding_instruments', 'fundingInstrument', [idFilter('funding_instrument_ids'), ...recordList]),
     source: notes,
   },
+  { ...readOne('fundingInstruments.get', 'funding_instruments', 'funding_instrument_id', 'fundingInstrument'), source: notes },
   {
-    name: 'fundingInstruments.list',
-    ...readRequest,
-    path: `${accountPath}/funding_instruments`,
-    parameters: [accountId, idFilter('funding_instrument_ids'), count200, cursor, sortBy, withDeleted, withTotalCount],
-    list: list200,
-    answer: { resource: 'fundingInstrument', many: true },
-    source: notes,
-  },
-  {
-    name: 'fundingInstruments.get',
-    ...readRequest,
-    path: `${accountPath}/funding_instruments/:funding_instrument_id`,
-    parameters: [accountId, path('funding_instrument_id'), withDeleted],
-    answer: { resource: 'fundingInstrument', many: false },
-    source: notes,
-  },
-  {
-    name: 'fundingInstruments.create',
-    ...createRequest,
-    ...sandboxOnly,
-    path: `${accountPath}/funding_instruments`,
-    parameters: [
-      accountId,
+    ...createOne('fundingInstruments.create', 'funding_instruments', 'fundingInstrument', [
       query('currency', 'string', { required: true, minLength: 3, maxLength: 3, source: notes }),
       query('start_time', 'timestamp', { required: true, source: notes }),
       query('type', 'enum', { required: true, values: fundingTypes, source: notes }),
       query('end_time', 'timestamp', sentBySdks),
       query('credit_limit_local_micro', 'long', { min: 0, ...sentBySdks }),
       query('funded_amount_local_micro', 'long', { min: 0, ...sentBySdks }),
-    ],
-    answer: { resource: 'fundingInstrument', many: false },
+    ]),
+    ...sandboxOnly,
     source: `${notes}: sandbox only`,
   },
   {
-    name: 'fundingInstruments.delete',
-    ...deleteRequest,
+    ...deleteOne('fundingInstruments.delete', 'funding_instruments', 'funding_instrument_id', 'fundingInstrument'),
     ...sandboxOnly,
-    path: `${accountPath}/funding_instruments/:funding_instrument_id`,
-    parameters: [accountId, path('funding_instrument_id')],
-    answer: { resource: 'fundingInstrument', many: false },
     source: `${notes}: sandbox only`,
   },
 ] as const satisfies readonly Endpoint[]

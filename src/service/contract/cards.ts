@@ -1,18 +1,15 @@
 /** Endpoints of cards made of components, and of legacy cards (spec 2.4, 4.4). */
-import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, deleteRequest, type Endpoint } from './endpoint.ts'
 import { cardTypes } from './creativeResources.ts'
 import { accountId, body, cursor, idFilter, path, query, sentBySdks, sortBy, withDeleted } from './parameter.ts'
+import { createOne, deleteOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#cards'
 const cardName = { maxLength: 80, source: 'spec 8 card name' } as const
 
 export const cardEndpoints = [
   {
-    name: 'cards.list',
-    ...readRequest,
-    path: `${accountPath}/cards`,
-    parameters: [
-      accountId,
+    ...readMany('cards.list', 'cards', 'card', [
       query('card_types', 'csv-enum', { values: cardTypes, source: 'spec 2.4' }),
       idFilter('card_id'),
       query('card_ids', 'csv', { maxItems: 200, ...sentBySdks }),
@@ -23,47 +20,32 @@ export const cardEndpoints = [
       query('q', 'string', { maxLength: 80, source: 'spec 8 card q' }),
       sortBy,
       withDeleted,
-    ],
-    list: { countDefault: 100, countMin: 1, countMax: 200 },
-    answer: { resource: 'card', many: true },
+    ]),
     source: 'spec 4.4',
   },
   {
-    name: 'cards.all',
-    ...readRequest,
-    path: `${accountPath}/cards/all`,
-    parameters: [accountId, query('card_uris', 'csv', { required: true, maxItems: 200, source: notes }), withDeleted],
-    answer: { resource: 'card', many: true },
+    ...readMany('cards.all', 'cards/all', 'card', [
+      query('card_uris', 'csv', { required: true, maxItems: 200, source: notes }),
+      withDeleted,
+    ]),
     source: notes,
   },
   {
-    name: 'cards.allById',
-    ...readRequest,
-    path: `${accountPath}/cards/all/:card_id`,
-    parameters: [accountId, path('card_id'), withDeleted],
-    answer: { resource: 'card', many: false },
+    ...readOne('cards.allById', 'cards/all', 'card_id', 'card'),
     outsideSpec: true,
     source: 'outside the specification: official SDKs load a card of any type by its id',
   },
   {
-    name: 'cards.get',
-    ...readRequest,
-    path: `${accountPath}/cards/:card_id`,
-    parameters: [accountId, path('card_id'), withDeleted],
-    answer: { resource: 'card', many: false },
+    ...readOne('cards.get', 'cards', 'card_id', 'card'),
     source: 'spec 4.4; docs/spec-notes.md#echoes-and-cursors: an array of one in the sample, switch card_response',
   },
   {
-    name: 'cards.create',
-    ...createRequest,
-    path: `${accountPath}/cards`,
-    body: 'json',
-    parameters: [
-      accountId,
+    ...createOne('cards.create', 'cards', 'card', [
       body('name', 'string', { required: true, ...cardName }),
       body('components', 'array', { source: 'spec 2.4 card component' }),
       body('slides', 'array', { source: 'spec 4.4' }),
-    ],
+    ]),
+    body: 'json',
     rules: [
       { kind: 'exactly-one', names: ['components', 'slides'], source: 'spec 4.4' },
       { kind: 'other', text: 'one media component and either a DETAILS or a BUTTON component', source: 'spec 4.4' },
@@ -73,36 +55,22 @@ export const cardEndpoints = [
         source: 'spec 2.4; spec 8',
       },
     ],
-    answer: { resource: 'card', many: false },
     source: 'spec 4.4',
   },
   {
-    name: 'cards.update',
-    ...updateRequest,
-    path: `${accountPath}/cards/:card_id`,
-    body: 'json',
-    parameters: [
-      accountId,
-      path('card_id'),
+    ...updateOne('cards.update', 'cards', 'card_id', 'card', [
       body('name', 'string', { minLength: 1, ...cardName }),
       body('components', 'array', { source: 'spec 4.4' }),
       body('slides', 'array', { source: 'spec 4.4' }),
-    ],
+    ]),
+    body: 'json',
     rules: [
       { kind: 'exclusive', names: ['components', 'slides'], source: 'spec 4.4' },
       { kind: 'other', text: 'each field given replaces the stored value', source: 'spec 4.4' },
     ],
-    answer: { resource: 'card', many: false },
     source: 'spec 4.4; docs/spec-notes.md#cards',
   },
-  {
-    name: 'cards.delete',
-    ...deleteRequest,
-    path: `${accountPath}/cards/:card_id`,
-    parameters: [accountId, path('card_id')],
-    answer: { resource: 'card', many: false },
-    source: notes,
-  },
+  { ...deleteOne('cards.delete', 'cards', 'card_id', 'card'), source: notes },
   {
     name: 'legacyCards.delete',
     ...deleteRequest,

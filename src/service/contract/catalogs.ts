@@ -1,7 +1,7 @@
 /** Endpoints of product catalogs, products, product sets and scheduled feeds (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
 import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { batchLimits } from './limits.ts'
-import { body, count200, cursor, list200, path, query } from './parameter.ts'
+import { body, count200, cursor, path, query } from './parameter.ts'
 
 const catalogs = '/12/product_catalogs'
 const catalog = `${catalogs}/:product_catalog_id` as const
@@ -27,7 +27,6 @@ export const catalogEndpoints = [
     ...readRequest,
     path: catalogs,
     parameters: [query('user_id', 'long', { source: spec42 }), count200, cursor],
-    list: list200,
     answer: { resource: 'productCatalog', many: true },
     limit: 'catalog_reads',
     source: spec42,
@@ -72,7 +71,6 @@ export const catalogEndpoints = [
       cursor,
     ],
     rules: [{ kind: 'other', text: 'only the first submitted of the variants with one item_group_id is returned', source: 'spec 2.2' }],
-    list: { countDefault: 100, countMin: 1, countMax: 100 },
     answer: { resource: 'product', many: true },
     limit: 'product_reads',
     source: spec42,
@@ -111,7 +109,6 @@ export const catalogEndpoints = [
     ...readRequest,
     path: `${catalog}/product_sets`,
     parameters: [catalogId, count200, cursor],
-    list: list200,
     answer: { resource: 'productSet', many: true },
     limit: 'product_set_reads',
     source: sets,
@@ -178,7 +175,6 @@ export const catalogEndpoints = [
     ...readRequest,
     path: `${catalog}/scheduled_feeds`,
     parameters: [catalogId, count200, cursor],
-    list: list200,
     answer: { resource: 'scheduledFeed', many: true },
     limit: 'feed_reads',
     source: feeds,

@@ -1,10 +1,10 @@
 /** Endpoints of business and curated categories, of the categories of line items, and of placements (spec 2.5, 4.5). */
-import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, readRequest, type Endpoint } from './endpoint.ts'
 import { productTypes } from './campaignResources.ts'
-import { accountId, count200, cursor, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import { accountId, cursor, path, query, recordList } from './parameter.ts'
+import { createOne, deleteOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#categories-and-placements'
-const recordId = path('line_item_curated_category_id')
 
 export const categoryEndpoints = [
   {
@@ -17,12 +17,10 @@ export const categoryEndpoints = [
     source: 'spec 4.5',
   },
   {
-    name: 'curatedCategories.list',
-    ...readRequest,
-    path: `${accountPath}/curated_categories`,
-    parameters: [accountId, query('country_codes', 'csv', { required: true, maxItems: 200, source: notes }), cursor],
-    list: {},
-    answer: { resource: 'curatedCategory', many: true },
+    ...readMany('curatedCategories.list', 'curated_categories', 'curatedCategory', [
+      query('country_codes', 'csv', { required: true, maxItems: 200, source: notes }),
+      cursor,
+    ]),
     source: notes,
   },
   {
@@ -34,53 +32,37 @@ export const categoryEndpoints = [
     source: 'spec 4.5',
   },
   {
-    name: 'lineItemCuratedCategories.list',
-    ...readRequest,
-    path: `${accountPath}/line_item_curated_categories`,
-    parameters: [accountId, count200, cursor, sortBy, withDeleted, withTotalCount],
-    list: list200,
-    answer: { resource: 'lineItemCuratedCategory', many: true },
+    ...readMany('lineItemCuratedCategories.list', 'line_item_curated_categories', 'lineItemCuratedCategory', [...recordList]),
     source: 'spec 4.5',
   },
   {
-    name: 'lineItemCuratedCategories.get',
-    ...readRequest,
-    path: `${accountPath}/line_item_curated_categories/:line_item_curated_category_id`,
-    parameters: [accountId, recordId, withDeleted],
-    answer: { resource: 'lineItemCuratedCategory', many: false },
+    ...readOne('lineItemCuratedCategories.get', 'line_item_curated_categories', 'line_item_curated_category_id', 'lineItemCuratedCategory'),
     source: 'spec 4.5',
   },
   {
-    name: 'lineItemCuratedCategories.create',
-    ...createRequest,
-    path: `${accountPath}/line_item_curated_categories`,
-    parameters: [
-      accountId,
+    ...createOne('lineItemCuratedCategories.create', 'line_item_curated_categories', 'lineItemCuratedCategory', [
       query('line_item_id', 'string', { required: true, source: 'spec 4.5' }),
       query('curated_category_id', 'string', { required: true, source: 'spec 4.5' }),
-    ],
-    answer: { resource: 'lineItemCuratedCategory', many: false },
+    ]),
     source: 'spec 4.5',
   },
   {
-    name: 'lineItemCuratedCategories.update',
-    ...updateRequest,
-    path: `${accountPath}/line_item_curated_categories/:line_item_curated_category_id`,
-    parameters: [
-      accountId,
-      recordId,
-      query('curated_category_id', 'string', { source: 'spec 4.5' }),
-      query('line_item_id', 'string', { source: 'spec 4.5' }),
-    ],
-    answer: { resource: 'lineItemCuratedCategory', many: false },
+    ...updateOne(
+      'lineItemCuratedCategories.update',
+      'line_item_curated_categories',
+      'line_item_curated_category_id',
+      'lineItemCuratedCategory',
+      [query('curated_category_id', 'string', { source: 'spec 4.5' }), query('line_item_id', 'string', { source: 'spec 4.5' })],
+    ),
     source: 'spec 4.5',
   },
   {
-    name: 'lineItemCuratedCategories.delete',
-    ...deleteRequest,
-    path: `${accountPath}/line_item_curated_categories/:line_item_curated_category_id`,
-    parameters: [accountId, recordId],
-    answer: { resource: 'lineItemCuratedCategory', many: false },
+    ...deleteOne(
+      'lineItemCuratedCategories.delete',
+      'line_item_curated_categories',
+      'line_item_curated_category_id',
+      'lineItemCuratedCategory',
+    ),
     source: 'spec 4.5',
   },
   {

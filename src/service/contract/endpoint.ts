@@ -118,10 +118,9 @@ export interface Endpoint {
   readonly bodyIs?: 'object' | 'array' | 'object-or-array'
   /** Maximum number of entries of a bare array, and of bytes (spec 8). */
   readonly bodyLimit?: { readonly entries?: number; readonly bytes?: number }
+  /** A list with pages has the parameter `cursor`. */
   readonly parameters: readonly Parameter[]
   readonly rules?: readonly Rule[]
-  /** Bounds of `count`. Present only for a list with pages; empty if the list has no `count`. */
-  readonly list?: { readonly countDefault?: number; readonly countMin?: number; readonly countMax?: number }
   /** Content of `data`, or of a body without `data`: the resource's name in `resources.ts`; `many`: a list of such records. */
   readonly answer: { readonly resource: string; readonly many: boolean }
   /** Name of the rate limit that the requests count against. */
@@ -134,6 +133,16 @@ export interface Endpoint {
   readonly stream?: true
   /** As in `Parameter`. */
   readonly source: string
+}
+
+/** Returns the parameter of an endpoint with the name; undefined if the endpoint has none. */
+export function parameterOf({ parameters }: Endpoint, name: string): Parameter | undefined {
+  return parameters.find((parameter) => parameter.name === name)
+}
+
+/** Returns true for a list with pages. */
+export function hasPages(endpoint: Endpoint): boolean {
+  return parameterOf(endpoint, 'cursor') !== undefined
 }
 
 /** Path of an account, below which its records are. */

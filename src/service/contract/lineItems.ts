@@ -1,19 +1,8 @@
 /** Endpoints of line items (spec 4.5, 4.6). */
-import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint, type Rule } from './endpoint.ts'
+import { accountPath, deleteRequest, type Endpoint, type Rule } from './endpoint.ts'
 import { bidStrategies, goals, objectives, payBys, productTypes } from './campaignResources.ts'
-import {
-  accountId,
-  count200,
-  cursor,
-  idFilter,
-  list200,
-  path,
-  query,
-  sentBySdks,
-  sortBy,
-  withDeleted,
-  withTotalCount,
-} from './parameter.ts'
+import { accountId, count200, cursor, idFilter, path, query, sentBySdks, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import { createOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#campaigns-and-line-items'
 const source = 'spec 4.6'
@@ -70,11 +59,7 @@ const lineItemRules = [
 
 export const lineItemEndpoints = [
   {
-    name: 'lineItems.list',
-    ...readRequest,
-    path: `${accountPath}/line_items`,
-    parameters: [
-      accountId,
+    ...readMany('lineItems.list', 'line_items', 'lineItem', [
       idFilter('campaign_ids'),
       idFilter('funding_instrument_ids'),
       idFilter('line_item_ids'),
@@ -84,27 +69,13 @@ export const lineItemEndpoints = [
       sortBy,
       withDeleted,
       withTotalCount,
-    ],
-    list: list200,
-    answer: { resource: 'lineItem', many: true },
+    ]),
     limit: 'core_reads',
     source: notes,
   },
+  { ...readOne('lineItems.get', 'line_items', 'line_item_id', 'lineItem'), limit: 'core_reads', source: notes },
   {
-    name: 'lineItems.get',
-    ...readRequest,
-    path: `${accountPath}/line_items/:line_item_id`,
-    parameters: [accountId, path('line_item_id'), withDeleted],
-    answer: { resource: 'lineItem', many: false },
-    limit: 'core_reads',
-    source: notes,
-  },
-  {
-    name: 'lineItems.create',
-    ...createRequest,
-    path: `${accountPath}/line_items`,
-    parameters: [
-      accountId,
+    ...createOne('lineItems.create', 'line_items', 'lineItem', [
       query('campaign_id', 'string', { required: true, source: notes }),
       query('objective', 'enum', { required: true, values: objectives, source: notes }),
       query('placements', 'csv', { required: true, source: notes }),
@@ -112,7 +83,7 @@ export const lineItemEndpoints = [
       query('start_time', 'timestamp', { required: true, source: notes }),
       query('end_time', 'timestamp', { required: true, source: notes }),
       ...lineItemFields,
-    ],
+    ]),
     rules: [
       ...lineItemRules,
       {
@@ -121,22 +92,15 @@ export const lineItemEndpoints = [
         source: notes,
       },
     ],
-    answer: { resource: 'lineItem', many: false },
     source: notes,
   },
   {
-    name: 'lineItems.update',
-    ...updateRequest,
-    path: `${accountPath}/line_items/:line_item_id`,
-    parameters: [
-      accountId,
-      path('line_item_id'),
+    ...updateOne('lineItems.update', 'line_items', 'line_item_id', 'lineItem', [
       query('start_time', 'timestamp', { unsettable: true, source }),
       query('end_time', 'timestamp', { unsettable: true, source }),
       ...lineItemFields,
-    ],
+    ]),
     rules: lineItemRules,
-    answer: { resource: 'lineItem', many: false },
     source: 'spec 4.5; spec 4.6',
   },
   {

@@ -1,7 +1,8 @@
 /** Endpoints of account media and the media library (spec 2.4, 4.4, 8). */
-import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, readRequest, type Endpoint } from './endpoint.ts'
 import { creativeTypes, mediaTypes } from './creativeResources.ts'
-import { accountId, count200, cursor, idFilter, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import { accountId, count200, cursor, idFilter, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import { createOne, deleteOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
 
 const libraryTexts = [
   query('description', 'string', { maxLength: 200, unsettable: true, source: 'spec 4.4; spec 8 media library; video only' }),
@@ -13,11 +14,7 @@ const libraryTexts = [
 
 export const mediaEndpoints = [
   {
-    name: 'accountMedia.list',
-    ...readRequest,
-    path: `${accountPath}/account_media`,
-    parameters: [
-      accountId,
+    ...readMany('accountMedia.list', 'account_media', 'accountMedia', [
       idFilter('account_media_ids'),
       count200,
       query('creative_types', 'csv-enum', { values: creativeTypes, source: 'spec 2.4' }),
@@ -25,40 +22,18 @@ export const mediaEndpoints = [
       sortBy,
       withDeleted,
       withTotalCount,
-    ],
-    list: list200,
-    answer: { resource: 'accountMedia', many: true },
+    ]),
     source: 'spec 4.4',
   },
+  { ...readOne('accountMedia.get', 'account_media', 'account_media_id', 'accountMedia'), source: 'spec 4.4' },
+  { ...deleteOne('accountMedia.delete', 'account_media', 'account_media_id', 'accountMedia'), source: 'spec 4.4' },
   {
-    name: 'accountMedia.get',
-    ...readRequest,
-    path: `${accountPath}/account_media/:account_media_id`,
-    parameters: [accountId, path('account_media_id'), withDeleted],
-    answer: { resource: 'accountMedia', many: false },
-    source: 'spec 4.4',
-  },
-  {
-    name: 'accountMedia.delete',
-    ...deleteRequest,
-    path: `${accountPath}/account_media/:account_media_id`,
-    parameters: [accountId, path('account_media_id')],
-    answer: { resource: 'accountMedia', many: false },
-    source: 'spec 4.4',
-  },
-  {
-    name: 'mediaLibrary.list',
-    ...readRequest,
-    path: `${accountPath}/media_library`,
-    parameters: [
-      accountId,
+    ...readMany('mediaLibrary.list', 'media_library', 'mediaLibraryObject', [
       query('count', 'integer', { default: 20, min: 1, max: 50, source: 'spec 8: media library 1 to 50' }),
       cursor,
       query('media_type', 'enum', { values: mediaTypes, source: 'spec 2.4' }),
       query('q', 'string', { minLength: 1, maxLength: 255, source: 'spec 8 media library q' }),
-    ],
-    list: { countDefault: 20, countMin: 1, countMax: 50 },
-    answer: { resource: 'mediaLibraryObject', many: true },
+    ]),
     source: 'spec 4.4',
   },
   {
@@ -70,32 +45,20 @@ export const mediaEndpoints = [
     source: 'spec 4.4',
   },
   {
-    name: 'mediaLibrary.create',
-    ...createRequest,
-    path: `${accountPath}/media_library`,
-    parameters: [accountId, query('media_key', 'string', { required: true, source: 'spec 4.4' }), ...libraryTexts],
+    ...createOne('mediaLibrary.create', 'media_library', 'mediaLibraryObject', [
+      query('media_key', 'string', { required: true, source: 'spec 4.4' }),
+      ...libraryTexts,
+    ]),
     rules: [
       { kind: 'other', text: '`description`, `poster_media_key` and `title` are for video only', source: 'spec 4.4' },
       { kind: 'other', text: 'a video of category AMPLIFY_VIDEO becomes PREROLL account media', source: 'spec 3.3' },
     ],
-    answer: { resource: 'mediaLibraryObject', many: false },
     source: 'spec 4.4',
   },
   {
-    name: 'mediaLibrary.update',
-    ...updateRequest,
-    path: `${accountPath}/media_library/:media_key`,
-    parameters: [accountId, path('media_key'), ...libraryTexts],
+    ...updateOne('mediaLibrary.update', 'media_library', 'media_key', 'mediaLibraryObject', [...libraryTexts]),
     rules: [{ kind: 'other', text: '`description`, `poster_media_key` and `title` are for video only', source: 'spec 4.4' }],
-    answer: { resource: 'mediaLibraryObject', many: false },
     source: 'spec 4.4',
   },
-  {
-    name: 'mediaLibrary.delete',
-    ...deleteRequest,
-    path: `${accountPath}/media_library/:media_key`,
-    parameters: [accountId, path('media_key')],
-    answer: { resource: 'mediaLibraryObject', many: false },
-    source: 'spec 4.4',
-  },
+  { ...deleteOne('mediaLibrary.delete', 'media_library', 'media_key', 'mediaLibraryObject'), source: 'spec 4.4' },
 ] as const satisfies readonly Endpoint[]

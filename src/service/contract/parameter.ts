@@ -43,8 +43,8 @@ export const withTotalCount = query('with_total_count', 'boolean', { default: fa
 
 /** Parameter `count` of most lists: default 200, 1 to 1000 (spec 8). */
 export const count200 = query('count', 'integer', { default: 200, min: 1, max: 1000, source: 'spec 8' })
-/** `Endpoint.list` for `count200`. */
-export const list200 = { countDefault: count200.default, countMin: count200.min, countMax: count200.max } as const
+/** Parameters of most lists of records. */
+export const recordList = [count200, cursor, sortBy, withDeleted, withTotalCount] as const
 
 /** Creates a filter of up to 200 comma-separated ids (spec 8). */
 export const idFilter = <const Name extends string>(name: Name) =>

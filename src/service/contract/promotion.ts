@@ -1,49 +1,21 @@
 /** Endpoints of promoted tweets and targeting criteria of line items (spec 4.8, docs/spec-notes.md#promotion-and-targeting). */
-import { accountPath, createRequest, deleteRequest, readRequest, type Endpoint } from './endpoint.ts'
+import { accountPath, createRequest, type Endpoint } from './endpoint.ts'
 import { locationTypes, targetingOperators } from './campaignResources.ts'
-import {
-  accountId,
-  count200,
-  cursor,
-  idFilter,
-  list200,
-  path,
-  query,
-  sentBySdks,
-  sortBy,
-  withDeleted,
-  withTotalCount,
-} from './parameter.ts'
+import { accountId, idFilter, query, recordList, sentBySdks } from './parameter.ts'
+import { createOne, deleteOne, readMany, readOne } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#promotion-and-targeting'
 
 export const promotionEndpoints = [
   {
-    name: 'promotedTweets.list',
-    ...readRequest,
-    path: `${accountPath}/promoted_tweets`,
-    parameters: [
-      accountId,
+    ...readMany('promotedTweets.list', 'promoted_tweets', 'promotedTweet', [
       idFilter('line_item_ids'),
       idFilter('promoted_tweet_ids'),
-      count200,
-      cursor,
-      sortBy,
-      withDeleted,
-      withTotalCount,
-    ],
-    list: list200,
-    answer: { resource: 'promotedTweet', many: true },
+      ...recordList,
+    ]),
     source: notes,
   },
-  {
-    name: 'promotedTweets.get',
-    ...readRequest,
-    path: `${accountPath}/promoted_tweets/:promoted_tweet_id`,
-    parameters: [accountId, path('promoted_tweet_id'), withDeleted],
-    answer: { resource: 'promotedTweet', many: false },
-    source: notes,
-  },
+  { ...readOne('promotedTweets.get', 'promoted_tweets', 'promoted_tweet_id', 'promotedTweet'), source: notes },
   {
     name: 'promotedTweets.create',
     ...createRequest,
@@ -56,48 +28,23 @@ export const promotionEndpoints = [
     answer: { resource: 'promotedTweet', many: true },
     source: notes,
   },
+  { ...deleteOne('promotedTweets.delete', 'promoted_tweets', 'promoted_tweet_id', 'promotedTweet'), source: notes },
   {
-    name: 'promotedTweets.delete',
-    ...deleteRequest,
-    path: `${accountPath}/promoted_tweets/:promoted_tweet_id`,
-    parameters: [accountId, path('promoted_tweet_id')],
-    answer: { resource: 'promotedTweet', many: false },
-    source: notes,
-  },
-  {
-    name: 'targetingCriteria.list',
-    ...readRequest,
-    path: `${accountPath}/targeting_criteria`,
-    parameters: [
-      accountId,
+    ...readMany('targetingCriteria.list', 'targeting_criteria', 'targetingCriterion', [
       query('line_item_ids', 'csv', { required: true, maxItems: 200, source: notes }),
       query('targeting_criterion_ids', 'csv', { maxItems: 200, ...sentBySdks }),
-      count200,
-      cursor,
-      sortBy,
-      withDeleted,
-      withTotalCount,
-    ],
-    list: list200,
-    answer: { resource: 'targetingCriterion', many: true },
+      ...recordList,
+    ]),
     limit: 'targeting_reads',
     source: notes,
   },
   {
-    name: 'targetingCriteria.get',
-    ...readRequest,
-    path: `${accountPath}/targeting_criteria/:targeting_criterion_id`,
-    parameters: [accountId, path('targeting_criterion_id'), withDeleted],
-    answer: { resource: 'targetingCriterion', many: false },
+    ...readOne('targetingCriteria.get', 'targeting_criteria', 'targeting_criterion_id', 'targetingCriterion'),
     limit: 'targeting_reads',
     source: notes,
   },
   {
-    name: 'targetingCriteria.create',
-    ...createRequest,
-    path: `${accountPath}/targeting_criteria`,
-    parameters: [
-      accountId,
+    ...createOne('targetingCriteria.create', 'targeting_criteria', 'targetingCriterion', [
       query('line_item_id', 'string', { required: true, source: notes }),
       query('targeting_type', 'string', { required: true, source: notes }),
       query('targeting_value', 'string', { required: true, source: notes }),
@@ -106,16 +53,8 @@ export const promotionEndpoints = [
       query('custom_audience_expansion', 'boolean', sentBySdks),
       query('tailored_audience_expansion', 'boolean', sentBySdks),
       query('tailored_audience_type', 'string', sentBySdks),
-    ],
-    answer: { resource: 'targetingCriterion', many: false },
+    ]),
     source: notes,
   },
-  {
-    name: 'targetingCriteria.delete',
-    ...deleteRequest,
-    path: `${accountPath}/targeting_criteria/:targeting_criterion_id`,
-    parameters: [accountId, path('targeting_criterion_id')],
-    answer: { resource: 'targetingCriterion', many: false },
-    source: notes,
-  },
+  { ...deleteOne('targetingCriteria.delete', 'targeting_criteria', 'targeting_criterion_id', 'targetingCriterion'), source: notes },
 ] as const satisfies readonly Endpoint[]

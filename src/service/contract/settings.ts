@@ -2,6 +2,7 @@
 import { accountPath, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { taxSettingsNames, userSettingsNames } from './outsideResources.ts'
 import { accountId, path, query, sentBySdks } from './parameter.ts'
+import { updateOne } from './recordEndpoints.ts'
 
 const source = 'outside the specification: official SDKs read and save it'
 const shared = { outsideSpec: true, source } as const
@@ -17,16 +18,10 @@ export const settingsEndpoints = [
     ...shared,
   },
   {
-    name: 'userSettings.update',
-    ...updateRequest,
-    path: `${accountPath}/user_settings/:user_id`,
-    parameters: [
-      accountId,
-      path('user_id'),
+    ...updateOne('userSettings.update', 'user_settings', 'user_id', 'userSettings', [
       ...userSettingsNames.map(text),
       query('subscribed_email_types', 'csv', { unsettable: true, ...sentBySdks }),
-    ],
-    answer: { resource: 'userSettings', many: false },
+    ]),
     ...shared,
   },
   {

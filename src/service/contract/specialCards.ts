@@ -1,13 +1,13 @@
 /** Endpoints of poll cards and video conversation cards (spec 4.4). */
-import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
-import { accountId, count200, cursor, idFilter, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import type { Endpoint } from './endpoint.ts'
+import { count200, cursor, idFilter, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import { createOne, deleteOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#cards'
 const cardName = { maxLength: 80, source: 'spec 8 card name' } as const
 
 /** Parameters of the lists of poll cards and of video conversation cards (spec 4.4). */
 const specialCardList = [
-  accountId,
   idFilter('card_ids'),
   count200,
   cursor,
@@ -49,73 +49,28 @@ const conversationOptional = [
 ] as const
 
 export const specialCardEndpoints = [
+  { ...readMany('pollCards.list', 'cards/poll', 'pollCard', specialCardList), source: 'spec 4.4' },
+  { ...readOne('pollCards.get', 'cards/poll', 'card_id', 'pollCard'), source: 'spec 4.4' },
   {
-    name: 'pollCards.list',
-    ...readRequest,
-    path: `${accountPath}/cards/poll`,
-    parameters: specialCardList,
-    list: list200,
-    answer: { resource: 'pollCard', many: true },
-    source: 'spec 4.4',
-  },
-  {
-    name: 'pollCards.get',
-    ...readRequest,
-    path: `${accountPath}/cards/poll/:card_id`,
-    parameters: [accountId, path('card_id'), withDeleted],
-    answer: { resource: 'pollCard', many: false },
-    source: 'spec 4.4',
-  },
-  {
-    name: 'pollCards.create',
-    ...createRequest,
-    path: `${accountPath}/cards/poll`,
-    parameters: [accountId, ...pollFields],
+    ...createOne('pollCards.create', 'cards/poll', 'pollCard', [...pollFields]),
     rules: [
       { kind: 'required-if', names: ['third_choice'], when: { name: 'fourth_choice' }, source: 'spec 4.4' },
       { kind: 'other', text: 'the image behind `media_key` is at least 800 px wide, aspect ratio 1.91:1', source: 'spec 4.4' },
     ],
-    answer: { resource: 'pollCard', many: false },
     source: 'spec 4.4; spec 3.3',
   },
+  { ...deleteOne('pollCards.delete', 'cards/poll', 'card_id', 'pollCard'), source: notes },
+  { ...readMany('videoConversationCards.list', 'cards/video_conversation', 'videoConversationCard', specialCardList), source: 'spec 4.4' },
+  { ...readOne('videoConversationCards.get', 'cards/video_conversation', 'card_id', 'videoConversationCard'), source: 'spec 4.4' },
   {
-    name: 'pollCards.delete',
-    ...deleteRequest,
-    path: `${accountPath}/cards/poll/:card_id`,
-    parameters: [accountId, path('card_id')],
-    answer: { resource: 'pollCard', many: false },
-    source: notes,
-  },
-  {
-    name: 'videoConversationCards.list',
-    ...readRequest,
-    path: `${accountPath}/cards/video_conversation`,
-    parameters: specialCardList,
-    list: list200,
-    answer: { resource: 'videoConversationCard', many: true },
-    source: 'spec 4.4',
-  },
-  {
-    name: 'videoConversationCards.get',
-    ...readRequest,
-    path: `${accountPath}/cards/video_conversation/:card_id`,
-    parameters: [accountId, path('card_id'), withDeleted],
-    answer: { resource: 'videoConversationCard', many: false },
-    source: 'spec 4.4',
-  },
-  {
-    name: 'videoConversationCards.create',
-    ...createRequest,
-    path: `${accountPath}/cards/video_conversation`,
-    parameters: [
-      accountId,
+    ...createOne('videoConversationCards.create', 'cards/video_conversation', 'videoConversationCard', [
       query('first_cta', 'string', { required: true, ...cta }),
       query('first_cta_tweet', 'string', { required: true, ...cta }),
       query('media_key', 'string', { required: true, source: 'spec 4.4: library video, 16:9' }),
       query('name', 'string', { required: true, ...cardName }),
       query('thank_you_text', 'string', { required: true, maxLength: 23, source: 'spec 8' }),
       ...conversationOptional,
-    ],
+    ]),
     rules: [
       ctaLength,
       { kind: 'one-of', names: ['title', 'second_cta'], source: 'spec 4.4' },
@@ -123,33 +78,19 @@ export const specialCardEndpoints = [
       { kind: 'required-if', names: ['third_cta_tweet'], when: { name: 'third_cta' }, source: 'spec 4.4' },
       { kind: 'required-if', names: ['fourth_cta_tweet'], when: { name: 'fourth_cta' }, source: 'spec 4.4' },
     ],
-    answer: { resource: 'videoConversationCard', many: false },
     source: 'spec 4.4',
   },
   {
-    name: 'videoConversationCards.update',
-    ...updateRequest,
-    path: `${accountPath}/cards/video_conversation/:card_id`,
-    parameters: [
-      accountId,
-      path('card_id'),
+    ...updateOne('videoConversationCards.update', 'cards/video_conversation', 'card_id', 'videoConversationCard', [
       query('first_cta', 'string', cta),
       query('first_cta_tweet', 'string', cta),
       query('media_key', 'string', { source: 'spec 4.4' }),
       query('name', 'string', cardName),
       query('thank_you_text', 'string', { maxLength: 23, source: 'spec 8' }),
       ...conversationOptional,
-    ],
+    ]),
     rules: [ctaLength, { kind: 'other', text: 'the rules of creation apply to the card with the changes', source: 'spec 4.4' }],
-    answer: { resource: 'videoConversationCard', many: false },
     source: notes,
   },
-  {
-    name: 'videoConversationCards.delete',
-    ...deleteRequest,
-    path: `${accountPath}/cards/video_conversation/:card_id`,
-    parameters: [accountId, path('card_id')],
-    answer: { resource: 'videoConversationCard', many: false },
-    source: notes,
-  },
+  { ...deleteOne('videoConversationCards.delete', 'cards/video_conversation', 'card_id', 'videoConversationCard'), source: notes },
 ] as const satisfies readonly Endpoint[]

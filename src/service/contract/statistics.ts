@@ -3,7 +3,7 @@
  * them.
  */
 import { createRequest, deleteRequest, readRequest, type Endpoint } from './endpoint.ts'
-import { accountId, count200, cursor, idFilter, list200, longPath, path, query, sentBySdks } from './parameter.ts'
+import { accountId, count200, cursor, idFilter, longPath, path, query, sentBySdks } from './parameter.ts'
 import { granularities, metricGroups, statisticsEntities, statisticsPlacements } from './outsideResources.ts'
 
 const source = 'outside the specification: official SDKs read it'
@@ -69,7 +69,6 @@ export const statisticsEndpoints = [
     ...readRequest,
     path: '/12/stats/jobs/accounts/:account_id',
     parameters: [accountId, idFilter('job_ids'), count200, cursor],
-    list: list200,
     answer: { resource: 'statisticsJob', many: true },
     ...shared,
   },

@@ -1,7 +1,8 @@
 /** Endpoints of targeting values, content categories and promotable users. Outside the specification: official SDKs call them. */
-import { accountPath, readRequest, type Endpoint } from './endpoint.ts'
+import { readRequest, type Endpoint } from './endpoint.ts'
 import { locationTypes } from './campaignResources.ts'
-import { accountId, count200, cursor, list200, path, query, sentBySdks, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import { count200, cursor, query, recordList, sentBySdks, withTotalCount } from './parameter.ts'
+import { readMany, readOne } from './recordEndpoints.ts'
 
 const source = 'outside the specification: official SDKs read it'
 const q = query('q', 'string', { maxLength: 255, ...sentBySdks })
@@ -17,7 +18,6 @@ const lookup = <const Name extends string, const Segment extends string, const O
     ...readRequest,
     path: `/12/targeting_criteria/${segment}`,
     parameters: [...own, q, count200, cursor, withTotalCount],
-    list: list200,
     answer: { resource: 'targetingOption', many: true },
     limit: 'global_reads',
     outsideSpec: true,
@@ -55,30 +55,12 @@ export const targetingLookupEndpoints = [
     source,
   },
   {
-    name: 'promotableUsers.list',
-    ...readRequest,
-    path: `${accountPath}/promotable_users`,
-    parameters: [
-      accountId,
+    ...readMany('promotableUsers.list', 'promotable_users', 'promotableUser', [
       query('promotable_user_ids', 'csv', { maxItems: 200, ...sentBySdks }),
-      count200,
-      cursor,
-      sortBy,
-      withDeleted,
-      withTotalCount,
-    ],
-    list: list200,
-    answer: { resource: 'promotableUser', many: true },
+      ...recordList,
+    ]),
     outsideSpec: true,
     source,
   },
-  {
-    name: 'promotableUsers.get',
-    ...readRequest,
-    path: `${accountPath}/promotable_users/:promotable_user_id`,
-    parameters: [accountId, path('promotable_user_id'), withDeleted],
-    answer: { resource: 'promotableUser', many: false },
-    outsideSpec: true,
-    source,
-  },
+  { ...readOne('promotableUsers.get', 'promotable_users', 'promotable_user_id', 'promotableUser'), outsideSpec: true, source },
 ] as const satisfies readonly Endpoint[]

@@ -5,7 +5,7 @@ import { RunError, UsageError } from '../../../errors.ts'
 import { decodeAnswer } from '../../../service/client/decode.ts'
 import type { Answer } from '../../../service/client/exchange.ts'
 import { eachPage } from '../../../service/client/list.ts'
-import type { Auth, Endpoint } from '../../../service/contract/endpoint.ts'
+import { parameterOf, type Auth, type Endpoint } from '../../../service/contract/endpoint.ts'
 import { createCaller, serviceError, type Call, type Caller } from './caller.ts'
 import { argument, flag, listOption, option, type CommandRun, type Context, type Invocation } from '../../context.ts'
 import { suggestName } from '../../../suggestName.ts'
@@ -107,7 +107,7 @@ function oneForEachName(pairs: readonly (readonly [string, string])[], endpoint:
   const values = new Map<string, string>()
   for (const [name, value] of pairs) {
     const earlier = values.get(name)
-    const type = endpoint?.parameters.find((parameter) => parameter.name === name)?.type
+    const type = endpoint && parameterOf(endpoint, name)?.type
     if (earlier !== undefined && type !== undefined && type !== 'csv' && type !== 'csv-enum')
       throw new UsageError('INVALID_VALUE', `${name} is given more than once and is not a list. Nothing was sent.`, {
         where: name,
@@ -146,7 +146,7 @@ function readData(given: string | undefined): string | undefined {
  */
 function jsonBody(fields: Readonly<Record<string, string>>, endpoint: Endpoint): string {
   const members = Object.entries(fields).map(([name, value]) => {
-    const type = endpoint.parameters.find((parameter) => parameter.name === name)?.type
+    const type = parameterOf(endpoint, name)?.type
     if ((type === 'object' || type === 'array') && !isJson(value))
       throw new UsageError('INVALID_VALUE', `${name} is an ${type}, and the value is not JSON. Nothing was sent.`, {
         where: name,
