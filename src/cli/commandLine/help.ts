@@ -1,4 +1,4 @@
-import type { CommandEntry, OptionEntry } from './catalogue/entry.ts'
+import type { CommandEntry, OptionEntry } from './catalogue.ts'
 import { variables } from '../../config/variables.ts'
 import { fixedCredentials } from '../../sandbox/area.ts'
 import { exitCodes, worstFirst } from '../exitCodes.ts'

@@ -1,7 +1,6 @@
 import { Argument, Command, CommanderError, Option } from 'commander'
 import { UsageError } from '../../errors.ts'
-import { catalogue } from './catalogue.ts'
-import type { CommandEntry } from './catalogue/entry.ts'
+import { catalogue, type CommandEntry } from './catalogue.ts'
 import type { Invocation } from '../context.ts'
 import { commandHelp, globalOptions, mainHelp, topicHelp, topics } from './help.ts'
 import { correctedCall, defaultPipelines } from './repeatedCall.ts'

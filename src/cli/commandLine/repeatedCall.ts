@@ -1,7 +1,6 @@
 /** Commands for hints that repeat a call, or its global options. */
 import { quoteArgument } from '../../format.ts'
-import { catalogue } from './catalogue.ts'
-import type { CommandEntry } from './catalogue/entry.ts'
+import { catalogue, type CommandEntry } from './catalogue.ts'
 
 /** Function that completes the commands in a hint. */
 export type CompleteHint = (hint: string) => string

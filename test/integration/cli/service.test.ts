@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { serviceCommands } from '../../../src/cli/commandLine/catalogue/service.ts'
+import { catalogue } from '../../../src/cli/commandLine/catalogue.ts'
 import { ended, printed, sluice, sluiceHere, start, emptyFolder } from './support.ts'
 import { json, shopYaml, workspace } from './workspace.ts'
 
@@ -96,7 +96,7 @@ test('doctor ends at a signal although the service does not answer', async () =>
 
 test('the sandbox serves every GET that the help of api shows', async () => {
   await using shop = await workspace()
-  const examples = serviceCommands.find(({ name }) => name === 'api')?.examples.filter((example) => example.includes(' GET ')) ?? []
+  const examples = catalogue.find(({ name }) => name === 'api')?.examples.filter((example) => example.includes(' GET ')) ?? []
   expect(examples.length).toBeGreaterThan(1)
   for (const example of examples) expect(await shop.run(example.split(' ').slice(1))).toMatchObject({ code: 0 })
 })

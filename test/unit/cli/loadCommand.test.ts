@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { catalogue } from '../../../src/cli/commandLine/catalogue.ts'
-import type { CommandEntry } from '../../../src/cli/commandLine/catalogue/entry.ts'
+import { catalogue, type CommandEntry } from '../../../src/cli/commandLine/catalogue.ts'
 import { loaders } from '../../../src/cli/loadCommand.ts'
 
 test('every command of the catalogue has code, and all code has a command', () => {

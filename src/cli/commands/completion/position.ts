@@ -1,4 +1,4 @@
-import type { CommandEntry, OptionEntry } from '../../commandLine/catalogue/entry.ts'
+import type { CommandEntry, OptionEntry } from '../../commandLine/catalogue.ts'
 import { globalOptions, optionsOf, topics } from '../../commandLine/help.ts'
 
 /** Word that a shell may offer, with its meaning. */
