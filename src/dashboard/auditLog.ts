@@ -1,6 +1,6 @@
 /** Renders the operators' actions of the audit log. */
 import type { StoredAction } from '../db/auditLog.ts'
-import { clockTime, count, html, none, type Html } from './html.ts'
+import { clockTime, count, html, none, section, type Html } from './html.ts'
 
 const actionWords: Readonly<Record<string, string>> = {
   'run.requested': 'requested the run',
@@ -13,9 +13,10 @@ const actionWords: Readonly<Record<string, string>> = {
 /** Renders the actions in the given order; empty without actions. */
 export function auditLogSection(actions: readonly StoredAction[]): Html {
   if (actions.length === 0) return none
-  return html`<section aria-labelledby="audit">
-    <h2 id="audit">Who did what</h2>
-    <ol class="card timeline">
+  return section(
+    'audit',
+    'Who did what',
+    html`<ol class="card timeline">
       ${actions.map(
         ({ at, actor, what, runId, planId, detail }) =>
           html`<li>
@@ -26,8 +27,8 @@ export function auditLogSection(actions: readonly StoredAction[]): Html {
             </div>
           </li>`,
       )}
-    </ol>
-  </section>`
+    </ol>`,
+  )
 }
 
 function upToText(value: unknown): string {

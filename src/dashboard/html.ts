@@ -82,6 +82,42 @@ export function notice(tone: Tone, body: Html): Html {
   </div>`
 }
 
+/** Renders a section with its heading. `id`: of the heading. `count`: beside the heading. `isLive`: a poll replaces the section. */
+export function section(id: string, title: string, body: Html, options: { readonly count?: string; readonly isLive?: boolean } = {}): Html {
+  const { count: shown, isLive = false } = options
+  return html`<section aria-labelledby="${id}" ${isLive ? html` data-live="${id}"` : none}>
+    <h2 id="${id}">${title}${shown === undefined ? none : html` <span class="muted">${shown}</span>`}</h2>
+    ${body}
+  </section>`
+}
+
+/** Table to render. */
+export interface TableContent {
+  readonly caption: string
+  /** CSS class of the caption. Default: `sr`, for screen readers only. */
+  readonly captionClass?: 'pad' | 'sr'
+  /** Headings, some with a CSS class. */
+  readonly columns: readonly (string | readonly [heading: string, className: string])[]
+  readonly rows: readonly Html[]
+  /** If true, a narrow screen shows each row as a card. Default: true. */
+  readonly isCards?: boolean
+}
+
+/** Renders a table. */
+export function table({ caption, captionClass = 'sr', columns, rows, isCards = true }: TableContent): Html {
+  return html`<table${isCards ? raw(' class="cards"') : none}>
+    <caption class="${captionClass}">${caption}</caption>
+    <thead>
+      <tr>
+        ${columns.map((column) => (typeof column === 'string' ? html`<th>${column}</th>` : html`<th class="${column[1]}">${column[0]}</th>`))}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows}
+    </tbody>
+  </table>`
+}
+
 /** Renders the hint of an error or guard: a command with its explanation (after three spaces), or a sentence. Empty without a hint. */
 export function hintOf(text: string | undefined): Html {
   if (text === undefined || text === '') return none

@@ -1,6 +1,6 @@
 /** Renders a table of product sets with the changes of a plan or a run. */
 import type { ProductSetChange } from '../model/report.ts'
-import { html, none, type Html } from './html.ts'
+import { html, none, section, table, type Html } from './html.ts'
 import { stateBadge } from './states.ts'
 
 const marks = { create: '+', update: '~', replace: '~', delete: '−', unchanged: '=' } as const
@@ -8,33 +8,25 @@ const marks = { create: '+', update: '~', replace: '~', delete: '−', unchanged
 /** Renders the table; empty without changes. */
 export function productSetTable(changes: readonly ProductSetChange[] | undefined): Html {
   if (changes === undefined || changes.length === 0) return none
-  return html`<section aria-labelledby="sets">
-    <h2 id="sets">Product sets <span class="muted">${changes.length}</span></h2>
-    <div class="card scroll">
-      <table class="cards">
-        <caption class="sr">
-          Product sets that this pipeline keeps
-        </caption>
-        <thead>
-          <tr>
-            <th>Set</th>
-            <th>Change</th>
-            <th>Outcome</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${changes.map(
-            ({ name, action, outcome, code, message }) =>
-              html`<tr>
-                <td data-label="Set">${name}</td>
-                <td data-label="Change"><span class="diff-mark" aria-hidden="true">${marks[action]}</span> ${action}</td>
-                <td data-label="Outcome">
-                  <span>${stateBadge(outcome)}${code === undefined ? none : html` <code>${code}</code> ${message ?? ''}`}</span>
-                </td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-  </section>`
+  return section(
+    'sets',
+    'Product sets',
+    html`<div class="card scroll">
+      ${table({
+        caption: 'Product sets that this pipeline keeps',
+        columns: ['Set', 'Change', 'Outcome'],
+        rows: changes.map(
+          ({ name, action, outcome, code, message }) =>
+            html`<tr>
+              <td data-label="Set">${name}</td>
+              <td data-label="Change"><span class="diff-mark" aria-hidden="true">${marks[action]}</span> ${action}</td>
+              <td data-label="Outcome">
+                <span>${stateBadge(outcome)}${code === undefined ? none : html` <code>${code}</code> ${message ?? ''}`}</span>
+              </td>
+            </tr>`,
+        ),
+      })}
+    </div>`,
+    { count: String(changes.length) },
+  )
 }

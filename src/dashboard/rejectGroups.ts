@@ -1,7 +1,7 @@
 /** Renders rejected rows by code. */
 import { cutText } from '../cutText.ts'
 import type { RejectGroup } from '../sync/reports/runDetails.ts'
-import { count, hintOf, html, none, plural, type Html } from './html.ts'
+import { count, hintOf, html, none, plural, table, type Html } from './html.ts'
 
 /**
  * Renders each group with its count, hint, and samples with masked cells. `columnsOf`: returns the columns of a source by its number;
@@ -20,28 +20,19 @@ export function rejectGroups(groups: readonly RejectGroup[], columnsOf: (source:
         ${hintOf(group.hint)}
       </div>
       <div class="scroll">
-        <table>
-          <caption class="sr">
-            First rows with ${group.code}
-          </caption>
-          <thead>
-            <tr>
-              <th class="right narrow">Line</th>
-              <th>What is wrong</th>
-              ${columns.map((column) => html`<th>${column}</th>`)}
-            </tr>
-          </thead>
-          <tbody>
-            ${samples.map(
-              (sample) =>
-                html`<tr>
-                  <td class="right mono">${count(sample.line)}</td>
-                  <td>${sample.message}</td>
-                  ${columns.map((column) => html`<td>${cutText(cellOf(sample, columnsOf(sample.source), column), 80)}</td>`)}
-                </tr>`,
-            )}
-          </tbody>
-        </table>
+        ${table({
+          caption: `First rows with ${group.code}`,
+          isCards: false,
+          columns: [['Line', 'right narrow'], 'What is wrong', ...columns],
+          rows: samples.map(
+            (sample) =>
+              html`<tr>
+                <td class="right mono">${count(sample.line)}</td>
+                <td>${sample.message}</td>
+                ${columns.map((column) => html`<td>${cutText(cellOf(sample, columnsOf(sample.source), column), 80)}</td>`)}
+              </tr>`,
+          ),
+        })}
       </div>
       ${group.count > samples.length ? html`<p class="pad small muted">and ${plural(group.count - samples.length, 'more row')}</p>` : none}
     </article>`

@@ -1,7 +1,7 @@
 /** Page `/batches/:id`: one request with its attempts, and the outcome of each operation. */
 import type { AttemptLine, BatchDetails, BatchStatus, EntryLine } from '../../sync/reports/batchDetails.ts'
 import { quoteArgument } from '../../format.ts'
-import { ago, clockTime, command, count, html, formatMs, none, notice, plural, type Html } from '../html.ts'
+import { ago, clockTime, command, count, formatMs, html, none, notice, plural, section, table, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { batchState, operationState, stateBadge, stateWord } from '../states.ts'
 
@@ -32,18 +32,9 @@ export function batchPage(batch: BatchDetails, now: number): Page {
         </div>
       </div>
       <div data-live="outcome">${outcomeNotice(batch, now)}</div>
-      <section aria-labelledby="attempts" data-live="attempts">
-        <h2 id="attempts">Attempts <span class="muted">${count(batch.attempts)}</span></h2>
-        ${attempts(batch, now)}
-      </section>
-      <section aria-labelledby="operations" data-live="operations">
-        <h2 id="operations">Operations <span class="muted">${count(batch.operations)}</span></h2>
-        ${batch.showsRecords ? operationTable(batch) : outcomeTable(batch)}
-      </section>
-      <section aria-labelledby="request">
-        <h2 id="request">Request</h2>
-        <div class="card pad">${request(batch)}</div>
-      </section>`,
+      ${section('attempts', 'Attempts', attempts(batch, now), { count: count(batch.attempts), isLive: true })}
+      ${section('operations', 'Operations', batch.showsRecords ? operationTable(batch) : outcomeTable(batch), { count: count(batch.operations), isLive: true })}
+      ${section('request', 'Request', html`<div class="card pad">${request(batch)}</div>`)}`,
   }
 }
 
@@ -124,34 +115,22 @@ function attempts({ lastAttempts, batch, attempts: all, status }: BatchDetails, 
       ${all > 0 ? 'The attempts have expired.' : openStates.includes(status) ? 'This request was not sent yet. An attempt is stored before its first byte is sent.' : 'This request was not sent.'}
     </div>`
   return html`<div class="card scroll">
-    <table class="cards">
-      <caption class="sr">
-        Attempts of batch ${batch}, newest first
-      </caption>
-      <thead>
-        <tr>
-          <th>Sent</th>
-          <th>Run</th>
-          <th>Answer</th>
-          <th>Outcome</th>
-          <th class="right">Time</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${lastAttempts.map(
-          (attempt) =>
-            html`<tr>
-              <td data-label="Sent">
-                <span>${clockTime(attempt.startedAt)} <span class="muted">${ago(attempt.startedAt, now)}</span></span>
-              </td>
-              <td data-label="Run"><a href="/runs/${attempt.runId}">${attempt.runId}</a></td>
-              <td data-label="Answer"><span>${answerOf(attempt)}</span></td>
-              <td data-label="Outcome"><span>${outcomeOf(attempt)}</span></td>
-              <td class="right nowrap" data-label="Time">${attempt.durationMs === null ? '' : formatMs(attempt.durationMs)}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
+    ${table({
+      caption: `Attempts of batch ${batch}, newest first`,
+      columns: ['Sent', 'Run', 'Answer', 'Outcome', ['Time', 'right']],
+      rows: lastAttempts.map(
+        (attempt) =>
+          html`<tr>
+            <td data-label="Sent">
+              <span>${clockTime(attempt.startedAt)} <span class="muted">${ago(attempt.startedAt, now)}</span></span>
+            </td>
+            <td data-label="Run"><a href="/runs/${attempt.runId}">${attempt.runId}</a></td>
+            <td data-label="Answer"><span>${answerOf(attempt)}</span></td>
+            <td data-label="Outcome"><span>${outcomeOf(attempt)}</span></td>
+            <td class="right nowrap" data-label="Time">${attempt.durationMs === null ? '' : formatMs(attempt.durationMs)}</td>
+          </tr>`,
+      ),
+    })}
   </div>`
 }
 
@@ -182,32 +161,21 @@ function operationTable(details: BatchDetails): Html {
   const { entries: lines, batch, status, pipeline, operations: all } = details
   if (lines.length === 0) return noOperations(details)
   return html`<div class="card scroll">
-    <table class="cards">
-      <caption class="${lines.length < all ? 'pad' : 'sr'}">
-        Operations of batch ${batch}, those that are not confirmed first${lines.length < all ? `: the first ${lines.length}` : ''}
-      </caption>
-      <thead>
-        <tr>
-          <th class="right narrow">Place</th>
-          <th>Product</th>
-          <th>Change</th>
-          <th>Outcome</th>
-          <th>Answer of the service</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${lines.map(
-          (line) =>
-            html`<tr>
-              <td class="right" data-label="Place">${line.place}</td>
-              <td data-label="Product"><code>${line.product}</code></td>
-              <td data-label="Change">${line.change}</td>
-              <td data-label="Outcome">${stateBadge(operationState(line.outcome, status))}</td>
-              <td data-label="Answer"><div>${answerText(line)}${hintFor(line, pipeline)}</div></td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
+    ${table({
+      caption: `Operations of batch ${batch}, those that are not confirmed first${lines.length < all ? `: the first ${lines.length}` : ''}`,
+      captionClass: lines.length < all ? 'pad' : 'sr',
+      columns: [['Place', 'right narrow'], 'Product', 'Change', 'Outcome', 'Answer of the service'],
+      rows: lines.map(
+        (line) =>
+          html`<tr>
+            <td class="right" data-label="Place">${line.place}</td>
+            <td data-label="Product"><code>${line.product}</code></td>
+            <td data-label="Change">${line.change}</td>
+            <td data-label="Outcome">${stateBadge(operationState(line.outcome, status))}</td>
+            <td data-label="Answer"><div>${answerText(line)}${hintFor(line, pipeline)}</div></td>
+          </tr>`,
+      ),
+    })}
   </div>`
 }
 
@@ -216,32 +184,20 @@ function outcomeTable(details: BatchDetails): Html {
   const { outcomes, batch, status, pipeline } = details
   if (outcomes.length === 0) return noOperations(details)
   return html`<div class="card scroll">
-      <table class="cards">
-        <caption class="sr">
-          Operations of batch ${batch} by outcome
-        </caption>
-        <thead>
-          <tr>
-            <th class="right narrow">Count</th>
-            <th>Change</th>
-            <th>Outcome</th>
-            <th>Answer of the service</th>
-            <th>Places in the request</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${outcomes.map(
-            (group) =>
-              html`<tr>
-                <td class="right" data-label="Count">${count(group.count)}</td>
-                <td data-label="Change">${group.change}</td>
-                <td data-label="Outcome">${stateBadge(operationState(group.outcome, status))}</td>
-                <td data-label="Answer"><span>${answerText(group)}</span></td>
-                <td data-label="Places">${group.places.join(', ')}${group.count > group.places.length ? ' …' : ''}</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
+      ${table({
+        caption: `Operations of batch ${batch} by outcome`,
+        columns: [['Count', 'right narrow'], 'Change', 'Outcome', 'Answer of the service', 'Places in the request'],
+        rows: outcomes.map(
+          (group) =>
+            html`<tr>
+              <td class="right" data-label="Count">${count(group.count)}</td>
+              <td data-label="Change">${group.change}</td>
+              <td data-label="Outcome">${stateBadge(operationState(group.outcome, status))}</td>
+              <td data-label="Answer"><span>${answerText(group)}</span></td>
+              <td data-label="Places">${group.places.join(', ')}${group.count > group.places.length ? ' …' : ''}</td>
+            </tr>`,
+        ),
+      })}
     </div>
     <p class="small muted">
       Identifiers are digests and are not shown. One person: ${command(`sluice explain ${pipeline} EMAIL`)} or

@@ -5,7 +5,7 @@ import { upcomingOccurrence } from '../../jobs/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview } from '../../sync/reports/overview.ts'
 import { withheldChanges } from '../../sync/reports/withheldChanges.ts'
-import { ago, command, hintOf, html, icon, none, notice, plural, type Html, type Tone } from '../html.ts'
+import { ago, command, hintOf, html, icon, none, notice, plural, table, type Html, type Tone } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { progressText } from '../progress.ts'
 import { runBars } from '../runBars.ts'
@@ -135,52 +135,39 @@ function need(condition: Condition, now: number): Html {
 
 function pipelineTable({ pipelines, overviews, pauses, services, now }: NowData): Html {
   const overviewByName = new Map(overviews.map((overview) => [overview.pipeline, overview]))
-  return html`<table class="cards">
-    <caption class="sr">
-      Pipelines with state, last success, next run and last runs
-    </caption>
-    <thead>
-      <tr>
-        <th>Pipeline</th>
-        <th>State</th>
-        <th>Last success</th>
-        <th>Next run</th>
-        <th>Last run</th>
-        <th>Last 30 runs</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${pipelines.map((pipeline) => {
-        const overview = overviewByName.get(pipeline.name)
-        if (overview === undefined) return none
-        const { open, last, succeededAt, recent } = overview
-        const pause = pauses.get(pipeline.name)
-        const service = services.get(pipeline.name)
-        return html`<tr>
-          <td>
-            <a class="name" href="/pipelines/${pipeline.name}">${pipeline.name}</a><br /><span class="small muted"
-              >${destinationText(pipeline.destination)}${service === undefined ? none : html`, ${serviceText(new URL(service))}`}</span
-            >
-          </td>
-          <td data-label="State">
-            <span
-              >${stateBadge(pipelineState(overview, pause))}${open?.progress ? html`<span class="small"> ${progressText(open.progress)}</span>` : none}</span
-            >
-          </td>
-          <td data-label="Last success">
-            <span>${succeededAt === undefined ? html`<span class="muted">never</span>` : ago(succeededAt, now)}</span>
-          </td>
-          <td data-label="Next run"><span>${nextRun(pipeline, pause, now)}</span></td>
-          <td data-label="Last run">
-            <span
-              >${last === undefined ? html`<span class="muted">none</span>` : html`<a href="/runs/${last.runId}">${last.runId}</a> <span class="small muted">${changesText(last.counts)}</span>`}</span
-            >
-          </td>
-          <td data-label="Last 30 runs"><span>${runBars(recent)}</span></td>
-        </tr>`
-      })}
-    </tbody>
-  </table>`
+  return table({
+    caption: 'Pipelines with state, last success, next run and last runs',
+    columns: ['Pipeline', 'State', 'Last success', 'Next run', 'Last run', 'Last 30 runs'],
+    rows: pipelines.map((pipeline) => {
+      const overview = overviewByName.get(pipeline.name)
+      if (overview === undefined) return none
+      const { open, last, succeededAt, recent } = overview
+      const pause = pauses.get(pipeline.name)
+      const service = services.get(pipeline.name)
+      return html`<tr>
+        <td>
+          <a class="name" href="/pipelines/${pipeline.name}">${pipeline.name}</a><br /><span class="small muted"
+            >${destinationText(pipeline.destination)}${service === undefined ? none : html`, ${serviceText(new URL(service))}`}</span
+          >
+        </td>
+        <td data-label="State">
+          <span
+            >${stateBadge(pipelineState(overview, pause))}${open?.progress ? html`<span class="small"> ${progressText(open.progress)}</span>` : none}</span
+          >
+        </td>
+        <td data-label="Last success">
+          <span>${succeededAt === undefined ? html`<span class="muted">never</span>` : ago(succeededAt, now)}</span>
+        </td>
+        <td data-label="Next run"><span>${nextRun(pipeline, pause, now)}</span></td>
+        <td data-label="Last run">
+          <span
+            >${last === undefined ? html`<span class="muted">none</span>` : html`<a href="/runs/${last.runId}">${last.runId}</a> <span class="small muted">${changesText(last.counts)}</span>`}</span
+          >
+        </td>
+        <td data-label="Last 30 runs"><span>${runBars(recent)}</span></td>
+      </tr>`
+    }),
+  })
 }
 
 /** Renders the time of the next scheduled run, or the reason why there is none. */

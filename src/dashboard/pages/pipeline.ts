@@ -7,7 +7,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview, RunLine } from '../../sync/reports/overview.ts'
 import { auditLogSection } from '../auditLog.ts'
 import { actionButton, reasonField } from '../forms.ts'
-import { ago, clockTime, command, count, html, none, notice, plural, type Html } from '../html.ts'
+import { ago, clockTime, command, count, html, none, notice, plural, section, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { plot, type Plot } from '../plots.ts'
 import { progressView } from '../progress.ts'
@@ -64,10 +64,7 @@ export function pipelinePage(data: PipelineData): Page {
       ${
         data.plots.length === 0
           ? none
-          : html`<section aria-labelledby="plots">
-              <h2 id="plots">Last runs</h2>
-              <div class="grid" data-live="plots">${data.plots.map(plot)}</div>
-            </section>`
+          : section('plots', 'Last runs', html`<div class="grid" data-live="plots">${data.plots.map(plot)}</div>`)
       }
       <section aria-labelledby="runs">
         <div class="section-head">

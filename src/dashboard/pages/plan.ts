@@ -4,7 +4,7 @@ import { guardEffectOf, type Change } from '../../model/report.ts'
 import type { ChangeSample, PlanReview } from '../../sync/reports/review.ts'
 import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChanges.ts'
 import { reasonField } from '../forms.ts'
-import { ago, command, count, hintOf, html, icon, none, notice, plural, type Html } from '../html.ts'
+import { ago, command, count, hintOf, html, icon, none, notice, plural, section, table, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { productSetTable } from '../productSets.ts'
 import { batchState, stateBadge } from '../states.ts'
@@ -72,24 +72,23 @@ export function planPage(data: PlanData): Page {
       <section aria-labelledby="changes">
         <h2 id="changes">Changes</h2>
         <div class="card scroll">
-          <table>
-            <caption class="sr">
-              Changes of this plan
-            </caption>
-            <thead>
-              <tr>
-                <th class="narrow">Change</th>
-                <th class="right narrow">Count</th>
-                <th>Details</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${row('−', 'delete', counts.deletes ?? 0, withheld > 0 ? `${withheldText(plan)} withheld` : '')}
-              ${row('+', 'create', counts.creates ?? 0, '')}
-              ${row('~', 'update', counts.updates ?? 0, plan.updateFields.map(({ field, count: times }) => `${field} ${count(times)}`).join(' · '))}
-              ${row('↻', 'renew', counts.renewals ?? 0, '')} ${row('=', 'unchanged', counts.unchanged ?? 0, '')}
-            </tbody>
-          </table>
+          ${table({
+            caption: 'Changes of this plan',
+            isCards: false,
+            columns: [['Change', 'narrow'], ['Count', 'right narrow'], 'Details'],
+            rows: [
+              row('−', 'delete', counts.deletes, withheld > 0 ? `${withheldText(plan)} withheld` : ''),
+              row('+', 'create', counts.creates),
+              row(
+                '~',
+                'update',
+                counts.updates,
+                plan.updateFields.map(({ field, count: times }) => `${field} ${count(times)}`).join(' · '),
+              ),
+              row('↻', 'renew', counts.renewals),
+              row('=', 'unchanged', counts.unchanged),
+            ],
+          })}
         </div>
       </section>
       ${productSetTable(plan.productSets)} ${(['delete', 'update', 'create', 'renewal'] as const).map((change) => samples(plan, change))}
@@ -99,45 +98,30 @@ export function planPage(data: PlanData): Page {
 
 function requests({ plan, batches }: PlanData): Html {
   if (batches.length === 0) return none
-  return html`<section aria-labelledby="requests">
-    <h2 id="requests">
-      Requests
-      <span class="muted"
-        >${batches.length < plan.requests ? `first ${batches.length} of ${count(plan.requests)}` : count(batches.length)}</span
-      >
-    </h2>
-    <div class="card scroll">
-      <table class="cards">
-        <caption class="sr">
-          Requests of this plan, those without a final answer first
-        </caption>
-        <thead>
-          <tr>
-            <th>Batch</th>
-            <th>State</th>
-            <th>Operation</th>
-            <th class="right">Records</th>
-            <th class="right">Attempts</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${batches.map(
-            (batch) =>
-              html`<tr>
-                <td><a href="/batches/${batch.batch}">Batch ${batch.batch}</a></td>
-                <td data-label="State">${stateBadge(batchState(batch))}</td>
-                <td data-label="Operation">${batch.operation}</td>
-                <td class="right" data-label="Records">${count(batch.operations)}</td>
-                <td class="right" data-label="Attempts">${count(batch.attempts)}</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-  </section>`
+  return section(
+    'requests',
+    'Requests',
+    html`<div class="card scroll">
+      ${table({
+        caption: 'Requests of this plan, those without a final answer first',
+        columns: ['Batch', 'State', 'Operation', ['Records', 'right'], ['Attempts', 'right']],
+        rows: batches.map(
+          (batch) =>
+            html`<tr>
+              <td><a href="/batches/${batch.batch}">Batch ${batch.batch}</a></td>
+              <td data-label="State">${stateBadge(batchState(batch))}</td>
+              <td data-label="Operation">${batch.operation}</td>
+              <td class="right" data-label="Records">${count(batch.operations)}</td>
+              <td class="right" data-label="Attempts">${count(batch.attempts)}</td>
+            </tr>`,
+        ),
+      })}
+    </div>`,
+    { count: batches.length < plan.requests ? `first ${batches.length} of ${count(plan.requests)}` : count(batches.length) },
+  )
 }
 
-function row(mark: string, name: string, value: number, note: string): Html {
+function row(mark: string, name: string, value = 0, note = ''): Html {
   return html`<tr>
     <td class="narrow"><span class="diff-mark" aria-hidden="true">${mark}</span> ${name}</td>
     <td class="right"><strong>${count(value)}</strong></td>
@@ -145,50 +129,46 @@ function row(mark: string, name: string, value: number, note: string): Html {
   </tr>`
 }
 
-function approval({ plan, mayAct }: PlanData): Html {
+function approval(data: PlanData): Html {
+  const { plan } = data
   const withheld = withheldDeletes(plan)
   if (withheld === 0) return none
   const [guard] = plan.guards
-  const head = html`<h2 id="approve">${withheldText(plan)} withheld</h2>
+  return html`<section class="card pad" aria-labelledby="approve">
+    <h2 id="approve">${withheldText(plan)} withheld</h2>
     ${
       guard === undefined
         ? none
         : html`<p>${guard.message}</p>
             ${guard.examples.length === 0 ? none : html`<p>For example ${guard.examples.map((name, i) => html`${i === 0 ? '' : ', '}<code>${name}</code>`)}</p>`}`
-    }`
-  if (isReplaced(plan))
-    return html`<section class="card pad" aria-labelledby="approve">
-      ${head}
-      <p class="muted">A newer run has replaced this plan. <a href="/pipelines/${plan.pipeline}">Open ${plan.pipeline}</a></p>
-    </section>`
-  if (!isApprovable(plan))
-    return html`<section class="card pad" aria-labelledby="approve">
-      ${head}
-      <p class="muted">An approval does not override this guard.</p>
-      ${hintOf(guard?.hint)}
-    </section>`
-  if (!mayAct)
-    return html`<section class="card pad" aria-labelledby="approve">
-      ${head}
-      <p class="muted">This page is read-only, because there is no signed-in user.</p>
-      ${command(`sluice run ${plan.pipeline} --approve-deletes ${withheld}`)}
-    </section>`
-  return html`<section class="card pad" aria-labelledby="approve">
-    ${head}
-    <form class="form" method="post" action="/plans/${plan.planId}/approve">
-      <input type="hidden" name="digest" value="${plan.digest}" />
-      <label for="number"
-        >Type ${withheld} to approve
-        <span class="hint">${count(withheld)} is the maximum: if the new run has more, all are withheld again</span
-        ><input id="number" name="number" inputmode="numeric" pattern="[0-9., ]+" required autocomplete="off"
-      /></label>
-      ${reasonField('approve-reason', 'season is over')}
-      <div class="actions"><button class="danger">${icon('warn')}Approve deletes</button></div>
-      <p class="small muted">
-        Starts a run that reads the source again. In a terminal: ${command(`sluice run ${plan.pipeline} --approve-deletes ${withheld}`)}
-      </p>
-    </form>
+    }
+    ${approvalForm(data, withheld)}
   </section>`
+}
+
+/** Renders the form that approves the deletes, or the reason why there is none. */
+function approvalForm({ plan, mayAct }: PlanData, withheld: number): Html {
+  const { pipeline, planId, digest } = plan
+  if (isReplaced(plan))
+    return html`<p class="muted">A newer run has replaced this plan. <a href="/pipelines/${pipeline}">Open ${pipeline}</a></p>`
+  if (!isApprovable(plan))
+    return html`<p class="muted">An approval does not override this guard.</p>
+      ${hintOf(plan.guards[0]?.hint)}`
+  const approveCommand = command(`sluice run ${pipeline} --approve-deletes ${withheld}`)
+  if (!mayAct)
+    return html`<p class="muted">This page is read-only, because there is no signed-in user.</p>
+      ${approveCommand}`
+  return html`<form class="form" method="post" action="/plans/${planId}/approve">
+    <input type="hidden" name="digest" value="${digest}" />
+    <label for="number"
+      >Type ${withheld} to approve
+      <span class="hint">${count(withheld)} is the maximum: if the new run has more, all are withheld again</span
+      ><input id="number" name="number" inputmode="numeric" pattern="[0-9., ]+" required autocomplete="off"
+    /></label>
+    ${reasonField('approve-reason', 'season is over')}
+    <div class="actions"><button class="danger">${icon('warn')}Approve deletes</button></div>
+    <p class="small muted">Starts a run that reads the source again. In a terminal: ${approveCommand}</p>
+  </form>`
 }
 
 const titles: Readonly<Record<Change, string>> = { delete: 'Deletes', update: 'Updates', create: 'Creates', renewal: 'Renewals' }
@@ -196,44 +176,36 @@ const titles: Readonly<Record<Change, string>> = { delete: 'Deletes', update: 'U
 function samples(plan: PlanReview, change: Change): Html {
   const shown = plan.samples.filter((sample) => sample.change === change)
   if (shown.length === 0) return none
-  const all =
-    { delete: plan.counts.deletes, update: plan.counts.updates, create: plan.counts.creates, renewal: plan.counts.renewals }[change] ?? 0
+  const all = plan.counts[`${change}s`] ?? 0
   const id = `samples-${change}`
   if (!plan.showsRecords)
-    return html`<section aria-labelledby="${id}">
-      <h2 id="${id}">${titles[change]} <span class="muted">${count(all)}</span></h2>
-      <p class="card pad muted">
+    return section(
+      id,
+      titles[change],
+      html`<p class="card pad muted">
         ${plural(all, plan.words.record, plan.words.records)}. Identifiers are digests and are not shown: look one up under
         <a href="/records">Records</a>.
-      </p>
-    </section>`
-  return html`<section aria-labelledby="${id}">
-    <h2 id="${id}">
-      ${titles[change]} <span class="muted">${shown.length < all ? `first ${shown.length} of ${count(all)}` : count(all)}</span>
-    </h2>
-    <div class="card scroll">
-      <table class="cards">
-        <caption class="sr">
-          ${titles[change]}
-        </caption>
-        <thead>
-          <tr>
-            <th>Product</th>
-            ${change === 'delete' ? none : html`<th>${change === 'update' ? 'Before and after' : 'Content'}</th>`}
-          </tr>
-        </thead>
-        <tbody>
-          ${shown.map(
-            (sample) =>
-              html`<tr>
-                <td><code>${sample.name}</code></td>
-                ${change === 'delete' ? none : html`<td data-label="Content">${fields(sample)}</td>`}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-  </section>`
+      </p>`,
+      { count: count(all) },
+    )
+  return section(
+    id,
+    titles[change],
+    html`<div class="card scroll">
+      ${table({
+        caption: titles[change],
+        columns: change === 'delete' ? ['Product'] : ['Product', change === 'update' ? 'Before and after' : 'Content'],
+        rows: shown.map(
+          (sample) =>
+            html`<tr>
+              <td><code>${sample.name}</code></td>
+              ${change === 'delete' ? none : html`<td data-label="Content">${fields(sample)}</td>`}
+            </tr>`,
+        ),
+      })}
+    </div>`,
+    { count: shown.length < all ? `first ${shown.length} of ${count(all)}` : count(all) },
+  )
 }
 
 function fields({ change, fields: lines, hasExpired }: ChangeSample): Html {

@@ -9,7 +9,7 @@ import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChange
 import { auditLogSection } from '../auditLog.ts'
 import { funnel } from '../funnel.ts'
 import { actionButton } from '../forms.ts'
-import { ago, command, count, duration, hintOf, html, formatMs, none, notice, plural, type Html } from '../html.ts'
+import { ago, command, count, duration, formatMs, hintOf, html, none, notice, plural, section, table, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { productSetTable } from '../productSets.ts'
 import { progressView } from '../progress.ts'
@@ -114,32 +114,22 @@ function outcome({ run, details, now }: RunData, state: string): Html {
     (run.failures ?? []).length === 0
       ? none
       : html`<div class="card scroll">
-          <table class="cards">
-            <caption class="pad">
-              Why not everything is confirmed
-            </caption>
-            <thead>
-              <tr>
-                <th>Outcome</th>
-                <th class="right">Count</th>
-                <th>Code</th>
-                <th>Reason</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${(run.failures ?? []).map(
-                (failure) =>
-                  html`<tr>
-                    <td data-label="Outcome">${reportWordOf(failure.outcome)}</td>
-                    <td class="right" data-label="Count">${count(failure.count)}</td>
-                    <td data-label="Code"><code>${failure.code}</code></td>
-                    <td data-label="Message">
-                      <span>${failure.message}${failure.examples.length === 0 ? '' : ` (${failure.examples.join(', ')})`}</span>
-                    </td>
-                  </tr>`,
-              )}
-            </tbody>
-          </table>
+          ${table({
+            caption: 'Why not everything is confirmed',
+            captionClass: 'pad',
+            columns: ['Outcome', ['Count', 'right'], 'Code', 'Reason'],
+            rows: (run.failures ?? []).map(
+              (failure) =>
+                html`<tr>
+                  <td data-label="Outcome">${reportWordOf(failure.outcome)}</td>
+                  <td class="right" data-label="Count">${count(failure.count)}</td>
+                  <td data-label="Code"><code>${failure.code}</code></td>
+                  <td data-label="Message">
+                    <span>${failure.message}${failure.examples.length === 0 ? '' : ` (${failure.examples.join(', ')})`}</span>
+                  </td>
+                </tr>`,
+            ),
+          })}
         </div>`
   }`
 }
@@ -159,9 +149,10 @@ function openSets({ productSets = [], pipeline }: StoredRun): Html {
 
 function stages({ run }: RunData): Html {
   const longest = Math.max(1, ...run.stages.map(({ durationMs }) => durationMs))
-  return html`<section aria-labelledby="stages">
-    <h2 id="stages">Stages</h2>
-    <div class="card pad">
+  return section(
+    'stages',
+    'Stages',
+    html`<div class="card pad">
       ${
         run.stages.length === 0
           ? html`<p class="muted">No stage has ended yet.</p>`
@@ -177,14 +168,15 @@ function stages({ run }: RunData): Html {
               )}
             </ul>`
       }
-    </div>
-  </section>`
+    </div>`,
+  )
 }
 
 function requests({ details: { requests: sent } }: RunData): Html {
-  return html`<section aria-labelledby="requests">
-    <h2 id="requests">Requests</h2>
-    <div class="card">
+  return section(
+    'requests',
+    'Requests',
+    html`<div class="card">
       <div class="pad">
         <p>
           <strong>${count(sent.all)}</strong>
@@ -195,38 +187,27 @@ function requests({ details: { requests: sent } }: RunData): Html {
         sent.latest.length === 0
           ? none
           : html`<div class="scroll">
-              <table>
-                <caption class="sr">
-                  Latest requests
-                </caption>
-                <thead>
-                  <tr>
-                    <th>Batch</th>
-                    <th>Operation</th>
-                    <th class="right">Records</th>
-                    <th>Answer</th>
-                    <th class="right">Time</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  ${sent.latest.map(
-                    (line) =>
-                      html`<tr>
-                        <td class="mono"><a href="/batches/${line.batch}">${line.batch}</a></td>
-                        <td>${line.operation}</td>
-                        <td class="right">${count(line.users)}</td>
-                        <td>
-                          ${line.outcome === null ? 'in flight' : `${line.httpStatus ?? 'no answer,'} ${line.outcome === 'ambiguous' ? 'unresolved' : line.outcome}${line.reason === null ? '' : `: ${line.reason}`}`}
-                        </td>
-                        <td class="right nowrap">${line.durationMs === null ? '' : formatMs(line.durationMs)}</td>
-                      </tr>`,
-                  )}
-                </tbody>
-              </table>
+              ${table({
+                caption: 'Latest requests',
+                isCards: false,
+                columns: ['Batch', 'Operation', ['Records', 'right'], 'Answer', ['Time', 'right']],
+                rows: sent.latest.map(
+                  (line) =>
+                    html`<tr>
+                      <td class="mono"><a href="/batches/${line.batch}">${line.batch}</a></td>
+                      <td>${line.operation}</td>
+                      <td class="right">${count(line.users)}</td>
+                      <td>
+                        ${line.outcome === null ? 'in flight' : `${line.httpStatus ?? 'no answer,'} ${line.outcome === 'ambiguous' ? 'unresolved' : line.outcome}${line.reason === null ? '' : `: ${line.reason}`}`}
+                      </td>
+                      <td class="right nowrap">${line.durationMs === null ? '' : formatMs(line.durationMs)}</td>
+                    </tr>`,
+                ),
+              })}
             </div>`
       }
-    </div>
-  </section>`
+    </div>`,
+  )
 }
 
 function rejects({ run, rejects: groups }: RunData): Html {
@@ -246,33 +227,25 @@ function rejects({ run, rejects: groups }: RunData): Html {
 function warnings(run: StoredRun): Html {
   const notes = run.warnings ?? []
   if (notes.length === 0) return none
-  return html`<section aria-labelledby="notes">
-    <h2 id="notes">Notes <span class="muted">${notes.length}</span></h2>
-    <div class="card scroll">
-      <table class="cards">
-        <caption class="sr">
-          Notes on the source
-        </caption>
-        <thead>
-          <tr>
-            <th>Code</th>
-            <th class="right">Rows</th>
-            <th>What was found</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${notes.map(
-            (note) =>
-              html`<tr>
-                <td data-label="Code"><code>${note.code}</code></td>
-                <td class="right" data-label="Rows">${count(note.count)}</td>
-                <td data-label="Found">
-                  <span>${note.message}${note.lines.length === 0 ? '' : ` (line ${note.lines.slice(0, 3).join(', ')})`}</span>
-                </td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-  </section>`
+  return section(
+    'notes',
+    'Notes',
+    html`<div class="card scroll">
+      ${table({
+        caption: 'Notes on the source',
+        columns: ['Code', ['Rows', 'right'], 'What was found'],
+        rows: notes.map(
+          (note) =>
+            html`<tr>
+              <td data-label="Code"><code>${note.code}</code></td>
+              <td class="right" data-label="Rows">${count(note.count)}</td>
+              <td data-label="Found">
+                <span>${note.message}${note.lines.length === 0 ? '' : ` (line ${note.lines.slice(0, 3).join(', ')})`}</span>
+              </td>
+            </tr>`,
+        ),
+      })}
+    </div>`,
+    { count: String(notes.length) },
+  )
 }

@@ -5,7 +5,7 @@ import type { QueueState } from '../../db/runs/queued.ts'
 import type { WebhookState } from '../../db/webhookEvents.ts'
 import type { WorkerRow } from '../../db/workers.ts'
 import type { Finding } from '../../model/report.ts'
-import { ago, badge, clockTime, command, count, duration, hintOf, html, none, plural, type Html } from '../html.ts'
+import { ago, badge, clockTime, command, count, duration, hintOf, html, none, plural, section, table, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 
 /** Content of the page. */
@@ -39,49 +39,27 @@ export function systemPage(data: SystemData): Page {
           ${command('sluice doctor')}
         </div>
         <div class="card scroll" data-live="doctor">
-          <table class="cards">
-            <caption class="sr">
-              Checks of the system
-            </caption>
-            <thead>
-              <tr>
-                <th>State</th>
-                <th>Check</th>
-                <th>Finding</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${data.findings.map(
-                ({ check, state, message, hint }) =>
-                  html`<tr>
-                    <td>${badge(state, tones[state])}</td>
-                    <td data-label="Check">${check}</td>
-                    <td data-label="Finding"><div>${message}${hintOf(hint)}</div></td>
-                  </tr>`,
-              )}
-            </tbody>
-          </table>
+          ${table({
+            caption: 'Checks of the system',
+            columns: ['State', 'Check', 'Finding'],
+            rows: data.findings.map(
+              ({ check, state, message, hint }) =>
+                html`<tr>
+                  <td>${badge(state, tones[state])}</td>
+                  <td data-label="Check">${check}</td>
+                  <td data-label="Finding"><div>${message}${hintOf(hint)}</div></td>
+                </tr>`,
+            ),
+          })}
         </div>
       </section>
       <div class="grid">
-        <section aria-labelledby="workers">
-          <h2 id="workers">Workers</h2>
-          <div class="card scroll" data-live="workers">${workers(data)}</div>
-        </section>
-        <section aria-labelledby="queue">
-          <h2 id="queue">Queue and rate budget</h2>
-          <div class="card pad" data-live="queue">${queue(data)}</div>
-        </section>
+        ${section('workers', 'Workers', html`<div class="card scroll" data-live="workers">${workers(data)}</div>`)}
+        ${section('queue', 'Queue and rate budget', html`<div class="card pad" data-live="queue">${queue(data)}</div>`)}
       </div>
       <div class="grid">
-        <section aria-labelledby="alerts">
-          <h2 id="alerts">Alerts sent</h2>
-          <div class="card scroll" data-live="alerts">${alerts(data)}</div>
-        </section>
-        <section aria-labelledby="webhooks">
-          <h2 id="webhooks">Webhooks</h2>
-          <div class="card pad" data-live="webhooks">${webhooks(data)}</div>
-        </section>
+        ${section('alerts', 'Alerts sent', html`<div class="card scroll" data-live="alerts">${alerts(data)}</div>`)}
+        ${section('webhooks', 'Webhooks', html`<div class="card pad" data-live="webhooks">${webhooks(data)}</div>`)}
       </div>`,
   }
 }
@@ -99,29 +77,20 @@ function workers({ workers: rows, now }: SystemData): Html {
     </div>`
   const isUp = (row: WorkerRow): boolean => row.idleS < downAfterS
   const shown = [...rows.filter(isUp), ...rows.filter((row) => !isUp(row))].slice(0, workersShown)
-  return html`<table>
-      <caption class="sr">
-        Workers with a heartbeat within the last day
-      </caption>
-      <thead>
-        <tr>
-          <th>Process</th>
-          <th>Role</th>
-          <th>Heartbeat</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${shown.map(
-          (row) =>
-            html`<tr>
-              <td>${row.host} <span class="muted">${row.pid}</span></td>
-              <td>${row.role}</td>
-              <td>${isUp(row) ? badge('up', 'ok') : badge(html`last ${ago(now - row.idleS * 1000, now)}`, 'idle')}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-    ${rows.length > shown.length ? html`<p class="muted pad">and ${plural(rows.length - shown.length, 'more worker')}</p>` : none}`
+  return html`${table({
+    caption: 'Workers with a heartbeat within the last day',
+    isCards: false,
+    columns: ['Process', 'Role', 'Heartbeat'],
+    rows: shown.map(
+      (row) =>
+        html`<tr>
+          <td>${row.host} <span class="muted">${row.pid}</span></td>
+          <td>${row.role}</td>
+          <td>${isUp(row) ? badge('up', 'ok') : badge(html`last ${ago(now - row.idleS * 1000, now)}`, 'idle')}</td>
+        </tr>`,
+    ),
+  })}
+  ${rows.length > shown.length ? html`<p class="muted pad">and ${plural(rows.length - shown.length, 'more worker')}</p>` : none}`
 }
 
 function queue({ queue: state, budgets, now }: SystemData): Html {
@@ -156,32 +125,22 @@ alerts:
   default: [ops]</code></pre>
     </div>`
   if (deliveries.length === 0) return html`<div class="empty"><p class="muted">Nothing was sent yet to ${receivers.join(', ')}.</p></div>`
-  return html`<table>
-    <caption class="sr">
-      Latest alerts
-    </caption>
-    <thead>
-      <tr>
-        <th>When</th>
-        <th>What</th>
-        <th>Receiver</th>
-        <th>State</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${deliveries.map(
-        (line) =>
-          html`<tr>
-            <td class="nowrap">${ago(line.createdAt, now)}</td>
-            <td>${line.pipeline} ${line.event} <span class="muted">${line.state}</span></td>
-            <td>${line.receiver}</td>
-            <td>
-              ${line.deliveredAt !== null ? 'delivered' : line.failedAt !== null ? `given up: ${line.lastError ?? ''}` : line.attempts === 0 ? 'waits' : `attempt ${line.attempts}: ${line.lastError ?? ''}`}
-            </td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`
+  return table({
+    caption: 'Latest alerts',
+    isCards: false,
+    columns: ['When', 'What', 'Receiver', 'State'],
+    rows: deliveries.map(
+      (line) =>
+        html`<tr>
+          <td class="nowrap">${ago(line.createdAt, now)}</td>
+          <td>${line.pipeline} ${line.event} <span class="muted">${line.state}</span></td>
+          <td>${line.receiver}</td>
+          <td>
+            ${line.deliveredAt !== null ? 'delivered' : line.failedAt !== null ? `given up: ${line.lastError ?? ''}` : line.attempts === 0 ? 'waits' : `attempt ${line.attempts}: ${line.lastError ?? ''}`}
+          </td>
+        </tr>`,
+    ),
+  })
 }
 
 function webhooks({ webhooks: state, now }: SystemData): Html {
