@@ -100,8 +100,8 @@ export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<vo
  * Returns a loader that keeps its last valid result. While `sluice.yaml` is invalid, it returns that result: the alert about the file needs
  * the receivers. Without a valid result, the loader throws the error.
  */
-function lastValid(load: AlertDeps['loadProject']): AlertDeps['loadProject'] {
-  let last: Awaited<ReturnType<typeof load>> | undefined
+export function lastValid<Result>(load: () => Promise<Result>): () => Promise<Result> {
+  let last: Result | undefined
   return async () => {
     try {
       return (last = await load())

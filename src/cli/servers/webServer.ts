@@ -7,15 +7,15 @@ import { loadPipeline, loadPipelines } from '../../pipeline/load.ts'
 import { ConfigError, UsageError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { readProjectFile } from '../../pipeline/projectFile.ts'
+import type { Variables } from '../../pipeline/variables.ts'
 import { createMetrics } from '../../metrics/metrics.ts'
-import { startAlerts } from '../../alerts/startAlerts.ts'
+import { lastValid, startAlerts } from '../../alerts/startAlerts.ts'
 import type { EngineDeps } from '../../sync/engine.ts'
 import type { Context } from '../context.ts'
 import { examineAll } from '../commands/doctor/examine.ts'
 import { operator } from '../operator.ts'
 import { cacheFindings } from './cacheFindings.ts'
 import { realFolder, unservedPipelines } from './jobs.ts'
-import { receiverNames } from './receiverNames.ts'
 import { startHttpServer, type HttpServer } from './httpServer.ts'
 import { identityOf } from '../services.ts'
 import { sluiceVersion } from '../version.ts'
@@ -41,6 +41,18 @@ export function accessSettings(config: Config, host: string): AccessSettings {
     publicUrl: config.server.publicUrl,
     localUser: operator().actor,
   })
+}
+
+/**
+ * Returns a function that reads the names of the receivers in `sluice.yaml`, as the alerts do before each message. While the file is
+ * invalid, the function returns the last valid names. `pipelines`: folder of the pipelines.
+ *
+ * @throws {ConfigError} `PROJECT_INVALID` if the file is invalid now
+ */
+export async function receiverNames(pipelines: string, variables: Variables): Promise<() => Promise<readonly string[]>> {
+  const read = lastValid(async () => Object.keys((await readProjectFile(pipelines, variables)).receivers))
+  await read()
+  return read
 }
 
 /**

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { receiverNames } from '../../../src/cli/servers/receiverNames.ts'
+import { receiverNames } from '../../../src/cli/servers/webServer.ts'
 
 test('a receiver that is added or removed while serve runs is listed, and an invalid file changes nothing', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-receivers-'))
