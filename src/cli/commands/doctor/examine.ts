@@ -2,11 +2,14 @@ import { hideSecrets, type Secret } from '../../../config/secret.ts'
 import type { Finding } from '../../../model/report.ts'
 import type { Context } from '../../context.ts'
 import { examineDatabase } from './database.ts'
-import { examineEnvironment } from './environment.ts'
-import type { ReportFinding } from './finding.ts'
-import { examinePipelines } from './pipelines.ts'
-import { examineRuns } from './runs.ts'
+import { reportFailure, type ReportFinding } from './finding.ts'
 import { examineServices } from './service.ts'
+import { ConfigError, SluiceError } from '../../../errors.ts'
+import type { Pipeline } from '../../../model/pipeline.ts'
+import { pipelinesNamed } from '../../pipelines.ts'
+import { plural } from '../../terminal/text.ts'
+import { folderStatus } from '../status/folderStatus.ts'
+import { withStore } from '../../store.ts'
 
 /**
  * Runs the checks of the doctor in order. Returns all findings, without secrets, and passes each to `onFinding` when it is known. An
@@ -28,4 +31,62 @@ export async function examineAll(context: Context, onFinding: ReportFinding = ()
   await examineServices(context, pipelines, report)
   if (hasDatabase) await examineRuns(context, report)
   return findings
+}
+
+/** Reports every problem of the environment. Returns false if the environment is invalid: no other check can run then. */
+function examineEnvironment(context: Context, report: ReportFinding): boolean {
+  try {
+    const config = context.config()
+    report({ check: 'environment', state: 'ok', message: `data in ${config.dataDir}, logs at ${config.log.level}` })
+    return true
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    for (const problem of error.problems)
+      report({
+        check: 'environment',
+        state: 'failed',
+        message: `${problem.path} ${problem.message}`,
+        hint: problem.hint ?? 'sluice help environment',
+      })
+    return false
+  }
+}
+
+/** Reports the problems of all pipeline files. Returns the pipelines; none if any file is invalid, or the folder is empty or missing. */
+async function examinePipelines(context: Context, report: ReportFinding): Promise<readonly Pipeline[]> {
+  try {
+    const pipelines = await pipelinesNamed(context, [])
+    report({ check: 'pipelines', state: 'ok', message: `${plural(pipelines.length, 'pipeline')} in ${context.pipelines}` })
+    return pipelines
+  } catch (error) {
+    if (error instanceof ConfigError) {
+      for (const problem of error.problems)
+        report({
+          check: 'pipelines',
+          state: 'failed',
+          message: `${problem.where ?? ''} ${problem.path} ${problem.message}`.trim(),
+          hint: 'sluice check',
+        })
+    } else if (error instanceof SluiceError) report({ check: 'pipelines', state: 'warning', message: error.message, hint: error.hint })
+    else throw error
+    return []
+  }
+}
+
+/** Reports the conditions that need action, as `sluice status` does. Leaves out invalid files, which `examinePipelines` reports. */
+async function examineRuns(context: Context, report: ReportFinding): Promise<void> {
+  try {
+    await withStore(context, async (store) => {
+      const { pipelines, needs: others } = await folderStatus(context, store.db, [])
+      const needs = pipelines.flatMap((status) => status.needs.map((need) => ({ ...need, pipeline: status.pipeline })))
+      for (const { pipeline, code, message, hint } of needs)
+        report({ check: 'runs', state: 'warning', message: `${pipeline}: ${code}: ${message}`, hint })
+      for (const { code, message, hint } of others.filter((need) => need.code === 'NO_SCHEDULER'))
+        report({ check: 'runs', state: 'warning', message: `${code}: ${message}`, hint })
+      if (needs.length === 0 && pipelines.some(({ last }) => last !== null))
+        report({ check: 'runs', state: 'ok', message: 'the last run of each pipeline needs no action' })
+    })
+  } catch (error) {
+    reportFailure(error, 'runs', report)
+  }
 }
