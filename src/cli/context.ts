@@ -63,6 +63,12 @@ export function writeJson({ stdout }: Pick<Context, 'stdout'>, value: unknown): 
   stdout.write(`${JSON.stringify(value, completeHint && complete, stdout.isTTY ? 2 : undefined)}\n`)
 }
 
+/** Prints the result of a command: `value` with `--json`, else `text`. */
+export function writeResult(context: Pick<Context, 'json' | 'stdout'>, value: unknown, text: string): void {
+  if (context.json) writeJson(context, value)
+  else context.stdout.write(text)
+}
+
 /** Returns the positional argument `index` (from 0) as a text; empty if it was not given. */
 export function argument(invocation: Invocation, index: number): string {
   const value = invocation.args[index]

@@ -1,6 +1,6 @@
 import { exitCodeOfStatus } from '../exitCodes.ts'
 import { auditPipeline, listingOf } from '../../sync/run/auditPipeline.ts'
-import { argument, flag, writeJson, type CommandRun } from '../context.ts'
+import { argument, flag, writeResult, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { auditSummary } from '../reports/audit.ts'
@@ -19,8 +19,7 @@ export const run: CommandRun = async (context, invocation) => {
       const report = await engine.withProgress(pipeline.name, (deps) =>
         auditPipeline(deps, pipeline, { repair: flag(invocation, 'repair') }),
       )
-      if (context.json) writeJson(context, report)
-      else context.stdout.write(auditSummary(report, context.stdout))
+      writeResult(context, report, auditSummary(report, context.stdout))
       return exitCodeOfStatus[report.status]
     },
     { credentials: pipeline.credentials },

@@ -9,7 +9,17 @@ import { erasedKeysOf, type Person } from '../../sync/erasure/person.ts'
 import { forget, suppressOnly } from '../../sync/erasure/forget.ts'
 import type { EngineDeps } from '../../sync/engine.ts'
 import { serviceIdentity } from '../../sync/serviceIdentity.ts'
-import { flag, listOption, option, writeJson, type CommandRun, type Context, type Invocation, type Output } from '../context.ts'
+import {
+  flag,
+  listOption,
+  option,
+  writeJson,
+  writeResult,
+  type CommandRun,
+  type Context,
+  type Invocation,
+  type Output,
+} from '../context.ts'
 import { withEngine, type Engine } from '../engine.ts'
 import { operator } from '../operator.ts'
 import { pipelineNamed, pipelinesNamed } from '../pipelines.ts'
@@ -46,8 +56,7 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
     const receipt = await withProgress('forget', async (deps) =>
       forget(deps, await erasedKeysOf(deps, person, pipeline), { ...operator(option(invocation, 'reason')), wait: waits(invocation) }),
     )
-    if (context.json) writeJson(context, receipt)
-    else context.stdout.write(receiptText(receipt, person.keys.length, context.stdout))
+    writeResult(context, receipt, receiptText(receipt, person.keys.length, context.stdout))
     return exitCodeOfErasures([receipt], waits(invocation))
   }
   // The erasure is for one service: the service of the pipeline, else of the environment.
@@ -134,8 +143,7 @@ async function exportTo(context: Context, path: string): Promise<number> {
     const content = await exportErasures(db, new Date(context.clock.now()))
     writeWholeFile(path, `${JSON.stringify(content)}\n`, { private: true })
     const written = { file: path, erasures: content.erasures.length }
-    if (context.json) writeJson(context, written)
-    else context.stdout.write(`${path}: ${plural(written.erasures, 'erasure')}, digests only, mode 0600\n`)
+    writeResult(context, written, `${path}: ${plural(written.erasures, 'erasure')}, digests only, mode 0600\n`)
     return 0
   })
 }

@@ -3,7 +3,7 @@ import { listActions, type StoredAction } from '../../db/auditLog.ts'
 import { loadRun, runNumber, type StoredRun } from '../../sync/reports/history.ts'
 import { runsOfPlan } from '../../sync/reports/planChanges.ts'
 import { plannedChanges } from '../../sync/reports/runSteps.ts'
-import { argument, flag, writeJson, type CommandRun, type Context, type Invocation, type Output } from '../context.ts'
+import { argument, flag, writeJson, writeResult, type CommandRun, type Context, type Invocation, type Output } from '../context.ts'
 import { changesOf } from '../reports/planFile.ts'
 import { changeLine, planMarkdown } from '../reports/planChanges.ts'
 import { funnel } from '../reports/funnel.ts'
@@ -22,8 +22,7 @@ export const run: CommandRun = async (context, invocation) =>
     const report = await loadRun(store.db, showsChanges ? made : applied)
     if (showsChanges) return showChanges(context, invocation, store, report)
     const actions = await listActions(store.db, { pipeline: report.pipeline, runId: runNumber(report.runId), limit: 100 })
-    if (context.json) writeJson(context, { ...report, actions })
-    else context.stdout.write(funnel(report, context.stdout, report.stages, actionLines(actions)))
+    writeResult(context, { ...report, actions }, funnel(report, context.stdout, report.stages, actionLines(actions)))
     return 0
   })
 

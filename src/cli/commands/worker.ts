@@ -1,5 +1,5 @@
 import { startWorker } from '../../jobs/index.ts'
-import { writeJson, type CommandRun } from '../context.ts'
+import { writeResult, type CommandRun } from '../context.ts'
 import { withEngine, type EngineOptions } from '../engine.ts'
 import { credentialSets } from '../services.ts'
 import { concurrencyOf, jobDeps, withNamedCredentials } from '../servers/jobs.ts'
@@ -14,8 +14,7 @@ export const run: CommandRun = async (context, invocation) => {
       const sets = new Set(await credentialSets(context))
       const worker = await startWorker(jobDeps(context, deps))
       const others = await withNamedCredentials(context, sets, options, startWorker)
-      if (context.json) writeJson(context, { workerId: deps.workerId })
-      else context.stdout.write(`worker ${deps.workerId} is up\n`)
+      writeResult(context, { workerId: deps.workerId }, `worker ${deps.workerId} is up\n`)
       await untilAborted(context.signal)
       await Promise.all([worker.stop(), others.stop()])
       return 0

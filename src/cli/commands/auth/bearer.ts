@@ -1,5 +1,5 @@
 import { needService } from '../../../config/config.ts'
-import { flag, option, writeJson, type CommandRun } from '../../context.ts'
+import { flag, option, writeJson, writeResult, type CommandRun } from '../../context.ts'
 import { withClient } from '../../withClient.ts'
 import { writeWholeFile } from '../../wholeFile.ts'
 
@@ -12,19 +12,16 @@ export const run: CommandRun = async (context, invocation) =>
     const token = await bearerToken()
     if (flag(invocation, 'invalidate')) {
       await call('oauth2.invalidateToken', { access_token: token })
-      if (context.json) writeJson(context, { invalidated: true })
-      else context.stdout.write('the app-only token is invalid from now on\n')
+      writeResult(context, { invalidated: true }, 'the app-only token is invalid from now on\n')
       return 0
     }
     const out = option(invocation, 'out')
     if (out !== undefined) {
       writeWholeFile(out, `${token}\n`, { private: true })
-      if (context.json) writeJson(context, { storedIn: out })
-      else context.stdout.write(`app-only token written to ${out}, mode 0600\n`)
+      writeResult(context, { storedIn: out }, `app-only token written to ${out}, mode 0600\n`)
     } else if (context.stdout.isTTY) {
       const hint = 'pipe it, or: sluice auth bearer --out FILE'
-      if (context.json) writeJson(context, { tokenType: 'bearer', hint })
-      else context.stdout.write(`the application has an app-only token; ${hint}\n`)
+      writeResult(context, { tokenType: 'bearer', hint }, `the application has an app-only token; ${hint}\n`)
     } else if (context.json) writeJson(context, { tokenType: 'bearer', accessToken: token })
     else context.stdout.write(`${token}\n`)
     return 0

@@ -1,11 +1,10 @@
-import { argument, writeJson, type CommandRun } from '../../context.ts'
+import { argument, writeResult, type CommandRun } from '../../context.ts'
 
 /** Prints the completion script of a shell. The command-line parser has checked the name of the shell. */
 export const run: CommandRun = async (context, invocation) => {
   const shell = argument(invocation, 0)
   const script = scripts[shell] ?? ''
-  if (context.json) writeJson(context, { shell, script })
-  else context.stdout.write(script)
+  writeResult(context, { shell, script }, script)
   return 0
 }
 

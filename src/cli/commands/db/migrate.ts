@@ -3,7 +3,7 @@ import { embeddedUrl } from '../../../db/embedded/server.ts'
 import { handoverScript } from '../../../db/handover.ts'
 import { examineSchema, migrationStatus } from '../../../db/migrate.ts'
 import { queueScript } from '../../../jobs/index.ts'
-import { flag, writeJson, type CommandRun, type Context } from '../../context.ts'
+import { flag, writeResult, type CommandRun, type Context } from '../../context.ts'
 import { withStore } from '../../store.ts'
 
 /** Migrates the database by opening it, and reports the migrations. With `--sql`, only prints the outstanding SQL and grants. */
@@ -11,8 +11,7 @@ export const run: CommandRun = async (context, invocation) => {
   if (flag(invocation, 'sql')) return printSql(context)
   return withStore(context, async (store) => {
     const status = await migrationStatus(store.db.url, store.db.schema)
-    if (context.json) writeJson(context, { applied: status.applied, known: status.known })
-    else context.stdout.write(`migrations ${status.applied} of ${status.known}\n`)
+    writeResult(context, { applied: status.applied, known: status.known }, `migrations ${status.applied} of ${status.known}\n`)
     return 0
   })
 }
@@ -31,7 +30,6 @@ async function printSql(context: Context): Promise<number> {
     statements,
     queue,
   })
-  if (context.json) writeJson(context, { schema, pending: statements.length > 0 || queue !== undefined, sql })
-  else context.stdout.write(sql)
+  writeResult(context, { schema, pending: statements.length > 0 || queue !== undefined, sql }, sql)
   return 0
 }

@@ -1,5 +1,5 @@
 import { embeddedClients, stopEmbedded } from '../../../db/embedded/server.ts'
-import { writeJson, type CommandRun } from '../../context.ts'
+import { writeResult, type CommandRun } from '../../context.ts'
 import { plural } from '../../terminal/text.ts'
 
 /** Stops the embedded server. Warns first about the programs that are connected. */
@@ -14,7 +14,6 @@ export const run: CommandRun = async (context) => {
     context.stderr.write(`warning  still connected: ${names}${again}\n`)
   }
   const stopped = await stopEmbedded(dataDir)
-  if (context.json) writeJson(context, { stopped, connected })
-  else context.stdout.write(stopped ? 'embedded Postgres stopped\n' : 'nothing to do: no embedded Postgres runs here\n')
+  writeResult(context, { stopped, connected }, stopped ? 'embedded Postgres stopped\n' : 'nothing to do: no embedded Postgres runs here\n')
   return 0
 }

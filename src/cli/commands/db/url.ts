@@ -1,5 +1,5 @@
 import { safeUrl } from '../../../db/connectionFault.ts'
-import { writeJson, type CommandRun } from '../../context.ts'
+import { writeResult, type CommandRun } from '../../context.ts'
 import { withStore } from '../../store.ts'
 
 /**
@@ -11,8 +11,7 @@ export const run: CommandRun = async (context) =>
     context,
     async (store) => {
       const url = store.isEmbedded ? store.db.url : safeUrl(store.db.url)
-      if (context.json) writeJson(context, { url, embedded: store.isEmbedded })
-      else context.stdout.write(`${url}\n`)
+      writeResult(context, { url, embedded: store.isEmbedded }, `${url}\n`)
       if (store.isEmbedded && context.stderr.isTTY)
         context.stderr.write('the embedded Postgres keeps running; stop it with: sluice db stop\n')
       return 0

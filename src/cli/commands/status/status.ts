@@ -1,4 +1,4 @@
-import { listArgument, writeJson, type CommandRun, type Output } from '../../context.ts'
+import { listArgument, writeResult, type CommandRun, type Output } from '../../context.ts'
 import { folderStatus, type FolderStatus, type PipelineStatus } from './folderStatus.ts'
 import { withStore } from '../../store.ts'
 import { duration, fold, hintText, instant, plural, safe, tableWithin } from '../../terminal/text.ts'
@@ -7,8 +7,7 @@ import { duration, fold, hintText, instant, plural, safe, tableWithin } from '..
 export const run: CommandRun = async (context, invocation) =>
   withStore(context, async (store) => {
     const status = await folderStatus(context, store.db, listArgument(invocation, 0))
-    if (context.json) writeJson(context, status)
-    else context.stdout.write(statusScreen(status, context.stdout))
+    writeResult(context, status, statusScreen(status, context.stdout))
     return 0
   })
 

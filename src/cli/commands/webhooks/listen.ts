@@ -1,7 +1,7 @@
 import { needService } from '../../../config/config.ts'
 import { UsageError } from '../../../errors.ts'
 import { parseCount } from '../../commandLine/parseCount.ts'
-import { option, writeJson, type CommandRun } from '../../context.ts'
+import { option, writeResult, type CommandRun } from '../../context.ts'
 import { startHttpServer } from '../../servers/httpServer.ts'
 import { withStore } from '../../store.ts'
 import { instant, safe } from '../../terminal/text.ts'
@@ -28,8 +28,7 @@ export const run: CommandRun = async (context, invocation) => {
         if (!context.json) context.stdout.write(`${instant(context.clock.now())} ${method} ${safe(requested)} ${status}\n`)
       },
     })
-    if (context.json) writeJson(context, { url: server.url + path })
-    else context.stdout.write(`listening on ${server.url}${path}\n`)
+    writeResult(context, { url: server.url + path }, `listening on ${server.url}${path}\n`)
     context.stderr.write(`register its public https address: sluice webhooks add https://…${path}\n`)
     await untilAborted(context.signal)
     await server.close()

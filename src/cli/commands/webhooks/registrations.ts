@@ -2,7 +2,7 @@
 import { needService } from '../../../config/config.ts'
 import type { CallResult } from '../../../service/client/index.ts'
 import { recordOf } from '../../../unknownValue.ts'
-import { argument, writeJson, type CommandRun, type Context } from '../../context.ts'
+import { argument, writeJson, writeResult, type CommandRun, type Context } from '../../context.ts'
 import { withClient, type ServiceCalls } from '../../withClient.ts'
 
 /** Registers an address. The service sends a challenge to the address immediately, so the receiver must be up. */
@@ -24,9 +24,8 @@ export const check: CommandRun = async (context, invocation) => {
   const id = argument(invocation, 0)
   const data = await dataOf(context, ({ call }) => call('webhooks.check', { webhook_id: id }))
   const valid = recordOf(data)['valid'] === true
-  if (context.json) writeJson(context, data)
-  else if (valid) context.stdout.write(`${id}  valid\n`)
-  else context.stdout.write(`${id}  INVALID: the address did not answer the challenge\nNext  sluice webhooks listen\n`)
+  const state = valid ? 'valid' : 'INVALID: the address did not answer the challenge\nNext  sluice webhooks listen'
+  writeResult(context, data, `${id}  ${state}\n`)
   return valid ? 0 : 1
 }
 
@@ -34,8 +33,7 @@ export const check: CommandRun = async (context, invocation) => {
 export const remove: CommandRun = async (context, invocation) => {
   const id = argument(invocation, 0)
   const data = await dataOf(context, ({ call }) => call('webhooks.delete', { webhook_id: id }))
-  if (context.json) writeJson(context, data)
-  else context.stdout.write(`${id}  removed\n`)
+  writeResult(context, data, `${id}  removed\n`)
   return 0
 }
 
