@@ -14,8 +14,8 @@ import { pushPlan } from '../sync/push/push.ts'
 import type { JobDeps } from './deps.ts'
 import { openQueues, type PushJob, type Queues, type RunJob } from './queues.ts'
 import { createRunSelection } from './runSelection.ts'
-import { createVersionCheck, type VersionCheck } from './versionCheck.ts'
 import { wakeOnNotification } from './wake.ts'
+import { compareJournal } from '../db/migrate.ts'
 
 /** Running worker. */
 export interface Worker {
@@ -228,4 +228,27 @@ async function startOpenWork({ db, service, log }: JobDeps, work: Work): Promise
   const queued = await work.findQueued()
   for (const destinationId of new Set(queued.map((run) => run.destinationId))) logFailure(work.runDestination(destinationId), 'run')
   for (const planId of await findSharedPlans(db, service)) logFailure(work.helpPush(planId), 'push')
+}
+
+/** Resolves to false if the database has a migration that this version does not know. */
+type VersionCheck = () => Promise<boolean>
+
+/**
+ * Creates the check. Reads the known migrations now, because an upgrade may replace their files while this process runs. The check logs an
+ * error when a newer version migrated the database.
+ */
+async function createVersionCheck({ db, log }: Pick<JobDeps, 'db' | 'log'>): Promise<VersionCheck> {
+  let wasKnown = true
+  const check = async () => {
+    const { isPrefix } = await compareJournal(db)
+    if (wasKnown && !isPrefix)
+      log.error(
+        { code: 'MIGRATION_MISMATCH' },
+        'another version of Sluice migrated the database: this process takes no more work. hint: stop it, and start the version that migrated',
+      )
+    wasKnown = isPrefix
+    return isPrefix
+  }
+  await check()
+  return check
 }

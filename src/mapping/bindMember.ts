@@ -219,7 +219,7 @@ function shownFields(
 
 /**
  * Returns the end of a membership that starts today, in milliseconds since 1970. 31 January plus one month is the last day of February.
- * `addDuration` (`sync/plan/durations.ts`) does the same for the end that is sent.
+ * `addDuration` (`sync/plan/planWork.ts`) does the same for the end that is sent.
  */
 function membershipEnd(today: Date, duration: Duration): number {
   if ('ms' in duration) return today.getTime() + duration.ms

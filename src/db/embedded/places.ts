@@ -1,12 +1,11 @@
 /** Computes the paths of the embedded server's files, for an ordinary user and for root, and creates the folders. */
 import { hash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve, sep } from 'node:path'
-import { RunError } from '../../errors.ts'
+import { RunError, UsageError } from '../../errors.ts'
 import { quoteArgument } from '../../format.ts'
-import { isAccessible, ensureServerAccount, type Account } from './account.ts'
-import { checkOwner } from './owner.ts'
+import { ensureServerAccount, isAccessible, systemUsers, type Account } from './account.ts'
 import { processExists } from './processes.ts'
 import { unavailable } from './unavailable.ts'
 import { makeFolder } from '../../makeFolder.ts'
@@ -151,4 +150,29 @@ function sweepOrphans(): void {
       // These are not the files of a server (the binaries are stored here too), or another process has just removed them.
     }
   }
+}
+
+/**
+ * Compares the user `me` with the owner of the password file in `home`; without this file, with the owner of `home`. Writes nothing. Does
+ * nothing on systems without user ids.
+ * @throws {UsageError} `WRONG_USER` if they differ
+ */
+export function checkOwner(home: string, me: number | undefined = process.getuid?.()): void {
+  if (me === undefined) return
+  const password = join(home, 'postgres.password')
+  const { uid } = statSync(existsSync(password) ? password : home)
+  if (uid === me) return
+  const owner = userName(uid)
+  throw new UsageError('WRONG_USER', `${home} was made by user ${owner}, and this is ${userName(me)}: nothing was read or changed`, {
+    where: home,
+    hint:
+      me === 0
+        ? `sudo -u ${owner.startsWith('#') ? `'${owner}'` : owner} sluice …   (run it as ${owner}, as before)`
+        : `run it as ${owner}; another SLUICE_DATA_DIR is an empty database, which knows nothing of what was sent`,
+  })
+}
+
+/** Returns the name of a user, or `#` and the number of a user who is not in `/etc/passwd`. */
+function userName(uid: number): string {
+  return systemUsers().find((user) => user.uid === uid)?.name ?? `#${uid}`
 }

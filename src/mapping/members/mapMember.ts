@@ -10,9 +10,9 @@ import { hintOf } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformError } from '../transforms.ts'
 import { passesTest, type BoundTest } from '../consent/consentTest.ts'
-import { mayBeSent } from '../consent/mayBeSent.ts'
 import type { MemberBinding } from './memberBinding.ts'
-import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
+import { RowIdentifiers, maxIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
+import { isChild } from './age.ts'
 
 /**
  * Maps a row. Pure. Drops an unusable identifier with a warning if another one is usable.
@@ -234,4 +234,9 @@ function expiresAtOf(row: Row, { expiresAt, latestEndMs }: MemberBinding): numbe
   const endMs = parseInstant(text, 'utc-midnight')?.ms
   if (endMs === undefined) return null
   return endMs >= latestEndMs ? undefined : endMs
+}
+
+/** Returns false for a row without consent, and for a child. */
+function mayBeSent(row: Row, { consent, ages }: Pick<MemberBinding, 'consent' | 'ages'>): boolean {
+  return consent.every((test) => passesTest(row, test)) && !ages.some((age) => isChild(row, age))
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Pipeline } from '../../model/pipeline.ts'
+import type { Duration, Pipeline } from '../../model/pipeline.ts'
 import { ChangedKeys } from '../../db/changedKeys.ts'
 import type { Transaction } from '../../db/database.ts'
 import { latestErasure } from '../../db/erasures.ts'
@@ -18,7 +18,6 @@ import type { DesiredContext } from './desired.ts'
 import { desiredIdentifiers } from './desiredIdentifiers.ts'
 import { desiredProducts } from './desiredProducts.ts'
 import type { DesiredState } from './desiredState.ts'
-import { addDuration, durationMs } from './durations.ts'
 import { isUntouched } from './firstLoad.ts'
 import type { MembershipTerms } from './packUsers.ts'
 import { collectResync, type PendingChanges, type PendingContext } from './pendingChanges.ts'
@@ -176,4 +175,22 @@ function stepsOfMembers(
     pending: pendingGroups({ ...pending, terms, renewBeforeMs: durationMs(renewBefore), endsExactly }),
     terms,
   }
+}
+
+/** Adds a duration to a time in epoch milliseconds. Months are calendar months in UTC: 31 January plus one month is 28 or 29 February. */
+export function addDuration(fromMs: number, duration: Duration): number {
+  if ('ms' in duration) return fromMs + duration.ms
+  const from = new Date(fromMs)
+  const to = new Date(fromMs)
+  // First the first day of the month, because setting the month would overflow on a day that the new month lacks.
+  to.setUTCDate(1)
+  to.setUTCMonth(from.getUTCMonth() + duration.months)
+  const lastDay = new Date(Date.UTC(to.getUTCFullYear(), to.getUTCMonth() + 1, 0)).getUTCDate()
+  to.setUTCDate(Math.min(from.getUTCDate(), lastDay))
+  return to.getTime()
+}
+
+/** Returns a duration in milliseconds, with 30 days for each month. */
+function durationMs(duration: Duration): number {
+  return 'ms' in duration ? duration.ms : duration.months * 30 * 86_400_000
 }
