@@ -1,11 +1,11 @@
 /** Migrates a schema, and compares its applied migrations with those of this version. */
-import pg from 'pg'
+import type pg from 'pg'
 import { RunError } from '../errors.ts'
 import type { Database } from './database.ts'
-import { commandConnectMs, connectionFault } from './connectionFault.ts'
 import { entryStatement, journalStatements, readJournal, type Journal } from './journal.ts'
 import { readMigrations, type Migration } from './migrations.ts'
 import { permissionFault } from './permissionFault.ts'
+import { connectPlain } from './poolerProbe.ts'
 import { defaultSchema, quoteName } from '../schemaName.ts'
 
 /** First key of the advisory lock, the same in every version. The second key is the schema, so that schemas migrate in parallel. */
@@ -29,7 +29,7 @@ export interface MigrationStatus {
  * @throws {RunError} with the codes of `connectionFault`
  */
 export async function migrateDatabase(url: string, schema = defaultSchema): Promise<MigrationStatus> {
-  const client = await connect(url)
+  const client = await connectPlain(url, { application_name: 'sluice migrate' })
   try {
     // The first check needs no lock, so that an ordinary start does not wait.
     const before = await examine(client, schema)
@@ -106,7 +106,7 @@ export async function examineSchema(url: string | undefined, schema: string): Pr
     const empty = { migrations, journal: { hashes: [], isShared: false } }
     return { status: statusOf(empty), hasSchema: false, queueVersion: undefined, statements: pendingStatements(schema, empty) }
   }
-  const client = await connect(url)
+  const client = await connectPlain(url, { application_name: 'sluice migrate' })
   try {
     const examined = await examine(client, schema)
     return {
@@ -179,18 +179,6 @@ async function dropFormerQueue(client: pg.Client): Promise<void> {
     await client.query(`set lock_timeout = '5s'; drop schema if exists sluice_jobs cascade`)
   } catch {
     // Another role owns the schema, or a process of an earlier version still uses it.
-  }
-}
-
-async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, application_name: 'sluice migrate', connectionTimeoutMillis: commandConnectMs })
-  // A broken connection fails its statement and emits an event. Without a listener, the event would end the process.
-  client.on('error', () => undefined)
-  try {
-    await client.connect()
-    return client
-  } catch (error) {
-    throw connectionFault(error, url)
   }
 }
 

@@ -104,17 +104,16 @@ async function processOf(client: pg.Client): Promise<number | undefined> {
   return rows[0]?.pid
 }
 
+/** Settings of a connection for a probe: its statements time out after 5 s. */
+const probeSettings: pg.ClientConfig = { application_name: 'sluice probe', query_timeout: answerMs }
+
 /**
- * Opens a connection without session settings. Connecting times out after `connectMs`, statements after 5 s.
+ * Opens a connection without session settings.
  * @throws {RunError} the codes of `connectionFault`
  */
-export async function connectPlain(url: string, connectMs = commandConnectMs): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'sluice probe',
-    connectionTimeoutMillis: connectMs,
-    query_timeout: answerMs,
-  })
+export async function connectPlain(url: string, settings = probeSettings): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: commandConnectMs, ...settings })
+  // A broken connection fails its statement and emits an event. Without a listener, the event would end the process.
   client.on('error', () => undefined)
   try {
     await client.connect()

@@ -93,7 +93,7 @@ test('a server that accepts a connection and never answers ends the attempt to c
   const url = `postgres://sluice@127.0.0.1:${(server.address() as AddressInfo).port}/sluice`
   const db = openDatabase(url, { connectMs: 50 })
   try {
-    await expect(connectPlain(url, 50)).rejects.toMatchObject({
+    await expect(connectPlain(url, { connectionTimeoutMillis: 50 })).rejects.toMatchObject({
       code: 'DATABASE_UNREACHABLE',
       message: expect.stringContaining('does not answer'),
     })
