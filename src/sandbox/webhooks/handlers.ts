@@ -1,5 +1,5 @@
 /** Handles the endpoints of webhooks (spec 4.7, 6.1; docs/spec-notes.md#webhooks). */
-import type { webhookReasons } from '../../service/contract/errors.ts'
+import type { webhookReasons } from '../../service/contract/webhookResources.ts'
 import type { Call, Handler } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { v2ParameterRefusal, type Refusal } from '../refusal.ts'

@@ -1,6 +1,6 @@
 /** Hints for refusals: the variable to check, the parameter with its rule, the maximum size. */
 import { parameterOf, type Endpoint } from '../contract/endpoint.ts'
-import { webhookReasons } from '../contract/errors.ts'
+import { webhookReasons } from '../contract/webhookResources.ts'
 import { describeParameter, describeParameters } from './describeParameter.ts'
 import type { ServiceIssue } from './issues.ts'
 

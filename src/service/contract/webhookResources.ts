@@ -78,3 +78,12 @@ export const webhookResources = {
     source: 'docs/spec-notes.md#activity-events',
   },
 } as const satisfies Readonly<Record<string, Resource>>
+
+/** Reasons for which the service refuses requests about webhooks. The `message` of the error begins with the reason and a colon. */
+export const webhookReasons = [
+  'CrcValidationFailed',
+  'UrlValidationFailed',
+  'DuplicateUrlFailed',
+  'WebhookLimitExceeded',
+  'WebhookIdInvalid',
+] as const

@@ -1,11 +1,11 @@
 /** The contract is consistent: names, paths, parameters, rules, limits, codes. */
 import { describe, expect, test } from 'vitest'
-import { adsCodesByStatus, adsErrorStatus } from '../../../src/service/contract/errors.ts'
 import { endpoints, findEndpoint } from '../../../src/service/contract/index.ts'
 import { limitOf, rateLimits } from '../../../src/service/contract/rateLimits.ts'
 import { userIdentifiers } from '../../../src/service/contract/audienceResources.ts'
 import { resources } from '../../../src/service/contract/resources.ts'
 import { identifierTypes } from '../../../src/model/record.ts'
+import { adsCodesByStatus, adsErrorStatus } from '../../support/serviceErrorCodes.ts'
 
 const named = endpoints.map((endpoint) => [endpoint.name, endpoint] as const)
 

@@ -4,7 +4,8 @@ import { findEndpoint } from '../../../src/service/contract/index.ts'
 import type { Endpoint } from '../../../src/service/contract/endpoint.ts'
 import type { Exchange } from '../../../src/service/client/exchange.ts'
 import { isRetryable, toServiceError } from '../../../src/service/client/toServiceError.ts'
-import { adsErrorStatus, coreErrors, problemTypes, webhookReasons } from '../../../src/service/contract/errors.ts'
+import { webhookReasons } from '../../../src/service/contract/webhookResources.ts'
+import { adsErrorStatus, coreErrors, problemTypes } from '../../support/serviceErrorCodes.ts'
 
 const nowMs = Date.UTC(2026, 2, 1, 12)
 const endpoint = (name: string) => findEndpoint(name) as Endpoint

@@ -1,6 +1,6 @@
 /**
  * Error codes of the service: names of the advertising host with their statuses, numbers of the core host (spec 7,
- * docs/spec-notes.md#errors).
+ * docs/spec-notes.md#errors). Tests send each to the client. The sandbox has a list of its own (`sandbox/adsCodes.ts`).
  */
 
 const words = (text: string) => text.split(' ')
@@ -93,12 +93,3 @@ export const problemTypes = [
 function invalid(word: string): string {
   return `INVALID_${word}`
 }
-
-/** Reasons for which the service refuses requests about webhooks. The `message` of the error begins with the reason and a colon. */
-export const webhookReasons = [
-  'CrcValidationFailed',
-  'UrlValidationFailed',
-  'DuplicateUrlFailed',
-  'WebhookLimitExceeded',
-  'WebhookIdInvalid',
-] as const
