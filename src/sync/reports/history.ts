@@ -41,25 +41,21 @@ export interface StoredReject extends Fault {
   readonly key: string | null
 }
 
-type RunRecord = Row<
-  'run',
+/** Columns of a run that reports and lines of runs show. */
+export type ShownColumn =
   | 'id'
   | 'pipeline'
   | 'status'
   | 'counts'
   | 'guards'
-  | 'warnings'
-  | 'stages'
-  | 'columns'
   | 'error'
   | 'plan_id'
-  | 'rerun_of'
-  | 'scheduled_for'
   | 'created_at'
   | 'started_at'
   | 'finished_at'
   | 'product_sets'
-> & {
+
+type RunRecord = Row<'run', ShownColumn | 'warnings' | 'stages' | 'columns' | 'rerun_of' | 'scheduled_for'> & {
   readonly trigger: ShownTrigger
   readonly now: Date
   readonly reject_codes: readonly { code: string; count: number }[] | null

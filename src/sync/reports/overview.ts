@@ -13,7 +13,7 @@ import {
   type StoredProgress,
 } from '../../db/runs/columns.ts'
 import { readsOwnSources } from '../../db/runs/request.ts'
-import { runNumber, shownTrigger } from './history.ts'
+import { runNumber, shownTrigger, type ShownColumn } from './history.ts'
 import { isRefusedOrUnresolved } from './nextCommands.ts'
 import type { GuardResult, ProductSetChange, RunReport, ShownTrigger, StoredRunStatus } from '../../model/report.ts'
 
@@ -92,22 +92,7 @@ export interface RecentRun {
 const columns = `r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.plan_id, r.error, r.product_sets,
   r.created_at, r.started_at, r.finished_at, r.progress, r.cancel_requested_at`
 
-type LineRow = Row<
-  'run',
-  | 'id'
-  | 'pipeline'
-  | 'status'
-  | 'counts'
-  | 'guards'
-  | 'plan_id'
-  | 'error'
-  | 'product_sets'
-  | 'created_at'
-  | 'started_at'
-  | 'finished_at'
-  | 'progress'
-  | 'cancel_requested_at'
-> & { readonly trigger: ShownTrigger }
+type LineRow = Row<'run', ShownColumn | 'progress' | 'cancel_requested_at'> & { readonly trigger: ShownTrigger }
 
 /**
  * SQL condition that the run `r` could send. A plan cannot. An apply cannot if its plan was stale, or was applied before. Such an apply has
