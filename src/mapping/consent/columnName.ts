@@ -10,12 +10,17 @@ export interface ConsentName {
   readonly certain: boolean
   /** True for a vague name, such as `contact`: only cells such as `yes`, `no` or `Unsubscribed` make it a consent column. */
   readonly onlyFlags?: true
+  /**
+   * True for a name about deleted records, closed accounts or dead people, such as `is_deleted`. Only a yes, a date or a state such as
+   * `Deleted` makes it a consent column: in many exports no row has one.
+   */
+  readonly onlyYes?: true
 }
 
 // Patterns of opt-outs (`…Out`) and opt-ins (`…In`). `certain…`: the name alone is enough. `weak…`: the values must look like consent too.
 // `flag…`: only cells such as `yes`, `no` or `Unsubscribed` are enough.
 const certainOut =
-  /unsub|\bopt(?:ed)? ?out|optout|\bbounced?\b(?! ?rate)|black ?list|block ?list|\bcleaned\b|\bclean (?:time|campaign|date)|suppress|\bdo ?not (?!track|modify|edit)|\bdonot|\bdnc\b|\bdne\b|complain|\b(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)s? (?:disabled|suspended)|\be ?mail(?: address)? quarantined|\bglobally ineligible\b|\bbounce ?backs?\b(?! (?:coupon|offer|voucher|code|promo|deal|reward|redemption)s?\b)|\bno longer (?:to )?(?:be )?(?:contact|e ?mail|mail|call|text)|\bdisabled? (?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)|\bno ?(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing|ads|advertising|call|text|promo)s?\b|exclu\w* from (?:marketing|e ?mail|mailing)|\binvalid e ?mail|\be ?mail(?: is)? invalid|undeliverable|consent (?:revoked|withdrawn|denied)|(?:revoked|withdrawn) (?:consent|at|on)\b|\bobjected\b|\bobjection to|\bdnd\b|widerruf|widerspr|abgemeldet|abmeld|abbestell|werbesperr|sperrvermerk|keine werbung|robinson|desabonn|desinscri|\bfecha (?:de )?baja|lista negra|\bno contactar|disiscri|uitgeschreven|uitschrijv|afgemeld|wypisa|avregistr|avprenumer|afmeld|avmeld|отпис|descadastr|\bstop ?(?:pub|e ?mails?\b|mails?\b|mailings?\b|newsletters?\b|sms\b)|liste rouge|kontakta ej|ikke kontakt(?:es?)?\b|reklambeskytt|reklamsparr|\bne(?:souhlas|suhlas|soglasj)|не(?:соглас|съглас)|незгод|leiratkoz|dezabon|відпис|werbeverbot|\b(?:nicht|niet|non|nie|ne pas|no) (?:solliciter|demarcher|prospecter|inviare|enviar|wysy[lł]ac|senden|zusenden|sturen|versturen|kontaktieren|kontaktierbar|kontaktowac|contacter|contattare|contattabil\w*|contact opnemen|mailen|anschreiben|benaderen)|\bne (?:souhaite|veut|desire) (?:plus|pas)\b|\bkeine (?:e ?mails|mails|anrufe|sms)\b|\bgeen (?:e ?mails?|mails?|mailings?|sms)\b|\bpas de (?:e ?mails?|mails?|mailings?|sms|courriels?|sollicitations?)\b|\bpas d (?:e ?mails?|appels?)\b|\bwil geen\b|\b(?:nej|nei) (?:tak|takk|tack)\b|не (?:беспокоить|звонить|писать|присылать|отправлять)|не турбувати|istemiyor|退订|退訂|配信停止|配信拒否|수신 ?거부|구독 ?취소/
+  /unsub|\bopt(?:ed)? ?out|optout|\bbounced?\b(?! ?rate)|black ?list|block ?list|\bcleaned\b|\bclean (?:time|campaign|date)|suppress|\bdo ?not (?!track|modify|edit)|\bdonot|\bdnc\b|\bdne\b|complain|\b(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)s? (?:disabled|suspended)|\be ?mail(?: address)? quarantined|\bglobally ineligible\b|\bbounce ?backs?\b(?! (?:coupon|offer|voucher|code|promo|deal|reward|redemption)s?\b)|\bno longer (?:to )?(?:be )?(?:contact|e ?mail|mail|call|text)|\bdisabled? (?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)|\bno ?(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing|ads|advertising|call|text|promo)s?\b|exclu\w* from (?:marketing|e ?mail|mailing)|\binvalid e ?mail|\be ?mail(?: is)? invalid|undeliverable|consent (?:revoked|withdrawn|denied)|(?:revoked|withdrawn) (?:consent|at|on)\b|\bcease (?:and desist|contact|communications?|marketing)\b|\bself ?exclusion\b|\bgamstop\b|\bobjected\b|\bobjection to|\bdnd\b|widerruf|widerspr|abgemeldet|abmeld|abbestell|werbesperr|sperrvermerk|keine werbung|robinson|desabonn|desinscri|\bfecha (?:de )?baja|lista negra|\bno contactar|disiscri|uitgeschreven|uitschrijv|afgemeld|wypisa|avregistr|avprenumer|afmeld|avmeld|отпис|descadastr|\bstop ?(?:pub|e ?mails?\b|mails?\b|mailings?\b|newsletters?\b|sms\b)|liste rouge|kontakta ej|ikke kontakt(?:es?)?\b|reklambeskytt|reklamsparr|\bne(?:souhlas|suhlas|soglasj)|не(?:соглас|съглас)|незгод|leiratkoz|dezabon|відпис|werbeverbot|\b(?:nicht|niet|non|nie|ne pas|no) (?:solliciter|demarcher|prospecter|inviare|enviar|wysy[lł]ac|senden|zusenden|sturen|versturen|kontaktieren|kontaktierbar|kontaktowac|contacter|contattare|contattabil\w*|contact opnemen|mailen|anschreiben|benaderen)|\bne (?:souhaite|veut|desire) (?:plus|pas)\b|\bkeine (?:e ?mails|mails|anrufe|sms)\b|\bgeen (?:e ?mails?|mails?|mailings?|sms)\b|\bpas de (?:e ?mails?|mails?|mailings?|sms|courriels?|sollicitations?)\b|\bpas d (?:e ?mails?|appels?)\b|\bwil geen\b|\b(?:nej|nei) (?:tak|takk|tack)\b|не (?:беспокоить|звонить|писать|присылать|отправлять)|не турбувати|istemiyor|退订|退訂|配信停止|配信拒否|수신 ?거부|구독 ?취소/
 const weakOut =
   /\bhard ?bounces\b|\bdisabled?\b(?! auto)|\bblocked\b|\bspam\b|gesperrt|sperre|opposition|objection|revoked|withdrawn|\bbaja\b|reserv(?:ert|asjon)|\bexcluded?\b|undelivered|unreachable|\bccpa\b|\bgpc\b|global privacy control|limit ad tracking|\bdnm\b|\berasure\b|right to (?:be forgotten|object)|\bshould forget\b|forget me|\bprocessing restricted\b|\brevoc(?:a|ad[oa]|at[oa]|ation|acion|cion)\b|^(?:sprzeciw|rezygnacja|frameldt|odhlas(?:en|it)\w*|kielto)$/
 const certainIn =
@@ -53,10 +58,31 @@ const reversing =
 /** Vague names of opt-ins. */
 const flagIn =
   /^(?:(?:e ?mail|sms|special|exclusive|partner|product) )?(?:e ?mails?|e ?mailings?|mails?|contact|kontakt|sms|texts?|calls?|ads?|offers?|deals|news|updates)(?: (?:flag|yn|y n|yes no))?$|^(?:e ?mail|text|call) me\b|^nl(?: (?:empf\w*|abo|ok|status))?$|^mktg\b|\bsubscriber$|\boffres\b|^partenaires$|\b(?:recevoir|recoit|recib(?:e|ir)|receb(?:e|er)|ricev(?:e|ere))\b|\bofertas\b|\bofferte\b|\breclame\b|\breklam[ae]?\b|\butskick\b|реклам|(?:^| )получать(?: |$)|\bzasil(?:at|ani)\b|\bnovinky\b|obavijest|pretplat|\bjaunumi\b|postlisti|абонамент|^(?:contact|kontakt|reach)(?: me)? (?:by|via|per) |\b(?:sends?|receives?|receiving|wants?|gets?|likes?|interested in) (?:\w+ )?(?:e ?mails?|mails?|news|offers|promotions?|ads|updates|sms|texts)\b|\bbe (?:contacted|e ?mailed|mailed|texted)\b|\b(?:ads?|advertising|advertisement|audience|targeting|kontakt) (?:ok|allowed|permitted|enabled|permission|erlaubt)\b|\badvertis(?:ing|ements?)\b|\bpersonali[sz](?:ed|ation)\b|\bprofiling\b|\bretargeting\b|\breachable\b|\bmarketable\b|\bkontaktierbar\b|\berreichbar\b|\bthird part(?:y|ies)\b|\bdata sharing\b|\bshar(?:e|es|ing) (?:\w+ )?data\b|\bkeep (?:me )?informed\b/
+/** Words before and after `deleted` in names of deleted records: `_fivetran_deleted`, `is_deleted`, `Account deleted at`. */
+const beforeDeleted =
+  '(?:(?:is|was|soft|record|row|contact|customer|account|user|profile|person|member|data|date|fivetran|cdc|sdc|ab cdc|flag|ist|konto|kontakt|est|compte|esta|cuenta) )*'
+const afterDeleted = '(?: (?:flag|status|account|contact|customer|record|user|on|at|date|datetime|time|timestamp|ts|am|le|el|il|op))*'
+/** Names of deleted records, deletion requests, closed accounts and dead people (`ConsentName.onlyYes`). */
+const recordEnded = new RegExp(
+  [
+    `^${beforeDeleted}(?:deleted|anonymi[sz]ed|erased|forgotten|geloscht|geloescht|anonymisiert|anonymisee?|efface|supprimee?|eliminad[oa]|borrad[oa]|anonimizad[oa]|cancellat[oa]|eliminat[oa]|verwijderd|geanonimiseerd|usuniet[yae]|raderad|slettet|poistettu|smazan[oay]?|vymazan[oay]?)${afterDeleted}$`,
+    String.raw`^(?:account|acct|profile|konto|compte|cuenta) (?:is )?(?:closed|geschlossen|clos|ferme|cerrada)${afterDeleted}$`,
+    String.raw`^closed account|\bin (?:the )?trash\b|^trashed\b`,
+    String.raw`\b(?:deletion|erasure|delete)(?: \w+)? request(?:ed|s)?\b|\brequest(?:ed|s)?(?: \w+)? (?:deletion|erasure)\b`,
+    String.raw`\b(?:marked|scheduled|flagged|pending)(?: for| to be)? (?:deletion|erasure|deleted|erased|anonymi[sz]ation)\b|\bto be (?:deleted|erased|anonymi[sz]ed)\b`,
+    String.raw`\blo(?:e)?sch(?:kennzeichen|vermerk|antrag|anfrage|datum|kz|flag)|\bzu lo(?:e)?schen\b`,
+    String.raw`(?<!\b(?:spouse|partner|parent|father|mother|husband|wife|child|pet)s? (?:is )?)\b(?:deceased|verstorben|decedee?|fallecid[oa]|decedut[oa]|overleden|avliden|avdød|afdød|zmar[lł][ya]|zesnuly|falecid[oa]|kuollut|elhunyt)\b`,
+    String.raw`^(?:date ?of ?death|death ?date|(?:passed away|died)(?: on| at| date)?|sterbe(?:datum|tag)|todes(?:datum|tag)|gestorben(?: am)?|date (?:de |du )?deces|fecha (?:de )?(?:fallecimiento|defuncion)|data (?:di |del )?decesso|overlijdensdatum|datum overlijden|data (?:do )?obito|dods(?:datum|dag)|dødsdato|data zgonu|datum umrti|дата смерти|(?:умер|умерла|удален[ао]?|silindi)(?: .*)?)$`,
+    '退会(?:日|フラグ|済|年月日|状態)|削除(?:フラグ|済|日)|탈퇴(?: ?(?:여부|일|일자))|^已?(?:注销|註銷)(?:时间|日期|状态)?$|死亡(?:日|フラグ)',
+  ].join('|'),
+)
+/** Names of the public lists of people who do not want calls (TPS, CTPS, Bloctel) or letters (MPS). */
+const register =
+  /^(?:c?tps(?: c?tps)?|mps|bloctel)(?: (?:registered|listed|match|matched|check|checked|flag|status|screened|opt ?out))?$|^(?:on|in|is on) (?:the )?(?:c?tps|mps|bloctel)(?: (?:list|register))?$|\b(?:telephone|mailing) preference service\b|\bbel me niet\b|\bregistro (?:pubblico )?(?:delle )?opposizioni\b|\becg liste\b|\bnix (?:telefon|sparr|registret)\b/
 const phoneChannel =
-  /\b(?:sms|text|texts|texting|calls?|phones?|tel|telephone|telefon\w*|telefoni\w*|mobile?|whats ?app|mms|viber|voice|anruf\w*|appels?|llamad\w*)\b|電話|전화|短信/
+  /\b(?:c?tps|bloctel|bel me niet|opposizioni|nix|sms|text|texts|texting|calls?|phones?|tel|telephone|telefon\w*|telefoni\w*|mobile?|whats ?app|mms|viber|voice|anruf\w*|appels?|llamad\w*)\b|電話|전화|短信/
 const otherChannel =
-  /\b(?:push|postal|post|fax|letters?|briefpost|direct mail|courier|courrier|in ?app|web ?push|poste?werbung|physical mail)\b/
+  /\b(?:mps|mailing preference service|push|postal|post|fax|letters?|briefpost|direct mail|courier|courrier|in ?app|web ?push|poste?werbung|physical mail)\b/
 const emailChannel = /e ?mail|\bmails?\b|newsletter|courriel|correo/
 const paperMail = /\b(?:postal|direct|physical|bulk|snail) mails?\b/g
 /** Words of `attribute` that may also end a question: `OK to text this number`. Then the name is as vague as one of `flagIn`. */
@@ -101,6 +127,7 @@ function channelOf(name: string): ConsentName['channel'] {
 
 function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
   const hasOptInWord = certainIn.test(withoutOptOutWords(name))
+  if (register.test(name)) return { polarity: 'out', certain: true }
   if (certainOut.test(name)) {
     const namesBoth = hasOptInWord && /\bopt(?:ed)? ?in\b/.test(name)
     return { polarity: namesBoth ? 'unclear' : 'out', certain: true }
@@ -109,6 +136,7 @@ function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
   if (notContacted.test(name) && (hasOptInWord || weakIn.test(name))) return { polarity: 'out', certain: true }
   const polarity = optInPolarity(name)
   if (hasOptInWord) return { polarity, certain: true }
+  if (recordEnded.test(name)) return { polarity: 'out', certain: false, onlyYes: true }
   if (weakOut.test(name)) return { polarity: 'out', certain: false }
   if (flagOut.test(name) || /\bbounces\b/.test(name))
     return { polarity: 'out', certain: false, ...(!weakIn.test(name) && { onlyFlags: true }) }
@@ -160,6 +188,27 @@ function nameStem(column: string): string {
 /** Returns true for a name that ends with a word for a date, reason or other detail: `sms_consent_date`, `mobile_last_seen`. */
 export function isDetailName(column: string): boolean {
   return lastDetailWord.test(nameWords(column))
+}
+
+/** Returns true for a column of the state of a person or record, such as `status` and `Account status`. */
+export function isStatusName(column: string): boolean {
+  return /^(?:(?:account|user|customer|contact|member|subscriber|record|profile|person|constituent|konto|kunden?) ?)?(?:status|state)$/.test(
+    nameWords(column),
+  )
+}
+
+/** Returns true for a column of the ways to contact a person, such as `Contact preference` and `Preferred contact method`. */
+export function isContactChoice(column: string): boolean {
+  return /\b(?:contact|communication)s? (?:preference|pref|choice|option|method|channel)s?$|\bpreferred (?:method of )?(?:contact|communication)\b/.test(
+    nameWords(column),
+  )
+}
+
+/** Returns true for a column with a list in each cell, such as `Tags`. */
+export function isListName(column: string): boolean {
+  return /\b(?:tags?|labels?|keywords|groups?|segments?|lists?|flags|categories|solicit codes?|etiketten|schlagworte?r?|etiquetas|etichette|markierungen)$/.test(
+    nameWords(column),
+  )
 }
 
 /** Returns true for a column with the date, reason or another detail of a column of the header: `opt_in_date` beside `opt_in`. */

@@ -35,7 +35,7 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
     const no = new Set(notValues.map(foldedForm))
     // Only words, because `1,0` is a number with a decimal comma.
     const isNoWord = (part: string) => /\p{L}/u.test(part) && no.has(foldedForm(part))
-    return (text) => !no.has(foldedForm(text)) && !(separator.test(text) && text.split(separator).some(isNoWord))
+    return (text) => !no.has(foldedForm(text)) && !partsOf(text).some(isNoWord)
   }
   const afterMs = after === undefined ? Number.NEGATIVE_INFINITY : millisecondsOf(after)
   const beforeMs = before === undefined ? Number.POSITIVE_INFINITY : millisecondsOf(before)
@@ -50,6 +50,11 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
  * `["vip","unsubscribed"]` and `{vip,unsubscribed}`.
  */
 const separator = /[,;|\r\n，、；｜"[\]{}]/
+
+/** Returns the parts of a list in one cell; none for a cell without a separator. */
+export function partsOf(text: string): readonly string[] {
+  return separator.test(text) ? text.split(separator) : []
+}
 
 /**
  * Returns true if the row passes the test. A missing cell counts as empty, because JSON and XML omit empty values. If a cell has several

@@ -166,7 +166,7 @@ function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, v
   const noWords = counted.flatMap(({ value }) => (value !== '' && negativeMeanings.has(consentMeaning(value)) ? [value] : []))
   if (name?.polarity === 'out') {
     const passing = noWords.filter((value) => consentMeaning(value) !== 'out')
-    return { test: { column, values: ['', ...unique(passing)] }, certain: name.certain, shown: [] }
+    return { test: { column, values: ['', ...unique(passing)] }, certain: name.certain || name.onlyYes === true, shown: [] }
   }
   const wordMeanings = counted.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
   const allKnown =

@@ -28,8 +28,13 @@ const subscribed = wordsOf(
 )
 /** Words for people who may not be reached, in a column of any name. */
 const unsubscribed = wordsOf(
-  'unsubscribed,unsubscribe,unsub,optedout,donotcontact,donotemail,hardbounced,hardbounce,softbounced,softbounce,ispcomplained,not subscribed,non subscribed,nonsubscribed,never subscribed,globally unsubscribed,unsubscribed (self),unsubscribed (admin),opted out,opt out,optout,global opt out,bounced,bounce,hard bounce,hard bounced,soft bounce,soft bounced,cleaned,blacklisted,blocklisted,blocked for email,suppressed,complained,complaint,complainer,spam complaint,spam report,marked as spam,reported spam,abuse,do not contact,do not email,do not mail,do not call,do not market,do not allow,do not send,non marketing contact,consent withdrawn,consent revoked,no consent,consent denied,not consented,undeliverable,' +
+  'unsubscribed,unsubscribe,unsub,optedout,donotcontact,donotemail,hardbounced,hardbounce,softbounced,softbounce,ispcomplained,not subscribed,non subscribed,nonsubscribed,never subscribed,globally unsubscribed,unsubscribed (self),unsubscribed (admin),opted out,opt out,optout,global opt out,bounced,bounce,hard bounce,hard bounced,soft bounce,soft bounced,cleaned,blacklisted,blocklisted,blocked for email,suppressed,complained,complaint,complainer,spam complaint,spam report,marked as spam,reported spam,abuse,do not contact,do not email,do not mail,do not call,do not phone,do not text,do not solicit,do not market,do not allow,do not send,non marketing contact,no marketing,no mailings,deceased,anonymized,anonymised,gdpr deleted,gdpr erased,1yyn,1yyy,1nyn,1nyy,on hold opt out,on hold bounce,consent withdrawn,consent revoked,no consent,consent denied,not consented,undeliverable,' +
+    'verstorben,décédé,décédée,fallecido,fallecida,deceduto,deceduta,overleden,avliden,avdød,afdød,zmarły,zmarła,falecido,falecida,kuollut,' +
     'abgemeldet,abbestellt,ausgetragen,nicht abonniert,widerrufen,widersprochen,keine werbung,désabonné,désabonnée,desabonne,désinscrit,désinscrite,desinscrit,non abonné,non inscrit,dado de baja,dada de baja,desuscrito,no suscrito,cancelado por el usuario,disiscritto,disiscritta,non iscritto,descadastrado,não inscrito,uitgeschreven,afgemeld,wypisany,wypisana,niesubskrybuje,avregistrerad,avprenumererad,avslutad prenumeration,afmeldt,avmeldt,peruutettu,abonelikten çıktı,abonelikten çıkmış,отписан,отписался,отписалась,odhlášen,leiratkozott,dezabonat,退订,已退订,退会,配信停止,수신거부,구독취소',
+)
+/** Words that mean `out` in a column such as `account_status`, and have no meaning in other columns. */
+const deleted = wordsOf(
+  'deleted,soft deleted,erased,gelöscht,supprimé,eliminado,borrado,eliminato,cancellato,verwijderd,usunięty,slettet,raderad',
 )
 /** Words that mean `out` in a consent column, and have no meaning in other columns. */
 const weakOut = wordsOf(
@@ -127,6 +132,11 @@ export function isSubscriptionState(cell: string): boolean {
 /** Returns true if the whole cell means `out` in any column, such as `Unsubscribed`. */
 export function isOptOutState(cell: string): boolean {
   return stateOf(cell) === 'out'
+}
+
+/** Returns true if the cell means that the person or record was deleted, in a column such as `account_status`. */
+export function isDeletedState(cell: string): boolean {
+  return deleted.has(withSpaces(folded(cell)))
 }
 
 /** Returns the result of `meaningOf` if it is `in` or `out`. The fast filter excludes most other cells. */

@@ -3,11 +3,12 @@
  * sent. Without a mapped identifier column, people would not be sent.
  */
 import type { ConsentTest } from '../../model/pipeline.ts'
-import { classifyColumnName, isDetailOf, type ConsentName } from '../consent/columnName.ts'
+import { classifyColumnName, isContactChoice, isDetailOf, isListName, isStatusName, type ConsentName } from '../consent/columnName.ts'
 import { ColumnValues, looksLikeDate } from '../consent/columnValues.ts'
 import { consentLine, valuesText, toFlowYaml } from '../consent/consentText.ts'
+import { partsOf } from '../consent/consentTest.ts'
 import { proposeTest, unknownYes, type ProposedTest } from '../consent/proposeTest.ts'
-import { consentMeaning, isDoubtfulYes, isOptOutState, isSubscriptionState, isYesOrNo } from '../consent/words.ts'
+import { consentMeaning, isDeletedState, isDoubtfulYes, isOptOutState, isSubscriptionState, isYesOrNo } from '../consent/words.ts'
 import { redactPersonalData } from '../mask.ts'
 import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
@@ -81,6 +82,14 @@ interface ColumnState {
   readonly consentName: ConsentName | undefined
   /** As `SearchSettings.keptValues`. */
   readonly keptValues: ReadonlySet<string> | undefined
+  /** Returns true for other cells that forbid to reach the person, by the name of the column; undefined for most names. */
+  readonly isOptOutCell: ((cell: string) => boolean) | undefined
+  /** True for a name such as `Tags`. */
+  readonly mayHaveLists: boolean
+  /** True once a list in a cell had an opt-out, as in the tags `vip, Unsubscribed`. */
+  hasOptOutInList: boolean
+  /** Opt-outs of a column with `mayHaveLists`, at most `maxListWords`. */
+  readonly listWords: Set<string>
   readonly values: ColumnValues
   readonly hasPhoneName: boolean
   readonly belongsToSomeoneElse: boolean
@@ -131,8 +140,10 @@ export class UnmappedColumns {
   /** Returns the unmapped consent columns of used channels, each with a proposed test. */
   consentColumns(): readonly ConsentColumn[] {
     if (!this.#settings.searchesConsent) return []
-    return [...this.#states].flatMap(([column, { consentName, values, isConsent }]): ConsentColumn[] => {
+    return [...this.#states].flatMap(([column, { consentName, values, isConsent, listWords, hasOptOutInList }]): ConsentColumn[] => {
       if (!isConsent || this.#isOfUnusedChannel(consentName)) return []
+      // The other parts of a list are not about consent, so a list of all values that pass would be wrong.
+      if (hasOptOutInList) return [{ column, test: { column, notValues: [...listWords] }, certain: false, shown: [] }]
       const proposed = proposeTest(column, consentName, values)
       const isForPhones = consentName?.channel === 'phone' && this.#mapsOtherTypes
       return [{ ...proposed, column, test: { ...proposed.test, ...(isForPhones ? { appliesTo: 'phone_number' } : {}) } }]
@@ -165,7 +176,8 @@ export class UnmappedColumns {
     const found = this.consentColumns()
     if (found.length === 0) return undefined
     const hasPlaceholder = found.some(({ test }) => test.values?.includes(unknownYes) === true)
-    const vague = found.flatMap(({ column }) => (this.#states.get(column)?.consentName?.onlyFlags === true ? [column] : []))
+    const isVague = (name: ConsentName | undefined) => name?.onlyFlags === true || name?.onlyYes === true
+    const vague = found.flatMap(({ column }) => (isVague(this.#states.get(column)?.consentName) ? [column] : []))
     return [
       consentLine([...testsInUse, ...found.map(({ test }) => test)]),
       hasPlaceholder ? `, with the values that mean yes instead of ${unknownYes}` : '',
@@ -191,6 +203,10 @@ export class UnmappedColumns {
     const state: ColumnState = {
       consentName,
       keptValues,
+      isOptOutCell: consentName === undefined && keptValues === undefined ? optOutCells(column) : undefined,
+      mayHaveLists: consentName === undefined && keptValues === undefined && isListName(column),
+      hasOptOutInList: false,
+      listWords: new Set(),
       values: new ColumnValues(this.#settings.today),
       hasPhoneName: isPhoneName(column),
       belongsToSomeoneElse: belongsToSomeoneElse(column),
@@ -241,6 +257,7 @@ export class UnmappedColumns {
       const code = this.#consentCode(state, shownText)
       if (code !== undefined) {
         state.isConsent = true
+        if (state.mayHaveLists) addListWords(state, allTexts(cell))
         warnings ??= []
         warnings.push(rowWarning(row.line, row.columns[index] ?? '', { code, state, text: shownText }))
       } else if (state.keptValues === undefined) this.#countIdentifier(row, state, text, mappedIndexes)
@@ -254,14 +271,21 @@ export class UnmappedColumns {
    * - CONSENT_UNMAPPED: a cell that confirms the name of the column. A certain name needs none: the header already has a warning.
    */
   #consentCode(
-    { consentName, keptValues, isConsent, emailCount, phoneCount }: ColumnState,
+    { consentName, keptValues, isConsent, emailCount, phoneCount, mayHaveLists, isOptOutCell }: ColumnState,
     text: string,
   ): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
     if (!this.#settings.searchesConsent || this.#isOfUnusedChannel(consentName)) return undefined
     if (keptValues !== undefined) return isOptOutState(text) && !keptValues.has(comparableText(text)) ? 'LEFT_UNMAPPED' : undefined
-    if (consentName === undefined) return isSubscriptionState(text) ? 'LEFT_UNMAPPED' : undefined
+    if (consentName === undefined) {
+      const isState = isSubscriptionState(text) || (mayHaveLists && partsOf(text).some(isOptOutState)) || isOptOutCell?.(text) === true
+      return isState ? 'LEFT_UNMAPPED' : undefined
+    }
     if (consentName.certain) return undefined
     if (isConsent) return 'CONSENT_UNMAPPED'
+    if (consentName.onlyYes === true) {
+      const isYes = consentMeaning(text) === 'yes' || isRealDate(trimText(text)) || isDeletedState(text)
+      return isYes || isSubscriptionState(text) ? 'CONSENT_UNMAPPED' : undefined
+    }
     if (consentName.onlyFlags === true) {
       const isFlag = emailCount + phoneCount === 0 && /\D/.test(text) && (isYesOrNo(text) || isDoubtfulYes(text))
       return isFlag || isSubscriptionState(text) ? 'CONSENT_UNMAPPED' : undefined
@@ -286,12 +310,40 @@ export class UnmappedColumns {
 
 const noWarnings: readonly Warning[] = []
 
+/** Maximum number of different opt-outs that are collected from the lists of a column. */
+const maxListWords = 20
+
+/** Returns the test of `ColumnState.isOptOutCell` for a column name. */
+function optOutCells(column: string): ColumnState['isOptOutCell'] {
+  if (isStatusName(column)) return isDeletedState
+  // `None` is not among them: it may also mean that the person has no preference.
+  return isContactChoice(column) ? (cell) => consentMeaning(cell) === 'out' : undefined
+}
+
+/** Returns true for a date, except those that programs write for none: `0000-00-00`, `1970-01-01`, `9999-12-31`. */
+function isRealDate(text: string): boolean {
+  return looksLikeDate(text) && !/^(?:0000|0001|1970-0?1-0?1|0?1[./]0?1[./]1970|9999|31[./]12[./]9999|12\/31\/9999)/.test(text)
+}
+
+/** Adds the opt-outs of a cell: of its single text, of several texts, or of a list in one text. */
+function addListWords(state: ColumnState, texts: readonly string[]): void {
+  for (const text of texts)
+    for (const part of [text, ...partsOf(text)]) {
+      if (!isOptOutState(part)) continue
+      state.hasOptOutInList ||= texts.length > 1 || part !== text
+      if (state.listWords.size < maxListWords) state.listWords.add(trimText(part))
+    }
+}
+
 function rowWarning(
   line: number,
   column: string,
   { code, state, text }: { readonly code: 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED'; readonly state: ColumnState; readonly text: string },
 ): Warning {
-  const reason = code === 'LEFT_UNMAPPED' ? `"${trimText(text)}"` : 'by its name and its values'
+  // Any other text may be personal.
+  const word =
+    code === 'LEFT_UNMAPPED' ? [text, ...partsOf(text)].find((part) => isSubscriptionState(part) || isDeletedState(part)) : undefined
+  const reason = word === undefined ? 'by its name and its values' : `"${trimText(word)}"`
   const gap = state.keptValues === undefined ? 'no setting reads it' : 'no setting leaves these rows out'
   return {
     line,

@@ -559,6 +559,91 @@ test('zero and one with decimals are no and yes', () => {
   expect(consentLineFor('Newsletter', ['1.0', '0.0', ''])).toBe('consent: { column: "Newsletter", values: ["1.0"] }')
 })
 
+/** Names about deleted records and dead people: after a yes or a date, the person must not be reached. */
+test.for([
+  ['deceased', ['true', 'false', ''], ['false', '']],
+  ['npsp__Deceased__c', ['1', '0'], ['0']],
+  ['Date of Death', ['', '2024-03-01'], ['']],
+  ['Verstorben', ['ja', 'nein'], ['nein']],
+  ['Date de décès', ['', '01/03/2024'], ['']],
+  ['is_deleted', ['true', 'false'], ['false']],
+  ['IsDeleted', ['1', '0'], ['0']],
+  ['deletedAt', ['', '2024-03-01T10:00:00Z'], ['']],
+  ['_fivetran_deleted', ['true', 'false'], ['false']],
+  ['_ab_cdc_deleted_at', ['', '2024-03-01T10:00:00Z'], ['']],
+  ['Gelöscht am', ['', '01.03.2024'], ['']],
+  ['Löschkennzeichen', ['X', ''], ['']],
+  ['Contact Is In Trash', ['1', '0'], ['0']],
+  ['account_closed_at', ['', '2024-03-01'], ['']],
+  ['anonymized', ['1', '0'], ['0']],
+  ['deletion_requested_at', ['', '2024-03-01'], ['']],
+  ['Account deletion request', ['yes', 'no'], ['no']],
+  ['marked_for_deletion', ['true', 'false'], ['false']],
+  ['退会日', ['', '2024-03-01'], ['']],
+] as const)('an unmapped column %s with %j stops the run, and %j passes', ([column, cells, values]) => {
+  const ignore = `; or, for columns that are not about consent: ignore: ["${column}"]`
+  expect(consentLineFor(column, cells)).toBe(`${consentLine([{ column, values }])}${ignore}`)
+})
+
+test.for([
+  ['is_deleted', ['false', 'false']],
+  ['IsDeleted', ['0', '0']],
+  ['deleted_at', ['', '']],
+  ['deleted_at', ['', '0000-00-00']],
+  ['deleted_at', ['9999-12-31', '9999-12-31 23:59:59']],
+  ['deceased', ['N', '']],
+  ['Deleted items', ['3', '1']],
+  ['deleted_by', ['17', '']],
+  ['closed_at', ['', '2024-03-01']],
+  ['is_active', ['true', 'false']],
+  ['state', ['enabled', 'disabled', 'invited']],
+  ['Spouse deceased', ['yes', 'no']],
+  ['contact_preference', ['email', 'none']],
+  ['Preferred contact method', ['Email', 'Phone', 'None']],
+  ['Order status', ['deleted', 'paid']],
+  ['Note', ['call back, unsubscribed', '']],
+  ['Tags', ['vip, newsletter', 'new']],
+] as const)('an unmapped column %s with %j does not stop the run', ([column, cells]) => {
+  expect(consentLineFor(column, cells)).toBeUndefined()
+})
+
+test.for([
+  ['TPS', 'phone'],
+  ['CTPS Registered', 'phone'],
+  ['Telephone Preference Service', 'phone'],
+  ['Bloctel', 'phone'],
+  ['Bel-me-niet', 'phone'],
+  ['MPS', 'other'],
+  ['GAMSTOP', 'any'],
+  ['cease_contact', 'any'],
+] as const)('%s is an opt-out by its name', ([column, channel]) => {
+  expect(classifyColumnName(column)).toEqual({ polarity: 'out', channel, certain: true })
+})
+
+test.for([
+  ['Status', ['Active', 'Deceased'], '{ column: "Status", values: ["Active"] }'],
+  ['Account Status', ['active', 'deleted'], '{ column: "Account Status", values: ["active"] }'],
+  ['Contact preference', ['Email', 'No contact'], '{ column: "Contact preference", values: ["Email"] }'],
+  ['us_privacy', ['1YNN', '1YYN'], '{ column: "us_privacy", values: ["1YNN"] }'],
+  ['Tags', ['vip, unsubscribed', 'vip', 'new'], '{ column: "Tags", not_values: ["unsubscribed"] }'],
+  ['Labels', ['Customer', 'Unsubscribed;Customer', 'Bounced'], '{ column: "Labels", not_values: ["Unsubscribed", "Bounced"] }'],
+  ['Solicit Codes', ['Do Not Email; Do Not Phone', ''], '{ column: "Solicit Codes", not_values: ["Do Not Email", "Do Not Phone"] }'],
+] as const)('an unmapped column %s with %j is about consent by its cells: %s', ([column, cells, line]) => {
+  expect(consentLineFor(column, cells)).toBe(`consent: ${line}`)
+})
+
+test('warnings about lists and choices of contact show only the opt-out of the cell', () => {
+  const columns = ['Tags', 'Contact preference']
+  const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], today, isIgnored: () => false })
+  const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
+  const warnings = checkRow({ line: 2, columns, cells: ['Jane Doe, unsubscribed', 'No, ask Jane Doe'] })
+  expect(warnings.map(({ message }) => message)).toEqual([
+    'the column "Tags" says who may be reached ("unsubscribed"), and no setting reads it',
+    'the column "Contact preference" says who may be reached (by its name and its values), and no setting reads it',
+  ])
+  expect(unmapped.consentHint([])).not.toContain('Jane')
+})
+
 function consentLineFor(column: string, cells: readonly string[]) {
   const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], today, isIgnored: () => false })
   const { warnings, checkRow } = unmapped.bind({ columns: [column], used: new Set(), identifiers: [] })
