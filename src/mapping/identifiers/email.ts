@@ -125,9 +125,16 @@ function normalizeOtherAddress(given: string, options: EmailOptions): Identifier
 /** Matches each part of a text that may be an address. Only looks ahead at the domain, because another address may begin in it. */
 const addressLike = /([^\s@<>()[\]{},;:|"“”„«»]{1,64})@(?=([\p{L}\p{M}\p{N}.-]{1,255}))/gu
 
+/** Matches an `@` with spaces, in a reference of HTML or in words: `a @ b.example`, `a&#64;b.example`, `a(at)b.example`, `a at b.example`. */
+const spelledAt = / ?(?:[([{] ?(?:at|ät|a|arroba|@) ?[)\]}]|@+) ?| (?:at|arroba) /gi
+/** Matches a dot with spaces or in words: `b .example`, `b(dot)example`, `b dot example`. */
+const spelledDot = / ?(?:[([{] ?(?:dot|punkt|point|punto|[.。]) ?[)\]}]|[.。]+) ?| dot /gi
+/** Matches the sign between mailbox and domain in a text that may be an address, however it is spelled. */
+const maybeAt = /[@＠﹫]|%40|[([{ ](?:at|ät|a|arroba)[)\]} ]/i
+
 /**
- * Returns the addresses in a text or list, in both forms of their domain. Also returns texts that only look like addresses: use it only for
- * addresses that are not sent.
+ * Returns the addresses in a text or list, in both forms of their domain, also in odd spellings such as `a (at) b.example`. Also returns
+ * texts that only look like addresses: use it only for addresses that are not sent.
  */
 export function addressesIn(text: string): readonly string[] {
   const found = new Set<string>()
@@ -138,11 +145,14 @@ export function addressesIn(text: string): readonly string[] {
     if (result.otherForm !== undefined) found.add(result.otherForm)
     return true
   }
-  for (const part of text.split(listSeparator)) {
+  // A comma for the only dot of the domain: `a@b,example`.
+  if (/^[^\s,;|]+@[^\s,;|@.]+,[^\s,;|@.]+$/.test(text)) add(text.replace(',', '.'))
+  for (const part of text.replace(/&(?:#64|#x40|commat);/gi, '@').split(listSeparator)) {
     const isAddress = add(part) && !part.includes('<')
-    if (isAddress || !/[@＠﹫]|%40/.test(part)) continue
+    if (isAddress || !maybeAt.test(part)) continue
     const folded = foldedText(part).replaceAll('%40', '@')
-    for (const spelling of folded === part ? [part] : [part, folded])
+    const unspelled = folded.replace(spelledAt, '@').replace(spelledDot, '.')
+    for (const spelling of new Set([part, folded, unspelled]))
       for (const [, local = '', ahead = ''] of spelling.matchAll(addressLike)) {
         const domain = ahead.replace(/[.-]+$/, '')
         if (!domain.includes('.')) continue

@@ -74,16 +74,32 @@ const searches: readonly [name: string, search: () => unknown][] = [
         { id: '1', mail: '', tel: Array.from({ length: 13_000 }, (_, i) => `a${i}@b.co`).join(), agreed: 'no' },
       ),
   ],
-  ...[spaces, '1', '1 2 ', '12 34 57 ', 'a@', '@b.co', "a'@b.co ", 'a1@b.co,', '.@.', '(', 'a', '+49 170 5550100', '٠١٧٠ '].map(
-    (piece): [string, () => unknown] => [
-      `a cell of a row that opts out: ${piece.slice(0, 9)}`,
-      () =>
-        mapRow(
-          { ...audience, map: { key: 'id', email: 'mail', phone_number: { column: 'tel', default_country: 'DE' } }, consent },
-          { id: '1', mail: run(piece), tel: `x${run(piece)}x`, agreed: 'no' },
-        ),
-    ],
-  ),
+  ...[
+    spaces,
+    '1',
+    '1 2 ',
+    '12 34 57 ',
+    'a@',
+    'a @ ',
+    ' at ',
+    '(at)',
+    ' dot ',
+    '@b.co',
+    "a'@b.co ",
+    'a1@b.co,',
+    '.@.',
+    '(',
+    'a',
+    '+49 170 5550100',
+    '٠١٧٠ ',
+  ].map((piece): [string, () => unknown] => [
+    `a cell of a row that opts out: ${piece.slice(0, 9)}`,
+    () =>
+      mapRow(
+        { ...audience, map: { key: 'id', email: 'mail', phone_number: { column: 'tel', default_country: 'DE' } }, consent },
+        { id: '1', mail: run(piece), tel: `x${run(piece)}x`, agreed: 'no' },
+      ),
+  ]),
   [
     'different groups of digits in a row that opts out',
     () =>

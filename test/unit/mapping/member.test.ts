@@ -391,6 +391,23 @@ describe('a row without consent opts out what can be read in an invalid cell', (
     (email) => expect(optedOutBy({ email })).toEqual([`1 ${digest('a@x.example')}`]),
   )
 
+  test.for([
+    'a @ x.example',
+    'a@ x.example',
+    'a@x .example',
+    'a(at)x.example',
+    'A [AT] X [DOT] EXAMPLE',
+    'a at x dot example',
+    'a (a) x.example',
+    'a&#64;x.example',
+    'a@@x.example',
+    'a@x..example',
+    'a@x,example',
+    'a@x。example',
+    '"Jane" <a @ x.example>',
+    'Jane: a(at)x.example (old)',
+  ])('the address that %j spells', (email) => expect(optedOutBy({ email })).toContain(`1 ${digest('a@x.example')}`))
+
   test('only the email, if the cell is a valid one', () => {
     expect(optedOutBy({ email: "jane-o'brien@x.example" })).toEqual([`1 ${digest("jane-o'brien@x.example")}`])
   })
