@@ -276,7 +276,7 @@ export const errorGroups = [
         'Export it again, or set `complete:` to what proves the end.',
       ],
       GUARD_REJECTS: [
-        'The share of rejected rows is above `max_reject_percent`. Nothing was sent.',
+        'The share of rejected rows is above `max_reject_percent`, in all rows or in those that `only:` and `except:` keep. Nothing was sent.',
         '`sluice rejects RUN_ID` lists the rows. Correct the export, then `sluice check PIPELINE`.',
       ],
     },

@@ -54,29 +54,42 @@ export function enoughConfirmed(deletes: number, maxDeletePercent: number): numb
 }
 
 /**
- * Returns the guard result if rejects exceed `max_reject_percent`; otherwise undefined. `run`: run whose rejects the hint shows; undefined:
- * the hint is `sluice check`.
+ * Returns the guard result if rejects exceed `max_reject_percent`; otherwise undefined. Their share is that of all rows, or of the rows that
+ * the filters keep. Otherwise a small market could be rejected whole. `run`: run whose rejects the hint shows; undefined: the hint is
+ * `sluice check`.
  */
 export function tooManyRejects(
   facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'> & {
     readonly run?: string
+    /** Number of rows that `only:` and `except:` leave out. */
+    readonly filtered?: number | undefined
     /** Rejected rows by code, the most frequent first. */
     readonly codes?: readonly { readonly code: string; readonly count: number }[]
   },
 ): GuardResult | undefined {
-  const percent = facts.read === 0 ? 0 : (facts.rejected / facts.read) * 100
-  if (percent <= facts.guards.maxRejectPercent) return undefined
+  const { guards, filtered = 0 } = facts
+  // Rows that may belong to another market do not count as kept.
+  const unknown = (facts.codes ?? []).reduce((sum, found) => (mayLackFilter.test(found.code) ? sum + found.count : sum), 0)
+  const ofAll = { rejected: facts.rejected, rows: facts.read, text: 'rows' }
+  const ofKept = { rejected: facts.rejected - unknown, rows: facts.read - filtered - unknown, text: 'rows that the filters keep' }
+  const percentOf = ({ rejected, rows }: { rejected: number; rows: number }) => (rows <= 0 ? 0 : (rejected / rows) * 100)
+  const exceeded = [ofAll, ...(filtered === 0 ? [] : [ofKept])].find((share) => percentOf(share) > guards.maxRejectPercent)
+  if (exceeded === undefined) return undefined
   const codes = (facts.codes ?? []).slice(0, 3).map((found) => `${found.code} ${count(found.count)}`)
   const reasons = codes.length === 0 ? '' : `, for ${codes.join(', ')}`
-  const share = `${count(facts.rejected)} of ${count(facts.read)} rows were rejected (${percent.toFixed(1)} %)`
+  const { rejected, rows, text } = exceeded
+  const share = `${count(rejected)} of ${count(rows)} ${text} were rejected (${percentOf(exceeded).toFixed(1)} %)`
   return {
     code: 'GUARD_REJECTS',
-    message: `${share}, above ${facts.guards.maxRejectPercent} %${reasons}`,
+    message: `${share}, above ${guards.maxRejectPercent} %${reasons}`,
     hint: facts.run === undefined ? `sluice check ${facts.pipeline}` : `sluice rejects ${facts.run}`,
     withheld: 0,
     examples: [],
   }
 }
+
+/** Matches codes of rows that no filter may have seen: unreadable rows, and those without a match in the joined file. */
+const mayLackFilter = /^(?:ROW_|HEADER_REPEATED$|TEXT_BROKEN$|JOIN_)/
 
 /**
  * Returns the guard results that withhold deletes; empty if deletes may be sent.

@@ -141,6 +141,7 @@ async function applyReadGuards(
       guards: pipeline.guards,
       read: rows.read,
       rejected: rows.rejected,
+      filtered: rows.filtered,
       pipeline: pipeline.name,
       run: `r_${run.id}`,
       codes: (await loadRun(deps.db, `r_${run.id}`)).rejectCodes ?? [],

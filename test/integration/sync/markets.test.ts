@@ -1,6 +1,7 @@
 /** One feed for several catalogs, each with a price file: a faulty price file neither empties a catalog nor sends wrong prices. */
 import { expect, test } from 'vitest'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { csvOf, manyProducts } from '../../support/through.ts'
 
 const feed = (ids: readonly string[]): string =>
   `id,title,description,availability,condition,price,link,image_link,brand\n${ids
@@ -154,6 +155,24 @@ test('`only` on a column of the price file leaves out no product that the file l
     ],
   })
   expect(Object.keys(await held(engine, '4001'))).toEqual(ids.filter((id) => id !== 'A2' && id !== 'A3'))
+})
+
+test('a market whose rows are nearly all rejected stops the run, although most rows of the feed belong to other markets', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'market',
+    `source: { url: "{folder}/feed.csv" }\nonly: { market: [li] }\ndestination: { kind: catalog, catalog_id: "4001" }\n`,
+  )
+  const feed = (price: string) => csvOf(manyProducts(40, (i) => ({ market: i < 4 ? 'li' : 'ch', ...(i < 3 ? { price } : {}) })))
+  engine.write('feed.csv', feed('10.00 EUR'))
+  expect(await engine.run('market')).toMatchObject({ status: 'succeeded', counts: { valid: 4, filtered: 36 } })
+  engine.write('feed.csv', feed('free'))
+  const { status, guards } = await engine.run('market')
+  expect([status, guards[0]?.code, guards[0]?.message]).toEqual([
+    'withheld',
+    'GUARD_REJECTS',
+    expect.stringContaining('3 of 4 rows that the filters keep were rejected (75.0 %)'),
+  ])
 })
 
 test('products without a row in the price file count for `max_reject_percent`, also with `only` on a column of this file', async () => {

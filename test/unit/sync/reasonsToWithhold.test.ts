@@ -178,4 +178,19 @@ describe('rejects', () => {
     const result = tooManyRejects({ guards, rejected, read, pipeline: 'shop', run: 'r_7' })
     expect([result?.code, result?.hint]).toEqual([code, code === undefined ? undefined : 'sluice rejects r_7'])
   })
+
+  test.for([
+    [{ rejected: 5, filtered: 900 }, undefined],
+    [{ rejected: 60, filtered: 900 }, '60 of 100 rows that the filters keep were rejected (60.0 %), above 50 %'],
+    [{ rejected: 600, filtered: 300 }, '600 of 1,000 rows were rejected (60.0 %), above 50 %'],
+    [{ rejected: 0, filtered: 1_000 }, undefined],
+  ] as const)('%o of 1,000 rows', ([facts, message]) => {
+    expect(tooManyRejects({ guards, read: 1_000, ...facts, pipeline: 'shop' })?.message).toBe(message)
+  })
+
+  test.for(['ROW_RAGGED', 'TEXT_BROKEN', 'JOIN_ROW_MISSING'])('%s counts only among all rows: no filter may have been applied', (code) => {
+    const facts = { guards, read: 1_000, rejected: 60, filtered: 920, pipeline: 'shop' }
+    expect(tooManyRejects({ ...facts, codes: [{ code, count: 55 }] })).toBeUndefined()
+    expect(tooManyRejects({ ...facts, codes: [{ code, count: 5 }] })?.message).toContain('55 of 75 rows')
+  })
 })

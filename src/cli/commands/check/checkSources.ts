@@ -49,7 +49,8 @@ export async function checkSources(context: Context, pipeline: Pipeline, limit: 
 function rejectsHold({ guards, name }: Pipeline, checks: readonly SourceCheck[], rejects: readonly Reject[]): Hold | undefined {
   const codes = groupRejects(rejects)
   const read = checks.reduce((sum, { rows }) => sum + rows, 0)
-  const tooMany = tooManyRejects({ guards, read, rejected: rejects.length, pipeline: name, codes })
+  const filtered = checks.reduce((sum, check) => sum + (check.filtered ?? 0), 0)
+  const tooMany = tooManyRejects({ guards, read, rejected: rejects.length, filtered, pipeline: name, codes })
   // The hint of the most frequent reject helps more than the guard's own hint.
   return tooMany && { code: tooMany.code, message: tooMany.message, hint: codes[0]?.hint ?? tooMany.hint }
 }
