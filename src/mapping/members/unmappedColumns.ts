@@ -188,7 +188,8 @@ export class UnmappedColumns {
   /** Returns the values of a column for a message: `"yes" 140, "no" 60`, or `dates, or empty`. `''` if none may be shown. */
   shownValues(column: string): string {
     const state = this.#states.get(column)
-    if (state === undefined) return ''
+    // Tags may be names of people.
+    if (state === undefined || state.hasOptOutInList) return ''
     const { shown } = proposeTest(column, state.consentName, state.values)
     if (shown.length > 0) return valuesText(shown)
     return state.values.mostlyDates ? 'dates, or empty' : ''
@@ -281,11 +282,11 @@ export class UnmappedColumns {
       return isState ? 'LEFT_UNMAPPED' : undefined
     }
     if (consentName.certain) return undefined
-    if (isConsent) return 'CONSENT_UNMAPPED'
     if (consentName.onlyYes === true) {
       const isYes = consentMeaning(text) === 'yes' || isRealDate(trimText(text)) || isDeletedState(text)
       return isYes || isSubscriptionState(text) ? 'CONSENT_UNMAPPED' : undefined
     }
+    if (isConsent) return 'CONSENT_UNMAPPED'
     if (consentName.onlyFlags === true) {
       const isFlag = emailCount + phoneCount === 0 && /\D/.test(text) && (isYesOrNo(text) || isDoubtfulYes(text))
       return isFlag || isSubscriptionState(text) ? 'CONSENT_UNMAPPED' : undefined

@@ -632,6 +632,14 @@ test.for([
   expect(consentLineFor(column, cells)).toBe(`consent: ${line}`)
 })
 
+test('warnings about deleted records name only their lines', () => {
+  const columns = ['is_deleted']
+  const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], today, isIgnored: () => false })
+  const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
+  const cells = ['false', 'true', 'false', 'true']
+  expect(cells.flatMap((cell, i) => checkRow({ line: i + 2, columns, cells: [cell] })).map(({ line }) => line)).toEqual([3, 5])
+})
+
 test('warnings about lists and choices of contact show only the opt-out of the cell', () => {
   const columns = ['Tags', 'Contact preference']
   const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], today, isIgnored: () => false })
@@ -642,6 +650,7 @@ test('warnings about lists and choices of contact show only the opt-out of the c
     'the column "Contact preference" says who may be reached (by its name and its values), and no setting reads it',
   ])
   expect(unmapped.consentHint([])).not.toContain('Jane')
+  expect(unmapped.shownValues('Tags')).toBe('')
 })
 
 function consentLineFor(column: string, cells: readonly string[]) {
