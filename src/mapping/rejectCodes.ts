@@ -82,11 +82,11 @@ export const recordCodes = {
     'Keep the rows of a product together, the one with the title first, as the shop exports them.',
   ),
   JOIN_ROW_MISSING: reject(
-    'The file of source.join has no row with this id, so the price or stock is not known. A synced product stays as it is.',
-    'Add the row to that file, or correct source.join.on.',
+    'The file of source.join has no row with this id, so the columns of that file are not known. A synced record stays as it is. On a do-not-reach list, the person of the row is not added.',
+    'Add the row to that file, or correct source.join.on. For a do-not-reach list, use no join: then each row adds its person.',
   ),
   JOIN_ROW_CONFLICT: reject(
-    'The file of source.join has several rows with this id and different values. A synced product stays as it is.',
+    'The file of source.join has several rows with this id and different values. A synced record stays as it is. On a do-not-reach list, the person of the row is not added.',
     'Leave one row of each id in that file.',
   ),
   FIELD_MISSING: reject('A required field is empty.', 'Fill the field in the source, or map another column to it.'),
