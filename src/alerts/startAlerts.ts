@@ -2,7 +2,7 @@
 import pLimit from 'p-limit'
 import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
-import { alertActivity, finishDelivery, updateAlerts, claimDeliveries, type DueDelivery } from '../db/alerts.ts'
+import { alertActivity, destinationOwners, finishDelivery, updateAlerts, claimDeliveries, type DueDelivery } from '../db/alerts.ts'
 import { environmentKey, type Fence } from '../db/fence.ts'
 import { undeclaredPipelines } from '../db/schedules.ts'
 import { ConfigError, UsageError } from '../errors.ts'
@@ -132,6 +132,7 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
   const [{ pipelines, byFile, broken }, project] = await Promise.all([deps.loadPipelines(), deps.loadProject()])
   // One statement after the other, so that a process without other work needs only one connection.
   const db = oneByOne(deps.db)
+  const owners = await destinationOwners(db)
   const environments = await environmentsByPipeline(deps, pipelines)
   const pauses = await pausesByPipeline({ ...deps, db }, pipelines)
   const conditions = await findConditions(db, pipelines, new Date(deps.clock.now()), { pauses, environments })
@@ -172,7 +173,7 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
       return ofPipeline !== undefined && environmentKey(ofPipeline) === key
     }
     const ofFiles = key === environmentKey(deps.service) ? invalid : []
-    await updateAlerts(deps.db, environment, [...names], [...found.filter(isIn), ...ofFiles])
+    await updateAlerts(deps.db, environment, { pipelines: [...names], found: [...found.filter(isIn), ...ofFiles], owners })
   }
   return own
 }

@@ -60,20 +60,39 @@ const isOf = (origins: string, credentials: string) =>
 const originsOf = (environments: readonly Fence[]) => environments.map(({ origin }) => origin)
 const credentialsOf = (environments: readonly Fence[]) => environments.map(({ credentials }) => credentials)
 
+/** Result of one check of conditions in one environment. */
+export interface AlertCheck {
+  /** Names of the pipelines, and of files, whose alerts can recover. */
+  readonly pipelines: readonly string[]
+  readonly found: readonly FoundCondition[]
+  /** Result of `destinationOwners` before the check. */
+  readonly owners: string
+}
+
+/** Returns a text that changes when a destination gets other credentials. */
+export async function destinationOwners(db: Queryable): Promise<string> {
+  const [row] = await db.query<{ owners: string | null }>(
+    'select md5(jsonb_agg(jsonb_build_array(id, credentials) order by id)::text) as owners from destination where credentials is not null',
+  )
+  return row?.owners ?? ''
+}
+
+/** Waits until no other transaction changes alerts. The lock ends with the transaction. */
+async function lockAlerts(tx: Queryable): Promise<void> {
+  await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'alert conditions'`)})`)
+}
+
 /**
- * Updates the alerts of these pipelines in one environment. A new condition fires an alert. If the condition of an alert is no longer found, the alert
+ * Updates the alerts of one environment. A new condition fires an alert. If the condition of an alert is no longer found, the alert
  * recovers. Adds one message for each receiver of a fired condition. Adds the messages of a recovery for the receivers of its alert.
- * Returns the number of alerts that fired or recovered.
+ * Returns the number of alerts that fired or recovered. Changes nothing if a destination was taken over since the start of the check.
+ * Its conditions and its alerts may be of different environments then. The next check is complete.
  */
-export async function updateAlerts(
-  db: Database,
-  environment: Fence,
-  pipelines: readonly string[],
-  found: readonly FoundCondition[],
-): Promise<number> {
+export async function updateAlerts(db: Database, environment: Fence, { pipelines, found, owners }: AlertCheck): Promise<number> {
   return db.transaction(async (tx) => {
     // Every `serve` process checks conditions, and the lock lets only one of them write at a time.
-    await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'alert conditions'`)})`)
+    await lockAlerts(tx)
+    if ((await destinationOwners(tx)) !== owners) return 0
     const firing = await tx.query<Row<'alert', 'id' | 'pipeline' | 'event'>>(
       `select a.id, a.pipeline, a.event from alert a where a.recovered_at is null and a.pipeline = any($1) and ${isOf('$2', '$3')}`,
       [pipelines, originsOf([environment]), credentialsOf([environment])],
@@ -109,8 +128,12 @@ export async function updateAlerts(
   })
 }
 
-/** Returns the ids of the firing alerts of the pipelines that sent to this destination last, in the environment that owns it. */
+/**
+ * Returns the ids of the firing alerts of the pipelines that sent to this destination last, in the environment that owns it. Locks the
+ * alerts until the end of the transaction.
+ */
 export async function firingAlerts(tx: Queryable, destinationId: number): Promise<readonly string[]> {
+  await lockAlerts(tx)
   const rows = await tx.query<Row<'alert', 'id'>>(
     `select a.id from alert a join destination d on d.id = $1 and (a.service, a.credentials) = (d.service, d.credentials)
      where a.recovered_at is null and $1 = (

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startAlerts } from '../../../src/alerts/startAlerts.ts'
 import { alertActivity } from '../../../src/db/alerts.ts'
+import type { Database } from '../../../src/db/database.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
 import { createTransport } from '../../../src/service/client/index.ts'
 import type { EngineDeps } from '../../../src/sync/engine.ts'
@@ -22,7 +23,7 @@ interface Environment extends AsyncDisposable {
   /** Receives the messages of this environment. In each environment, the receiver has the name `ops`. */
   readonly events: () => string[]
   /** Starts the alerts of a `serve` process. */
-  readonly watch: () => AsyncDisposable
+  readonly watch: (db?: Database) => AsyncDisposable
 }
 
 /** An environment with a folder of its own, in the schema of `engine`. */
@@ -46,10 +47,10 @@ async function environment(engine: EngineUnderTest, deps: EngineDeps): Promise<E
     },
     run: async (name, options = {}) => runPipeline(deps, await loadPipeline(pipelines, name), { trigger: 'manual', ...options }),
     events: () => ops.received.map(({ body }) => `${body.event} ${body.state}`),
-    watch() {
+    watch(db = engine.db) {
       const alerts = startAlerts({
         ...deps,
-        db: engine.db,
+        db,
         loadPipelines: () => loadPipelines(pipelines),
         serviceFor: async () => deps.service,
         loadProject: async () => ({ receivers: { ops: { type: 'webhook', url: ops.url } }, defaultReceivers: ['ops'] }),
@@ -174,6 +175,51 @@ test('the alert of a destination that is taken over ends in the new environment'
     }
     expect(await b.run('shop', { takeOver: true })).toMatchObject({ status: 'succeeded' })
     await using _ = b.watch()
+    await expect.poll(b.events).toEqual(['failed recovered'])
+  })
+})
+
+/** Calls `work` once, after a check of alerts has found its conditions, and before it changes the alerts. */
+function beforeAlertsChange(db: Database, work: () => Promise<unknown>): { readonly db: Database; readonly done: Promise<void> } {
+  const done = Promise.withResolvers<void>()
+  let isFirst = true
+  return {
+    done: done.promise,
+    db: {
+      ...db,
+      async transaction(change) {
+        if (isFirst) {
+          isFirst = false
+          await work()
+          done.resolve()
+        }
+        return db.transaction(change)
+      },
+    },
+  }
+}
+
+test('a check of alerts during a take-over neither ends nor repeats an alert of the destination', async () => {
+  await withTwo('credentials', async (a, b, engine) => {
+    await a.run('shop')
+    {
+      await using _ = a.watch()
+      await expect.poll(() => engine.db.query('select from alert_delivery where delivered_at is not null')).toHaveLength(1)
+    }
+    b.pipeline('shop', catalogYaml('feed.xml'))
+    // The source is missing in both environments, so the condition does not end.
+    const taken = beforeAlertsChange(engine.db, () => b.run('shop', { takeOver: true }))
+    await using _ = b.watch(taken.db)
+    await taken.done
+    await pause(engine)
+    expect([a.events(), b.events()]).toEqual([['failed firing'], []])
+    const back = beforeAlertsChange(engine.db, () => a.run('shop', { takeOver: true }))
+    await using __ = b.watch(back.db)
+    await back.done
+    await pause(engine)
+    expect([a.events(), b.events()]).toEqual([['failed firing'], []])
+    b.feed(2)
+    expect(await b.run('shop', { takeOver: true })).toMatchObject({ status: 'succeeded' })
     await expect.poll(b.events).toEqual(['failed recovered'])
   })
 })

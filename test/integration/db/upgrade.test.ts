@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate } from 'drizzle-orm/node-postgres/migrator'
 import { expect, test } from 'vitest'
-import { updateAlerts } from '../../../src/db/alerts.ts'
+import { destinationOwners, updateAlerts } from '../../../src/db/alerts.ts'
 import { migrateDatabase } from '../../../src/db/migrate.ts'
 import { migrationsFolder } from '../../../src/db/migrations.ts'
 import { destinationOf } from '../../../src/destinations/index.ts'
@@ -228,8 +228,9 @@ test('a firing alert of an earlier version gets the environment of its run, and 
   // None is sent again, and the one without an environment ends too.
   const fence = { origin: one.service, credentials: one.credentials }
   const failed = (pipeline: string) => ({ pipeline, event: 'failed', detail: {}, receivers: ['ops'] })
-  expect(await updateAlerts(engine.db, fence, ['shop', 'invalid'], [failed('shop'), failed('invalid')])).toBe(0)
-  expect(await updateAlerts(engine.db, fence, ['shop', 'invalid'], [])).toBe(2)
+  const check = { pipelines: ['shop', 'invalid'], owners: await destinationOwners(engine.db) }
+  expect(await updateAlerts(engine.db, fence, { ...check, found: [failed('shop'), failed('invalid')] })).toBe(0)
+  expect(await updateAlerts(engine.db, fence, { ...check, found: [] })).toBe(2)
   expect(await engine.db.query('select event from alert where recovered_at is null order by id')).toEqual([
     { event: 'withheld' },
     { event: 'stale' },

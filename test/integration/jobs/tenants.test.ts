@@ -1,7 +1,7 @@
 /** Several tenants in one database, each in a schema, and several pipelines of one tenant that are due in the same second. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { updateAlerts } from '../../../src/db/alerts.ts'
+import { destinationOwners, updateAlerts } from '../../../src/db/alerts.ts'
 import { openDatabase } from '../../../src/db/database.ts'
 import { ensureDestination } from '../../../src/db/destinations.ts'
 import { suppressErased } from '../../../src/db/erasures.ts'
@@ -51,7 +51,8 @@ test('a tenant does not wait for a transaction of another tenant', async () => {
   const erase = (db: typeof other) => suppressErased(db, { service, actor: 'test', identifiers: [], records: [] })
   const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
   const queue = (db: typeof other) => queueRun({ db, service: engine.deps.service }, pipeline, { actor: 'test' })
-  const alert = (db: typeof other) => updateAlerts(db, engine.deps.service, ['shop'], [])
+  const alert = async (db: typeof other) =>
+    updateAlerts(db, engine.deps.service, { pipelines: ['shop'], found: [], owners: await destinationOwners(db) })
   try {
     for (const work of [erase, queue, alert]) {
       await engine.db.transaction(async (tx) => {
