@@ -51,6 +51,15 @@ type FilesOfPipelines = Pick<LoadedPipelines, 'pipelines' | 'byFile' | 'broken'>
 /** Name of the pipeline in the alert about an invalid `sluice.yaml`. Only a pipeline of a file `sluice.yaml.yaml` has the same name. */
 const projectFileName = 'sluice.yaml'
 
+/**
+ * Returns the environment of the alert about the `sluice.yaml` of a folder. Another folder of the same environment has another file, with
+ * other problems and other receivers.
+ */
+const projectFileEnvironment = ({ service, folder }: Pick<AlertDeps, 'service' | 'folder'>): Fence => ({
+  origin: service.origin,
+  credentials: `${service.credentials} in ${folder}`,
+})
+
 /** Longest wait after a failed delivery in milliseconds. */
 const longestRetryMs = 30 * 60_000
 /** Poll interval in milliseconds while no run is open. A notification ends the interval early. */
@@ -69,7 +78,9 @@ export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<vo
   const loop = (async () => {
     let seenMark: string | undefined
     // Environments stay until the end of the process, so that the last messages of a set of credentials are sent.
-    const environments = new Map([[environmentKey(deps.service), deps.service as Fence]])
+    const environments = new Map(
+      [deps.service, projectFileEnvironment(deps)].map((environment: Fence) => [environmentKey(environment), environment]),
+    )
     let checkedAt = Number.NEGATIVE_INFINITY
     while (!ending.signal.aborted) {
       let waitMs = everyMs
@@ -150,6 +161,7 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
     detail: { code, message: `${where === undefined ? '' : `${where}: `}${message}`, hint: completed(hint), counts: {} },
     receivers: project.defaultReceivers,
   }))
+  const isAboutProject = ({ detail }: (typeof invalid)[number]) => detail.code === 'PROJECT_INVALID'
   const isValid = (name: string) => pipelines.some((pipeline) => pipeline.name === name)
   const byEnvironment = new Map<string, { readonly environment: Fence; readonly names: Set<string> }>()
   const namesIn = (environment: Fence) => {
@@ -159,7 +171,7 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
     return known.names
   }
   // Alerts with these names can recover. The names of files are needed too: an alert about an invalid file has the name of the file. The
-  // pipelines of its `markets:` have other names.
+  // pipelines of its `markets:` have other names. Earlier versions stored the alert about `sluice.yaml` for the whole environment.
   for (const name of [...pipelines.map((pipeline) => pipeline.name), ...byFile.keys(), projectFileName]) namesIn(deps.service).add(name)
   for (const [name, environment] of environments) namesIn(environment).add(name)
   const own = [...byEnvironment.values()].map(({ environment }) => environment)
@@ -172,9 +184,10 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
       const ofPipeline = environments.get(pipeline)
       return ofPipeline !== undefined && environmentKey(ofPipeline) === key
     }
-    const ofFiles = key === environmentKey(deps.service) ? invalid : []
+    const ofFiles = key === environmentKey(deps.service) ? invalid.filter((condition) => !isAboutProject(condition)) : []
     await updateAlerts(deps.db, environment, { pipelines: [...names], found: [...found.filter(isIn), ...ofFiles], owners })
   }
+  await updateAlerts(deps.db, projectFileEnvironment(deps), { pipelines: [projectFileName], found: invalid.filter(isAboutProject), owners })
   return own
 }
 

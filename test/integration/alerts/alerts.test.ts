@@ -1,7 +1,8 @@
 /** Alerts for real conditions at real receivers: each fires once and recovers once, whatever other receivers do. */
 import { createHmac } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { globalOptionsIn } from '../../../src/cli/commandLine/repeatedCall.ts'
@@ -32,15 +33,16 @@ function watch(
     defaultReceivers: Object.keys(receivers),
   }),
   completeHint?: (hint: string) => string,
+  folder = join(engine.folder, 'pipelines'),
 ) {
   const alerts = startAlerts({
     ...engine.deps,
     clock: { ...engine.deps.clock, now },
-    loadPipelines: () => loadPipelines(join(engine.folder, 'pipelines')),
+    loadPipelines: () => loadPipelines(folder),
     serviceFor: async () => engine.deps.service,
     loadProject,
     completeHint,
-    folder: join(engine.folder, 'pipelines'),
+    folder,
     baseUrl: 'https://ops.example.com',
     secret: 'alert-secret',
     everyMs: 40,
@@ -408,6 +410,50 @@ test('an invalid file of a pipeline, and an invalid sluice.yaml, fire and recove
   engine.write('sluice.yaml', project)
   await became(['sluice.yaml', 'recovered', 'PROJECT_INVALID', at])
 })
+
+test('a valid sluice.yaml of another folder does not end the alert about an invalid one', async () => {
+  await using engine = await engineUnderTest()
+  await using one = await folderOf('one')
+  await using two = await folderOf('two')
+  await using _ = one.watch(engine)
+  await using __ = two.watch(engine)
+  // Both have read their receivers.
+  await engine.deps.clock.sleep(600)
+  one.project('alert: {}\n')
+  await expect.poll(one.states).toEqual(['sluice.yaml firing'])
+  await engine.deps.clock.sleep(600)
+  expect([one.states(), two.states()]).toEqual([['sluice.yaml firing'], []])
+  // Both are invalid, and each is reported to its own receiver.
+  two.project('alert: {}\n')
+  await expect.poll(two.states).toEqual(['sluice.yaml firing'])
+  one.project('')
+  await expect.poll(one.states).toEqual(['sluice.yaml firing', 'sluice.yaml recovered'])
+  await engine.deps.clock.sleep(600)
+  expect(two.states()).toEqual(['sluice.yaml firing'])
+  two.project('')
+  await expect.poll(two.states).toEqual(['sluice.yaml firing', 'sluice.yaml recovered'])
+  expect(one.states()).toHaveLength(2)
+})
+
+/** A folder of pipelines with its own `sluice.yaml` and its own receiver, which has the same name in each folder. */
+async function folderOf(name: string) {
+  const folder = mkdtempSync(join(tmpdir(), `sluice-${name}-`))
+  const pipelines = join(folder, 'pipelines')
+  mkdirSync(pipelines)
+  const ops = await receiver()
+  const project = (more: string) =>
+    writeFileSync(join(folder, 'sluice.yaml'), `alerts: { ops: { type: webhook, url: "${ops.url}" }, default: [ops] }\n${more}`)
+  project('')
+  return {
+    project,
+    states: () => ops.received.map(({ body }) => `${String(body['pipeline'])} ${body.state}`),
+    watch: (engine: EngineUnderTest) => watch(engine, {}, undefined, () => readProjectFile(pipelines, {}), undefined, pipelines),
+    async [Symbol.asyncDispose]() {
+      await ops[Symbol.asyncDispose]()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
 
 test('the other alerts of a pipeline do not recover while its file is invalid', async () => {
   await using engine = await engineUnderTest()
