@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
 import { alertActivity, destinationOwners, finishDelivery, updateAlerts, claimDeliveries, type DueDelivery } from '../db/alerts.ts'
 import { environmentKey, type Fence } from '../db/fence.ts'
+import { compareJournal } from '../db/migrate.ts'
 import { undeclaredPipelines } from '../db/schedules.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import { wakeOnNotification } from '../jobs/index.ts'
@@ -87,8 +88,11 @@ export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<vo
       try {
         const { mark, open, dueMs } = await alertActivity(deps.db, [...environments.values()])
         if (open || dueMs <= 0 || mark !== seenMark || clock.monotonic() - checkedAt >= unchangedEveryMs) {
-          for (const environment of await storeConditions(deps)) environments.set(environmentKey(environment), environment)
-          await startDeliveries(deps, [...environments.values()], sending, ending.signal)
+          // If a newer version migrated the database, its server checks and sends. This version does not know the newer columns.
+          if ((await compareJournal(deps.db)).isPrefix) {
+            for (const environment of await storeConditions(deps)) environments.set(environmentKey(environment), environment)
+            await startDeliveries(deps, [...environments.values()], sending, ending.signal)
+          }
           seenMark = mark
           checkedAt = clock.monotonic()
         } else waitMs = Math.max(everyMs, Math.min(idleMs, unchangedEveryMs, dueMs))

@@ -3,6 +3,7 @@
  * poll at that time. Each poll decides the due ticks: it queues or skips their runs.
  */
 import cron from 'node-cron'
+import { compareJournal } from '../db/migrate.ts'
 import { DeclaredFiles } from './declaredFiles.ts'
 import { decideDueTicks } from './dueTicks.ts'
 import type { JobDeps } from './deps.ts'
@@ -11,7 +12,7 @@ import { openQueues, type Queues } from './queues.ts'
 
 /** Running scheduler. */
 export interface Scheduler {
-  /** Returns the seconds since the last successful poll, or since the start. */
+  /** Returns the seconds since the last successful poll, or since the start. A poll of a newer database is not successful. */
   readonly idleS: () => number
   /** Stops the polls. Resolves when a running poll has ended. */
   readonly stop: () => Promise<void>
@@ -41,7 +42,10 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
    * so that a change of the database's clock delays a tick by 30 s at most.
    */
   let quietUntil = Number.NEGATIVE_INFINITY
+  /** Decides the due ticks. Returns the milliseconds until the next tick; infinity if a newer version migrated the database. */
   const decide = async () => {
+    // A newer scheduler decides the ticks. This version could declare other schedules, and queue runs that no newer worker can claim.
+    if (!(await compareJournal(db)).isPrefix) return Number.POSITIVE_INFINITY
     const { isDeclared, ...declared } = await files.current()
     if (isDeclared) quietUntil = Number.NEGATIVE_INFINITY
     while (clock.monotonic() >= quietUntil) {
@@ -50,6 +54,7 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
       if (decidedCount === 0) quietUntil = clock.monotonic() + (quietMs === 0 ? retryMs : quietMs)
     }
     polledAt = clock.monotonic()
+    return quietUntil - polledAt
   }
 
   let isStopping = false
@@ -58,7 +63,7 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
   // Polls never overlap. Ticks that become due meanwhile are decided by the next poll.
   const poll = () =>
     (polling ??= decide()
-      .then(() => armTimer(quietUntil - polledAt), retry)
+      .then((ms) => armTimer(ms), retry)
       .finally(() => (polling = undefined)))
   // A failed poll loses no tick: the next poll decides it.
   const retry = (error: unknown) => {

@@ -1,7 +1,8 @@
-/** A worker of an earlier version that still runs while a newer version migrates the database. */
+/** Worker, scheduler and alerts of an earlier version that still run while a newer version migrates the database. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { queueRun, startWorker } from '../../../src/jobs/index.ts'
+import { startAlerts } from '../../../src/alerts/startAlerts.ts'
+import { queueRun, startScheduler, startWorker } from '../../../src/jobs/index.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { goodProduct, item, rss } from '../acceptance/products.ts'
@@ -33,5 +34,60 @@ test('a running worker takes no run after a newer version migrated the database,
     await expect.poll(() => engine.db.query('select status from sluice.run'), { timeout: 30_000 }).toEqual([{ status: 'succeeded' }])
   } finally {
     await worker.stop()
+  }
+})
+
+test('a running scheduler decides no tick of a newer database, and the next one makes up for them', { timeout: 60_000 }, async () => {
+  await using engine = await engineUnderTest()
+  const folder = join(engine.folder, 'pipelines')
+  engine.write('feed.xml', rss([]))
+  engine.pipeline('shop', `schedule: "* * * * * *"\n${catalogYaml('feed.xml')}`)
+  const scheduler = await startScheduler({
+    ...engine.deps,
+    folder,
+    loadPipeline: (name) => loadPipeline(folder, name),
+    loadPipelines: () => loadPipelines(folder),
+  })
+  const lastTick = () => engine.db.query<{ at: Date; n: number }>('select max(scheduled_for) as at, count(*)::int as n from tick')
+  try {
+    await expect.poll(async () => (await lastTick())[0]?.n, { timeout: 10_000 }).toBeGreaterThan(1)
+    await engine.db.execute(`insert into sluice.migration (position, hash) select max(position) + 1, 'newer' from sluice.migration`)
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    const before = await lastTick()
+    await new Promise((resolve) => setTimeout(resolve, 3_000))
+    expect(await lastTick()).toEqual(before)
+    expect(scheduler.idleS()).toBeGreaterThan(2)
+    await engine.db.execute(`delete from sluice.migration where hash = 'newer'`)
+    await expect.poll(async () => (await lastTick())[0]!.n - before[0]!.n, { timeout: 20_000 }).toBeGreaterThan(3)
+    expect(await engine.db.query(`select from tick where outcome = 'missed'`)).not.toEqual([])
+  } finally {
+    await scheduler.stop()
+  }
+})
+
+test('a running server changes no alert of a newer database', async () => {
+  await using engine = await engineUnderTest()
+  const folder = join(engine.folder, 'pipelines')
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  await engine.db.execute(`insert into sluice.migration (position, hash) select max(position) + 1, 'newer' from sluice.migration`)
+  const alerts = startAlerts({
+    ...engine.deps,
+    folder,
+    loadPipelines: () => loadPipelines(folder),
+    serviceFor: async () => engine.deps.service,
+    loadProject: async () => ({ receivers: {}, defaultReceivers: [] }),
+    baseUrl: 'https://ops.example.com',
+    secret: undefined,
+    everyMs: 40,
+    unchangedEveryMs: 100,
+  })
+  try {
+    expect(await engine.run('shop')).toMatchObject({ status: 'failed' })
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(await engine.db.query('select from alert')).toEqual([])
+    await engine.db.execute(`delete from sluice.migration where hash = 'newer'`)
+    await expect.poll(() => engine.db.query('select event from alert')).toEqual([{ event: 'failed' }])
+  } finally {
+    await alerts.stop()
   }
 })
