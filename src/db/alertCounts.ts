@@ -5,7 +5,7 @@ import { withinFence, type Fence } from './fence.ts'
 import type { Row, Value } from './row.ts'
 
 /** Returns the SQL condition that a destination is within the fence of two SQL parameters. They are null for all environments. */
-const isWithin = (destinationId: string, origin: string, credentials: string) =>
+export const isWithin = (destinationId: string, origin: string, credentials: string) =>
   `(${origin}::text is null or ${withinFence(destinationId, origin, credentials)})`
 
 /** Requests of a pipeline without a clear answer. */

@@ -6,7 +6,9 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database, Queryable } from '../db/database.ts'
 import { runStatuses, onlyPlans, type RunCounts } from '../model/report.ts'
 import { rateWaits } from '../sync/push/rateWaits.ts'
-import { endedRequestsAfter, lastRequestId, loadGauges, runsAfter, runsOf, type MetricRun } from '../db/metricRows.ts'
+import { endedRequestsAfter, lastRequestId, loadGauges, runsAfter, runsOf, sharedNames } from '../db/metricRows.ts'
+import type { MetricRun, SharedName } from '../db/metricRows.ts'
+import type { Fence } from '../db/fence.ts'
 
 /** Metrics of one process. */
 export interface Metrics {
@@ -34,21 +36,23 @@ const defaultCollectMs = 60_000
 export function createMetrics(deps: { readonly db: Database; readonly version: string; readonly collectMs?: number }): Metrics {
   const registry = new Registry()
   const registers = [registry]
+  // The labels `service` and `credentials` are set only if several environments have a pipeline of the same name.
+  const pipelineLabels = ['pipeline', 'service', 'credentials'] as const
   const counter = (name: string, help: string, labelNames: readonly string[]) =>
     new Counter({ name, help, labelNames: [...labelNames], registers })
   const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
     new Gauge({ name, help, labelNames: [...labelNames], registers })
-  const runs = counter('sluice_runs_total', 'Ended runs', ['pipeline', 'status'])
-  const rows = counter('sluice_rows_total', 'Rows of ended runs by outcome; plans are left out', ['pipeline', 'outcome'])
+  const runs = counter('sluice_runs_total', 'Ended runs', [...pipelineLabels, 'status'])
+  const rows = counter('sluice_rows_total', 'Rows of ended runs by outcome; plans are left out', [...pipelineLabels, 'outcome'])
   const operations = counter(
     'sluice_operations_total',
     'Operations of ended runs by kind and result; planned is the sum of the other results',
-    ['pipeline', 'kind', 'result'],
+    [...pipelineLabels, 'kind', 'result'],
   )
   const runSeconds = new Histogram({
     name: 'sluice_run_duration_seconds',
     help: 'Duration of ended runs',
-    labelNames: ['pipeline'],
+    labelNames: [...pipelineLabels],
     buckets: [1, 5, 15, 60, 300, 900, 3600, 14_400],
     registers,
   })
@@ -65,37 +69,57 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   })
   const rateWait = counter('sluice_rate_wait_seconds_total', 'Time that requests of this process waited for the rate budget', ['class'])
   const gauges = {
-    lastSuccess: gauge('sluice_last_success_timestamp_seconds', 'End of the last successful run', ['pipeline']),
-    withheld: gauge('sluice_deletes_withheld', 'Deletes that the last run withheld', ['pipeline']),
-    unresolved: gauge('sluice_unsettled_operations', 'Operations sent without a clear answer', ['pipeline']),
-    unresolvedAge: gauge('sluice_unsettled_oldest_seconds', 'Age of the oldest request without a clear answer', ['pipeline']),
+    lastSuccess: gauge('sluice_last_success_timestamp_seconds', 'End of the last successful run', pipelineLabels),
+    withheld: gauge('sluice_deletes_withheld', 'Deletes that the last run withheld', pipelineLabels),
+    unresolved: gauge('sluice_unsettled_operations', 'Operations sent without a clear answer', pipelineLabels),
+    unresolvedAge: gauge('sluice_unsettled_oldest_seconds', 'Age of the oldest request without a clear answer', pipelineLabels),
     budget: gauge('sluice_rate_budget_ratio', 'Used part of the rate budget', ['class']),
     queue: gauge('sluice_queue_oldest_seconds', 'Age of the oldest queued run'),
-    ending: gauge('sluice_members_expiring', 'Memberships that end within the given number of days', ['pipeline', 'within']),
+    ending: gauge('sluice_members_expiring', 'Memberships that end within the given number of days', [...pipelineLabels, 'within']),
     workers: gauge('sluice_workers', 'Workers with a heartbeat within the last minute', ['role']),
     build: gauge('sluice_build_info', 'Version of this process', ['version']),
   }
   gauges.build.set({ version: deps.version }, 1)
-  const seenRuns = new SeenIds(0)
+  let seenRuns = new SeenIds(0)
   /** Runs of `seenRuns` that have not ended. They may stay open for hours, or until their pipeline is resumed, while others end. */
   let open = new Set<number>()
   /** Ended runs with ambiguous or pending operations, with the counts that were added to the metrics. */
   let undecided = new Map<number, MetricRun>()
+  /** Destinations of pipelines whose name several environments have, at the last scrape. */
+  let shared: readonly SharedName[] = []
   // Read at the start, so that requests before the first scrape count too. If the database is down, counting starts at a later scrape.
   let lastRequestAtStart: Promise<number | undefined> | undefined = lastRequestId(deps.db).catch(() => undefined)
   let seenRequests: SeenIds | undefined
   /** Last scrape. Scrapes wait for each other, because two simultaneous scrapes would count the same runs twice. */
   let collecting: Promise<void> = Promise.resolve()
 
+  const labelsOf = ({ pipeline, destinationId }: MetricRun) =>
+    labelsIn(
+      pipeline,
+      shared.find((one) => one.pipeline === pipeline && one.destinationId === destinationId),
+    )
+
+  /** Loads the shared names. If they have changed, other labels apply to the runs, so all runs are counted again. */
+  const updateSharedNames = async (db: Queryable) => {
+    const now = await sharedNames(db)
+    if (JSON.stringify(now) === JSON.stringify(shared)) return
+    shared = now
+    for (const metric of [runs, rows, operations, runSeconds]) metric.reset()
+    seenRuns = new SeenIds(0)
+    open = new Set()
+    undecided = new Map()
+  }
+
   const countEnded = (run: MetricRun) => {
-    const { pipeline, status, counts } = run
+    const { status, counts } = run
+    const labels = labelsOf(run)
     // `increase()` of Prometheus does not count the first sample of a series, so the first failure must find a 0.
-    for (const one of runStatuses) runs.inc({ pipeline, status: one }, one === status ? 1 : 0)
-    if (run.seconds !== null) runSeconds.observe({ pipeline }, run.seconds)
+    for (const one of runStatuses) runs.inc({ ...labels, status: one }, one === status ? 1 : 0)
+    if (run.seconds !== null) runSeconds.observe(labels, run.seconds)
     // The operations of a plan count in the run that applies the plan.
     if (onlyPlans(run.trigger)) return
-    for (const outcome of rowOutcomes) rows.inc({ pipeline, outcome }, counts[outcome] ?? 0)
-    for (const { kind, result, count } of operationsOf(run)) operations.inc({ pipeline, kind, result }, count)
+    for (const outcome of rowOutcomes) rows.inc({ ...labels, outcome }, counts[outcome] ?? 0)
+    for (const { kind, result, count } of operationsOf(run)) operations.inc({ ...labels, kind, result }, count)
     if (counts.ambiguous + counts.pending > 0) undecided.set(run.id, run)
   }
 
@@ -125,7 +149,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       )
       for (const { kind, result, count } of operationsOf(run)) {
         if (result !== 'confirmed' && result !== 'refused') continue
-        operations.inc({ pipeline: run.pipeline, kind, result }, Math.max(0, count - (counted.get(`${kind} ${result}`) ?? 0)))
+        operations.inc({ ...labelsOf(run), kind, result }, Math.max(0, count - (counted.get(`${kind} ${result}`) ?? 0)))
       }
       if (run.counts.ambiguous + run.counts.pending > 0) stillUndecided.set(run.id, run)
     }
@@ -143,24 +167,26 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   }
 
   const setGauges = async (db: Queryable) => {
-    const now = await loadGauges(db, lapseDays)
+    const now = await loadGauges(db, lapseDays, shared)
     const { lastSuccess, withheld: deletesWithheld, unresolved, unresolvedAge, budget, ending, workers } = gauges
     for (const labelled of [lastSuccess, deletesWithheld, unresolved, unresolvedAge, rateWait, budget, ending, workers]) labelled.reset()
-    for (const { pipeline, succeededAt, withheld } of now.pipelines) {
-      if (succeededAt !== null) lastSuccess.set({ pipeline }, succeededAt.getTime() / 1000)
-      deletesWithheld.set({ pipeline }, withheld)
-      unresolved.set({ pipeline }, 0)
-      unresolvedAge.set({ pipeline }, 0)
+    for (const { pipeline, environment, succeededAt, withheld } of now.pipelines) {
+      const labels = labelsIn(pipeline, environment)
+      if (succeededAt !== null) lastSuccess.set(labels, succeededAt.getTime() / 1000)
+      deletesWithheld.set(labels, withheld)
+      unresolved.set(labels, 0)
+      unresolvedAge.set(labels, 0)
     }
-    for (const { pipeline, operations, oldestS } of now.unresolved) {
-      unresolved.set({ pipeline }, operations)
-      unresolvedAge.set({ pipeline }, oldestS)
+    for (const { pipeline, environment, operations: count, oldestS } of now.unresolved) {
+      const labels = labelsIn(pipeline, environment)
+      unresolved.set(labels, count)
+      unresolvedAge.set(labels, oldestS)
     }
     for (const { budget: limitClass, seconds } of rateWaits()) rateWait.inc({ class: limitClass }, seconds)
     for (const row of now.budgets) budget.set({ class: row.class }, row.limit === 0 ? 0 : row.used / row.limit)
     gauges.queue.set(now.queueOldestS)
-    for (const { pipeline, users } of now.ending)
-      for (const [i, days] of lapseDays.entries()) ending.set({ pipeline, within: `${days}d` }, users[i] ?? 0)
+    for (const { pipeline, environment, users } of now.ending)
+      for (const [i, days] of lapseDays.entries()) ending.set({ ...labelsIn(pipeline, environment), within: `${days}d` }, users[i] ?? 0)
     for (const { role, count } of now.workers) workers.set({ role }, count)
   }
 
@@ -182,6 +208,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       execute: (text, values) => result(deps.db.execute(text, values)),
     }
     const work = async () => {
+      await updateSharedNames(db)
       await countNewRuns(db)
       await countDecided(db)
       await countRequests(db)
@@ -203,6 +230,11 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       return registry.metrics()
     },
   }
+}
+
+/** Returns the labels of a pipeline. `environment`: undefined if only one environment has a pipeline of this name. */
+function labelsIn(pipeline: string, environment: Fence | undefined): Record<string, string> {
+  return environment === undefined ? { pipeline } : { pipeline, service: environment.origin, credentials: environment.credentials }
 }
 
 /**

@@ -1,0 +1,89 @@
+/** Two environments in one schema with a pipeline of the same name. Pages and metrics do not mix their runs, and lists name each. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { changePause } from '../../../src/jobs/index.ts'
+import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
+import { runPipeline } from '../../../src/sync/run/run.ts'
+import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { startServer } from '../../support/server.ts'
+import { item, products, rss } from '../acceptance/products.ts'
+
+const otherUser = 'user 7 of application 0123456789ab'
+const audience = 'destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n'
+
+/** Another user of the same service, with another folder. Its pipeline `shop` writes to an audience. */
+function otherEnvironment(engine: EngineUnderTest) {
+  const folder = join(engine.folder, 'other')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'shop.yaml'), `source: { url: "${engine.folder}/crm.csv" }\nmap: { key: id, email: email }\n${audience}`)
+  const service = { ...engine.deps.service, credentials: otherUser }
+  const deps = { ...engine.deps, service }
+  const load = () => loadPipeline(folder, 'shop')
+  return {
+    run: async () => runPipeline(deps, await load(), { trigger: 'manual' }),
+    pause: async () => changePause(deps, await load(), 'pause', { actor: 'bob' }),
+    server: () =>
+      startServer(engine, {
+        deps: {
+          service,
+          serviceFor: async () => service,
+          loadPipeline: (name) => loadPipeline(folder, name),
+          async loadPipelines() {
+            const { pipelines } = await loadPipelines(folder)
+            return { pipelines, problems: [] }
+          },
+        },
+      }),
+  }
+}
+
+async function withShop(): Promise<EngineUnderTest> {
+  const engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(3).map((row) => item(row))))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+  return engine
+}
+
+/** Lines of a metric, without its name. */
+const linesOf = (metrics: string, name: string) =>
+  metrics
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`))
+    .map((line) => line.slice(name.length))
+
+test('metrics have the labels of the environment only if several environments have a pipeline of the name', async () => {
+  await using engine = await withShop()
+  await using server = await startServer(engine)
+  const other = otherEnvironment(engine)
+  const scrape = async () => (await server.call('GET', '/metrics')).text
+  expect(linesOf(await scrape(), 'sluice_runs_total')).toContain('{pipeline="shop",status="succeeded"} 1')
+  // Fails, because its source is missing.
+  await other.run()
+  engine.pipeline('only-here', catalogYaml('feed.xml').replace('4001', '4002'))
+  await engine.run('only-here')
+  const { origin, credentials } = engine.deps.service
+  const [own, others] = [credentials, otherUser].map((user) => `pipeline="shop",service="${origin}",credentials="${user}"`)
+  for (const text of [await scrape(), await scrape()]) {
+    const runs = linesOf(text, 'sluice_runs_total').filter((line) => line.endsWith(' 1'))
+    expect(runs).toHaveLength(3)
+    expect(runs).toEqual(
+      expect.arrayContaining([
+        `{${own},status="succeeded"} 1`,
+        `{${others},status="failed"} 1`,
+        expect.stringMatching(/^\{pipeline="only-here",status="\w+"\} 1$/),
+      ]),
+    )
+    expect(linesOf(text, 'sluice_last_success_timestamp_seconds')).toEqual([expect.stringContaining(`{${own}} `)])
+    expect(linesOf(text, 'sluice_unsettled_operations')).toEqual(
+      expect.arrayContaining([`{${own}} 0`, `{${others}} 0`, '{pipeline="only-here"} 0']),
+    )
+    expect(text).not.toContain('{pipeline="shop",status')
+  }
+  // After a take-over one environment has all runs of the name.
+  await engine.db.execute('update destination set credentials = $1 where credentials = $2', [credentials, otherUser])
+  const runs = linesOf(await scrape(), 'sluice_runs_total')
+  expect(runs).toEqual(expect.arrayContaining(['{pipeline="shop",status="succeeded"} 1', '{pipeline="shop",status="failed"} 1']))
+  expect(runs.join('\n')).not.toContain('credentials')
+})
