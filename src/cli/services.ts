@@ -1,6 +1,7 @@
 /** Finds the service and credentials of a pipeline: from the environment, or from a named set of sluice.yaml. */
 import { needService, type KnownService } from '../config/config.ts'
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
+import type { Fence } from '../db/fence.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { loadPipelines, loadPipeline } from '../pipeline/load.ts'
 import { readProjectFile } from '../pipeline/projectFile.ts'
@@ -59,6 +60,19 @@ const replacedVariables = /\bSLUICE_((?:ADS_)?BASE_URL|ADS_VERSION|CONSUMER_(?:K
  */
 export async function identityOf(context: Context, { credentials }: Pick<Pipeline, 'credentials'>): Promise<ServiceIdentity> {
   return serviceIdentity(credentials === undefined ? needService(context.config(), { user: false }) : await serviceOf(context, credentials))
+}
+
+/**
+ * Returns the environment of a pipeline. Undefined if its service or its user is not configured: before sign-in, no stored environment is
+ * that of the pipeline.
+ */
+export async function environmentIfKnown(context: Context, { credentials }: Pick<Pipeline, 'credentials'>): Promise<Fence | undefined> {
+  try {
+    return serviceIdentity(await serviceOf(context, credentials))
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined
+    throw error
+  }
 }
 
 /**

@@ -1,12 +1,16 @@
 import type { Store } from '../../db/open.ts'
 import { listActions, type StoredAction } from '../../db/auditLog.ts'
+import { ConfigError, UsageError } from '../../errors.ts'
+import { loadPipeline } from '../../pipeline/load.ts'
 import { loadRun, runNumber, type StoredRun } from '../../sync/reports/history.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import { runsOfPlan } from '../../sync/reports/planChanges.ts'
 import { plannedChanges } from '../../sync/reports/runSteps.ts'
 import { argument, flag, writeJson, writeResult, type CommandRun, type Context, type Invocation, type Output } from '../context.ts'
 import { changesOf } from '../reports/planFile.ts'
 import { changeLine, planMarkdown } from '../reports/planChanges.ts'
-import { funnel } from '../reports/funnel.ts'
+import { environmentText, funnel } from '../reports/funnel.ts'
+import { environmentIfKnown } from '../services.ts'
 import { withStore } from '../store.ts'
 import { instant, nextLines, plural, safe } from '../terminal/text.ts'
 
@@ -22,9 +26,38 @@ export const run: CommandRun = async (context, invocation) =>
     const report = await loadRun(store.db, showsChanges ? made : applied)
     if (showsChanges) return showChanges(context, invocation, store, report)
     const actions = await listActions(store.db, { pipeline: report.pipeline, runId: runNumber(report.runId), limit: 100 })
-    writeResult(context, { ...report, actions }, funnel(report, context.stdout, report.stages, actionLines(actions)))
+    const elsewhere =
+      !context.json && (await isOfOtherEnvironment(context, report))
+        ? `This run belongs to another environment: ${environmentText(report)}. Its next commands belong there too.\n`
+        : ''
+    writeResult(context, { ...report, actions }, funnel(report, context.stdout, report.stages, actionLines(actions), elsewhere))
     return 0
   })
+
+/**
+ * Returns true if the run belongs to another service or user than its pipeline here. Without a file of the pipeline, compares the
+ * environment. False if no service or user is configured, or if its file is invalid.
+ */
+async function isOfOtherEnvironment(context: Context, { pipeline: name, service, credentials }: StoredRun): Promise<boolean> {
+  if (service === null) return false
+  try {
+    const own = await environmentIfKnown(context, await definitionOf(context, name))
+    return own !== undefined && (service !== own.origin || (credentials !== null && credentials !== own.credentials))
+  } catch (error) {
+    if (error instanceof ConfigError) return false
+    throw error
+  }
+}
+
+/** Loads a pipeline; an empty definition if it has no file. @throws {ConfigError} if its file is invalid */
+async function definitionOf(context: Context, name: string): Promise<Pick<Pipeline, 'credentials'>> {
+  try {
+    return await loadPipeline(context.pipelines, name, context.config().env)
+  } catch (error) {
+    if (error instanceof UsageError) return {}
+    throw error
+  }
+}
 
 /** Formats the operators' actions on a run, oldest first: action, actor, time, approved deletes, reason. `actions`: newest first. */
 function actionLines(actions: readonly StoredAction[]): string {

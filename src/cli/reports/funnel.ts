@@ -17,9 +17,10 @@ export interface Stage {
 
 /**
  * Formats one run as a table from rows read to operations confirmed, then times, problems and next commands. Notes show how the counts add
- * up. `actions`: lines with the operators' actions; empty if there are none.
+ * up. `actions`: lines with the operators' actions; empty if there are none. `elsewhere`: line that replaces the next commands. They would
+ * run in another environment than the run did. Empty for a run of this environment.
  */
-export function funnel(report: ShownRun, output: Output, stages: readonly Stage[] = [], actions = ''): string {
+export function funnel(report: ShownRun, output: Output, stages: readonly Stage[] = [], actions = '', elsewhere = ''): string {
   const { counts } = report
   const { rows: read, changes, notPlanned } = runSteps(counts)
   const plannedCount = changes.whole
@@ -48,6 +49,7 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
   const error = report.error ? `error  ${report.error.code}  ${safe(report.error.message)}\n` : ''
   const text =
     head + found + body + (setSummary(report) === '' ? '' : `  sets       ${setSummary(report)}\n`) + times + problemLines(report) + error
+  if (elsewhere !== '') return fold(text + actions + elsewhere, output.columns)
   return (
     fold(text + actions, output.columns) +
     nextLines(
@@ -83,11 +85,19 @@ function outcomeRows(report: ShownRun): FunnelRow[] {
   return [['failed', failedCount, failedCount === 0 ? '' : sumOf(failed)], ...open.filter(isShown).map(rowOf)]
 }
 
-/** Formats runs in the given order: one line per run, or several on a narrow terminal. */
-export function runsTable(reports: readonly ShownRun[], output: Output): string {
+/** Run in a list, with the environment of its destination. */
+type ListedRun = ShownRun & { readonly service?: string | null; readonly credentials?: string | null }
+
+/**
+ * Formats runs in the given order: one line per run, or several on a narrow terminal. If they belong to several environments, each line has
+ * the environment.
+ */
+export function runsTable(reports: readonly ListedRun[], output: Output): string {
+  const hasSeveral = new Set(reports.map(environmentText)).size > 1
   const rows = reports.map((report) => [
     report.runId,
     report.pipeline,
+    ...(hasSeveral ? [environmentText(report)] : []),
     statusOf(report),
     report.trigger,
     instant(report.startedAt),
@@ -95,7 +105,13 @@ export function runsTable(reports: readonly ShownRun[], output: Output): string 
     ...(report.drift === undefined ? rowCells(report) : driftCells(report.drift)),
     ...(report.counts.withheld > 0 ? [`withheld ${count(report.counts.withheld)}`] : []),
   ])
-  return tableWithin(output.columns, rows, new Set([5]))
+  return tableWithin(output.columns, rows, new Set([hasSeveral ? 6 : 5]))
+}
+
+/** Returns the environment of a run: `https://ads.example.com as user 7 of application 3f9a…`. Empty without a stored destination. */
+export function environmentText({ service, credentials }: Pick<ListedRun, 'service' | 'credentials'>): string {
+  if (typeof service !== 'string') return ''
+  return safe(typeof credentials === 'string' ? `${service} as ${credentials}` : service)
 }
 
 /** Returns the status. For a skipped run, also the reason in one word. */

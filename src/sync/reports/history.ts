@@ -26,6 +26,10 @@ export interface StoredRun extends ShownRun {
   readonly columns: readonly string[]
   readonly rerunOf: string | null
   readonly scheduledFor: string | null
+  /** Address of the service that the run writes to. Null if the run has no stored destination. */
+  readonly service: string | null
+  /** Application and user that the destination belongs to (docs/decisions/fence.md). Null if it belongs to none yet. */
+  readonly credentials: string | null
 }
 
 /** Rejected row. `code`, `field`, `message` and `hint` are of its first fault. */
@@ -56,6 +60,8 @@ export type ShownColumn =
   | 'product_sets'
 
 type RunRecord = Row<'run', ShownColumn | 'warnings' | 'stages' | 'columns' | 'rerun_of' | 'scheduled_for'> & {
+  readonly service: string | null
+  readonly credentials: string | null
   readonly trigger: ShownTrigger
   readonly now: Date
   readonly reject_codes: readonly { code: string; count: number }[] | null
@@ -72,13 +78,13 @@ const runsWithRejects = `run r left join snapshot s on s.id = r.snapshot_id and 
 
 const select = `
   select r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id,
-    r.rerun_of, r.scheduled_for, r.created_at, r.started_at, r.finished_at, r.product_sets, statement_timestamp() as now,
+    r.rerun_of, r.scheduled_for, r.created_at, r.started_at, r.finished_at, r.product_sets, d.service, d.credentials, statement_timestamp() as now,
     -- number of rejected rows by code; a row with several faults counts for each of their codes
     (select jsonb_agg(jsonb_build_object('code', x.code, 'count', x.n) order by x.n desc, x.code)
      from (select f.code, count(*) as n from reject j
        cross join lateral (select j.code union select m ->> 'code' from jsonb_array_elements(j.more) m) f (code)
        where j.run_id = coalesce(s.run_id, r.id) group by f.code) x) as reject_codes
-  from ${runsWithRejects}`
+  from ${runsWithRejects} left join destination d on d.id = r.destination_id`
 
 /** Loads the report of one run by its number. @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadReport(db: Database, runId: number): Promise<RunReport> {
@@ -247,6 +253,8 @@ function toStoredRun(row: RunRecord): StoredRun {
     columns: decodeColumns(row.columns, row.id),
     rerunOf: row.rerun_of === null ? null : `r_${row.rerun_of}`,
     scheduledFor: row.scheduled_for === null ? null : row.scheduled_for.toISOString(),
+    service: row.service,
+    credentials: row.credentials,
   }
 }
 

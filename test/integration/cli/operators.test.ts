@@ -1,10 +1,10 @@
 /** Pause, resume and cancel from the command line, and who did what in `show`. */
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { feed, json, shopYaml, workspace } from './workspace.ts'
+import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 
 const { username } = userInfo()
 
@@ -47,4 +47,35 @@ test('serve is not started for other machines without a token', async () => {
   const [command = ''] = JSON.parse(stdout).error.hint.split('   (')
   execFileSync('sh', ['-c', command], { cwd: shop.folder })
   expect(readFileSync(join(shop.folder, '.env'), 'utf8')).toMatch(/^SLUICE_API_TOKEN=[0-9a-f]{64}$/m)
+})
+
+test('runs and show name the environment of a run of another user, and show offers no command for it', async () => {
+  await using shop = await workspace()
+  const other = { env: { SLUICE_ACCESS_TOKEN: '7-other' } }
+  const here = (...args: string[]) => shop.here(args)
+  const there = (...args: string[]) => shop.here([...args, '--pipelines', 'other'], other)
+  shop.write('pipelines/shop.yaml', shopYaml)
+  mkdirSync(join(shop.folder, 'other'))
+  shop.write('other/shop.yaml', customersYaml)
+  shop.write('feed.csv', feed(60))
+  await here('run', 'shop')
+  expect((await here('runs')).stdout).not.toContain('user')
+  shop.write('feed.csv', feed(20))
+  expect(await here('run', 'shop')).toMatchObject({ code: 4 })
+  // Its source is missing.
+  expect(await there('run', 'shop')).toMatchObject({ code: 1 })
+  const lines = (await here('runs', 'shop')).stdout.split('\n')
+  expect(lines.slice(0, 3)).toEqual([
+    expect.stringMatching(/^r_3 .* as user 7 of application /),
+    expect.stringMatching(/^r_2 .* as user 1001 of application /),
+    expect.stringMatching(/^r_1 .* as user 1001 of application /),
+  ])
+  expect((await here('show', 'r_2')).stdout).toContain('--approve-deletes 40')
+  // The same command would approve deletes of the other environment.
+  const { stdout } = await there('show', 'r_2')
+  expect(stdout).toMatch(/This run belongs to another environment: http:\S+ as user 1001 of application/)
+  expect(stdout).not.toContain('--approve-deletes')
+  expect((await there('show', 'r_3')).stdout).not.toContain('another environment')
+  // Without credentials the environment of the command is unknown.
+  expect((await shop.here(['show', 'r_3'], { env: { SLUICE_ACCESS_TOKEN: '' } })).stdout).not.toContain('another environment')
 })
