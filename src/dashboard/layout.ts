@@ -15,6 +15,8 @@ export interface Page {
   readonly body: Html
   /** Address of the service that the pipeline of the page writes to. Absent: that of the environment. */
   readonly service?: string
+  /** Application and user of the page's pipeline. Absent: those of the environment. */
+  readonly credentials?: string
   /** Poll interval of the page in milliseconds; undefined for a page that does not change on its own. */
   readonly pollMs?: number
   /** True to load the library that draws plots. */
@@ -26,6 +28,8 @@ export interface Frame {
   readonly version: string
   /** Address of the service; undefined to show none. */
   readonly service: URL | undefined
+  /** Application and user of the page's pipeline, if the environment has others; else undefined. */
+  readonly credentials?: string | undefined
   /** Name of the user; undefined if the user may only read. */
   readonly actor: string | undefined
   /** ETag of the page. The browser sends it when it polls for changes. Empty for a page that is not polled. */
@@ -71,7 +75,7 @@ export function layout(page: Page, frame: Frame): Html {
             <nav aria-label="Main">
               ${links.map(([id, text, href]) => html`<a href="${href}" ${id === page.current ? raw(' aria-current="page"') : none}>${text}</a>`)}
             </nav>
-            ${frame.service === undefined ? none : html`<p class="service">${serviceText(frame.service)}</p>`}
+            ${frame.service === undefined ? none : html`<p class="service">${serviceText(frame.service)}${frame.credentials === undefined ? none : html` <span>${frame.credentials}</span>`}</p>`}
           </div>
         </header>
         <div class="lost" id="lost" role="alert" hidden></div>

@@ -4,11 +4,12 @@ import { findConditions } from '../alerts/conditions.ts'
 import { listActions } from '../db/auditLog.ts'
 import { listBudgets } from '../db/rateBudget.ts'
 import { listDeliveries } from '../db/alerts.ts'
-import { serviceOfRun } from '../db/destinations.ts'
+import { ownerOfRun } from '../db/destinations.ts'
 import { listPauses, type Pause } from '../db/pauses.ts'
 import { queueState } from '../db/runs/queued.ts'
 import { webhookState } from '../db/webhookEvents.ts'
 import { listWorkers } from '../db/workers.ts'
+import type { Fence } from '../db/fence.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { loadEndingsByDay, loadLastSources, loadRunFigures } from '../sync/reports/runFigures.ts'
 import { listBatches, loadBatch } from '../sync/reports/batchDetails.ts'
@@ -62,7 +63,7 @@ export async function loadNowPage(deps: ServerDeps, now: number): Promise<Page> 
   ])
   const services = new Map<string, string>()
   for (const pipeline of pipelines) {
-    const service = pipeline.credentials === undefined ? undefined : await serviceAddress(deps, pipeline)
+    const service = pipeline.credentials === undefined ? undefined : (await serviceIdentity(deps, pipeline))?.origin
     if (service !== undefined && service !== deps.service.origin) services.set(pipeline.name, service)
   }
   return nowPage({ pipelines, problems, unserved, overviews, conditions, receivers: await deps.receivers(), pauses, services, now })
@@ -87,13 +88,15 @@ export async function loadPipelinePage(
     return undefined
   })
   const isFileInvalid = invalid?.code === 'PIPELINE_INVALID'
-  const environment = pipeline && (await environmentsByPipeline(deps, [pipeline])).get(name)
+  const environment =
+    pipeline === undefined ? await lastEnvironmentOf(deps, name) : (await environmentsByPipeline(deps, [pipeline])).get(name)
+  const inEnvironment = { name, environment }
   const [[overview], pause, runs, figures, actions] = await Promise.all([
-    loadOverviews(deps.db, [{ name, environment }], 0),
+    loadOverviews(deps.db, [inEnvironment], 0),
     findPause(deps, name, pipeline),
-    listRunLines(deps.db, { pipeline: name, limit: runsShown, ...(before === undefined ? {} : { before }) }),
-    before === undefined ? loadRunFigures(deps.db, name, runsPlotted) : [],
-    listActions(deps.db, { pipeline: name, limit: 20 }),
+    listRunLines(deps.db, { pipeline: inEnvironment, limit: runsShown, ...(before === undefined ? {} : { before }) }),
+    before === undefined ? loadRunFigures(deps.db, inEnvironment, runsPlotted) : [],
+    listActions(deps.db, { pipeline: name, environment, limit: 20 }),
   ])
   const isUnknown = pipeline === undefined && !isFileInvalid && runs.length === 0
   // With an invalid `sluice.yaml`, no pipeline file is read, so this one may exist.
@@ -108,7 +111,7 @@ export async function loadPipelinePage(
     destinationOf(pipeline.destination.kind).membership(pipeline.destination) === undefined ||
     before !== undefined
       ? []
-      : await loadEndingsByDay(deps.db, name, endingDays)
+      : await loadEndingsByDay(deps.db, inEnvironment, endingDays)
   const page = pipelinePage({
     pipeline,
     problem: invalid && `${isFileInvalid ? 'The file' : 'sluice.yaml'} cannot be used: ${invalid.message}`,
@@ -119,7 +122,7 @@ export async function loadPipelinePage(
     pageSize: runsShown,
     before,
     plots: pipeline === undefined ? [] : pipelinePlots(pipeline, figures, endings),
-    sources: await loadLastSources(deps.db, name),
+    sources: await loadLastSources(deps.db, inEnvironment),
     actions,
     minutes: pipeline === undefined ? undefined : refreshMinutes(pipeline, overview.last?.counts.valid),
     mayAct: options.mayAct,
@@ -128,6 +131,13 @@ export async function loadPipelinePage(
   // Without a usable file, the service of the last run is shown.
   const [latest] = runs
   return pipeline === undefined && latest !== undefined ? ofRun(deps, latest.runId, page) : ofPipeline(deps, pipeline, page)
+}
+
+/** Returns the environment of the last run with this name, for a pipeline without a usable file. */
+async function lastEnvironmentOf({ db }: ServerDeps, name: string): Promise<Fence | undefined> {
+  const [latest] = await listRunLines(db, { pipeline: { name, environment: undefined }, limit: 1 })
+  const owner = latest && (await ownerOfRun(db, runNumber(latest.runId)))
+  return owner === undefined || owner.credentials === null ? undefined : { origin: owner.service, credentials: owner.credentials }
 }
 
 /** Returns the pause of a pipeline. Without a file the destination is unknown, so the first pause with the name of the pipeline counts. */
@@ -173,22 +183,24 @@ export async function loadPlanPage(
   return ofRun(deps, plan.runId, planPage({ plan, batches: await listBatches(deps.db, plan.planId, batchesShown), ...options }))
 }
 
-/** Returns the page with the service that the run writes to. */
+/** Returns the page with the service that the run writes to, and with its credentials. */
 async function ofRun({ db }: ServerDeps, runId: string, page: Page): Promise<Page> {
-  const service = await serviceOfRun(db, runNumber(runId))
-  return { ...page, ...(service === undefined ? {} : { service }) }
+  const owner = await ownerOfRun(db, runNumber(runId))
+  if (owner === undefined) return page
+  const { service, credentials } = owner
+  return { ...page, service, ...(credentials === null ? {} : { credentials }) }
 }
 
 /** Returns the page with the service of the pipeline. Returns it unchanged without a pipeline, or if its credentials are not configured. */
 async function ofPipeline(deps: ServerDeps, pipeline: Pipeline | undefined, page: Page): Promise<Page> {
-  const service = pipeline === undefined ? undefined : await serviceAddress(deps, pipeline)
-  return { ...page, ...(service === undefined ? {} : { service }) }
+  const service = pipeline && (await serviceIdentity(deps, pipeline))
+  return { ...page, ...(service === undefined ? {} : { service: service.origin, credentials: service.credentials }) }
 }
 
-/** Returns the address of the service of a pipeline; undefined if its credentials are not configured. */
-async function serviceAddress(deps: ServerDeps, pipeline: Pipeline): Promise<string | undefined> {
+/** Returns the service and the credentials of a pipeline; undefined if they are not configured. */
+async function serviceIdentity(deps: ServerDeps, pipeline: Pipeline): Promise<Fence | undefined> {
   try {
-    return (await deps.serviceFor(pipeline)).origin
+    return await deps.serviceFor(pipeline)
   } catch (error) {
     if (error instanceof ConfigError) return undefined
     throw error
@@ -206,7 +218,7 @@ export async function loadSystemPage(deps: ServerDeps, now: number): Promise<Pag
     webhookState(deps.db),
     deps.receivers(),
   ])
-  return systemPage({ findings, workers, queue, budgets, deliveries, receivers, webhooks, now })
+  return systemPage({ findings, workers, queue, budgets, deliveries, environment: deps.service, receivers, webhooks, now })
 }
 
 /** Loads the page `/records`, with the history of the record if one is searched. @throws {UsageError} `UNKNOWN_PIPELINE` */

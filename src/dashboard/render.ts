@@ -44,7 +44,8 @@ export async function render(
     if (c.req.header('if-none-match') === etag) return c.body(null, 304)
   }
   const page = await load(now)
-  const frame = { version: deps.version, service: new URL(page.service ?? deps.service.origin), actor, etag, now }
+  const credentials = page.credentials === deps.service.credentials ? undefined : page.credentials
+  const frame = { version: deps.version, service: new URL(page.service ?? deps.service.origin), credentials, actor, etag, now }
   return c.html(await withCompleteCommands(String(await layout(page, frame)), deps.completeHint), status)
 }
 

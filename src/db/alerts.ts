@@ -7,6 +7,8 @@ import { schemaLock } from './schemaLock.ts'
 /** Message to a receiver. `deliveredAt` and `failedAt` are both null while the message waits. */
 export interface DeliveryLine {
   readonly createdAt: Date
+  /** Environment of the alert. Both parts are empty for an alert of an earlier version. */
+  readonly environment: Fence
   readonly pipeline: string
   readonly event: string
   readonly state: 'firing' | 'recovered'
@@ -21,14 +23,15 @@ export interface DeliveryLine {
 export async function listDeliveries(db: Queryable, limit: number): Promise<readonly DeliveryLine[]> {
   const rows = await db.query<
     Row<'alert_delivery', 'created_at' | 'state' | 'receiver' | 'attempts' | 'delivered_at' | 'failed_at' | 'last_error'> &
-      Row<'alert', 'pipeline' | 'event'>
+      Row<'alert', 'pipeline' | 'event' | 'service' | 'credentials'>
   >(
-    `select d.created_at, a.pipeline, a.event, d.state, d.receiver, d.attempts, d.delivered_at, d.failed_at, d.last_error
+    `select d.created_at, a.service, a.credentials, a.pipeline, a.event, d.state, d.receiver, d.attempts, d.delivered_at, d.failed_at, d.last_error
      from alert_delivery d join alert a on a.id = d.alert_id order by d.id desc limit $1`,
     [limit],
   )
   return rows.map((row) => ({
     createdAt: row.created_at,
+    environment: { origin: row.service, credentials: row.credentials },
     pipeline: row.pipeline,
     event: row.event,
     state: row.state,

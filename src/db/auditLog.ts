@@ -1,6 +1,7 @@
 /** Writes and reads lines of the audit log (docs/guarantees.md#nothing-silent): who did what, when, and to which run, plan or batch. */
 import { z } from 'zod'
 import type { Queryable } from './database.ts'
+import { withinFence, type Fence } from './fence.ts'
 import { jsonColumn } from './jsonColumn.ts'
 import { notify } from './notifications.ts'
 import type { Row } from './row.ts'
@@ -96,15 +97,21 @@ export interface StoredAction {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** Returns at most `limit` actions of operators on a pipeline, or only on its run `runId`, newest first. */
+/**
+ * Returns at most `limit` actions of operators on a pipeline, or only on its run `runId`, newest first. `environment`: leaves out the
+ * actions on a pipeline of the same name in another environment. Pauses of earlier versions, which did not store their destination, and
+ * actions on deleted runs stay.
+ */
 export async function listActions(
   db: Queryable,
-  of: { readonly pipeline: string; readonly runId?: number; readonly limit: number },
+  of: { readonly pipeline: string; readonly environment?: Fence | undefined; readonly runId?: number; readonly limit: number },
 ): Promise<readonly StoredAction[]> {
   const rows = await db.query<Row<'audit', 'id' | 'at' | 'actor' | 'what' | 'run_id' | 'plan_id' | 'detail'>>(
-    `select id, at, actor, what, run_id, plan_id, detail from audit
-     where pipeline = $1 and ($2::bigint is null or run_id = $2) order by id desc limit $3`,
-    [of.pipeline, of.runId ?? null, of.limit],
+    `select a.id, a.at, a.actor, a.what, a.run_id, a.plan_id, a.detail from audit a left join run r on r.id = a.run_id
+       cross join lateral (select coalesce(r.destination_id, (a.detail ->> 'destinationId')::int) as id) t
+     where a.pipeline = $1 and ($2::bigint is null or a.run_id = $2)
+       and ($4::text is null or t.id is null or ${withinFence('t.id', '$4', '$5')}) order by a.id desc limit $3`,
+    [of.pipeline, of.runId ?? null, of.limit, of.environment?.origin ?? null, of.environment?.credentials ?? null],
   )
   return rows.map((row) => ({
     at: row.at,

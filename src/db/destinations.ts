@@ -49,13 +49,13 @@ function find(db: Queryable, key: DestinationKey): Promise<DestinationRow[]> {
   )
 }
 
-/** Returns the address of the service that a run writes to; undefined if the run is not stored or has no destination. */
-export async function serviceOfRun(db: Queryable, runId: number): Promise<string | undefined> {
-  const [row] = await db.query<Row<'destination', 'service'>>(
-    'select d.service from run r join destination d on d.id = r.destination_id where r.id = $1',
+/** Returns the service that a run writes to, and the credentials that own it. Undefined if the run is not stored or has no destination. */
+export async function ownerOfRun(db: Queryable, runId: number): Promise<Row<'destination', 'service' | 'credentials'> | undefined> {
+  const [row] = await db.query<Row<'destination', 'service' | 'credentials'>>(
+    'select d.service, d.credentials from run r join destination d on d.id = r.destination_id where r.id = $1',
     [runId],
   )
-  return row?.service
+  return row
 }
 
 /** Returns the credentials that own a destination; null if it has none yet. */

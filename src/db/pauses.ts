@@ -38,7 +38,13 @@ export async function pausePipeline(db: Database, { destinationId, pipeline, act
       'insert into pipeline_pause (destination_id, pipeline, actor, reason) values ($1, $2, $3, $4) on conflict do nothing',
       [destinationId, pipeline, actor, reason ?? null],
     )
-    if (added === 1) await logAction(tx, { actor, what: 'pipeline.paused', pipeline, detail: reason === undefined ? {} : { reason } })
+    if (added === 1)
+      await logAction(tx, {
+        actor,
+        what: 'pipeline.paused',
+        pipeline,
+        detail: { destinationId, ...(reason === undefined ? {} : { reason }) },
+      })
     return added === 1
   })
 }
@@ -47,7 +53,13 @@ export async function pausePipeline(db: Database, { destinationId, pipeline, act
 export async function resumePipeline(db: Database, { destinationId, pipeline, actor, reason }: OperatorAction): Promise<boolean> {
   return db.transaction(async (tx) => {
     const removed = await tx.execute('delete from pipeline_pause where destination_id = $1', [destinationId])
-    if (removed > 0) await logAction(tx, { actor, what: 'pipeline.resumed', pipeline, detail: reason === undefined ? {} : { reason } })
+    if (removed > 0)
+      await logAction(tx, {
+        actor,
+        what: 'pipeline.resumed',
+        pipeline,
+        detail: { destinationId, ...(reason === undefined ? {} : { reason }) },
+      })
     return removed > 0
   })
 }

@@ -1,6 +1,7 @@
 /** Page `/system`: doctor, workers, queue, shared rate budget, alerts, webhooks. */
 import type { BudgetRow } from '../../db/rateBudget.ts'
 import type { DeliveryLine } from '../../db/alerts.ts'
+import { environmentKey, type Fence } from '../../db/fence.ts'
 import type { QueueState } from '../../db/runs/queued.ts'
 import type { WebhookState } from '../../db/webhookEvents.ts'
 import type { WorkerRow } from '../../db/workers.ts'
@@ -16,6 +17,8 @@ export interface SystemData {
   readonly queue: QueueState
   readonly budgets: readonly BudgetRow[]
   readonly deliveries: readonly DeliveryLine[]
+  /** Environment of the server. Alerts of another one are shown with theirs. */
+  readonly environment: Fence
   /** Names of the receivers of alerts. */
   readonly receivers: readonly string[]
   readonly webhooks: WebhookState
@@ -112,7 +115,7 @@ function queue({ queue: state, budgets, now }: SystemData): Html {
     ${budgets.length === 0 ? html`<p class="muted">No request was sent yet. The rate budget appears with the first request.</p>` : none}`
 }
 
-function alerts({ deliveries, receivers, now }: SystemData): Html {
+function alerts({ deliveries, receivers, environment, now }: SystemData): Html {
   if (receivers.length === 0)
     return html`<div class="empty">
       <p>
@@ -133,7 +136,7 @@ alerts:
       (line) =>
         html`<tr>
           <td class="nowrap">${ago(line.createdAt, now)}</td>
-          <td>${line.pipeline} ${line.event} <span class="muted">${line.state}</span></td>
+          <td>${line.pipeline} ${line.event} <span class="muted">${line.state}</span>${otherEnvironment(line, environment)}</td>
           <td>${line.receiver}</td>
           <td>
             ${line.deliveredAt !== null ? 'delivered' : line.failedAt !== null ? `given up: ${line.lastError ?? ''}` : line.attempts === 0 ? 'waits' : `attempt ${line.attempts}: ${line.lastError ?? ''}`}
@@ -141,6 +144,12 @@ alerts:
         </tr>`,
     ),
   })
+}
+
+/** Renders the environment of an alert if it is not that of the server. */
+function otherEnvironment({ environment: of }: DeliveryLine, own: Fence): Html {
+  if (of.origin === '' || environmentKey(of) === environmentKey(own)) return none
+  return html`<br /><span class="muted">${of.origin} as ${of.credentials}</span>`
 }
 
 function webhooks({ webhooks: state, now }: SystemData): Html {

@@ -111,7 +111,7 @@ const lastEnd = (condition: string): string =>
      select r.finished_at as at from run r where ${isRunOf} and ${couldSend} and ${condition} order by r.id desc limit 1)`
 
 /** SQL rows of `pipelineColumns`. */
-const givenPipelines = 'unnest($1::text[], $2::text[], $3::text[]) as p (name, origin, credentials)'
+export const givenPipelines = 'unnest($1::text[], $2::text[], $3::text[]) as p (name, origin, credentials)'
 
 /** Loads the overviews of the pipelines, in the given order, with at most `recentLimit` recent runs of each. */
 export async function loadOverviews(
@@ -202,13 +202,12 @@ export async function lastDeliveryTo(db: Queryable, key: DestinationKey, pipelin
 /** Loads at most `limit` runs of a pipeline, newest first. With `before`, only runs with a smaller number. */
 export async function listRunLines(
   db: Queryable,
-  options: { readonly pipeline: string; readonly limit: number; readonly before?: number },
+  options: { readonly pipeline: PipelineInEnvironment; readonly limit: number; readonly before?: number },
 ): Promise<readonly RunLine[]> {
-  const rows = await db.query<LineRow>(`select ${columns} from run r where r.pipeline = $1 and r.id < $2 order by r.id desc limit $3`, [
-    options.pipeline,
-    options.before ?? Number.MAX_SAFE_INTEGER,
-    options.limit,
-  ])
+  const rows = await db.query<LineRow>(
+    `select ${columns} from ${givenPipelines} join run r on ${isRunOf} where r.id < $4 order by r.id desc limit $5`,
+    [...pipelineColumns([options.pipeline]), options.before ?? Number.MAX_SAFE_INTEGER, options.limit],
+  )
   return rows.map(toLine)
 }
 

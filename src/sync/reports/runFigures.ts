@@ -7,6 +7,7 @@ import { readsOwnSources } from '../../db/runs/request.ts'
 import { decodeSources } from '../../db/snapshots.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { RunCounts } from '../../model/report.ts'
+import { givenPipelines, isRunOf, pipelineColumns, type PipelineInEnvironment } from './overview.ts'
 
 /** Maximum number of requests of a run from which `rateLimited`, `p50` and `p95` are computed. */
 export const maxExamined = 2_000
@@ -29,15 +30,15 @@ export interface RunFigures {
 }
 
 /** Returns the last `limit` ended runs that could send, oldest first. */
-export async function loadRunFigures(db: Queryable, pipeline: string, limit: number): Promise<readonly RunFigures[]> {
+export async function loadRunFigures(db: Queryable, pipeline: PipelineInEnvironment, limit: number): Promise<readonly RunFigures[]> {
   const rows = await db.query<
     Row<'run', 'id' | 'status' | 'counts' | 'stages'> &
       Present<Row<'run', 'finished_at'>> & { n: number; limited: number; p50: number | null; p95: number | null }
   >(
     `select r.*, a.* from (
-       select id, trigger, plan_id, started_at, finished_at, status, counts, stages from run
-       where pipeline = $1 and trigger <> 'plan' and status in ('succeeded', 'partial', 'withheld', 'failed', 'cancelled')
-       order by id desc limit $2) r
+       select r.id, r.trigger, r.plan_id, r.started_at, r.finished_at, r.status, r.counts, r.stages from ${givenPipelines} join run r on ${isRunOf}
+       where r.trigger <> 'plan' and r.status in ('succeeded', 'partial', 'withheld', 'failed', 'cancelled')
+       order by r.id desc limit $4) r
      cross join lateral (
        select count(*)::int as n, count(*) filter (where http_status = 429)::int as limited,
          ${durationPercentile(0.5)} as p50, ${durationPercentile(0.95)} as p95
@@ -46,7 +47,7 @@ export async function loadRunFigures(db: Queryable, pipeline: string, limit: num
          where a.run_id = case when r.trigger = 'apply' then (select p.run_id from plan p where p.id = r.plan_id) else r.id end
            and (r.trigger <> 'apply' or a.started_at >= r.started_at) and a.started_at <= r.finished_at limit ${maxExamined}) s) a
      order by r.id`,
-    [pipeline, limit],
+    [...pipelineColumns([pipeline]), limit],
   )
   const withCounts = rows.map((row) => ({ ...row, counts: decodeCounts(row.counts, row.id) }))
   return withCounts.map(({ counts, ...row }) => ({
@@ -63,11 +64,12 @@ export async function loadRunFigures(db: Queryable, pipeline: string, limit: num
 }
 
 /** Returns the facts about the pipeline's own sources from the last run that has any; empty if none were read. */
-export async function loadLastSources(db: Queryable, pipeline: string): Promise<readonly SourceFacts[]> {
+export async function loadLastSources(db: Queryable, pipeline: PipelineInEnvironment): Promise<readonly SourceFacts[]> {
   const [row] = await db.query<Row<'snapshot', 'id' | 'sources'>>(
-    `select s.id, s.sources from run r join snapshot s on s.id = r.snapshot_id join run reading on reading.id = s.run_id
-     where r.pipeline = $1 and ${readsOwnSources('reading')} and s.sources <> '[]' order by r.id desc limit 1`,
-    [pipeline],
+    `select s.id, s.sources from ${givenPipelines} join run r on ${isRunOf}
+       join snapshot s on s.id = r.snapshot_id join run reading on reading.id = s.run_id
+     where ${readsOwnSources('reading')} and s.sources <> '[]' order by r.id desc limit 1`,
+    pipelineColumns([pipeline]),
   )
   return row === undefined ? [] : decodeSources(row.sources, row.id)
 }
@@ -80,21 +82,21 @@ export async function loadLastSources(db: Queryable, pipeline: string): Promise<
  */
 export async function loadEndingsByDay(
   db: Queryable,
-  pipeline: string,
+  pipeline: PipelineInEnvironment,
   days: number,
 ): Promise<readonly { readonly day: string; readonly users: number }[]> {
   return db.query<{ day: string; users: number }>(
     `select to_char(d.day, 'YYYY-MM-DD') as day, coalesce(x.users, 0)::float8 as users
      from generate_series(
        date_trunc('day', statement_timestamp()),
-       date_trunc('day', statement_timestamp()) + ($2 - 1) * interval '1 day',
+       date_trunc('day', statement_timestamp()) + ($4 - 1) * interval '1 day',
        interval '1 day') as d (day)
      left join (
        select date_trunc('day', b.expires_at) as day, sum(b.user_count) as users from batch b
-       where b.status = 'settled' and b.operation = 'upsert' and b.expires_at < statement_timestamp() + $2 * interval '1 day'
-         and b.destination_id in (select destination_id from run where pipeline = $1 order by id desc limit 1)
+       where b.status = 'settled' and b.operation = 'upsert' and b.expires_at < statement_timestamp() + $4 * interval '1 day'
+         and b.destination_id in (select r.destination_id from ${givenPipelines} join run r on ${isRunOf} order by r.id desc limit 1)
        group by 1) x on x.day = d.day
      order by d.day`,
-    [pipeline, days],
+    [...pipelineColumns([pipeline]), days],
   )
 }

@@ -271,8 +271,8 @@ test('a paused pipeline starts no run, over HTTP, by hand or by schedule, until 
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
   const actions = await engine.db.query(`select actor, what, detail from audit where pipeline = 'shop' order by id`)
   expect(actions).toEqual([
-    { actor: 'jane', what: 'pipeline.paused', detail: { reason: 'feed is rebuilt' } },
-    { actor: 'jane', what: 'pipeline.resumed', detail: {} },
+    { actor: 'jane', what: 'pipeline.paused', detail: { reason: 'feed is rebuilt', destinationId: 1 } },
+    { actor: 'jane', what: 'pipeline.resumed', detail: { destinationId: 1 } },
   ])
 })
 

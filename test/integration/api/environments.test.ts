@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { listRuns } from '../../../src/sync/reports/history.ts'
 import { changePause } from '../../../src/jobs/index.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
@@ -86,4 +87,36 @@ test('metrics have the labels of the environment only if several environments ha
   const runs = linesOf(await scrape(), 'sluice_runs_total')
   expect(runs).toEqual(expect.arrayContaining(['{pipeline="shop",status="succeeded"} 1', '{pipeline="shop",status="failed"} 1']))
   expect(runs.join('\n')).not.toContain('credentials')
+})
+
+test('the page of a pipeline shows runs, plots, source and actions of its environment', async () => {
+  await using engine = await withShop()
+  const other = otherEnvironment(engine)
+  engine.write('crm.csv', 'id,email\n1,a@example.com\n2,b@example.com\n')
+  const { runId } = await other.run()
+  await other.pause()
+  await using server = await startServer(engine)
+  await using otherServer = await other.server()
+  const [page, otherPage] = [await server.call('GET', '/pipelines/shop'), await otherServer.call('GET', '/pipelines/shop')]
+  expect([page.status, otherPage.status]).toEqual([200, 200])
+  const shown = (text: string) => ['r_1', runId, 'feed.xml', 'crm.csv', 'paused the pipeline'].filter((word) => text.includes(word))
+  expect(shown(page.text)).toEqual(['r_1', 'feed.xml'])
+  expect(shown(otherPage.text)).toEqual([runId, 'crm.csv', 'paused the pipeline'])
+  expect(page.text).not.toContain('memberships')
+  // The page of a run of the other environment names its user.
+  expect((await server.call('GET', `/runs/${runId}`)).text).toContain(otherUser)
+  expect((await server.call('GET', '/runs/r_1')).text).not.toContain(engine.deps.service.credentials)
+})
+
+test('lists of runs have the environment of each run', async () => {
+  await using engine = await withShop()
+  await otherEnvironment(engine).run()
+  const { origin: service, credentials } = engine.deps.service
+  const expected = [
+    { runId: 'r_2', service, credentials: otherUser },
+    { runId: 'r_1', service, credentials },
+  ]
+  expect(await listRuns(engine.db, { limit: 10 })).toMatchObject(expected)
+  await using server = await startServer(engine)
+  expect((await server.call('GET', '/api/runs?pipeline=shop')).json).toMatchObject(expected)
 })

@@ -309,7 +309,7 @@ describe('recording an answer', () => {
     // Their duration of 0 is not that of a request.
     expect((await loadRunDetails(db, `r_${planted.runId}`)).requests).toMatchObject({ all: 40, p50: null, p95: null })
     await db.execute(`update sluice.run set status = 'succeeded', finished_at = statement_timestamp()`)
-    expect(await loadRunFigures(db, 'p', 1)).toMatchObject([{ requests: 40, p50: null, p95: null }])
+    expect(await loadRunFigures(db, { name: 'p', environment: undefined }, 1)).toMatchObject([{ requests: 40, p50: null, p95: null }])
   })
 
   test('C7: when every request fails, only probes are sent, and the run ends', async () => {

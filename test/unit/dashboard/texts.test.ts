@@ -19,6 +19,7 @@ const system = (more: Partial<SystemData>): SystemData => ({
   queue: { queued: 0, running: 0, oldestS: 0 },
   budgets: [],
   deliveries: [],
+  environment: { origin: 'https://ads.example.com', credentials: 'user 1 of application 0123456789ab' },
   receivers: [],
   webhooks: { lastAt: null, lastDayCount: 0 },
   now: 0,
