@@ -1,7 +1,8 @@
 import type { Database } from '../../db/database.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { loadReport } from './history.ts'
-import { isRunOf, pipelineColumns, type PipelineInEnvironment } from './overview.ts'
+import { declaredForS } from '../../db/schedules.ts'
+import { givenPipelines, isRunOf, pipelineColumns, type PipelineInEnvironment } from './overview.ts'
 import type { RunReport } from '../../model/report.ts'
 
 /** State of one pipeline. */
@@ -18,8 +19,14 @@ export interface PipelineState {
 export interface States {
   /** Time by the database's clock. */
   readonly now: Date
-  /** True if a `sluice serve` process sent a heartbeat within the last minute. */
-  readonly scheduler: boolean
+  /**
+   * State of the schedulers:
+   *
+   * - `none`: no `sluice serve` process sent a heartbeat within the last minute.
+   * - `elsewhere`: one did, and none has declared a schedule of these pipelines within that time. It has another environment or folder.
+   * - `running`: one did. Also if no environment is known.
+   */
+  readonly scheduler: 'none' | 'elsewhere' | 'running'
   readonly pipelines: readonly PipelineState[]
 }
 
@@ -38,9 +45,15 @@ export async function pipelineStates(db: Database, given: readonly PipelineInEnv
      order by p.place`,
     pipelineColumns(given),
   )
-  const [clock] = await db.query<{ now: Date; scheduler: boolean }>(
+  const [clock] = await db.query<{ now: Date; scheduler: States['scheduler'] }>(
     `select statement_timestamp() as now,
-       exists (select from worker where role = 'serve' and seen_at > statement_timestamp() - interval '1 minute') as scheduler`,
+       case when not exists (select from worker where role = 'serve' and seen_at > statement_timestamp() - interval '1 minute') then 'none'
+         when exists (select from ${givenPipelines} where p.origin is null) or exists (
+           select from ${givenPipelines} join pipeline_schedule s on (s.pipeline, s.credentials) = (p.name, p.credentials)
+             join destination d on d.id = s.destination_id and d.service = p.origin
+           where s.declared_at > statement_timestamp() - ${declaredForS} * interval '1 second') then 'running'
+         else 'elsewhere' end as scheduler`,
+    pipelineColumns(given),
   )
   const pipelines: PipelineState[] = []
   for (const { pipeline, last, running, success } of rows) {
@@ -52,5 +65,5 @@ export async function pipelineStates(db: Database, given: readonly PipelineInEnv
       lastSuccessAt: success === null ? null : success.toISOString(),
     })
   }
-  return { now: clock?.now ?? new Date(0), scheduler: clock?.scheduler ?? false, pipelines }
+  return { now: clock?.now ?? new Date(0), scheduler: clock?.scheduler ?? 'none', pipelines }
 }

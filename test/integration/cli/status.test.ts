@@ -134,3 +134,27 @@ test('status reads a pipeline whose values come from the environment', async () 
   expect(status.needs).toEqual([])
   expect(status.pipelines).toEqual([expect.objectContaining({ pipeline: 'shop' })])
 }, 60_000)
+
+test('status without the tokens of the user still shows the last runs', async () => {
+  await using space = await workspace()
+  space.write('pipelines/shop.yaml', shopYaml)
+  space.write('feed.csv', feed(2))
+  await space.here(['run', 'shop'])
+  const { stdout } = await space.here(['status'], { env: { SLUICE_ACCESS_TOKEN: '', SLUICE_ACCESS_TOKEN_SECRET: '' } })
+  expect(stdout).toMatch(/shop +succeeded r_1 /)
+})
+
+test('status reports a missing scheduler, also if serve runs for another environment', async () => {
+  await using space = await workspace()
+  space.write('pipelines/shop.yaml', `schedule: "0 3 * * *"\n${shopYaml}`)
+  const schedulers = async () => json(await space.here(['status', '--json'])).needs.map(({ message }: { message: string }) => message)
+  const serving = (env: Readonly<Record<string, string>>) => space.start(['serve', '--port', '0'], { env })
+  const other = serving({ SLUICE_ACCESS_TOKEN: '7-other' })
+  await expect
+    .poll(schedulers, { timeout: 20_000 })
+    .toEqual(['pipelines have schedules, and no serve process of their environment has declared them within the last minute'])
+  const own = serving({})
+  await expect.poll(schedulers, { timeout: 20_000 }).toEqual([])
+  for (const child of [other, own]) child.kill('SIGTERM')
+  await Promise.all([ended(other), ended(own)])
+}, 60_000)

@@ -11,7 +11,7 @@ import { pausesByPipeline } from '../../../sync/reports/pausesByPipeline.ts'
 import { pipelineStates, type PipelineState } from '../../../sync/reports/status.ts'
 import type { Context } from '../../context.ts'
 import { pipelinesToCheck } from '../../pipelines.ts'
-import { identityOf } from '../../services.ts'
+import { environmentIfKnown, identityOf } from '../../services.ts'
 
 /** Problem that needs action. */
 interface Need {
@@ -49,7 +49,7 @@ export interface FolderStatus {
 export async function folderStatus(context: Context, db: Database, patterns: readonly string[]): Promise<FolderStatus> {
   const { pipelines, errors } = patterns.length === 0 ? await allPipelines(context) : await pipelinesToCheck(context, patterns)
   const serviceFor = (pipeline: Pipeline) => identityIfKnown(context, pipeline)
-  const environments = await environmentsByPipeline({ serviceFor }, pipelines)
+  const environments = await environmentsByPipeline({ serviceFor: (pipeline) => environmentIfKnown(context, pipeline) }, pipelines)
   const states = await pipelineStates(
     db,
     pipelines.map(({ name }) => ({ name, environment: environments.get(name) })),
@@ -80,12 +80,17 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
         hint: hint === '' ? 'sluice check' : hint,
         ...(where === undefined ? {} : { where }),
       })),
-      ...(hasSchedules && !states.scheduler
-        ? [{ code: 'NO_SCHEDULER', message: 'pipelines have schedules, and no serve process is running', hint: 'sluice serve' }]
+      ...(hasSchedules && states.scheduler !== 'running'
+        ? [{ code: 'NO_SCHEDULER', message: `pipelines have schedules, and ${noScheduler[states.scheduler]}`, hint: 'sluice serve' }]
         : []),
     ],
   }
 }
+
+const noScheduler = {
+  none: 'no serve process is running',
+  elsewhere: 'no serve process of their environment has declared them within the last minute',
+} as const
 
 /** Returns service and user of a pipeline. Undefined if they are not configured: `status` needs no service. */
 async function identityIfKnown(context: Context, pipeline: Pipeline): Promise<ServiceIdentity | undefined> {
