@@ -27,6 +27,10 @@ export interface AlertBody {
   readonly link: string
   /** Time at which the alert fired or recovered, ISO 8601. */
   readonly at: string
+  /** Address of the service of the pipeline. Null for an alert of an earlier version. */
+  readonly service: string | null
+  /** Application and user of the pipeline; for `sluice.yaml` with its folder. Null for an alert of an earlier version. */
+  readonly credentials: string | null
 }
 
 type Detail = Omit<Condition, 'pipeline' | 'event' | 'since'>
@@ -73,7 +77,14 @@ export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessa
       : `${subject} is over`
   const at = (state === 'firing' ? delivery.firedAt : (delivery.recoveredAt ?? delivery.firedAt)).toISOString()
   const { code, message, hint, counts } = condition
-  return { subject, text, link, body: { event, state, pipeline, runId, planId, code, message, hint, counts, link, at } }
+  const known = (part: string) => (part === '' ? null : part)
+  const [service, credentials] = [known(delivery.service), known(delivery.credentials)]
+  return {
+    subject,
+    text,
+    link,
+    body: { event, state, pipeline, runId, planId, code, message, hint, counts, link, at, service, credentials },
+  }
 }
 
 /** Cuts an escaped text to the maximum length. Its end is not half of a character, nor a part of `&amp;` or the like. */
@@ -84,12 +95,26 @@ function shortened(text: string): string {
 /** Returns the JSON body for an incoming webhook of Slack. */
 export function slackBody({ text, subject, link, body }: AlertMessage): object {
   const rest = text.slice(subject.length)
+  const environment = environmentText(body)
   const section = shortened(`*${escaped(subject)}*${escaped(rest)}`)
   return {
     text: shortened(escaped(text)),
-    blocks: [{ type: 'section', text: { type: 'mrkdwn', text: `${section}\n<${link}|${escaped(linkText(body))}>` } }],
+    blocks: [
+      {
+        type: 'section',
+        text: {
+          type: 'mrkdwn',
+          text: `${section}\n<${link}|${escaped(linkText(body))}>${environment === '' ? '' : ` · ${escaped(environment)}`}`,
+        },
+      },
+    ],
     sluice: body,
   }
+}
+
+/** Returns the environment of an alert: `https://ads.example.com as user 7 of application 3f9a…`. Empty if it is unknown. */
+export function environmentText({ service, credentials }: Pick<AlertBody, 'service' | 'credentials'>): string {
+  return service === null ? '' : `${service}${credentials === null ? '' : ` as ${credentials}`}`
 }
 
 function linkText({ event, state, planId, runId, pipeline }: AlertBody): string {

@@ -15,6 +15,8 @@ test('a long text for Slack ends with a whole character', () => {
     counts: {},
     link: 'https://ops.example.com/',
     at: '2026-01-01T00:00:00.000Z',
+    service: null,
+    credentials: null,
   }
   for (let start = 0; start < 5; start++) {
     const text = `FAILED shop${' '.repeat(start)}${'&'.repeat(2_000)}`
