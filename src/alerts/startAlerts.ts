@@ -1,4 +1,5 @@
 /** Checks conditions and sends alerts in the background. A slow or unreachable receiver delays neither runs nor other receivers. */
+import { hostname } from 'node:os'
 import pLimit from 'p-limit'
 import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
@@ -162,6 +163,7 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
   const invalid = [...broken].map(([pipeline, { code, where, message, hint }]) => ({
     pipeline,
     event: 'failed' as const,
+    isOfFile: true,
     detail: { code, message: `${where === undefined ? '' : `${where}: `}${message}`, hint: completed(hint), counts: {} },
     receivers: project.defaultReceivers,
   }))
@@ -178,6 +180,7 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
   // pipelines of its `markets:` have other names. Earlier versions stored the alert about `sluice.yaml` for the whole environment.
   for (const name of [...pipelines.map((pipeline) => pipeline.name), ...byFile.keys(), projectFileName]) namesIn(deps.service).add(name)
   for (const [name, environment] of environments) namesIn(environment).add(name)
+  const finder = `${hostname()} ${deps.folder}`
   const own = [...byEnvironment.values()].map(({ environment }) => environment)
   // If a scheduled file was deleted or renamed, its alerts are over. They stay if the pipeline has run since, from another folder.
   for (const { name, ...environment } of await undeclaredPipelines(db, deps.folder)) namesIn(environment).add(name)
@@ -189,9 +192,14 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
       return ofPipeline !== undefined && environmentKey(ofPipeline) === key
     }
     const ofFiles = key === environmentKey(deps.service) ? invalid.filter((condition) => !isAboutProject(condition)) : []
-    await updateAlerts(deps.db, environment, { pipelines: [...names], found: [...found.filter(isIn), ...ofFiles], owners })
+    await updateAlerts(deps.db, environment, { pipelines: [...names], found: [...found.filter(isIn), ...ofFiles], finder, owners })
   }
-  await updateAlerts(deps.db, projectFileEnvironment(deps), { pipelines: [projectFileName], found: invalid.filter(isAboutProject), owners })
+  await updateAlerts(deps.db, projectFileEnvironment(deps), {
+    pipelines: [projectFileName],
+    found: invalid.filter(isAboutProject),
+    finder,
+    owners,
+  })
   return own
 }
 

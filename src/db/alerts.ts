@@ -51,6 +51,8 @@ export interface FoundCondition {
   /** Content of the message; no identifiers. */
   readonly detail: object
   readonly receivers: readonly string[]
+  /** True for a condition of a file, which processes with other files do not find. */
+  readonly isOfFile?: boolean
 }
 
 /**
@@ -68,6 +70,8 @@ export interface AlertCheck {
   /** Names of the pipelines, and of files, whose alerts can recover. */
   readonly pipelines: readonly string[]
   readonly found: readonly FoundCondition[]
+  /** Name of the machine and the folder whose files were checked. */
+  readonly finder: string
   /** Result of `destinationOwners` before the check. */
   readonly owners: string
 }
@@ -90,15 +94,21 @@ async function lockAlerts(tx: Queryable): Promise<void> {
  * recovers. Adds one message for each receiver of a fired condition. Adds the messages of a recovery for the receivers of its alert.
  * Returns the number of alerts that fired or recovered. Changes nothing if a destination was taken over since the start of the check.
  * Its conditions and its alerts may be of different environments then. The next check is complete.
+ *
+ * An alert about a file stays while another finder has found it within `foundForS`. Machines and folders may have different files for a time.
  */
-export async function updateAlerts(db: Database, environment: Fence, { pipelines, found, owners }: AlertCheck): Promise<number> {
+export async function updateAlerts(db: Database, environment: Fence, check: AlertCheck): Promise<number> {
+  const { pipelines, found, finder, owners } = check
   return db.transaction(async (tx) => {
     // Every `serve` process checks conditions, and the lock lets only one of them write at a time.
     await lockAlerts(tx)
     if ((await destinationOwners(tx)) !== owners) return 0
-    const firing = await tx.query<Row<'alert', 'id' | 'pipeline' | 'event'>>(
-      `select a.id, a.pipeline, a.event from alert a where a.recovered_at is null and a.pipeline = any($1) and ${isOf('$2', '$3')}`,
-      [pipelines, originsOf([environment]), credentialsOf([environment])],
+    const firing = await tx.query<Row<'alert', 'id' | 'pipeline' | 'event'> & { found_elsewhere: boolean }>(
+      `select a.id, a.pipeline, a.event, exists (
+         select from jsonb_each_text(coalesce(a.detail -> 'foundBy', '{}')) f
+         where f.key <> $4 and f.value::timestamptz > statement_timestamp() - ${foundForS} * interval '1 second') as found_elsewhere
+       from alert a where a.recovered_at is null and a.pipeline = any($1) and ${isOf('$2', '$3')}`,
+      [pipelines, originsOf([environment]), credentialsOf([environment]), finder],
     )
     let changed = 0
     for (const condition of found) {
@@ -112,8 +122,16 @@ export async function updateAlerts(db: Database, environment: Fence, { pipelines
       changed++
       await addDeliveries(tx, row.id, 'firing', condition.receivers)
     }
-    for (const { id, pipeline, event } of firing) {
+    for (const condition of found) if (condition.isOfFile === true) await storeFinder(tx, environment, condition, finder)
+    for (const { id, pipeline, event, found_elsewhere: isFoundElsewhere } of firing) {
       if (found.some((condition) => condition.pipeline === pipeline && condition.event === event)) continue
+      if (isFoundElsewhere) {
+        await tx.execute(`update alert set detail = detail #- array['foundBy', $2::text] where id = $1 and detail -> 'foundBy' ? $2`, [
+          id,
+          finder,
+        ])
+        continue
+      }
       await tx.execute('update alert set recovered_at = statement_timestamp() where id = $1', [id])
       const notified = await tx.query<Row<'alert_delivery', 'receiver'>>(
         `select receiver from alert_delivery where alert_id = $1 and state = 'firing'`,
@@ -129,6 +147,18 @@ export async function updateAlerts(db: Database, environment: Fence, { pipelines
     }
     return changed
   })
+}
+
+/** Time in seconds for which a finder of an alert about a file counts. Each finder checks its files at least once a minute. */
+const foundForS = 180
+
+/** Stores in the firing alert of a condition that this finder has found it now. */
+async function storeFinder(tx: Queryable, environment: Fence, { pipeline, event }: FoundCondition, finder: string): Promise<void> {
+  await tx.execute(
+    `update alert set detail = jsonb_set(detail, '{foundBy}', coalesce(detail -> 'foundBy', '{}') || jsonb_build_object($5::text, statement_timestamp()))
+     where (service, credentials, pipeline, event) = ($1, $2, $3, $4) and recovered_at is null`,
+    [environment.origin, environment.credentials, pipeline, event, finder],
+  )
 }
 
 /**

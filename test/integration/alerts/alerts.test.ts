@@ -435,6 +435,41 @@ test('a valid sluice.yaml of another folder does not end the alert about an inva
   expect(one.states()).toHaveLength(2)
 })
 
+test('an invalid file stays reported while another folder has a valid one of the same name', async () => {
+  await using engine = await engineUnderTest()
+  await using one = await folderOf('one')
+  await using two = await folderOf('two')
+  for (const folder of [one, two]) folder.pipeline(catalogYaml('feed.xml'))
+  const alerts = async () =>
+    (
+      await engine.db.query<{ state: string }>(
+        `select event || case when recovered_at is null then '' else ' over' end as state from alert`,
+      )
+    ).map(({ state }) => state)
+  const checks = () => engine.deps.clock.sleep(800)
+  await using _ = one.watch(engine)
+  await using __ = two.watch(engine)
+  one.pipeline('source: [')
+  await expect.poll(alerts).toEqual(['failed'])
+  await checks()
+  two.pipeline('source: [')
+  const finders = () => engine.db.query(`select from alert, jsonb_object_keys(detail -> 'foundBy') where recovered_at is null`)
+  await expect.poll(async () => (await finders()).length).toBe(2)
+  one.pipeline(catalogYaml('feed.xml'))
+  await expect.poll(async () => (await finders()).length).toBe(1)
+  await checks()
+  expect(await alerts()).toEqual(['failed'])
+  two.pipeline(catalogYaml('feed.xml'))
+  await expect.poll(alerts).toEqual(['failed over'])
+  await checks()
+  expect(await alerts()).toEqual(['failed over'])
+  // The process that found it was killed more than three minutes ago.
+  await engine.db.execute(
+    `update alert set recovered_at = null, detail = detail || '{"foundBy": {"elsewhere /srv": "2026-01-01T00:00:00Z"}}'`,
+  )
+  await expect.poll(alerts).toEqual(['failed over'])
+})
+
 /** A folder of pipelines with its own `sluice.yaml` and its own receiver, which has the same name in each folder. */
 async function folderOf(name: string) {
   const folder = mkdtempSync(join(tmpdir(), `sluice-${name}-`))
@@ -446,6 +481,7 @@ async function folderOf(name: string) {
   project('')
   return {
     project,
+    pipeline: (yaml: string) => writeFileSync(join(pipelines, 'shop.yaml'), yaml),
     states: () => ops.received.map(({ body }) => `${String(body['pipeline'])} ${body.state}`),
     watch: (engine: EngineUnderTest) => watch(engine, {}, undefined, () => readProjectFile(pipelines, {}), undefined, pipelines),
     async [Symbol.asyncDispose]() {

@@ -228,7 +228,7 @@ test('a firing alert of an earlier version gets the environment of its run, and 
   // None is sent again, and the one without an environment ends too.
   const fence = { origin: one.service, credentials: one.credentials }
   const failed = (pipeline: string) => ({ pipeline, event: 'failed', detail: {}, receivers: ['ops'] })
-  const check = { pipelines: ['shop', 'invalid'], owners: await destinationOwners(engine.db) }
+  const check = { pipelines: ['shop', 'invalid'], finder: 'test', owners: await destinationOwners(engine.db) }
   expect(await updateAlerts(engine.db, fence, { ...check, found: [failed('shop'), failed('invalid')] })).toBe(0)
   expect(await updateAlerts(engine.db, fence, { ...check, found: [] })).toBe(2)
   expect(await engine.db.query('select event from alert where recovered_at is null order by id')).toEqual([

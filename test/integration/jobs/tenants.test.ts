@@ -52,7 +52,7 @@ test('a tenant does not wait for a transaction of another tenant', async () => {
   const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
   const queue = (db: typeof other) => queueRun({ db, service: engine.deps.service }, pipeline, { actor: 'test' })
   const alert = async (db: typeof other) =>
-    updateAlerts(db, engine.deps.service, { pipelines: ['shop'], found: [], owners: await destinationOwners(db) })
+    updateAlerts(db, engine.deps.service, { pipelines: ['shop'], found: [], finder: 'test', owners: await destinationOwners(db) })
   try {
     for (const work of [erase, queue, alert]) {
       await engine.db.transaction(async (tx) => {
