@@ -106,13 +106,19 @@ function keyReused(pipeline: string, runId: number): UsageError {
   )
 }
 
-/** Pauses or resumes a pipeline, and notes the action in the audit log. Returns false if nothing changed. */
+/**
+ * Pauses or resumes a pipeline, and notes the action in the audit log. Returns false if nothing changed. `isUserKnown`: false if the caller
+ * has no tokens of a user, so that the owner of the destination is not compared.
+ *
+ * @throws {RunError} `OTHER_CREDENTIALS`, because the pause would be that of another environment
+ */
 export async function changePause(
   deps: Pick<EngineDeps, 'db' | 'service'>,
   pipeline: Pipeline,
   change: 'pause' | 'resume',
-  by: { readonly actor: string; readonly reason?: string },
+  { isUserKnown = true, ...by }: { readonly actor: string; readonly reason?: string; readonly isUserKnown?: boolean },
 ): Promise<boolean> {
-  const { id: destinationId } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
+  const { id: destinationId, credentials } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
+  if (isUserKnown) assertOwnCredentials(deps, pipeline.name, credentials)
   return (change === 'pause' ? pausePipeline : resumePipeline)(deps.db, { destinationId, pipeline: pipeline.name, ...by })
 }

@@ -2,7 +2,7 @@ import { changePause } from '../../jobs/index.ts'
 import { listArgument, option, writeJson, type CommandRun } from '../context.ts'
 import { operator } from '../operator.ts'
 import { pipelinesNamed } from '../pipelines.ts'
-import { identityOf } from '../services.ts'
+import { environmentIfKnown, identityOf } from '../services.ts'
 import { withStore } from '../store.ts'
 import { hintText } from '../terminal/text.ts'
 
@@ -29,10 +29,16 @@ function pauseCommand(
     const by = operator(option(invocation, 'reason'))
     return withStore(context, async ({ db }) => {
       // Finds all services before the first change, because one may not be configured.
-      const targets = await Promise.all(pipelines.map(async (pipeline) => ({ pipeline, service: await identityOf(context, pipeline) })))
+      const targets = await Promise.all(
+        pipelines.map(async (pipeline) => ({
+          pipeline,
+          service: await identityOf(context, pipeline),
+          isUserKnown: (await environmentIfKnown(context, pipeline)) !== undefined,
+        })),
+      )
       const changes: { pipeline: string; state: typeof state; changed: boolean }[] = []
-      for (const { pipeline, service } of targets) {
-        const changed = await changePause({ db, service }, pipeline, action, by)
+      for (const { pipeline, service, isUserKnown } of targets) {
+        const changed = await changePause({ db, service }, pipeline, action, { ...by, isUserKnown })
         changes.push({ pipeline: pipeline.name, state, changed })
       }
       if (context.json) writeJson(context, changes)

@@ -72,6 +72,13 @@ test('a run of a destination that belongs to other credentials is not queued, an
     json: { error: { code: 'OTHER_CREDENTIALS' } },
   })
   expect(await queuedRuns(engine)).toEqual([])
+  // Nor does the other user pause it, or end a pause of its owner.
+  const refused = { status: 409, json: { error: { code: 'OTHER_CREDENTIALS' } } }
+  expect(await server.call('POST', '/api/pipelines/shop/pause')).toMatchObject(refused)
+  await using own = await startServer(engine)
+  expect(await own.call('POST', '/api/pipelines/shop/pause')).toMatchObject({ status: 200, json: { changed: true } })
+  expect(await server.call('POST', '/api/pipelines/shop/resume')).toMatchObject(refused)
+  expect(await engine.run('shop')).toMatchObject({ status: 'skipped', error: { code: 'PIPELINE_PAUSED' } })
 })
 
 test('an approval in the dashboard must repeat the number of deletes, with or without separators of thousands', async () => {
