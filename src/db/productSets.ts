@@ -180,6 +180,16 @@ export async function confirmedOfBrand(
   return rows.map(({ key, remote_key }) => ({ id: key.toString(), productKey: remote_key }))
 }
 
+/** Returns the number of products of a brand that the service confirmed without a product key. */
+export async function countWithoutKey(db: Queryable, destinationId: number, brand: string): Promise<number> {
+  const [row] = await db.query<{ n: number }>(
+    `select count(*)::int as n from record r join remote m on m.destination_id = r.destination_id and m.key = r.key
+     where r.destination_id = $1 and m.remote_key is null and m.synced_hash is not null and ${hasBrand}`,
+    [destinationId, brandText(brand)],
+  )
+  return row?.n ?? 0
+}
+
 /**
  * SQL condition: the body contains the text `"brand":"…"` (`$2`), ignoring case. A body is JSON without spaces between its parts, and
  * quotes within texts are escaped. So this text can only be the field `brand`.

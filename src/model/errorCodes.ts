@@ -433,6 +433,10 @@ export const errorGroups = [
         'The catalog has no confirmed product of the brand. A set that exists stays as it was.',
         'Correct the brand in `product_sets`, or remove the set from the file.',
       ],
+      PRODUCT_SET_KEYS_UNKNOWN: [
+        'The service confirmed products of the brand without a `product_key`. A set lists its products by key, so it lacks these.',
+        '`sluice run PIPELINE --full` puts all products again, and the answers have their keys.',
+      ],
     },
   },
   {

@@ -6,6 +6,7 @@ import type { Target } from '../../destinations/destination.ts'
 import { createSet, deleteSet, getSet, readSetId, updateSet, type ListedSet, type SetAnswer } from '../../destinations/productSets.ts'
 import {
   confirmProductSet,
+  countWithoutKey,
   forgetProductSet,
   loadProductSets,
   newestOf,
@@ -56,7 +57,7 @@ export async function keepProductSets(catalogRun: CatalogRun, rules: readonly Pr
   const changes = new Map<string, ProductSetChange>()
   for (const rule of rules) {
     await renewLease(work)
-    const change = unresolved.get(rule.name) ?? (await syncSet(work, rule))
+    const change = unresolved.get(rule.name) ?? (await withoutUnknownKeys(work, rule, await syncSet(work, rule)))
     changes.set(rule.name, { ...change, action: shownAction(before, rule.name, change.action) })
   }
   for (const set of await loadProductSets(deps.db, run.destinationId)) {
@@ -126,6 +127,24 @@ async function syncSet(work: SetWork, rule: ProductSetRule): Promise<ProductSetC
   if (answer.kind !== 'done') return { name, action, ...failureOf(answer) }
   await confirmProductSet(deps.db, actor, { id: stored.id, setId: stored.setId, content: desired, what: 'updated' })
   return { name, action, outcome: 'confirmed' }
+}
+
+/**
+ * Returns `change`. If products of the brand have no known product key, the set lacks them. Then returns `change` as unresolved, unless it
+ * has another problem.
+ */
+async function withoutUnknownKeys({ deps, run }: SetWork, { brand }: ProductSetRule, change: ProductSetChange): Promise<ProductSetChange> {
+  if (brand === undefined || (change.outcome !== 'confirmed' && change.code !== 'PRODUCT_SET_EMPTY')) return change
+  const missing = await countWithoutKey(deps.db, run.destinationId, brand)
+  if (missing === 0) return change
+  const what = missing === 1 ? 'one product' : `${missing} products`
+  return {
+    name: change.name,
+    action: change.action === 'unchanged' ? 'update' : change.action,
+    outcome: 'unresolved',
+    code: 'PRODUCT_SET_KEYS_UNKNOWN',
+    message: `the set lacks ${what} of brand "${brand}", because the service confirmed ${missing === 1 ? 'it' : 'them'} without a product_key: a run with --full puts all products again`,
+  }
 }
 
 /**

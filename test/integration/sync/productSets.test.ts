@@ -126,6 +126,36 @@ test('a plan shows the set of a brand as the run leaves it, with a product whose
   expect((await engine.apply(plan.planId)).productSets).toMatchObject([{ name: 'Acme', action: 'unchanged' }])
 })
 
+test.for([
+  ['one product', ['A2']],
+  ['every product', undefined],
+] as const)('a set for a brand is not confirmed while the key of %s is not known', async ([what, kept]) => {
+  await using engine = await engineUnderTest()
+  engine.write('feed.csv', feed(what === 'one product' ? rows : [rows[0]]))
+  engine.pipeline('shop', yaml(acme))
+  // The answer confirms the first product, and has no key.
+  await engine.sandbox.control.fault({ method: 'PUT', path: '/12/product_catalogs' }, { kind: 'null_key' })
+  expect(await engine.run('shop')).toMatchObject({
+    status: 'partial',
+    productSets: [{ name: 'Acme', action: 'create', outcome: 'unresolved', code: 'PRODUCT_SET_KEYS_UNKNOWN' }],
+  })
+  expect((await listed(engine))[0]?.product_ids).toEqual(kept)
+  const plan = await engine.plan('shop')
+  const action = kept === undefined ? 'create' : 'update'
+  expect(plan.productSets).toEqual([{ name: 'Acme', action, outcome: 'planned' }])
+  expect(await engine.apply(plan.planId)).toMatchObject({
+    status: 'partial',
+    productSets: [{ name: 'Acme', action, outcome: 'unresolved', code: 'PRODUCT_SET_KEYS_UNKNOWN' }],
+  })
+  // The hint: the answers to the same products have their keys.
+  expect(await engine.run('shop', { full: true })).toMatchObject({
+    status: 'succeeded',
+    productSets: [{ name: 'Acme', outcome: 'confirmed' }],
+  })
+  expect((await listed(engine))[0]?.product_ids).toEqual(kept === undefined ? ['A1'] : ['A1', 'A2'])
+  expect((await engine.run('shop')).productSets).toMatchObject([{ action: 'unchanged', outcome: 'confirmed' }])
+})
+
 test('an unmanaged set of the same name is neither changed nor created a second time, also after the rule was removed', async () => {
   await using engine = await engineUnderTest()
   engine.write('feed.csv', feed(rows))
