@@ -1,8 +1,10 @@
 /** Writes the table `product_set`: product sets that pipelines have created, and may change and delete. */
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { SetContent } from '../destinations/productSets.ts'
 import { logRun } from './auditLog.ts'
 import type { Database, Queryable } from './database.ts'
+import { isInvalidated } from './invalidated.ts'
 import { jsonColumn } from './jsonColumn.ts'
 import { setFilters } from './plans.ts'
 import type { Present, Row } from './row.ts'
@@ -126,6 +128,31 @@ export async function confirmProductSet(
     )
     await logSet(tx, run, `product_set.${set.what}`, { name: set.content.name, setId: set.setId })
   })
+}
+
+/**
+ * Replaces the key of a product in the stored content of a `MANUAL` set. The set may lack the product at the service. Differs from each key
+ * that a run sends, so the next run updates the set.
+ */
+export const lostKey = ''
+
+/**
+ * Replaces the keys of products in `MANUAL` sets by `lostKey`, if the service has deleted these products, or may have. A service removes a
+ * deleted product from its sets, and may give it the same key again. Must run before the products are put again.
+ */
+export async function markLostProducts(db: Queryable, destinationId: number): Promise<void> {
+  const sets = (await loadProductSets(db, destinationId)).filter(({ content: { productIds } }) => productIds.length > 0)
+  if (sets.length === 0) return
+  const rows = await db.query<Row<'remote', 'key'>>(
+    `select key from remote where destination_id = $1 and key = any($2) and synced_hash is not null and not ${isInvalidated('synced_hash')}`,
+    [destinationId, [...new Set(sets.flatMap(({ content: { productIds } }) => productIds))].map((id) => Buffer.from(id))],
+  )
+  const held = new Set(rows.map(({ key }) => key.toString()))
+  for (const { id, content: stored } of sets) {
+    const productKeys = stored.productKeys.map((key, index) => (held.has(stored.productIds[index] ?? '') ? key : lostKey))
+    if (isDeepStrictEqual(productKeys, stored.productKeys)) continue
+    await db.execute('update product_set set content = $2 where id = $1', [id, JSON.stringify({ ...stored, productKeys })])
+  }
 }
 
 /** Marks a set for deletion, before its delete is sent. The set must have an id at the service. */

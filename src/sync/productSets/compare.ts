@@ -1,7 +1,7 @@
 /** Compares product sets as desired by the pipeline, as stored in the database, and as listed by the service. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ListedSet } from '../../destinations/productSets.ts'
-import { newestOf, type StoredContent, type StoredSet } from '../../db/productSets.ts'
+import { lostKey, newestOf, type StoredContent, type StoredSet } from '../../db/productSets.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 
 /**
@@ -13,7 +13,8 @@ export function actionOf(desired: StoredContent, stored: StoredContent): Product
   if (desired.description !== stored.description || desired.name !== stored.name) return 'update'
   if (desired.type === 'FILTERED') return 'unchanged'
   // In a plan, `desired` has no product keys, because new products get their keys when the plan is sent.
-  const sameKeys = desired.productKeys.length === 0 || isDeepStrictEqual(desired.productKeys, stored.productKeys)
+  const sameKeys =
+    desired.productKeys.length === 0 ? !stored.productKeys.includes(lostKey) : isDeepStrictEqual(desired.productKeys, stored.productKeys)
   return sameKeys && isDeepStrictEqual(desired.productIds, stored.productIds) ? 'unchanged' : 'update'
 }
 

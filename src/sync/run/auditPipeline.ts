@@ -2,6 +2,7 @@ import { connectionOf, type Connection, type Transaction } from '../../db/databa
 import { UsageError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { logRun } from '../../db/auditLog.ts'
+import { markLostProducts } from '../../db/productSets.ts'
 import { updateRun } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
 import { loadFindings } from '../audit/findings.ts'
@@ -138,7 +139,10 @@ async function waitForReadLag(deps: EngineDeps, destinationId: number, report: (
 
 /** Marks the drifted products as out of sync, and plans everything that is out of sync, in one transaction. Reads no source. */
 async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<Planned> {
-  const prepare = (within: Transaction) => invalidateDrifted(within, run, deps.workerId)
+  const prepare = async (within: Transaction) => {
+    await invalidateDrifted(within, run, deps.workerId)
+    await markLostProducts(within, run.destinationId)
+  }
   return timedStage(deps, run, 'plan', async () =>
     makePlan(deps, tx, pipeline, run, { ...(await inputWithoutRead(deps, tx, run)), prepare }),
   )

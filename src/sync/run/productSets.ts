@@ -1,6 +1,6 @@
 import { loadPlannedSets, planProductSets } from '../productSets/plan.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { loadProductSets } from '../../db/productSets.ts'
+import { loadProductSets, markLostProducts } from '../../db/productSets.ts'
 import { updateRun } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
 import type { Row } from '../../db/row.ts'
@@ -42,6 +42,7 @@ export async function planSetsOfCatalog(
 ): Promise<void> {
   const rules = destinationOf(destination.kind).productSets(destination)
   if (rules === undefined) return
+  if (!isReplaced) await markLostProducts(deps.db, run.destinationId)
   const stored = isReplaced ? [] : await loadProductSets(deps.db, run.destinationId)
   const planned = await planProductSets(deps.db, run.destinationId, planId, rules, stored)
   if (planned !== undefined) await updateRun(deps.db, run, { productSets: planned.changes })

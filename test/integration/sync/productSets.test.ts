@@ -156,6 +156,39 @@ test.for([
   expect((await engine.run('shop')).productSets).toMatchObject([{ action: 'unchanged', outcome: 'confirmed' }])
 })
 
+test.for(['deleted by a run', 'deleted by another program'])(
+  'a product that was %s and is put again under its former key is in the set of its brand again',
+  async (how) => {
+    await using engine = await engineUnderTest()
+    const { control } = engine.sandbox
+    await control.switches({ readd_key: 'same' })
+    engine.write('feed.csv', feed(rows))
+    engine.pipeline('shop', yaml(acme))
+    await engine.run('shop')
+    if (how === 'deleted by a run') {
+      engine.write('feed.csv', feed([rows[0], rows[2]]))
+      await control.fault(
+        { method: 'PUT', path: sets },
+        { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'not now' }] } },
+      )
+      expect(await engine.run('shop')).toMatchObject({ status: 'partial', counts: { deletes: 1 } })
+      engine.write('feed.csv', feed(rows))
+    } else {
+      const key = (await engine.sandbox.call('GET', '/12/product_catalogs/4001/products')).body.data[1].product_key
+      await engine.sandbox.call('DELETE', '/12/product_catalogs/4001/products', { json: { product_keys: [key] } })
+      const repair = await engine.audit('shop', { repair: true })
+      expect(repair).toMatchObject({ drift: { notListed: 1 } })
+      // The plan of a repair has no product sets.
+      await engine.apply(repair.planId ?? '')
+    }
+    const plan = await engine.plan('shop')
+    expect(plan.productSets).toEqual([{ name: 'Acme', action: 'update', outcome: 'planned' }])
+    expect(await engine.apply(plan.planId)).toMatchObject({ productSets: [{ name: 'Acme', action: 'update', outcome: 'confirmed' }] })
+    expect((await listed(engine))[0]?.product_ids).toEqual(['A1', 'A2'])
+    expect(await engine.run('shop')).toMatchObject({ counts: { requests: 0 }, productSets: [{ action: 'unchanged' }] })
+  },
+)
+
 test('an unmanaged set of the same name is neither changed nor created a second time, also after the rule was removed', async () => {
   await using engine = await engineUnderTest()
   engine.write('feed.csv', feed(rows))
