@@ -129,6 +129,6 @@ test('after any history, each catalog has the products and prices of its market'
       expect(await engine.writes(after)).toEqual([])
       expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
     }),
-    histories(3),
+    histories(2),
   )
 })

@@ -174,6 +174,6 @@ test('after any history, each rule has one set with the products that it selects
       expect(await engine.writes(after)).toEqual([])
       expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
     }),
-    histories(4),
+    histories(3),
   )
 })
