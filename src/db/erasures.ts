@@ -78,6 +78,7 @@ export async function suppressErased(db: Database, request: ErasureRequest): Pro
     )
     const id = Number(row?.id)
     await addErased(tx, request.service, id, request)
+    await addEarlierDeletes(tx, id, request)
     const reason = request.reason === undefined ? {} : { reason: request.reason }
     const detail = { erasure: `e_${id}`, identifiers: request.identifiers.length, ...reason }
     await logEvent(tx, { actor: request.actor, what: 'erasure.requested', detail })
@@ -93,6 +94,31 @@ export async function addErased(tx: Queryable, service: string, erasureId: numbe
     [service, erasureId, ...columnsOf(keys)],
   )
 }
+
+/**
+ * Adds the unconfirmed deletes of earlier erasures of these keys to an erasure. The keys stay with the earlier erasures. Without this, a
+ * repeated erasure would have no deletes, and count as complete while the service still has the person.
+ */
+export async function addEarlierDeletes(
+  tx: Queryable,
+  erasureId: number,
+  { service, ...keys }: ErasedKeys & Pick<ErasureRequest, 'service'>,
+): Promise<void> {
+  await tx.execute(
+    `insert into erasure_delete (erasure_id, batch_id)
+     select $1, d.batch_id from erasure_delete d join batch b on b.id = d.batch_id
+     where not d.confirmed and not ${isConfirmed} and d.erasure_id in (
+       select x.erasure_id from erased_key x join unnest($3::int[], $4::bytea[]) as k (destination_id, key) using (destination_id, key)
+       where x.service = $2 and x.erasure_id < $1)
+     on conflict do nothing`,
+    [erasureId, service, ...columnsOf(keys)],
+  )
+  await tx.execute(`update erasure set audiences = ${audiencesWithDeletes} where id = $1 and planned_at is not null`, [erasureId])
+}
+
+/** SQL: the greater of `erasure.audiences` and the number of audiences with deletes of the erasure $1. */
+const audiencesWithDeletes = `greatest(audiences, (
+  select count(distinct b.destination_id) from erasure_delete d join batch b on b.id = d.batch_id where d.erasure_id = $1))`
 
 /** Returns the columns `destination_id` and `key` of the rows of erased keys. The destination of an identifier is 0. */
 function columnsOf({ identifiers, records }: ErasedKeys): readonly [number[], Buffer[]] {
@@ -110,9 +136,10 @@ export async function unplannedErasures(db: Queryable, service: string): Promise
   return rows.map(({ id }) => Number(id))
 }
 
-/** Marks an erasure as planned. `audiences`: number of audiences that had the person. */
+/** Marks an erasure as planned. `audiences`: number of audiences that had the person, without those of `addEarlierDeletes`. */
 export async function finishPlanning(tx: Queryable, erasureId: number, audiences: number): Promise<void> {
   await tx.execute('update erasure set planned_at = statement_timestamp(), audiences = $2 where id = $1', [erasureId, audiences])
+  await tx.execute(`update erasure set audiences = ${audiencesWithDeletes} where id = $1`, [erasureId])
 }
 
 /** Adds the batch of a planned delete to the receipt of its erasure. */
@@ -274,8 +301,11 @@ export async function purgeErasures(db: Database, service: string): Promise<void
       [id],
     )
     if (!done) continue
+    // An earlier erasure of the same person has the keys whose data is deleted.
     const [row] = await db.query<{ left: number }>(
-      `select count(*)::int as left from erasure_delete d join batch b on b.id = d.batch_id where d.erasure_id = $1 and b.status in ${openStatuses}`,
+      `select count(*)::int as left from erasure_delete d join batch b on b.id = d.batch_id where d.erasure_id = $1
+         and (b.status in ${openStatuses} or exists (select from erasure_delete o join erasure e on e.id = o.erasure_id
+           where o.batch_id = d.batch_id and e.id < $1 and e.purged_at is null))`,
       [id],
     )
     if (row?.left !== 0) continue

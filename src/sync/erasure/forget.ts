@@ -1,5 +1,6 @@
 /** Erases a person from the audiences at the service, and from the database (docs/erasure.md). */
 import {
+  addEarlierDeletes,
   erasureAudiences,
   listReceipts,
   purgeErasures,
@@ -26,22 +27,26 @@ export interface ForgetOptions {
 }
 
 /**
- * Suppresses the keys of a person, plans their deletes, and with `wait` sends these. Then deletes the stored data of the person that no
- * open request needs. Returns the receipt, with the number of confirmed deletes. Later runs send the other deletes.
+ * Suppresses the keys of a person, plans their deletes, and with `wait` sends these. Also sends the unconfirmed deletes of earlier erasures
+ * of these keys. Then deletes the stored data of the person that no open request needs. Returns the receipt, with the number of confirmed
+ * deletes. Later runs send the other deletes.
  *
  * @throws {RunError} `DATABASE_COPIED`
  */
 export async function forget(deps: EngineDeps, keys: ErasedKeys, options: ForgetOptions): Promise<Receipt> {
   const { actor, reason, wait } = options
+  const service = deps.service.origin
   await assertAllSyncedHere(deps)
-  const id = await suppressErased(deps.db, { ...keys, service: deps.service.origin, actor, ...(reason === undefined ? {} : { reason }) })
+  const id = await suppressErased(deps.db, { ...keys, service, actor, ...(reason === undefined ? {} : { reason }) })
   await planErasures(deps)
+  // The deletes of earlier erasures may have been planned only now.
+  await deps.db.transaction((tx) => addEarlierDeletes(tx, id, { ...keys, service }))
   if (wait)
     for (const audience of await erasureAudiences(deps.db, id, deps.service)) {
       if (deps.signal?.aborted) break
       await pushErasure(deps, { erasure: id, audience })
     }
-  await purgeErasures(deps.db, deps.service.origin)
+  await purgeErasures(deps.db, service)
   return receiptOf(deps.db, id)
 }
 

@@ -105,6 +105,29 @@ test('an erased person is deleted from every audience and table, and a new file 
   expect(audit.map(({ what }) => what)).toEqual(['erasure.requested', 'erasure.purged'])
 })
 
+test('an erasure that is repeated before its deletes are confirmed sends them, and counts them in its receipt', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  await engine.run('visitors')
+  expect(await forgets(engine, { emails: [canary] }, { wait: false })).toMatchObject({ deletes: { planned: 4, confirmed: 0 } })
+  // An erasure whose process ended before its deletes were planned.
+  const ann = await erasedKeysOf(engine.deps, { ...noPerson, emails: ['ann@example.com'] }, undefined)
+  await suppressErased(engine.db, { ...ann, service: engine.deps.service.origin, actor: 'test' })
+
+  for (const [emails, id] of [
+    [[canary], 'e_3'],
+    [['ann@example.com'], 'e_4'],
+  ] as const) {
+    const again = await forgets(engine, { emails })
+    expect(again).toMatchObject({ id, audiences: 2, deletes: { planned: 4, confirmed: 4 } })
+    expect(again.purgedAt).not.toBeNull()
+  }
+  expect(await held(engine)).toBe(audienceDigest([email('bob@example.com'), email('eve@example.com'), phone('+12025550144')]))
+  expect(await tablesWith(engine.db, prefix(canary))).toEqual(['erased_key'])
+  expect((await listReceipts(engine.db)).every(({ purgedAt }) => purgedAt !== null)).toBe(true)
+  expect(await forgets(engine, { emails: [canary] })).toMatchObject({ audiences: 0, deletes: { planned: 0, confirmed: 0 } })
+})
+
 test('a short partner id is erased without a change to other data', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline(
@@ -434,6 +457,18 @@ test('the receipt of a refused delete does not count it as confirmed after its o
   await engine.db.execute(`update batch set settled_at = settled_at - interval '40 days' where status = 'settled'`)
   await applyRetention(engine.db)
   expect(await listReceipts(engine.db)).toMatchObject([{ deletes: { planned: 2, confirmed: 0 } }])
+})
+
+test('an erasure that is repeated after a refused delete is not complete', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  const refusal = { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] }
+  await engine.sandbox.control.fault({ path: '/users' }, { kind: 'status', status: 400, body: refusal }, 2)
+  const unconfirmed = { audiences: 1, deletes: { planned: 2, confirmed: 0 }, purgedAt: null }
+  expect(await forgets(engine, { emails: [canary] })).toMatchObject(unconfirmed)
+  expect(await forgets(engine, { emails: [canary] })).toMatchObject(unconfirmed)
+  await engine.run('customers')
+  expect(await held(engine)).toBe(without)
 })
 
 test('the receipt keeps its deletes after the runs of its audience have expired', async () => {
