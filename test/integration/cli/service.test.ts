@@ -357,6 +357,22 @@ test('a webhook is registered, listed, checked and removed while the receiver li
   expect((await over).code).toBe(130)
 })
 
+test('webhooks and calls with the app-only token need no tokens of a user', async () => {
+  await using shop = await workspace()
+  const env = { SLUICE_ACCESS_TOKEN: '', SLUICE_ACCESS_TOKEN_SECRET: '' }
+  const replay = ['webhooks', 'replay', '1', '--from', '202611200000', '--to', '202611210000']
+  for (const call of [
+    ['webhooks', 'list'],
+    ['api', 'GET', '/2/webhooks'],
+    ['api', 'GET', '/2/tweets', '-F', 'ids=1', '--bearer'],
+  ])
+    expect([call, (await shop.here(call, { env })).code]).toEqual([call, 0])
+  for (const call of [replay, ['webhooks', 'check', '1'], ['webhooks', 'remove', '1']])
+    expect((await shop.here(call, { env })).stderr).toContain('WebhookIdInvalid')
+  const { code, stderr } = await shop.here(['api', 'GET', '/12/accounts'], { env })
+  expect([code, stderr]).toEqual([2, expect.stringContaining('SERVICE_NOT_CONFIGURED')])
+})
+
 /** Clicks "allow" on the sandbox's page: the PIN, or the address that the browser is sent to. */
 async function agree(url: string): Promise<string> {
   const page = await (await fetch(url)).text()

@@ -20,7 +20,7 @@ const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
  */
 export const run: CommandRun = async (context, invocation) => {
   const call = readCall(invocation)
-  const caller = createCaller(needService(context.config()), context)
+  const caller = createCaller(needService(context.config(), { user: call.auth === 'user' }), context)
   try {
     const answer = await caller.answer(call)
     if (isFailure(answer, call)) {

@@ -37,9 +37,9 @@ export const remove: CommandRun = async (context, invocation) => {
   return 0
 }
 
-/** Sends one call and returns the `data` of its answer; an empty object if there is none. */
+/** Sends one call as the application, and returns the `data` of its answer; an empty object if there is none. */
 async function dataOf(context: Context, send: (calls: ServiceCalls) => Promise<CallResult>): Promise<unknown> {
-  const { data } = await withClient(context, needService(context.config()), send)
+  const { data } = await withClient(context, needService(context.config(), { user: false }), send)
   return data ?? {}
 }
 

@@ -9,7 +9,8 @@ import { withClient } from '../../withClient.ts'
  */
 export const run: CommandRun = async (context, invocation) => {
   const range = { webhook_id: argument(invocation, 0), from_date: minuteOf(invocation, 'from'), to_date: minuteOf(invocation, 'to') }
-  const { data } = await withClient(context, needService(context.config()), ({ call }) => call('webhooks.replay', range))
+  const service = needService(context.config(), { user: false })
+  const { data } = await withClient(context, service, ({ call }) => call('webhooks.replay', range))
   if (context.json) writeJson(context, data)
   else
     context.stdout.write(
