@@ -166,7 +166,17 @@ const crons = new Map<string, Cron>()
 
 /** Returns the parsed expression, from a cache. */
 function cronOf({ cron, timezone }: CronTimes): Cron {
-  return cached(crons, `${timezone} ${cron}`, () => new Cron(cron, { timezone, paused: true }))
+  const fixedTimeRule = listsTimes(cron) ? 'no-wildcard' : 'single-value'
+  return cached(crons, `${timezone} ${cron}`, () => new Cron(cron, { timezone, paused: true, fixedTimeRule }))
+}
+
+/**
+ * Returns true if the expression lists its times of day, such as `0 2,14 * * *`. Each is then a fixed time when the clocks change. False
+ * for ranges, steps and a list of every hour, which are intervals.
+ */
+function listsTimes(cron: string): boolean {
+  const times = cron.trim().split(/\s+/).slice(0, -3)
+  return times.every((field) => /^\d+(?:,\d+)*$/.test(field)) && new Set(times.at(-1)?.split(',').map(Number)).size < 24
 }
 
 function cached<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {

@@ -18,6 +18,15 @@ describe('an hour that does not exist', () => {
     expect(ran.length).toBe(1)
   })
 
+  test.for([
+    ['0 2,14 * * *', ['01:00', '12:00']],
+    ['0,30 2 * * *', ['01:00']],
+    ['0,30 2,14 * * *', ['01:00', '12:00', '12:30']],
+  ] as const)('the times of %s inside of it run once, after the gap', ([cron, times]) => {
+    const ran = due(cron, berlin, '2026-03-28T23:00:00Z', '2026-03-29T20:00:00Z')
+    expect(ran).toEqual(times.map((time) => `2026-03-29T${time}`))
+  })
+
   test('K2: hourly schedules continue without a gap and without a repeat', () => {
     expect(due('0 * * * *', berlin, '2026-03-28T23:30:00Z', '2026-03-29T04:30:00Z')).toEqual(
       [0, 1, 2, 3, 4].map((hour) => `2026-03-29T0${hour}:00`),
@@ -35,7 +44,15 @@ describe('an hour that exists twice', () => {
     expect(due('30 2 * * *', berlin, '2026-10-24T22:00:00Z', '2026-10-25T12:00:00Z')).toEqual(['2026-10-25T00:30'])
   })
 
+  test('several fixed times inside of it run once each, the first time', () => {
+    expect(due('0 2,14 * * *', berlin, '2026-10-24T22:00:00Z', '2026-10-25T20:00:00Z')).toEqual(['2026-10-25T00:00', '2026-10-25T13:00'])
+    expect(due('0,30 2 * * *', berlin, '2026-10-24T22:00:00Z', '2026-10-25T20:00:00Z')).toEqual(['2026-10-25T00:00', '2026-10-25T00:30'])
+  })
+
   test('K2: hourly and half-hourly schedules run in both', () => {
+    const everyHour = Array.from({ length: 24 }, (_, hour) => hour).join()
+    for (const cron of ['0 0-23 * * *', `0 ${everyHour} * * *`])
+      expect(due(cron, berlin, '2026-10-24T23:30:00Z', '2026-10-25T03:30:00Z').length).toBe(4)
     expect(due('0 * * * *', berlin, '2026-10-24T23:30:00Z', '2026-10-25T03:30:00Z').length).toBe(4)
     expect(due('*/30 * * * *', newYork, '2026-11-01T04:45:00Z', '2026-11-01T07:45:00Z').length).toBe(6)
   })
