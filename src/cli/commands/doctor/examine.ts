@@ -7,6 +7,7 @@ import { examineServices } from './service.ts'
 import { ConfigError, SluiceError } from '../../../errors.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import { pipelinesNamed } from '../../pipelines.ts'
+import { loadPipelines } from '../../../pipeline/load.ts'
 import { plural } from '../../terminal/text.ts'
 import { folderStatus } from '../status/folderStatus.ts'
 import { withStore } from '../../store.ts'
@@ -52,7 +53,10 @@ function examineEnvironment(context: Context, report: ReportFinding): boolean {
   }
 }
 
-/** Reports the problems of all pipeline files. Returns the pipelines; none if any file is invalid, or the folder is empty or missing. */
+/**
+ * Reports the problems of all pipeline files. Returns the valid pipelines, because their services must be examined even if another file is
+ * invalid. None if the folder is empty or missing.
+ */
 async function examinePipelines(context: Context, report: ReportFinding): Promise<readonly Pipeline[]> {
   try {
     const pipelines = await pipelinesNamed(context, [])
@@ -67,9 +71,20 @@ async function examinePipelines(context: Context, report: ReportFinding): Promis
           message: `${problem.where ?? ''} ${problem.path} ${problem.message}`.trim(),
           hint: 'sluice check',
         })
+      return validPipelines(context)
     } else if (error instanceof SluiceError) report({ check: 'pipelines', state: 'warning', message: error.message, hint: error.hint })
     else throw error
     return []
+  }
+}
+
+/** Returns the valid pipelines of a folder with invalid files; none if `sluice.yaml` is invalid. */
+async function validPipelines(context: Context): Promise<readonly Pipeline[]> {
+  try {
+    return (await loadPipelines(context.pipelines, context.config().env)).pipelines
+  } catch (error) {
+    if (error instanceof ConfigError) return []
+    throw error
   }
 }
 
