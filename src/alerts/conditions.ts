@@ -92,7 +92,7 @@ export async function findConditions(
     const isOwn = (row: { readonly pipeline: string }) => row.pipeline === pipeline.name
     const isPaused = loaded.pauses.has(pipeline.name)
     return [
-      ...conditionsOfRuns(overview),
+      ...conditionsOfRuns(pipeline, overview),
       conditionOfUnresolved(unresolved.find(isOwn)),
       isPaused
         ? undefined
@@ -108,8 +108,8 @@ export async function findConditions(
  * Returns the conditions of the last runs; none if they need no operator. A run that failed before its plan does not end the conditions of
  * earlier runs. It approved no deletes and settled no operations.
  */
-function conditionsOfRuns({ last, planned, guarded, stopped }: PipelineOverview): readonly Condition[] {
-  const failure = last && conditionOfError(last, baseOf(last))
+function conditionsOfRuns(pipeline: Pipeline, { last, planned, guarded, stopped }: PipelineOverview): readonly Condition[] {
+  const failure = last && conditionOfError(pipeline, last, baseOf(last))
   const isOfLast = planned?.runId === last?.runId
   return [
     failure,
@@ -128,9 +128,11 @@ const baseOf = (run: RunLine): RunBase => ({
 type RunBase = Pick<Condition, 'pipeline' | 'runId' | 'planId' | 'since'>
 
 /** Returns the condition of refused credentials or of a failed run. */
-function conditionOfError({ runId, status, error }: RunLine, base: RunBase): Condition | undefined {
+function conditionOfError({ credentials }: Pipeline, { runId, status, error }: RunLine, base: RunBase): Condition | undefined {
+  // `auth status` examines only the credentials of the environment, and not a named set of sluice.yaml.
+  const hint = credentials === undefined ? 'sluice auth status' : 'sluice doctor'
   if (error && isAboutCredentials(error))
-    return { ...base, event: 'credentials', code: error.code, message: error.message, hint: 'sluice auth status', counts: {} }
+    return { ...base, event: 'credentials', code: error.code, message: error.message, hint, counts: {} }
   if (status !== 'failed') return undefined
   return {
     ...base,

@@ -233,6 +233,10 @@ test('the doctor checks each pipeline with its own credentials, and those of the
       hint: 'correct credentials.staging in sluice.yaml, then: sluice doctor',
     },
   ])
+  // An invalid file does not hide the refused credentials of another pipeline.
+  shop.write('pipelines/broken.yaml', `${shopYaml}guard: {}\n`)
+  const both = json(await shop.here(['doctor', '--json'], { env }))
+  expect(both.checks.filter(failed)).toMatchObject([{ check: 'pipelines' }, { check: 'credentials staging' }])
 })
 
 test('a run names the setting of sluice.yaml that the service refuses', async () => {
@@ -245,4 +249,7 @@ test('a run names the setting of sluice.yaml that the service refuses', async ()
   const failed = json(await shop.here(['run', 'trial', '--json'], { env }))
   expect(failed.error).toMatchObject({ code: 'CREDENTIALS_REFUSED', message: expect.stringContaining(refused) })
   expect(json(await shop.here(['rerun', failed.runId, '--json'], { env })).error.message).toContain(refused)
+  // `auth status` would examine the credentials of the environment, which are valid.
+  const { pipelines } = json(await shop.here(['status', '--json'], { env }))
+  expect(pipelines[0].needs).toMatchObject([{ code: 'CREDENTIALS_REFUSED', hint: 'sluice doctor' }])
 })
