@@ -7,7 +7,7 @@ import { countEndingMembers, listUnresolved, type EndingMembers, type Unresolved
 import { previousOccurrences } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { destinationKey } from '../sync/destinationKey.ts'
-import { lastDeliveryTo, loadOverviews, type PipelineOverview, type RunLine } from '../sync/reports/overview.ts'
+import { loadDestination, loadOverviews, type PipelineOverview, type RunLine } from '../sync/reports/overview.ts'
 import { figures, isShown, figureText } from '../sync/reports/runSteps.ts'
 import { findUnchangedSources, type UnchangedSource } from '../sync/reports/unchangedSources.ts'
 import { outOfStockOf } from '../sync/reports/withheldChanges.ts'
@@ -31,7 +31,7 @@ export interface Condition {
   readonly counts: Readonly<Record<string, number>>
   /**
    * Start of the condition, ISO 8601. STALE: end of the last successful or partial run. Without one: creation of the last run, else of the
-   * run in progress. LAPSE_AT_RISK: time of the check.
+   * run in progress. LAPSE_AT_RISK, and OTHER_CREDENTIALS without runs: time of the check.
    */
   readonly since: string
 }
@@ -78,13 +78,12 @@ export async function findConditions(
   const unresolved = counts.flatMap((group) => group.unresolved)
   const ending = counts.flatMap((group) => group.ending)
   const overviewByName = new Map(overviews.map((overview) => [overview.pipeline, overview]))
-  // The schedule of a pipeline is not decided if its destination belongs to other credentials. Then the pipeline has no run of its own.
-  const othersDeliveries = new Map<string, Date>()
+  const ofSchedules = new Map<string, Condition>()
   for (const pipeline of pipelines) {
+    if (loaded.pauses.has(pipeline.name)) continue
     const environment = environments.get(pipeline.name)
-    if (pipeline.schedule === undefined || environment === undefined || startOf(overviewByName.get(pipeline.name)) !== undefined) continue
-    const at = await lastDeliveryTo(db, destinationKey({ service: environment }, pipeline), pipeline.name)
-    if (at !== undefined) othersDeliveries.set(pipeline.name, at)
+    const condition = await conditionOfSchedule(db, { pipeline, environment, overview: overviewByName.get(pipeline.name) }, now)
+    if (condition !== undefined) ofSchedules.set(pipeline.name, condition)
   }
   const found = pipelines.flatMap((pipeline) => {
     const overview = overviewByName.get(pipeline.name)
@@ -94,10 +93,7 @@ export async function findConditions(
     return [
       ...conditionsOfRuns(pipeline, overview),
       conditionOfUnresolved(unresolved.find(isOwn)),
-      isPaused
-        ? undefined
-        : (conditionOfSchedule(pipeline, startOf(overview) ?? othersDeliveries.get(pipeline.name), now) ??
-          conditionOfSource(unchanged.find(isOwn))),
+      isPaused ? undefined : (ofSchedules.get(pipeline.name) ?? conditionOfSource(unchanged.find(isOwn))),
       conditionOfMembers(pipeline, ending.find(isOwn), now),
     ].filter((condition) => condition !== undefined)
   })
@@ -236,25 +232,56 @@ const startOf = (overview: PipelineOverview | undefined): Date | undefined =>
   overview?.deliveredAt ?? overview?.last?.createdAt ?? overview?.open?.createdAt
 
 /**
- * Returns the condition STALE if the last full or partial success came before the last tick, and more than two intervals ago. Undefined
- * otherwise, and for a pipeline without runs. The two intervals are those between the last three ticks, so that a weekday schedule is not
- * late on a Monday. `since`: as `startOf` returns it.
+ * Returns the condition STALE if the last full or partial success is late (`isLate`). Undefined otherwise, and for a pipeline without runs.
+ * If the destination belongs to other credentials, no scheduled run starts: returns OTHER_CREDENTIALS instead, also for a pipeline
+ * without runs. `since`: as `startOf` returns it. Without runs of this environment, the last delivery with any credentials counts.
  */
-function conditionOfSchedule(pipeline: Pipeline, since: Date | undefined, now: Date): Condition | undefined {
-  if (pipeline.schedule === undefined) return undefined
-  const [thirdLastTick, , lastTick] = previousOccurrences(pipeline.schedule, now, 3)
-  if (thirdLastTick === undefined || lastTick === undefined || since === undefined) return undefined
-  const twoIntervalsMs = lastTick.getTime() - thirdLastTick.getTime()
-  if (now.getTime() - since.getTime() <= twoIntervalsMs || since >= lastTick) return undefined
+async function conditionOfSchedule(
+  db: Queryable,
+  of: { readonly pipeline: Pipeline; readonly environment: Fence | undefined; readonly overview: PipelineOverview | undefined },
+  now: Date,
+): Promise<Condition | undefined> {
+  const { pipeline, environment } = of
+  const { name, schedule } = pipeline
+  if (schedule === undefined) return undefined
+  const start = startOf(of.overview)
+  if (start !== undefined && !isLate(schedule, start, now)) return undefined
+  const destination = environment && (await loadDestination(db, destinationKey({ service: environment }, pipeline), name))
+  const since = start ?? destination?.deliveredAt
+  if (since !== undefined && !isLate(schedule, since, now)) return undefined
+  const counts: Record<string, number> =
+    since === undefined ? {} : { secondsSinceSuccess: Math.round((now.getTime() - since.getTime()) / 1000) }
+  const owner = destination?.credentials ?? environment?.credentials
+  if (environment !== undefined && owner !== undefined && owner !== environment.credentials)
+    return {
+      pipeline: name,
+      event: 'stale',
+      code: 'OTHER_CREDENTIALS',
+      message: `no scheduled run starts: the destination belongs to ${owner}, but this environment uses ${environment.credentials}`,
+      hint: `set the credentials of that user, or move the destination to these: sluice run ${name} --take-over`,
+      counts,
+      since: (since ?? now).toISOString(),
+    }
+  if (since === undefined) return undefined
   return {
-    pipeline: pipeline.name,
+    pipeline: name,
     event: 'stale',
     code: 'STALE',
-    message: `no successful run for two intervals of "${pipeline.schedule.cron}"`,
-    hint: `sluice runs ${pipeline.name}`,
-    counts: { secondsSinceSuccess: Math.round((now.getTime() - since.getTime()) / 1000) },
+    message: `no successful run for two intervals of "${schedule.cron}"`,
+    hint: `sluice runs ${name}`,
+    counts,
     since: since.toISOString(),
   }
+}
+
+/**
+ * Returns true if `since` is before the last tick, and more than two intervals ago. The two intervals are those between the last three
+ * ticks, so that a weekday schedule is not late on a Monday.
+ */
+function isLate(schedule: NonNullable<Pipeline['schedule']>, since: Date, now: Date): boolean {
+  const [thirdLastTick, , lastTick] = previousOccurrences(schedule, now, 3)
+  if (thirdLastTick === undefined || lastTick === undefined) return false
+  return now.getTime() - since.getTime() > lastTick.getTime() - thirdLastTick.getTime() && since < lastTick
 }
 
 /** Returns the condition LAPSE_AT_RISK if memberships ended or end within `lapseDays`; else undefined. */

@@ -185,18 +185,27 @@ interface HistoryRow {
   readonly recent: readonly (readonly [status: RunLine['status'], planId: string | null, changes: number])[] | null
 }
 
-/**
- * Returns the end of the last successful or partial run of a pipeline to this destination, with any credentials. Without one, returns the
- * creation of the last run. Undefined if there is no run.
- */
-export async function lastDeliveryTo(db: Queryable, key: DestinationKey, pipeline: string): Promise<Date | undefined> {
-  const [row] = await db.query<{ at: Date | null }>(
-    `select coalesce(max(r.finished_at) filter (where r.status in ('succeeded', 'partial')), max(r.created_at)) as at
-     from run r join destination d on d.id = r.destination_id
-     where (d.service, d.kind, d.account_id, d.target_id) = ($1, $2, $3, $4) and r.pipeline = $5 and r.trigger <> 'plan'`,
+/** Destination of a pipeline. */
+export interface DestinationOverview {
+  /** Credentials that own the destination; null before its first run. */
+  readonly credentials: string | null
+  /**
+   * End of the last successful or partial run of the pipeline to this destination, with any credentials. Without one, the creation of the
+   * last run. Undefined if there is no run.
+   */
+  readonly deliveredAt: Date | undefined
+}
+
+/** Loads the destination of a pipeline; undefined if it is not stored yet. */
+export async function loadDestination(db: Queryable, key: DestinationKey, pipeline: string): Promise<DestinationOverview | undefined> {
+  const [row] = await db.query<Row<'destination', 'credentials'> & { at: Date | null }>(
+    `select d.credentials, r.at from destination d cross join lateral (
+       select coalesce(max(finished_at) filter (where status in ('succeeded', 'partial')), max(created_at)) as at
+       from run where destination_id = d.id and pipeline = $5 and trigger <> 'plan') r
+     where (d.service, d.kind, d.account_id, d.target_id) = ($1, $2, $3, $4)`,
     [key.service, key.kind, key.accountId, key.targetId, pipeline],
   )
-  return row?.at ?? undefined
+  return row && { credentials: row.credentials, deliveredAt: row.at ?? undefined }
 }
 
 /** Loads at most `limit` runs of a pipeline, newest first. With `before`, only runs with a smaller number. */

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { findConditions, type Condition } from '../../../src/alerts/conditions.ts'
 import { startAlerts } from '../../../src/alerts/startAlerts.ts'
 import { alertActivity } from '../../../src/db/alerts.ts'
 import type { Database } from '../../../src/db/database.ts'
@@ -20,6 +21,8 @@ interface Environment extends AsyncDisposable {
   readonly pipeline: (name: string, yaml: string) => void
   readonly feed: (rows: number) => void
   readonly run: (name: string, options?: { readonly approveDeletes?: number; readonly takeOver?: boolean }) => Promise<unknown>
+  /** Conditions of a pipeline, as if its file had the given name. */
+  readonly conditions: (name: string, shownName?: string) => Promise<readonly Condition[]>
   /** Receives the messages of this environment. In each environment, the receiver has the name `ops`. */
   readonly events: () => string[]
   /** Starts the alerts of a `serve` process. */
@@ -46,6 +49,11 @@ async function environment(engine: EngineUnderTest, deps: EngineDeps): Promise<E
       )
     },
     run: async (name, options = {}) => runPipeline(deps, await loadPipeline(pipelines, name), { trigger: 'manual', ...options }),
+    async conditions(name, shownName = name) {
+      const environments = new Map([[shownName, deps.service]])
+      const pipeline = { ...(await loadPipeline(pipelines, name)), name: shownName }
+      return findConditions(engine.db, [pipeline], new Date(), { pauses: new Map(), environments })
+    },
     events: () => ops.received.map(({ body }) => `${body.event} ${body.state}`),
     watch(db = engine.db) {
       const alerts = startAlerts({
@@ -231,6 +239,16 @@ test('a scheduled pipeline whose destination belongs to other credentials is sta
     await engine.db.execute(`update run set created_at = created_at - interval '5 hours', finished_at = finished_at - interval '5 hours'`)
     // The user was replaced, and the destination was not taken over.
     b.pipeline('shop', `schedule: "0 * * * *"\n${catalogYaml('feed.xml')}`)
+    const owned = {
+      event: 'stale',
+      code: 'OTHER_CREDENTIALS',
+      message: `no scheduled run starts: the destination belongs to ${a.deps.service.credentials}, but this environment uses ${otherUser}`,
+    }
+    expect(await b.conditions('shop')).toMatchObject([
+      { ...owned, hint: expect.stringMatching(/sluice run shop --take-over$/), counts: { secondsSinceSuccess: expect.any(Number) } },
+    ])
+    // A pipeline with another name never ran.
+    expect(await b.conditions('shop', 'renamed')).toMatchObject([{ ...owned, pipeline: 'renamed', counts: {} }])
     await using _ = b.watch()
     await expect.poll(b.events).toEqual(['stale firing'])
     expect(await b.run('shop', { takeOver: true })).toMatchObject({ status: 'failed' })
