@@ -41,7 +41,7 @@
       if (failures > 1) {
         body.classList.add('is-lost')
         lost.hidden = false
-        const text = reason + ' This page is as of ' + asOf.toLocaleTimeString() + '; retrying.'
+        const text = reason + ' This page is as of ' + asOf.toISOString().slice(11, 19) + ' UTC; retrying.'
         if (lost.textContent !== text) lost.textContent = text
       }
     }

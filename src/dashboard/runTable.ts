@@ -70,11 +70,13 @@ export function runTable({ name, runs, pageSize, before, now }: RunTableData): H
   </div>`
 }
 
-type ShownCounts = Partial<Pick<StoredCounts, 'confirmed' | 'refused' | 'ambiguous' | 'pending' | 'withheld' | 'rejected' | 'settled'>>
+type ShownCounts = Partial<
+  Pick<StoredCounts, 'confirmed' | 'refused' | 'ambiguous' | 'pending' | 'deferred' | 'withheld' | 'rejected' | 'settled'>
+>
 
 /** Returns the counts of a run as a text: `12 confirmed · 3 withheld`. */
 export function changesText(counts: ShownCounts): string {
-  const { confirmed = 0, refused = 0, ambiguous = 0, pending = 0, withheld = 0, rejected = 0, settled } = counts
+  const { confirmed = 0, refused = 0, ambiguous = 0, pending = 0, deferred = 0, withheld = 0, rejected = 0, settled } = counts
   const shown = (n: number, what: string) => (n > 0 ? [`${count(n)} ${what}`] : [])
   const operations = [
     ...shown(confirmed, 'confirmed'),
@@ -86,6 +88,7 @@ export function changesText(counts: ShownCounts): string {
   // No `nothing changed` with unresolved operations, because the service may have applied them.
   return [
     ...(operations.length === 0 ? ['nothing changed'] : operations),
+    ...shown(deferred, reportWordOf('deferred')),
     ...shown(withheld, 'withheld'),
     ...shown(rejected, 'rejected'),
   ].join(' · ')

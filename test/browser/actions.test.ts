@@ -99,6 +99,11 @@ describe.skipIf(chromiumPath === undefined)(`actions (need Chromium: apt-get ins
       await page.keyboard.press('Enter')
       await page.waitForURL(/\/runs\/r_2$/)
       expect(await page.getByText('full refresh').count()).toBeGreaterThan(0)
+      // The open page says what the queued run waits for.
+      await server.call('POST', '/api/pipelines/shop/pause')
+      await page.locator('.notice', { hasText: 'Waits until shop is resumed' }).waitFor({ timeout: 5_000 })
+      await server.call('POST', '/api/pipelines/shop/resume')
+      await page.getByText('Waits for a worker').waitFor({ timeout: 5_000 })
       await server.call('POST', '/api/runs/r_2/cancel')
 
       // The refused operations are sent again.
@@ -119,6 +124,8 @@ describe.skipIf(chromiumPath === undefined)(`actions (need Chromium: apt-get ins
         ['pipeline.paused', 'feed is rebuilt'],
         ['pipeline.resumed', null],
         ['run.requested', null],
+        ['pipeline.paused', null],
+        ['pipeline.resumed', null],
         ['run.cancelled', null],
         ['run.requested', null],
       ])

@@ -71,7 +71,7 @@ describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get 
     const { page } = tab
     await page.goto(first.url)
     await first[Symbol.asyncDispose]()
-    await page.locator('#lost', { hasText: 'The server does not answer' }).waitFor({ timeout: 10_000 })
+    await page.locator('#lost', { hasText: /The server does not answer.*\d\d:\d\d:\d\d UTC/ }).waitFor({ timeout: 10_000 })
     await using second = await startServer(engine, { port: first.port })
     const worker = await startWorkerOf(engine)
     try {

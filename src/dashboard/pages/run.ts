@@ -87,7 +87,7 @@ function actions({ run, details }: RunData, state: string): Html {
 
 function outcome({ run, details, now }: RunData, state: string): Html {
   if (details.progress !== null && run.status === 'running') return html`<div class="card pad">${progressView(details.progress, now)}</div>`
-  if (run.status === 'queued') return notice('info', html`<p>Waits for a worker.</p>`)
+  if (run.status === 'queued') return queuedNotice(run, details)
   return html`${run.guards.map((guard) =>
     notice(
       'warn',
@@ -132,6 +132,17 @@ function outcome({ run, details, now }: RunData, state: string): Html {
           })}
         </div>`
   }`
+}
+
+function queuedNotice({ pipeline }: StoredRun, { waitsFor }: RunDetails): Html {
+  if (waitsFor === null) return notice('info', html`<p>Waits for a worker.</p>`)
+  if (waitsFor !== 'resume')
+    return notice('info', html`<p>Waits for the end of <a href="/runs/${waitsFor.runId}">${waitsFor.runId}</a>.</p>`)
+  return notice(
+    'warn',
+    html`<p>Waits until <a href="/pipelines/${pipeline}">${pipeline}</a> is resumed.</p>
+      <p>${command(`sluice resume ${pipeline}`)}</p>`,
+  )
 }
 
 function openSets({ productSets = [], pipeline }: StoredRun): Html {

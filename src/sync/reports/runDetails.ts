@@ -1,7 +1,8 @@
 /** Loads what the page of a run shows beside the run report. */
 import { durationPercentile, madeByRun } from '../../db/attempts.ts'
 import type { Database, Queryable } from '../../db/database.ts'
-import type { Row } from '../../db/row.ts'
+import { isPaused } from '../../db/pauses.ts'
+import type { Row, Value } from '../../db/row.ts'
 import { decodeProgress, readOptions, type StoredProgress } from '../../db/runs/columns.ts'
 import { readingRunNumber, runNumber } from './history.ts'
 
@@ -15,6 +16,8 @@ export interface RunDetails {
   readonly approvedDeletes: number | null
   /** Latest rerun of what this run left unconfirmed, if it is open or succeeded; null without one. */
   readonly sentAgainBy: string | null
+  /** Reason why a queued run does not start: a pause, or the run that has locked the destination. Null if it waits only for a worker. */
+  readonly waitsFor: 'resume' | { readonly runId: string } | null
   readonly requests: RequestSummary
 }
 
@@ -53,8 +56,13 @@ export interface RequestLine {
  */
 export async function loadRunDetails(db: Queryable, runId: string): Promise<RunDetails> {
   const id = runNumber(runId)
-  const [row] = await db.query<Row<'run', 'progress' | 'cancel_requested_at' | 'options'>>(
-    'select progress, cancel_requested_at, options from run where id = $1',
+  const [row] = await db.query<
+    Row<'run', 'progress' | 'cancel_requested_at' | 'options'> & { paused: boolean; ahead: Value<'run', 'id'> | null }
+  >(
+    `select progress, cancel_requested_at, options, status = 'queued' and ${isPaused('r')} as paused,
+       case when status = 'queued' then (
+         select o.id from run o where o.destination_id = r.destination_id and o.status = 'running' order by o.id limit 1) end as ahead
+     from run r where id = $1`,
     [id],
   )
   const options = readOptions(row?.options)
@@ -85,6 +93,7 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
     full: options.full ?? false,
     approvedDeletes: options.approveDeletes ?? null,
     sentAgainBy: rerun === undefined ? null : `r_${rerun.id}`,
+    waitsFor: row?.paused ? 'resume' : row?.ahead == null ? null : { runId: `r_${row.ahead}` },
     requests: {
       all: summary?.n ?? 0,
       rateLimited: summary?.limited ?? 0,

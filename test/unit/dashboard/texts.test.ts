@@ -157,5 +157,7 @@ test('a run says that nothing changed only if the service has applied nothing', 
   expect(changesText({ confirmed: 0, ambiguous: 2500 })).toBe('2,500 unresolved')
   expect(changesText({ confirmed: 0, settled: { confirmed: 60, refused: 0 } })).toBe('60 confirmed of an earlier run')
   expect(changesText({ confirmed: 1, settled: { confirmed: 0, refused: 2 } })).toBe('1 confirmed · 2 refused of an earlier run')
+  // What an earlier plan has not sent is not in this plan, so it is not pending.
+  expect(changesText({ confirmed: 0, deferred: 48 })).toBe('nothing changed · 48 deferred')
   expect(changesText({ confirmed: 1, refused: 3, pending: 4, withheld: 5 })).toBe('1 confirmed · 3 refused · 4 not sent · 5 withheld')
 })
