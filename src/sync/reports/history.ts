@@ -15,7 +15,7 @@ import {
   type StageTime,
 } from '../../db/runs/columns.ts'
 import { keptDaysOf } from '../../db/runRetention.ts'
-import type { Row } from '../../db/row.ts'
+import type { Row, Value } from '../../db/row.ts'
 import { failuresOf } from './failures.ts'
 import { planCounts } from './planCounts.ts'
 import { onlyPlans, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../../model/report.ts'
@@ -64,6 +64,8 @@ type RunRecord = Row<'run', ShownColumn | 'warnings' | 'stages' | 'columns' | 'r
   readonly credentials: string | null
   readonly trigger: ShownTrigger
   readonly now: Date
+  /** Run that read the rejects: that of the snapshot, or the run itself. */
+  readonly reading_run: Value<'run', 'id'>
   readonly reject_codes: readonly { code: string; count: number }[] | null
 }
 
@@ -78,17 +80,41 @@ const runsWithRejects = `run r left join snapshot s on s.id = r.snapshot_id and 
 
 const select = `
   select r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id,
-    r.rerun_of, r.scheduled_for, r.created_at, r.started_at, r.finished_at, r.product_sets, d.service, d.credentials, statement_timestamp() as now,
-    -- number of rejected rows by code; a row with several faults counts for each of their codes
-    (select jsonb_agg(jsonb_build_object('code', x.code, 'count', x.n) order by x.n desc, x.code)
-     from (select f.code, count(*) as n from reject j
-       cross join lateral (select j.code union select m ->> 'code' from jsonb_array_elements(j.more) m) f (code)
-       where j.run_id = coalesce(s.run_id, r.id) group by f.code) x) as reject_codes
+    r.rerun_of, r.scheduled_for, r.created_at, r.started_at, r.finished_at, r.product_sets, d.service, d.credentials,
+    statement_timestamp() as now, coalesce(s.run_id, r.id) as reading_run
   from ${runsWithRejects} left join destination d on d.id = r.destination_id`
+
+/**
+ * Loads runs with a statement that begins with `select`, and adds the numbers of rejected rows by code. They are counted once for all runs
+ * over one snapshot, in a second statement: counting them for each run of a long list took seconds.
+ */
+async function loadRuns(db: Database, sql: string, values: unknown[]): Promise<readonly RunRecord[]> {
+  const rows = await db.query<Omit<RunRecord, 'reject_codes'>>(sql, values)
+  const reading = [...new Set(rows.map((row) => row.reading_run))]
+  const codes = reading.length === 0 ? [] : await countCodes(db, reading)
+  const byRun = new Map(codes.map((line) => [line.run_id, line.codes]))
+  return rows.map((row) => ({ ...row, reject_codes: byRun.get(row.reading_run) ?? null }))
+}
+
+/** Counts rejected rows by code. A row with several faults counts for each of their codes. */
+function countCodes(db: Database, runs: readonly string[]) {
+  return db.query<Row<'reject', 'run_id'> & { codes: NonNullable<RunRecord['reject_codes']> }>(
+    `select x.run_id, jsonb_agg(jsonb_build_object('code', x.code, 'count', x.n) order by x.n desc, x.code) as codes from (
+       select f.run_id, f.code, count(*) as n from (
+         select j.run_id, j.code from reject j where j.run_id = any($1::bigint[])
+         union all
+         select j.run_id, m.code from reject j cross join lateral (
+           select distinct e ->> 'code' as code from jsonb_array_elements(j.more) e where e ->> 'code' <> j.code) m
+         where j.run_id = any($1::bigint[]) and j.more <> '[]') f
+       group by f.run_id, f.code) x
+     group by x.run_id`,
+    [runs],
+  )
+}
 
 /** Loads the report of one run by its number. @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadReport(db: Database, runId: number): Promise<RunReport> {
-  const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runId])
+  const [row] = await loadRuns(db, `${select} where r.id = $1`, [runId])
   if (!row) throw await unknownOrExpiredRun(db, `r_${runId}`)
   const report = await withFailures(db, toShownRun(row))
   return { ...report, status: publicStatus(report.status), finishedAt: report.finishedAt ?? row.now.toISOString() }
@@ -101,7 +127,7 @@ function publicStatus(status: StoredRunStatus): RunStatus {
 
 /** Loads one run by its id (`r_81` or `81`). @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
-  const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runNumber(runId)])
+  const [row] = await loadRuns(db, `${select} where r.id = $1`, [runNumber(runId)])
   if (!row) throw await unknownOrExpiredRun(db, runId)
   const run = toStoredRun(row)
   // The row of a running run has only the planned counts.
@@ -123,7 +149,7 @@ export async function listRuns(
   db: Database,
   options: { readonly pipelines?: readonly string[]; readonly limit: number },
 ): Promise<readonly StoredRun[]> {
-  const rows = await db.query<RunRecord>(`${select} where $1::text[] is null or r.pipeline = any($1) order by r.id desc limit $2`, [
+  const rows = await loadRuns(db, `${select} where $1::text[] is null or r.pipeline = any($1) order by r.id desc limit $2`, [
     options.pipelines ?? null,
     options.limit,
   ])
