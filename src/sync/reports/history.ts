@@ -85,8 +85,8 @@ const select = `
   from ${runsWithRejects} left join destination d on d.id = r.destination_id`
 
 /**
- * Loads runs with a statement that begins with `select`, and adds the numbers of rejected rows by code. They are counted once for all runs
- * over one snapshot, in a second statement: counting them for each run of a long list took seconds.
+ * Loads runs with a statement that begins with `select`, and adds the numbers of rejected rows by code. A second statement counts these
+ * once for each snapshot. Counting them for each run of a long list took seconds.
  */
 async function loadRuns(db: Database, sql: string, values: unknown[]): Promise<readonly RunRecord[]> {
   const rows = await db.query<Omit<RunRecord, 'reject_codes'>>(sql, values)
