@@ -6,6 +6,7 @@
  * - An address is kept while a person who is not on the list has it.
  * - A withheld delete stays withheld until it is approved.
  * - A do-not-reach list with a key has every address that its rows ever had, until a row removes it (docs/consent.md#do-not-reach-lists).
+ *   If another row removes the address of one of several rows, the list keeps the addresses of the others.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -107,6 +108,27 @@ const changedAddress: [Day[], 'identifier', 1, 1000, true] = [
   true,
 ]
 
+/** Of two rows with one key, a row with another key removes one address. */
+const oneOfTwoRemoved: [Day[], 'identifier', 1, 0, true] = [
+  [
+    {
+      hold: [['p0', ['a4@example.com']]],
+      list: [
+        [0, { key: 'k1', address: 'a7@example.com', status: 'out' }],
+        [1, { key: 'k1', address: 'a4@example.com', status: 'out' }],
+        [2, { key: 'k3', address: 'a7@example.com', status: 'back' }],
+      ],
+      fault: 'none',
+      feed: 'optouts',
+      how: 'run',
+    },
+  ],
+  'identifier',
+  1,
+  0,
+  true,
+]
+
 const peopleYaml = (target: PeopleTarget, packed: number, guard: number) => `source: { url: "{folder}/people.csv" }
 map: { key: id, email: [e1, e2, e3] }
 ${target.yaml(`, users_per_operation: ${packed}`)}
@@ -132,8 +154,10 @@ class ListModel {
     const removed = new Set(removing.flatMap((key) => byKey.get(key) ?? []).map(({ address }) => address))
     const read = new Map(
       [...byKey].map(([key, some]) => {
+        const listed = some.flatMap(({ address }) => (removed.has(address) ? [] : [address]))
         const earlier = [...(this.#records.get(key) ?? [])].filter((address) => !removed.has(address))
-        return [key, new Set([...some.map(({ address }) => address), ...earlier])] as const
+        // The key is taken off the list if other rows remove the addresses of all its rows.
+        return [key, new Set(listed.length === 0 ? [] : [...listed, ...earlier])] as const
       }),
     )
     const records = new Map([...this.#records, ...read])
@@ -222,7 +246,7 @@ test.for([sandboxAudience, staticListTarget])(
           expect([await engine.writes(after), await people.writes()]).toEqual([[], written])
         },
       ),
-      { ...histories(5), examples: [changedAddress, erasedBesideOthers, desiredAgain] },
+      { ...histories(5), examples: [changedAddress, oneOfTwoRemoved, erasedBesideOthers, desiredAgain] },
     )
   },
 )
