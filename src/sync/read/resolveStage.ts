@@ -139,22 +139,29 @@ async function mergeListedRows(tx: Connection): Promise<void> {
 /**
  * Adds to each changed row of a do-not-reach list the identifiers that only its stored record has. Only an explicit removal takes an
  * identifier off the list; a changed email is not a removal (docs/guarantees.md#suppression-wins). Leaves out identifiers that another row
- * removes.
+ * removes. A row stays valid if identifiers are left, for example the earlier address of a row whose new address is removed.
  */
 async function keepListedIdentifiers(tx: Connection, destinationId: number): Promise<void> {
   await tx.query(
     `with removed as materialized (
        select unnest(${rowIdentifiers('removing')}) as identifier from stage removing where removing.kind = ${stagedKind.optedOut}),
+     without_valid_row as materialized (
+       select key from stage where kind in (${stagedKind.valid}, ${stagedKind.suppressed})
+         and key in (select key from stage where kind = ${stagedKind.suppressed})
+       group by key having bool_and(kind = ${stagedKind.suppressed})),
      kept as materialized (
-       select s.key, array(
-         select unnest(${rowIdentifiers('s')}) as identifier
-         union select i.identifier from unnest(${rowIdentifiers('r')}) as i (identifier)
-           where not exists (select from removed x where x.identifier = i.identifier)
-         order by identifier) as identifiers
+       -- One of several suppressed rows with one key is enough. Rows of two partitions of the stage may have the same ctid.
+       select distinct on (s.key) s.tableoid as part, s.ctid as row, array(
+         select i.identifier
+         from (select unnest(${rowIdentifiers('s')}) union select unnest(${rowIdentifiers('r')})) as i (identifier)
+         where not exists (select from removed x where x.identifier = i.identifier)
+         order by i.identifier) as identifiers
        from stage s join record r on r.destination_id = $1 and r.key = s.key and r.hash <> s.hash
-       where s.kind = ${stagedKind.valid} and not (${rowIdentifiers('r')} <@ ${rowIdentifiers('s')}))
-     update stage s set identifiers = k.identifiers, joined_identifiers = null, hash = ${memberHashOf('k.identifiers', 's.expires_at')}
-     from kept k where s.key = k.key and s.kind = ${stagedKind.valid} and not (k.identifiers <@ ${rowIdentifiers('s')})`,
+       where (s.kind = ${stagedKind.valid} or s.kind = ${stagedKind.suppressed} and s.key in (select key from without_valid_row))
+         and not (${rowIdentifiers('r')} <@ ${rowIdentifiers('s')}))
+     update stage s set kind = ${stagedKind.valid}, identifiers = k.identifiers, joined_identifiers = null,
+       hash = ${memberHashOf('k.identifiers', 's.expires_at')}
+     from kept k where s.tableoid = k.part and s.ctid = k.row and not (k.identifiers <@ ${rowIdentifiers('s')})`,
     [destinationId],
   )
 }

@@ -108,7 +108,7 @@ const changedAddress: [Day[], 'identifier', 1, 1000, true] = [
   true,
 ]
 
-/** Of two rows with one key, a row with another key removes one address. */
+/** A row with another key removes the address of one of two rows with one key. */
 const oneOfTwoRemoved: [Day[], 'identifier', 1, 0, true] = [
   [
     {
@@ -117,6 +117,39 @@ const oneOfTwoRemoved: [Day[], 'identifier', 1, 0, true] = [
         [0, { key: 'k1', address: 'a7@example.com', status: 'out' }],
         [1, { key: 'k1', address: 'a4@example.com', status: 'out' }],
         [2, { key: 'k3', address: 'a7@example.com', status: 'back' }],
+      ],
+      fault: 'none',
+      feed: 'optouts',
+      how: 'run',
+    },
+  ],
+  'identifier',
+  1,
+  0,
+  true,
+]
+
+/** The address of a row changes, and another row removes the new one. The earlier one stays on the list, with one row or two of its key. */
+const newAddressRemoved: [Day[], 'identifier', 1, 0, true] = [
+  [
+    {
+      hold: [['p0', ['a4@example.com']]],
+      list: [
+        [0, { key: 'k1', address: 'a4@example.com', status: 'out' }],
+        [1, { key: 'k2', address: 'a5@example.com', status: 'out' }],
+      ],
+      fault: 'none',
+      feed: 'optouts',
+      how: 'run',
+    },
+    {
+      hold: [['p1', ['a5@example.com']]],
+      list: [
+        [0, { key: 'k1', address: 'a7@example.com', status: 'out' }],
+        [1, { key: 'k2', address: 'a7@example.com', status: 'out' }],
+        [2, { key: 'k2', address: 'a6@example.com', status: 'out' }],
+        [3, { key: 'k3', address: 'a7@example.com', status: 'back' }],
+        [4, { key: 'k0', address: 'a6@example.com', status: 'back' }],
       ],
       fault: 'none',
       feed: 'optouts',
@@ -156,8 +189,7 @@ class ListModel {
       [...byKey].map(([key, some]) => {
         const listed = some.flatMap(({ address }) => (removed.has(address) ? [] : [address]))
         const earlier = [...(this.#records.get(key) ?? [])].filter((address) => !removed.has(address))
-        // The key is taken off the list if other rows remove the addresses of all its rows.
-        return [key, new Set(listed.length === 0 ? [] : [...listed, ...earlier])] as const
+        return [key, new Set([...listed, ...earlier])] as const
       }),
     )
     const records = new Map([...this.#records, ...read])
@@ -246,7 +278,7 @@ test.for([sandboxAudience, staticListTarget])(
           expect([await engine.writes(after), await people.writes()]).toEqual([[], written])
         },
       ),
-      { ...histories(5), examples: [changedAddress, oneOfTwoRemoved, erasedBesideOthers, desiredAgain] },
+      { ...histories(5), examples: [changedAddress, oneOfTwoRemoved, newAddressRemoved, erasedBesideOthers, desiredAgain] },
     )
   },
 )
