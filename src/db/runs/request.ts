@@ -16,7 +16,7 @@ export function readsBackfillSource(run: Pick<RunRow, 'trigger' | 'options'>): b
 }
 
 /** Returns the SQL condition that the run in row `run` reads the pipeline's own sources, the opposite of `readsBackfillSource`. */
-export const readsOwnSources = (run: string): string => `${run}.trigger <> 'backfill' and ${run}.options ->> 'source' is null`
+export const readsOwnSources = (run: string): string => `${run}.trigger <> 'backfill' and not ${run}.options ? 'source'`
 
 /**
  * Queues a run, notifies the workers, and returns the number of the run. Returns undefined if the tick `scheduledFor` already has a run

@@ -95,6 +95,14 @@ export const run = sluice.table(
     index('run_open')
       .on(t.status)
       .where(sql`status in ('queued', 'running')`),
+    // Runs that a guard stopped before their plan: few of all.
+    index('run_stopped')
+      .on(t.pipeline, t.id)
+      .where(sql`plan_id is null and guards <> '[]'`),
+    index('run_plan').on(t.planId),
+    index('run_rerun')
+      .on(t.rerunOf)
+      .where(sql`rerun_of is not null`),
     check('run_trigger', sql`${t.trigger} in ('manual', 'schedule', 'backfill', 'rerun', 'plan', 'apply')`),
     check('run_status', sql`${t.status} in ('queued', 'running', 'succeeded', 'partial', 'withheld', 'failed', 'cancelled', 'skipped')`),
     check('run_finished', sql`(${t.finishedAt} is not null) = (${t.status} not in ('queued', 'running'))`),
@@ -130,6 +138,11 @@ export const snapshot = sluice.table(
     check('snapshot_status', sql`${t.status} in ('open', 'closed', 'incomplete', 'discarded')`),
     check('snapshot_closed', sql`(${t.closedAt} is not null) = (${t.status} <> 'open')`),
     index('snapshot_last').on(t.destinationId, t.id),
+    index('snapshot_open')
+      .on(t.destinationId)
+      .where(sql`status = 'open'`),
+    index('snapshot_opened').on(t.destinationId, t.openedAt),
+    index('snapshot_run').on(t.runId),
   ],
 )
 

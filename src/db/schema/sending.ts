@@ -39,7 +39,18 @@ export const plan = sluice.table(
     createdAt: instant('created_at').notNull().default(now()),
     appliedAt: instant('applied_at'),
   },
-  (t) => [check('plan_status', sql`${t.status} in ('ready', 'applying', 'applied', 'superseded')`)],
+  (t) => [
+    check('plan_status', sql`${t.status} in ('ready', 'applying', 'applied', 'superseded')`),
+    // The last plan of a destination (`lastPlanOf` in `db/plans.ts`).
+    index('plan_last').on(t.destinationId, sql`coalesce(applied_at, created_at)`),
+    // The newest plan (`sync/reports/review.ts`).
+    index('plan_created').on(t.destinationId, t.createdAt),
+    index('plan_applying')
+      .on(t.destinationId)
+      .where(sql`status = 'applying'`),
+    index('plan_snapshot').on(t.snapshotId),
+    index('plan_run').on(t.runId),
+  ],
 )
 
 /** Batch: one request with its frozen body, lease and state. Written by `db/batches/`. */

@@ -32,15 +32,17 @@ export async function erosionNotes(
   referenceValid: number | undefined,
 ): Promise<WarningSummary[]> {
   if (referenceValid === undefined || readsBackfillSource(run) || !destinationOf(pipeline.destination.kind).guardsDeletes) return []
-  // The read with the most valid rows, among the reads of the last day and since the last read with approved deletes.
+  // The read with the most valid rows, among the reads of the last day and since the last read with approved deletes. `opened_at` has an
+  // index, and is later than `started_at`.
+  const lastDay = `statement_timestamp() - interval '1 day'`
   const [largest] = await db.query<{ valid: number; suppressed: number }>(
     `select (s.counts ->> 'valid')::int as valid, (s.counts ->> 'suppressed')::int as suppressed
      from snapshot s join run r on r.id = s.run_id
      where s.destination_id = $1 and s.status = 'closed' and ${readsOwnSources('r')}
-       and r.started_at > statement_timestamp() - interval '1 day'
+       and r.started_at > ${lastDay} and s.opened_at > ${lastDay}
        and ${noGuardFired('s.id')}
        and s.id >= coalesce((select max(a.id) from snapshot a join run ar on ar.id = a.run_id
-         where a.destination_id = $1 and ar.options ->> 'approveDeletes' is not null), 0)
+         where a.destination_id = $1 and a.opened_at > ${lastDay} and ar.options ->> 'approveDeletes' is not null), 0)
      order by 1 desc limit 1`,
     [run.destinationId],
   )

@@ -50,7 +50,13 @@ export async function loadLastSnapshot(db: Queryable, destinationId: number): Pr
         is_recent: boolean
       }
   >(
-    `select s.id, s.run_id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.pipeline, r.warnings, r.columns,
+    // `last` is materialized: otherwise Postgres may search the reference read of every snapshot, and sort afterwards.
+    `with last as materialized (
+       select s.*, r.pipeline, r.warnings, r.columns
+       from snapshot s join run r on r.id = s.run_id
+       where s.destination_id = $1 and s.status = 'closed' and ${readsOwnSources('r')}
+       order by s.id desc limit 1)
+     select s.id, s.run_id, s.definition_hash, s.suppression_version, s.sources, s.counts, s.pipeline, s.warnings, s.columns,
        s.closed_at between statement_timestamp() - interval '1 day' and statement_timestamp() as is_recent,
        (good.counts ->> 'valid')::int as reference_valid, good.sources as reference_sources,
        not (${noGuardFired('s.id')})
@@ -62,12 +68,10 @@ export async function loadLastSnapshot(db: Queryable, destinationId: number): Pr
          -- "erasures" in the review of a plan is the id of the newest erasure before that plan began.
          or exists (select from erased_key x where x.destination_id = s.destination_id and x.erasure_id > (
            select min((p.review ->> 'erasures')::bigint) from plan p where p.snapshot_id = s.id)) as must_reread
-     from snapshot s join run r on r.id = s.run_id left join lateral (
+     from last s left join lateral (
        select g.counts, g.sources from snapshot g join run gr on gr.id = g.run_id
        where g.destination_id = s.destination_id and g.status = 'closed' and ${readsOwnSources('gr')} and ${noGuardFired('g.id')}
-       order by g.id desc limit 1) good on true
-     where s.destination_id = $1 and s.status = 'closed' and ${readsOwnSources('r')}
-     order by s.id desc limit 1`,
+       order by g.id desc limit 1) good on true`,
     [destinationId],
   )
   if (!row) return undefined
