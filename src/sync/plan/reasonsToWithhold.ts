@@ -88,8 +88,11 @@ export function tooManyRejects(
   }
 }
 
-/** Matches codes of rows that no filter may have seen: unreadable rows, and those without a match in the joined file. */
-const mayLackFilter = /^(?:ROW_|HEADER_REPEATED$|TEXT_BROKEN$|JOIN_)/
+/**
+ * Matches codes of rows that no filter may have seen: unreadable rows, and those without a match in the joined file. Also further rows of a
+ * product without its first row.
+ */
+const mayLackFilter = /^(?:ROW_|HEADER_REPEATED$|TEXT_BROKEN$|JOIN_|PRODUCT_ROW_MISSING$)/
 
 /**
  * Returns the guard results that withhold deletes; empty if deletes may be sent.

@@ -188,9 +188,12 @@ describe('rejects', () => {
     expect(tooManyRejects({ guards, read: 1_000, ...facts, pipeline: 'shop' })?.message).toBe(message)
   })
 
-  test.for(['ROW_RAGGED', 'TEXT_BROKEN', 'JOIN_ROW_MISSING'])('%s counts only among all rows: no filter may have been applied', (code) => {
-    const facts = { guards, read: 1_000, rejected: 60, filtered: 920, pipeline: 'shop' }
-    expect(tooManyRejects({ ...facts, codes: [{ code, count: 55 }] })).toBeUndefined()
-    expect(tooManyRejects({ ...facts, codes: [{ code, count: 5 }] })?.message).toContain('55 of 75 rows')
-  })
+  test.for(['ROW_RAGGED', 'TEXT_BROKEN', 'JOIN_ROW_MISSING', 'PRODUCT_ROW_MISSING'])(
+    '%s counts only among all rows: no filter may have been applied',
+    (code) => {
+      const facts = { guards, read: 1_000, rejected: 60, filtered: 920, pipeline: 'shop' }
+      expect(tooManyRejects({ ...facts, codes: [{ code, count: 55 }] })).toBeUndefined()
+      expect(tooManyRejects({ ...facts, codes: [{ code, count: 5 }] })?.message).toContain('55 of 75 rows')
+    },
+  )
 })
