@@ -62,6 +62,8 @@ const flagIn =
 const beforeDeleted =
   '(?:(?:is|was|soft|record|row|contact|customer|account|user|profile|person|member|data|date|fivetran|cdc|sdc|ab cdc|flag|ist|konto|kontakt|est|compte|esta|cuenta) )*'
 const afterDeleted = '(?: (?:flag|status|account|contact|customer|record|user|on|at|date|datetime|time|timestamp|ts|am|le|el|il|op))*'
+/** Words for relatives and pets. */
+const relative = String.raw`\b(?:spouse|parent|father|mother|husband|wife|child|pet|animal|dog|horse)s?\b`
 /** Names of deleted records, deletion requests, closed accounts and dead people (`ConsentName.onlyYes`). */
 const recordEnded = new RegExp(
   [
@@ -71,14 +73,14 @@ const recordEnded = new RegExp(
     String.raw`\b(?:deletion|erasure|delete)(?: \w+)? request(?:ed|s)?\b|\brequest(?:ed|s)?(?: \w+)? (?:deletion|erasure)\b`,
     String.raw`\b(?:marked|scheduled|flagged|pending)(?: for| to be)? (?:deletion|erasure|deleted|erased|anonymi[sz]ation)\b|\bto be (?:deleted|erased|anonymi[sz]ed)\b`,
     String.raw`\blo(?:e)?sch(?:kennzeichen|vermerk|antrag|anfrage|datum|kz|flag)|\bzu lo(?:e)?schen\b`,
-    String.raw`(?<!\b(?:spouse|partner|parent|father|mother|husband|wife|child|pet)s? (?:is )?)\b(?:deceased|verstorben|decedee?|fallecid[oa]|decedut[oa]|overleden|avliden|avdød|afdød|zmar[lł][ya]|zesnuly|falecid[oa]|kuollut|elhunyt)\b`,
+    String.raw`^(?!.*${relative}).*\b(?:deceased|verstorben|decedee?|fallecid[oa]|decedut[oa]|overleden|avliden|avdød|afdød|zmar[lł][ya]|zesnuly|falecid[oa]|kuollut|elhunyt)\b`,
     String.raw`^(?:date ?of ?death|death ?date|(?:passed away|died)(?: on| at| date)?|sterbe(?:datum|tag)|todes(?:datum|tag)|gestorben(?: am)?|date (?:de |du )?deces|fecha (?:de )?(?:fallecimiento|defuncion)|data (?:di |del )?decesso|overlijdensdatum|datum overlijden|data (?:do )?obito|dods(?:datum|dag)|dødsdato|data zgonu|datum umrti|дата смерти|(?:умер|умерла|удален[ао]?|silindi)(?: .*)?)$`,
     '退会(?:日|フラグ|済|年月日|状態)|削除(?:フラグ|済|日)|탈퇴(?: ?(?:여부|일|일자))|^已?(?:注销|註銷)(?:时间|日期|状态)?$|死亡(?:日|フラグ)',
   ].join('|'),
 )
 /** Names of the public lists of people who do not want calls (TPS, CTPS, Bloctel) or letters (MPS). */
 const register =
-  /^(?:c?tps(?: c?tps)?|mps|bloctel)(?: (?:registered|listed|match|matched|check|checked|flag|status|screened|opt ?out))?$|^(?:on|in|is on) (?:the )?(?:c?tps|mps|bloctel)(?: (?:list|register))?$|\b(?:telephone|mailing) preference service\b|\bbel me niet\b|\bregistro (?:pubblico )?(?:delle )?opposizioni\b|\becg liste\b|\bnix (?:telefon|sparr|registret)\b/
+  /^(?:mps|bloctel)$|^(?:c?tps(?: c?tps)?|mps|bloctel) (?:registered|listed|match|matched|check|checked|flag|status|screened|opt ?out)$|^tps ctps$|^(?:on|in|is on) (?:the )?(?:c?tps|mps|bloctel)(?: (?:list|register))?$|\b(?:telephone|mailing) preference service\b|\bbel me niet\b|\bregistro (?:pubblico )?(?:delle )?opposizioni\b|\becg liste\b|\bnix (?:telefon|sparr|registret)\b/
 const phoneChannel =
   /\b(?:c?tps|bloctel|bel me niet|opposizioni|nix|sms|text|texts|texting|calls?|phones?|tel|telephone|telefon\w*|telefoni\w*|mobile?|whats ?app|mms|viber|voice|anruf\w*|appels?|llamad\w*)\b|電話|전화|短信/
 const otherChannel =
@@ -137,7 +139,8 @@ function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
   const polarity = optInPolarity(name)
   if (hasOptInWord) return { polarity, certain: true }
   if (recordEnded.test(name)) return { polarity: 'out', certain: false, onlyYes: true }
-  if (weakOut.test(name)) return { polarity: 'out', certain: false }
+  // In Quebec `TPS` is a tax, and in Brazil `CTPS` a number of a person.
+  if (weakOut.test(name) || /^c?tps$/.test(name)) return { polarity: 'out', certain: false }
   if (flagOut.test(name) || /\bbounces\b/.test(name))
     return { polarity: 'out', certain: false, ...(!weakIn.test(name) && { onlyFlags: true }) }
   if (weakIn.test(name)) return { polarity, certain: false, ...(mayBeAboutOrder(name) && { onlyFlags: true }) }
@@ -195,6 +198,11 @@ export function isStatusName(column: string): boolean {
   return /^(?:(?:account|user|customer|contact|member|subscriber|record|profile|person|constituent|konto|kunden?) ?)?(?:status|state)$/.test(
     nameWords(column),
   )
+}
+
+/** Returns true for a column about a relative or pet of the person, such as `Spouse status`. */
+export function isAboutRelative(column: string): boolean {
+  return new RegExp(relative).test(nameWords(column))
 }
 
 /** Returns true for a column of the ways to contact a person, such as `Contact preference` and `Preferred contact method`. */

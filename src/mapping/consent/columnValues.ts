@@ -81,6 +81,14 @@ export function looksLikeDate(value: string): boolean {
   )
 }
 
+/** Returns true for a date that programs write for none, such as `0000-00-00`, `1900-01-01`, `1970-01-01` and `9999-12-31`. */
+export function isPlaceholderDate(value: string): boolean {
+  const year = /(?<!\d)\d{4}(?!\d)|^\d{4}(?=\d{4}(?!\d))/.exec(value)?.[0]
+  // No person with an email was deleted or died before 1971. 6 June 2079 is the last date of a type of SQL Server.
+  if (year !== undefined) return Number(year) <= 1970 || Number(year) >= 2079
+  return /^[0./ -]+$/.test(value)
+}
+
 /**
  * Returns true for a value that may be shown: at most 40 letters, digits, spaces, symbols and usual punctuation marks, without `@`. It may
  * have up to five digits, but not four in a row: emails, phone numbers and most dates are not shown. Does not recognize names of people.

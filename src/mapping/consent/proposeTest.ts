@@ -1,7 +1,7 @@
 /** Proposes a consent test for a column, from its name and its values. Pure. */
 import type { ConsentTest } from '../../model/pipeline.ts'
 import { hasOptOutWords, type ConsentName } from './columnName.ts'
-import { isShowable, looksLikeDate, type ColumnValues, type CountedValue } from './columnValues.ts'
+import { isPlaceholderDate, isShowable, looksLikeDate, type ColumnValues, type CountedValue } from './columnValues.ts'
 import { consentMeaning, isCheckMark, isDoubtfulYes, isYesOrNo, mayMeanNo, meaningOf, type Meaning } from './words.ts'
 import { comparableText } from '../text.ts'
 
@@ -163,10 +163,16 @@ function mayReachOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheck
  */
 function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const { counted = [] } = values
+  const noDates =
+    name?.onlyYes === true ? counted.map(({ value }) => value).filter((value) => looksLikeDate(value) && isPlaceholderDate(value)) : []
   const noWords = counted.flatMap(({ value }) => (value !== '' && negativeMeanings.has(consentMeaning(value)) ? [value] : []))
   if (name?.polarity === 'out') {
     const passing = noWords.filter((value) => consentMeaning(value) !== 'out')
-    return { test: { column, values: ['', ...unique(passing)] }, certain: name.certain || name.onlyYes === true, shown: [] }
+    return {
+      test: { column, values: ['', ...unique([...passing, ...noDates])] },
+      certain: name.certain || name.onlyYes === true,
+      shown: [],
+    }
   }
   const wordMeanings = counted.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
   const allKnown =

@@ -26,19 +26,31 @@ const subscribed = wordsOf(
   'subscribed,subscriber,active subscriber,opted in,opt in,optin,double opt in,consented,consent given,granted,consent granted,permission granted,email subscribed,marketing contact,emailable,mailable,' +
     'abonniert,angemeldet,eingewilligt,zugestimmt,abonné,abonnée,abonne,inscrit,inscrite,suscrito,suscrita,suscripto,iscritto,iscritta,inscrito,inscrita,ingeschreven,aangemeld,geabonneerd,zapisany,subskrybuje,prenumererar,prenumerant,tilmeldt,påmeldt,abonnerer,tilaaja,tilannut,abone,подписан,подписана,подписчик,přihlášen,odebírá,feliratkozott,abonat,εγγεγραμμένος,購読中,订阅,已订阅,구독',
 )
+/** Words for dead people. */
+const deceased = wordsOf(
+  'deceased,verstorben,décédé,décédée,fallecido,fallecida,deceduto,deceduta,overleden,avliden,avdød,afdød,zmarły,zmarła,falecido,falecida,kuollut',
+)
 /** Words for people who may not be reached, in a column of any name. */
 const unsubscribed = wordsOf(
-  'unsubscribed,unsubscribe,unsub,optedout,donotcontact,donotemail,hardbounced,hardbounce,softbounced,softbounce,ispcomplained,not subscribed,non subscribed,nonsubscribed,never subscribed,globally unsubscribed,unsubscribed (self),unsubscribed (admin),opted out,opt out,optout,global opt out,bounced,bounce,hard bounce,hard bounced,soft bounce,soft bounced,cleaned,blacklisted,blocklisted,blocked for email,suppressed,complained,complaint,complainer,spam complaint,spam report,marked as spam,reported spam,abuse,do not contact,do not email,do not mail,do not call,do not phone,do not text,do not solicit,do not market,do not allow,do not send,non marketing contact,no marketing,no mailings,deceased,anonymized,anonymised,gdpr deleted,gdpr erased,1yyn,1yyy,1nyn,1nyy,on hold opt out,on hold bounce,consent withdrawn,consent revoked,no consent,consent denied,not consented,undeliverable,' +
-    'verstorben,décédé,décédée,fallecido,fallecida,deceduto,deceduta,overleden,avliden,avdød,afdød,zmarły,zmarła,falecido,falecida,kuollut,' +
+  'unsubscribed,unsubscribe,unsub,optedout,donotcontact,donotemail,hardbounced,hardbounce,softbounced,softbounce,ispcomplained,not subscribed,non subscribed,nonsubscribed,never subscribed,globally unsubscribed,unsubscribed (self),unsubscribed (admin),opted out,opt out,optout,global opt out,bounced,bounce,hard bounce,hard bounced,soft bounce,soft bounced,cleaned,blacklisted,blocklisted,blocked for email,suppressed,complained,complaint,complainer,spam complaint,spam report,marked as spam,reported spam,abuse,do not contact,do not email,do not mail,do not call,do not phone,do not text,do not solicit,do not market,do not allow,do not send,non marketing contact,no marketing,no mailings,gdpr deleted,gdpr erased,1yyn,1yyy,1nyn,1nyy,on hold opt out,on hold bounce,consent withdrawn,consent revoked,no consent,consent denied,not consented,undeliverable,' +
     'abgemeldet,abbestellt,ausgetragen,nicht abonniert,widerrufen,widersprochen,keine werbung,désabonné,désabonnée,desabonne,désinscrit,désinscrite,desinscrit,non abonné,non inscrit,dado de baja,dada de baja,desuscrito,no suscrito,cancelado por el usuario,disiscritto,disiscritta,non iscritto,descadastrado,não inscrito,uitgeschreven,afgemeld,wypisany,wypisana,niesubskrybuje,avregistrerad,avprenumererad,avslutad prenumeration,afmeldt,avmeldt,peruutettu,abonelikten çıktı,abonelikten çıkmış,отписан,отписался,отписалась,odhlášen,leiratkozott,dezabonat,退订,已退订,退会,配信停止,수신거부,구독취소',
 )
 /** Words that mean `out` in a column such as `account_status`, and have no meaning in other columns. */
 const deleted = wordsOf(
-  'deleted,soft deleted,erased,gelöscht,supprimé,eliminado,borrado,eliminato,cancellato,verwijderd,usunięty,slettet,raderad',
+  'deleted,soft deleted,erased,anonymized,anonymised,gelöscht,supprimé,eliminado,borrado,eliminato,cancellato,verwijderd,usunięty,slettet,raderad',
+)
+/** Words that mean `out` as a whole cell, but are usual tags of products, topics or tickets. */
+const usualTags = wordsOf('abuse,bounce,cleaned,complaint,suppressed')
+/** Words of cells that say that no choice is known: `No preference`, `Not specified`, `Keine Angabe`. */
+const noChoice =
+  /^(?:unknown|pending|waiting|invalid|unspecified|undefined|unset|unassigned|unanswered|unselected)$|^(?:no|not|none|non|kein\p{L}*|nicht)[ ,]+(?:[\p{L}]+ )?(?:preferences?|preferred|preference given|specified|set|stated|given|known|applicable|available|provided|selected|chosen|answered|recorded|entered|defined|angaben?|angegeben|bekannt|präferenz(?:en)?|renseigné|préférence|spécifié|précisé)(?: (?:given|stated|set|specified|selected|provided))?$/u
+/** Words for the state of a request, such as one to delete the data of a person. */
+const requestStates = wordsOf(
+  'pending,waiting,requested,request,open,received,submitted,scheduled,in progress,in process,processing,processed,approved,confirmed,accepted,completed,complete,done,finished',
 )
 /** Words that mean `out` in a consent column, and have no meaning in other columns. */
 const weakOut = wordsOf(
-  'out,inactive,disabled,denied,deny,decline,reject,refuse,objected,opposed,cancelled,canceled,removed,stop,stopped,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,refus,opposé,opposée,oppose,opposition,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,nægtet,reddedildi,pasif,отказ,ret,restricted,held,hold,on hold,temp hold,suspended,quarantined,ineligible,redacted,kielletty,希望しない,受け取らない,受信しない,配信しない,受信拒否,不可,미수신,不要,不同意,拒否,拒绝,거부,미동의',
+  'out,inactive,disabled,denied,deny,decline,reject,refuse,objected,opposed,cancelled,canceled,removed,stop,stopped,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,anonymized,anonymised,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,refus,opposé,opposée,oppose,opposition,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,nægtet,reddedildi,pasif,отказ,ret,restricted,held,hold,on hold,temp hold,suspended,quarantined,ineligible,redacted,kielletty,希望しない,受け取らない,受信しない,配信しない,受信拒否,不可,미수신,不要,不同意,拒否,拒绝,거부,미동의',
 )
 /** Words that mean `in` in a consent column, and have no meaning in other columns. */
 const weakIn = wordsOf(
@@ -68,7 +80,7 @@ export function meaningOf(cell: string): Meaning {
   if (yes.has(flag)) return 'yes'
   if (no.has(flag)) return 'no'
   const word = withSpaces(text)
-  if (unsubscribed.has(word)) return 'out'
+  if (unsubscribed.has(word) || deceased.has(word)) return 'out'
   return subscribed.has(word) ? 'in' : undefined
 }
 
@@ -114,9 +126,9 @@ export function isCheckMark(cell: string): boolean {
 }
 
 // Fast filter before the exact comparison. Index: length of a word (at most 47) times 256, plus the low byte of its first character, in
-// lower and upper case. 1: a word of `subscribed` or `unsubscribed` has this length and first character.
+// lower and upper case. 1: a word of `subscribed`, `unsubscribed` or `deceased` has this length and first character.
 const startsLikeState = new Uint8Array(48 * 256)
-for (const word of [...subscribed, ...unsubscribed])
+for (const word of [...subscribed, ...unsubscribed, ...deceased])
   for (const spelling of [word, word.toUpperCase()]) startsLikeState[word.length * 256 + (spelling.charCodeAt(0) & 255)] = 1
 
 // Matches cells with repeated spaces or with combining, invisible or full-width characters. Folding may change their length or first
@@ -137,6 +149,26 @@ export function isOptOutState(cell: string): boolean {
 /** Returns true if the cell means that the person or record was deleted, in a column such as `account_status`. */
 export function isDeletedState(cell: string): boolean {
   return deleted.has(withSpaces(folded(cell)))
+}
+
+/** Returns true for the state of a request that was not refused, in a column such as `erasure_requested`. */
+export function isRequestState(cell: string): boolean {
+  return requestStates.has(withSpaces(folded(cell)))
+}
+
+/** Returns true for a word such as `Deceased`. In a column about a relative or pet it says nothing about the person. */
+export function isDeceasedState(cell: string): boolean {
+  return deceased.has(withSpaces(folded(cell)))
+}
+
+/** Returns true if one part of a list, such as tags, means `out`. Words that are usual tags of other things are not among them. */
+export function isOptOutInList(part: string): boolean {
+  return isOptOutState(part) && !usualTags.has(withSpaces(folded(part)))
+}
+
+/** Returns true if a choice of contact means that the person wants none. `No preference` and `Not specified` do not mean that. */
+export function isNoContact(cell: string): boolean {
+  return consentMeaning(cell) === 'out' && !noChoice.test(withSpaces(folded(cell)))
 }
 
 /** Returns the result of `meaningOf` if it is `in` or `out`. The fast filter excludes most other cells. */

@@ -3,12 +3,31 @@
  * sent. Without a mapped identifier column, people would not be sent.
  */
 import type { ConsentTest } from '../../model/pipeline.ts'
-import { classifyColumnName, isContactChoice, isDetailOf, isListName, isStatusName, type ConsentName } from '../consent/columnName.ts'
-import { ColumnValues, looksLikeDate } from '../consent/columnValues.ts'
+import {
+  classifyColumnName,
+  isAboutRelative,
+  isContactChoice,
+  isDetailOf,
+  isListName,
+  isStatusName,
+  type ConsentName,
+} from '../consent/columnName.ts'
+import { ColumnValues, isPlaceholderDate, looksLikeDate } from '../consent/columnValues.ts'
 import { consentLine, valuesText, toFlowYaml } from '../consent/consentText.ts'
 import { partsOf } from '../consent/consentTest.ts'
 import { proposeTest, unknownYes, type ProposedTest } from '../consent/proposeTest.ts'
-import { consentMeaning, isDeletedState, isDoubtfulYes, isOptOutState, isSubscriptionState, isYesOrNo } from '../consent/words.ts'
+import {
+  consentMeaning,
+  isDeceasedState,
+  isDeletedState,
+  isDoubtfulYes,
+  isNoContact,
+  isOptOutInList,
+  isOptOutState,
+  isRequestState,
+  isSubscriptionState,
+  isYesOrNo,
+} from '../consent/words.ts'
 import { redactPersonalData } from '../mask.ts'
 import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
@@ -86,6 +105,8 @@ interface ColumnState {
   readonly isOptOutCell: ((cell: string) => boolean) | undefined
   /** True for a name such as `Tags`. */
   readonly mayHaveLists: boolean
+  /** True for a name such as `Pet status`. */
+  readonly isAboutRelative: boolean
   /** True once a list in a cell had an opt-out, as in the tags `vip, Unsubscribed`. */
   hasOptOutInList: boolean
   /** Opt-outs of a column with `mayHaveLists`, at most `maxListWords`. */
@@ -206,6 +227,7 @@ export class UnmappedColumns {
       keptValues,
       isOptOutCell: consentName === undefined && keptValues === undefined ? optOutCells(column) : undefined,
       mayHaveLists: consentName === undefined && keptValues === undefined && isListName(column),
+      isAboutRelative: isAboutRelative(column),
       hasOptOutInList: false,
       listWords: new Set(),
       values: new ColumnValues(this.#settings.today),
@@ -272,18 +294,20 @@ export class UnmappedColumns {
    * - CONSENT_UNMAPPED: a cell that confirms the name of the column. A certain name needs none: the header already has a warning.
    */
   #consentCode(
-    { consentName, keptValues, isConsent, emailCount, phoneCount, mayHaveLists, isOptOutCell }: ColumnState,
+    { consentName, keptValues, isConsent, emailCount, phoneCount, mayHaveLists, isAboutRelative, isOptOutCell }: ColumnState,
     text: string,
   ): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
     if (!this.#settings.searchesConsent || this.#isOfUnusedChannel(consentName)) return undefined
     if (keptValues !== undefined) return isOptOutState(text) && !keptValues.has(comparableText(text)) ? 'LEFT_UNMAPPED' : undefined
     if (consentName === undefined) {
-      const isState = isSubscriptionState(text) || (mayHaveLists && partsOf(text).some(isOptOutState)) || isOptOutCell?.(text) === true
-      return isState ? 'LEFT_UNMAPPED' : undefined
+      const isState = isSubscriptionState(text) || (mayHaveLists && partsOf(text).some(isOptOutInList)) || isOptOutCell?.(text) === true
+      return isState && !(isAboutRelative && isDeceasedState(text)) ? 'LEFT_UNMAPPED' : undefined
     }
     if (consentName.certain) return undefined
     if (consentName.onlyYes === true) {
-      const isYes = consentMeaning(text) === 'yes' || isRealDate(trimText(text)) || isDeletedState(text)
+      const date = trimText(text)
+      const isRealDate = looksLikeDate(date) && !isPlaceholderDate(date)
+      const isYes = consentMeaning(text) === 'yes' || isRealDate || isDeletedState(text) || isRequestState(text)
       return isYes || isSubscriptionState(text) ? 'CONSENT_UNMAPPED' : undefined
     }
     if (isConsent) return 'CONSENT_UNMAPPED'
@@ -318,19 +342,14 @@ const maxListWords = 20
 function optOutCells(column: string): ColumnState['isOptOutCell'] {
   if (isStatusName(column)) return isDeletedState
   // `None` is not among them: it may also mean that the person has no preference.
-  return isContactChoice(column) ? (cell) => consentMeaning(cell) === 'out' : undefined
-}
-
-/** Returns true for a date, except those that programs write for none: `0000-00-00`, `1970-01-01`, `9999-12-31`. */
-function isRealDate(text: string): boolean {
-  return looksLikeDate(text) && !/^(?:0000|0001|1970-0?1-0?1|0?1[./]0?1[./]1970|9999|31[./]12[./]9999|12\/31\/9999)/.test(text)
+  return isContactChoice(column) ? isNoContact : undefined
 }
 
 /** Adds the opt-outs of a cell: of its single text, of several texts, or of a list in one text. */
 function addListWords(state: ColumnState, texts: readonly string[]): void {
   for (const text of texts)
     for (const part of [text, ...partsOf(text)]) {
-      if (!isOptOutState(part)) continue
+      if (!(part === text ? isOptOutState(part) : isOptOutInList(part))) continue
       state.hasOptOutInList ||= texts.length > 1 || part !== text
       if (state.listWords.size < maxListWords) state.listWords.add(trimText(part))
     }

@@ -591,7 +591,16 @@ test.for([
   ['deleted_at', ['', '']],
   ['deleted_at', ['', '0000-00-00']],
   ['deleted_at', ['9999-12-31', '9999-12-31 23:59:59']],
+  ['deleted_at', ['1900-01-01', '1900-01-01 00:00:00.000', '1899-12-30']],
+  ['deleted_at', ['1/1/0001 12:00:00 AM', '12/31/1969', '01.01.1970', '00.00.0000', '00/00/0000']],
+  ['deleted_at', ['2079-06-06', '2099-12-31', '2999-12-31', '99991231']],
   ['deceased', ['N', '']],
+  ['Deceased spouse', ['yes', 'no']],
+  ['Deceased pet', ['yes', 'no']],
+  ['Pet status', ['Deceased', 'Active']],
+  ['Animal', ['Deceased', 'Active']],
+  ["Father's occupation", ['Deceased', 'Baker']],
+  ['ip_address', ['anonymized', '192.0.2.1']],
   ['Deleted items', ['3', '1']],
   ['deleted_by', ['17', '']],
   ['closed_at', ['', '2024-03-01']],
@@ -600,15 +609,18 @@ test.for([
   ['Spouse deceased', ['yes', 'no']],
   ['contact_preference', ['email', 'none']],
   ['Preferred contact method', ['Email', 'Phone', 'None']],
+  ['Preferred contact method', ['Email', 'No preference', 'Unknown', 'Not specified', 'Unspecified', 'Not applicable', 'Pending']],
+  ['Contact preference', ['Keine Angabe', 'Non renseigné', 'No Preference Given', 'Invalid']],
   ['Order status', ['deleted', 'paid']],
   ['Note', ['call back, unsubscribed', '']],
   ['Tags', ['vip, newsletter', 'new']],
+  ['Tags', ['complaint, refund', 'trampoline, bounce']],
+  ['Categories', ['cleaned, shoes']],
 ] as const)('an unmapped column %s with %j does not stop the run', ([column, cells]) => {
   expect(consentLineFor(column, cells)).toBeUndefined()
 })
 
 test.for([
-  ['TPS', 'phone'],
   ['CTPS Registered', 'phone'],
   ['Telephone Preference Service', 'phone'],
   ['Bloctel', 'phone'],
@@ -621,6 +633,34 @@ test.for([
 })
 
 test.for([
+  ['Erasure requested', ['pending', 'no'], ['no']],
+  ['deletion_request', ['In progress', ''], ['']],
+] as const)('%s with %j is an opt-out, and %j passes', ([column, cells, values]) => {
+  expect(consentLineFor(column, cells)).toContain(consentLine([{ column, values }]))
+})
+
+test.for([
+  ['TPS', ['Y', 'N'], true],
+  ['CTPS', ['0', '1'], true],
+  ['TPS', ['Registered', ''], true],
+  ['TPS', ['4.35', '0.00', '12.10'], false],
+  ['CTPS', ['1234567', ''], false],
+] as const)('%s with %j is a list of people who do not want calls: %s', ([column, cells, isFound]) => {
+  const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['phone_number'], today, isIgnored: () => false })
+  const { warnings, checkRow } = unmapped.bind({ columns: [column], used: new Set(), identifiers: [{ type: 'phone_number', indexes: [] }] })
+  const found = [...warnings, ...cells.flatMap((cell) => checkRow({ line: 2, columns: [column], cells: [cell] }))]
+  expect(found.length > 0).toBe(isFound)
+})
+
+test('the hint for deleted records keeps the dates that programs write for none', () => {
+  expect(consentLineFor('deleted_at', ['9999-12-31', '9999-12-31', '2024-01-01', ''])).toContain('values: ["", "9999-12-31"]')
+})
+
+test.for([
+  ['Contact preference', ['Email', 'Do not contact me'], '{ column: "Contact preference", values: ["Email"] }'],
+  ['Contact preference', ['Email', 'Do not send information'], '{ column: "Contact preference", values: ["Email"] }'],
+  ['Contact preference', ['Email', 'Never'], '{ column: "Contact preference", values: ["Email"] }'],
+  ['Account status', ['active', 'anonymized'], '{ column: "Account status", values: ["active"] }'],
   ['Status', ['Active', 'Deceased'], '{ column: "Status", values: ["Active"] }'],
   ['Account Status', ['active', 'deleted'], '{ column: "Account Status", values: ["active"] }'],
   ['Contact preference', ['Email', 'No contact'], '{ column: "Contact preference", values: ["Email"] }'],
