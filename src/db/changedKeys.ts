@@ -128,16 +128,16 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
   })
 }
 
-/** Deletes `keys` from the changed keys, and also the changed keys without a row in `remote`. */
-export async function eraseChanged(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
-  await replaceChanged(tx, destinationId, `${isOneOf('seen')} and m.key <> all($2::bytea[])`, [keys])
+/** Deletes the changed keys without a row in `remote`. Keeps those that a run must still delete at the service. */
+export async function eraseChanged(tx: Queryable, destinationId: number): Promise<void> {
+  await replaceChanged(tx, destinationId, isOneOf('seen'))
 }
 
 /** Replaces the rows of a destination by one row with the kept keys. `kept`: SQL condition on the key `m`; `seen` has the replaced rows. */
-async function replaceChanged(tx: Queryable, destinationId: number, kept: string, values: readonly unknown[] = []): Promise<void> {
+async function replaceChanged(tx: Queryable, destinationId: number, kept: string): Promise<void> {
   await tx.execute(
     `with seen as (delete from changed_key where destination_id = $1 returning keys)
      ${addChangedSql(`select m.key from remote m where m.destination_id = $1 and ${kept}`)}`,
-    [destinationId, ...values],
+    [destinationId],
   )
 }

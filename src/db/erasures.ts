@@ -98,6 +98,7 @@ export async function addErased(tx: Queryable, service: string, erasureId: numbe
 /**
  * Adds the unconfirmed deletes of earlier erasures of these keys to an erasure. The keys stay with the earlier erasures. Without this, a
  * repeated erasure would have no deletes, and count as complete while the service still has the person.
+ * Leaves out erasures whose data is deleted: after a refused delete, a later run has deleted the person by other requests.
  */
 export async function addEarlierDeletes(
   tx: Queryable,
@@ -106,8 +107,8 @@ export async function addEarlierDeletes(
 ): Promise<void> {
   await tx.execute(
     `insert into erasure_delete (erasure_id, batch_id)
-     select $1, d.batch_id from erasure_delete d join batch b on b.id = d.batch_id
-     where not d.confirmed and not ${isConfirmed} and d.erasure_id in (
+     select $1, d.batch_id from erasure_delete d join batch b on b.id = d.batch_id join erasure e on e.id = d.erasure_id
+     where not d.confirmed and not ${isConfirmed} and e.purged_at is null and d.erasure_id in (
        select x.erasure_id from erased_key x join unnest($3::int[], $4::bytea[]) as k (destination_id, key) using (destination_id, key)
        where x.service = $2 and x.erasure_id < $1)
      on conflict do nothing`,
@@ -341,7 +342,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   await eraseBodies(tx, destinationId, { batches: ids, texts: keys.identifiers.map(renderValue) })
   await eraseEntries(tx, erasureId, { batches: ids, identifiers: keys.identifiers, records })
   await eraseKeys(tx, destinationId, { identifiers: keys.identifiers, records })
-  await eraseChanged(tx, destinationId, keys.identifiers)
+  await eraseChanged(tx, destinationId)
   await eraseImpliedKeys(tx, destinationId, keys.identifiers)
   if (records.length > 0) {
     // The digests are stored with the record keys. Without digests the next run reads the whole source.

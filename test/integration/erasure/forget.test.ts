@@ -459,6 +459,18 @@ test('the receipt of a refused delete does not count it as confirmed after its o
   expect(await listReceipts(engine.db)).toMatchObject([{ deletes: { planned: 2, confirmed: 0 } }])
 })
 
+test('the next run deletes every identifier of an erased person whose delete was refused', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  const refusal = { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] }
+  await engine.sandbox.control.fault({ path: '/users' }, { kind: 'status', status: 400, body: refusal }, 4)
+  for (const emails of [[canary], ['ann@example.com']]) await forgets(engine, { emails })
+  await engine.run('customers')
+  expect(await held(engine)).toBe(audienceDigest([email('bob@example.com'), email('eve@example.com'), phone('+12025550144')]))
+  expect((await listReceipts(engine.db)).map(({ purgedAt }) => purgedAt === null)).toEqual([false, false])
+  expect(await tablesWith(engine.db, prefix(canary))).toEqual(['erased_key'])
+})
+
 test('an erasure that is repeated after a refused delete is not complete', async () => {
   await using engine = await setUp()
   await engine.run('customers')
@@ -469,6 +481,8 @@ test('an erasure that is repeated after a refused delete is not complete', async
   expect(await forgets(engine, { emails: [canary] })).toMatchObject(unconfirmed)
   await engine.run('customers')
   expect(await held(engine)).toBe(without)
+  // The run deleted the person by other requests, so nothing is left to wait for.
+  expect(await forgets(engine, { emails: [canary] })).toMatchObject({ deletes: { planned: 0, confirmed: 0 } })
 })
 
 test('the receipt keeps its deletes after the runs of its audience have expired', async () => {
