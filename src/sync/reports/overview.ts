@@ -214,7 +214,9 @@ export async function listRunLines(
   options: { readonly pipeline: PipelineInEnvironment; readonly limit: number; readonly before?: number },
 ): Promise<readonly RunLine[]> {
   const rows = await db.query<LineRow>(
-    `select ${columns} from ${givenPipelines} join run r on ${isRunOf} where r.id < $4 order by r.id desc limit $5`,
+    // With `limit` in a lateral query, the index of a pipeline's runs is read from the newest run on. A join would sort all its runs.
+    `select x.* from ${givenPipelines} cross join lateral (
+       select ${columns} from run r where ${isRunOf} and r.id < $4 order by r.id desc limit $5) x`,
     [...pipelineColumns([options.pipeline]), options.before ?? Number.MAX_SAFE_INTEGER, options.limit],
   )
   return rows.map(toLine)

@@ -36,9 +36,10 @@ export async function loadRunFigures(db: Queryable, pipeline: PipelineInEnvironm
       Present<Row<'run', 'finished_at'>> & { n: number; limited: number; p50: number | null; p95: number | null }
   >(
     `select r.*, a.* from (
-       select r.id, r.trigger, r.plan_id, r.started_at, r.finished_at, r.status, r.counts, r.stages from ${givenPipelines} join run r on ${isRunOf}
-       where r.trigger <> 'plan' and r.status in ('succeeded', 'partial', 'withheld', 'failed', 'cancelled')
-       order by r.id desc limit $4) r
+       select x.* from ${givenPipelines} cross join lateral (
+         select r.id, r.trigger, r.plan_id, r.started_at, r.finished_at, r.status, r.counts, r.stages from run r
+         where ${isRunOf} and r.trigger <> 'plan' and r.status in ('succeeded', 'partial', 'withheld', 'failed', 'cancelled')
+         order by r.id desc limit $4) x) r
      cross join lateral (
        select count(*)::int as n, count(*) filter (where http_status = 429)::int as limited,
          ${durationPercentile(0.5)} as p50, ${durationPercentile(0.95)} as p95
@@ -66,9 +67,9 @@ export async function loadRunFigures(db: Queryable, pipeline: PipelineInEnvironm
 /** Returns the facts about the pipeline's own sources from the last run that has any; empty if none were read. */
 export async function loadLastSources(db: Queryable, pipeline: PipelineInEnvironment): Promise<readonly SourceFacts[]> {
   const [row] = await db.query<Row<'snapshot', 'id' | 'sources'>>(
-    `select s.id, s.sources from ${givenPipelines} join run r on ${isRunOf}
-       join snapshot s on s.id = r.snapshot_id join run reading on reading.id = s.run_id
-     where ${readsOwnSources('reading')} and s.sources <> '[]' order by r.id desc limit 1`,
+    `select x.* from ${givenPipelines} cross join lateral (
+       select s.id, s.sources from run r join snapshot s on s.id = r.snapshot_id join run reading on reading.id = s.run_id
+       where ${isRunOf} and ${readsOwnSources('reading')} and s.sources <> '[]' order by r.id desc limit 1) x`,
     pipelineColumns([pipeline]),
   )
   return row === undefined ? [] : decodeSources(row.sources, row.id)
