@@ -141,11 +141,12 @@ export interface GaugeValues {
  */
 export async function loadGauges(db: Queryable, lapseDays: readonly number[], shared: readonly SharedName[]): Promise<GaugeValues> {
   const environments = distinct(shared)
+  const sharedPipelines = new Set(shared.map(({ pipeline }) => pipeline))
   /** Loads values by pipeline: those of shared names once for each environment, and the others for all environments. */
   const byEnvironment = async <Value extends { readonly pipeline: string }>(
     load: (environment?: Fence) => Promise<readonly Value[]>,
   ): Promise<(Value & OfPipeline)[]> => {
-    const others = (await load()).filter(({ pipeline }) => shared.every((one) => one.pipeline !== pipeline))
+    const others = (await load()).filter(({ pipeline }) => !sharedPipelines.has(pipeline))
     const found: (Value & OfPipeline)[] = [...others]
     for (const { names, ...environment } of environments)
       found.push(...(await load(environment)).filter(({ pipeline }) => names.has(pipeline)).map((value) => ({ ...value, environment })))

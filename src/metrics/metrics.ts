@@ -93,17 +93,17 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   /** Last scrape. Scrapes wait for each other, because two simultaneous scrapes would count the same runs twice. */
   let collecting: Promise<void> = Promise.resolve()
 
-  const labelsOf = ({ pipeline, destinationId }: MetricRun) =>
-    labelsIn(
-      pipeline,
-      shared.find((one) => one.pipeline === pipeline && one.destinationId === destinationId),
-    )
+  /** The same by pipeline and destination, because a scrape may count a hundred thousand runs. */
+  let sharedByKey: ReadonlyMap<string, SharedName> = new Map()
+
+  const labelsOf = ({ pipeline, destinationId }: MetricRun) => labelsIn(pipeline, sharedByKey.get(`${destinationId} ${pipeline}`))
 
   /** Loads the shared names. If they have changed, other labels apply to the runs, so all runs are counted again. */
   const updateSharedNames = async (db: Queryable) => {
     const now = await sharedNames(db)
     if (JSON.stringify(now) === JSON.stringify(shared)) return
     shared = now
+    sharedByKey = new Map(now.map((one) => [`${one.destinationId} ${one.pipeline}`, one]))
     for (const metric of [runs, rows, operations, runSeconds]) metric.reset()
     seenRuns = new SeenIds(0)
     open = new Set()
