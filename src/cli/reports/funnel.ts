@@ -93,7 +93,7 @@ type ListedRun = ShownRun & { readonly service?: string | null; readonly credent
  * the environment.
  */
 export function runsTable(reports: readonly ListedRun[], output: Output): string {
-  const hasSeveral = new Set(reports.map(environmentText)).size > 1
+  const hasSeveral = isOfSeveral(reports)
   const rows = reports.map((report) => [
     report.runId,
     report.pipeline,
@@ -106,6 +106,12 @@ export function runsTable(reports: readonly ListedRun[], output: Output): string
     ...(report.counts.withheld > 0 ? [`withheld ${count(report.counts.withheld)}`] : []),
   ])
   return tableWithin(output.columns, rows, new Set([hasSeveral ? 6 : 5]))
+}
+
+/** Returns true if the runs belong to several environments. A destination that belongs to no user yet counts only by its service. */
+function isOfSeveral(reports: readonly ListedRun[]): boolean {
+  const distinct = (values: readonly (string | null | undefined)[]) => new Set(values.filter((value) => typeof value === 'string')).size
+  return distinct(reports.map(({ service }) => service)) > 1 || distinct(reports.map(({ credentials }) => credentials)) > 1
 }
 
 /** Returns the environment of a run: `https://ads.example.com as user 7 of application 3f9a…`. Empty without a stored destination. */

@@ -329,6 +329,20 @@ test.for([40, 60, 80])('check is not wider than a terminal of %i columns: values
     expect(width(line.replaceAll(/\u001b\[\d+m/g, '')), line).toBeLessThanOrEqual(columns)
 })
 
+test('runs name their environment only if they belong to several', () => {
+  const [service, credentials] = ['https://ads.example.com', 'user 1 of application aa']
+  const table = (...environments: readonly { service: string | null; credentials: string | null }[]) =>
+    runsTable(
+      environments.map((environment) => ({ ...run({}), ...environment })),
+      pipe(),
+    )
+  // A destination that never ran belongs to no user yet, and some early runs have no destination.
+  const one = table({ service, credentials }, { service, credentials: null }, { service: null, credentials: null })
+  expect(one).toBe(runsTable([run({}), run({}), run({})], pipe()))
+  expect(table({ service, credentials }, { service, credentials: 'user 2' })).toContain(`${service} as user 2`)
+  expect(table({ service, credentials }, { service: 'https://other.example.com', credentials: null })).toContain('other.example.com')
+})
+
 test('columns are aligned for any letters of the names', () => {
   const reports = ['shop', '店舗', 'Käufer', 'cafe\u0301', '👕👖'].map((pipeline) => run({ pipeline, status: 'succeeded' }))
   const starts = runsTable(reports, pipe())
