@@ -56,8 +56,10 @@ const headlines: Readonly<Record<ConditionEvent, string>> = {
   lapse: 'MEMBERSHIPS AT RISK',
 }
 
-/** Maximum length of a text in characters. A section of Slack has at most 3,000, and also contains the link. */
-const longestSection = 2_800
+/** Maximum length of a text in characters. */
+const longestText = 2_800
+/** Maximum length of a section of Slack with the link and the environment. Slack rejects a message with a longer one. */
+const longestSection = 3_000
 
 /** Builds the message of a delivery. An unknown event of another version counts as `failed`. `baseUrl`: address of the dashboard. */
 export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessage {
@@ -87,16 +89,21 @@ export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessa
   }
 }
 
-/** Cuts an escaped text to the maximum length. Its end is not half of a character, nor a part of `&amp;` or the like. */
-function shortened(text: string): string {
-  return text.length > longestSection ? cutText(text, longestSection).replace(/&[a-z]*$/, '') : text
+/**
+ * Cuts an escaped text to the maximum length. Its end is not half of a character, nor a part of `&amp;` or the like. `more`: length of what
+ * follows the text in its section.
+ */
+function shortened(text: string, more = 0): string {
+  const longest = Math.max(0, Math.min(longestText, longestSection - more))
+  return text.length > longest ? cutText(text, longest).replace(/&[a-z]*$/, '') : text
 }
 
 /** Returns the JSON body for an incoming webhook of Slack. */
 export function slackBody({ text, subject, link, body }: AlertMessage): object {
   const rest = text.slice(subject.length)
   const environment = environmentText(body)
-  const section = shortened(`*${escaped(subject)}*${escaped(rest)}`)
+  const tail = `\n<${link}|${escaped(linkText(body))}>${environment === '' ? '' : ` · ${escaped(environment)}`}`
+  const section = shortened(`*${escaped(subject)}*${escaped(rest)}`, tail.length)
   return {
     text: shortened(escaped(text)),
     blocks: [
@@ -104,7 +111,7 @@ export function slackBody({ text, subject, link, body }: AlertMessage): object {
         type: 'section',
         text: {
           type: 'mrkdwn',
-          text: `${section}\n<${link}|${escaped(linkText(body))}>${environment === '' ? '' : ` · ${escaped(environment)}`}`,
+          text: `${section}${tail}`,
         },
       },
     ],
