@@ -118,7 +118,15 @@ export async function changePause(
   change: 'pause' | 'resume',
   { isUserKnown = true, ...by }: { readonly actor: string; readonly reason?: string; readonly isUserKnown?: boolean },
 ): Promise<boolean> {
-  const { id: destinationId, credentials } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
-  if (isUserKnown) assertOwnCredentials(deps, pipeline.name, credentials)
+  const destinationId = isUserKnown
+    ? await ownDestination(deps, pipeline)
+    : (await ensureDestination(deps.db, destinationKey(deps, pipeline))).id
   return (change === 'pause' ? pausePipeline : resumePipeline)(deps.db, { destinationId, pipeline: pipeline.name, ...by })
+}
+
+/** Returns the id of the destination of a pipeline. @throws {RunError} `OTHER_CREDENTIALS` */
+export async function ownDestination(deps: Pick<EngineDeps, 'db' | 'service'>, pipeline: Pipeline): Promise<number> {
+  const { id, credentials } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
+  assertOwnCredentials(deps, pipeline.name, credentials)
+  return id
 }

@@ -79,6 +79,10 @@ test('runs and show name the environment of a run of another user, and show offe
   // The last pipeline has the destination of the first one, and belongs to another user.
   shop.write('other/shop.yaml', shopYaml)
   expect(await there('pause', 'shop')).toMatchObject({ code: 1, stderr: expect.stringContaining('OTHER_CREDENTIALS') as string })
+  // With several pipelines, none is paused.
+  shop.write('other/first.yaml', customersYaml)
+  expect(await there('pause', 'first', 'shop')).toMatchObject({ code: 1, stderr: expect.stringContaining('OTHER_CREDENTIALS') as string })
+  expect((await there('resume', 'first')).stdout).toContain('first was not paused')
   expect((await shop.here(['pause', 'shop'], { env: { SLUICE_ACCESS_TOKEN: '' } })).stdout).toContain('shop is paused')
   // Without credentials the environment of the command is unknown.
   expect((await shop.here(['show', 'r_3'], { env: { SLUICE_ACCESS_TOKEN: '' } })).stdout).not.toContain('another environment')
