@@ -3,7 +3,8 @@ import { hostname } from 'node:os'
 import pLimit from 'p-limit'
 import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
-import { alertActivity, destinationOwners, finishDelivery, updateAlerts, claimDeliveries, type DueDelivery } from '../db/alerts.ts'
+import { adoptAbandonedAlert, alertActivity, claimDeliveries, destinationOwners, finishDelivery, updateAlerts } from '../db/alerts.ts'
+import type { DueDelivery } from '../db/alerts.ts'
 import { environmentKey, type Fence } from '../db/fence.ts'
 import { compareJournal } from '../db/migrate.ts'
 import { undeclaredPipelines } from '../db/schedules.ts'
@@ -59,8 +60,9 @@ const projectFileName = 'sluice.yaml'
  */
 const projectFileEnvironment = ({ service, folder }: Pick<AlertDeps, 'service' | 'folder'>): Fence => ({
   origin: service.origin,
-  credentials: `${service.credentials} in ${folder}`,
+  credentials: `${inFolder(service)}${folder}`,
 })
+const inFolder = ({ credentials }: Fence) => `${credentials} in `
 
 /** Longest wait after a failed delivery in milliseconds. */
 const longestRetryMs = 30 * 60_000
@@ -184,6 +186,7 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
   const own = [...byEnvironment.values()].map(({ environment }) => environment)
   // If a scheduled file was deleted or renamed, its alerts are over. They stay if the pipeline has run since, from another folder.
   for (const { name, ...environment } of await undeclaredPipelines(db, deps.folder)) namesIn(environment).add(name)
+  await adoptAbandonedAlert(deps.db, deps.service, projectFileName, inFolder(deps.service))
   for (const [key, { environment, names }] of byEnvironment) {
     // The other conditions of a pipeline are not known while its file is invalid.
     for (const name of broken.keys()) if (!isValid(name)) names.delete(name)

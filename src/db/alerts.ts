@@ -76,12 +76,21 @@ export interface AlertCheck {
   readonly owners: string
 }
 
-/** Returns a text that changes when a destination gets other credentials. */
+/** Returns the credentials of each destination that has some, by its id, as JSON. */
 export async function destinationOwners(db: Queryable): Promise<string> {
-  const [row] = await db.query<{ owners: string | null }>(
-    'select md5(jsonb_agg(jsonb_build_array(id, credentials) order by id)::text) as owners from destination where credentials is not null',
+  const [row] = await db.query<{ owners: string }>(
+    `select coalesce(jsonb_object_agg(id, credentials), '{}')::text as owners from destination where credentials is not null`,
   )
-  return row?.owners ?? ''
+  return row?.owners ?? '{}'
+}
+
+/** Returns true if a destination has other credentials than in `owners`. First credentials of a destination do not count. */
+async function isTakenOver(tx: Queryable, owners: string): Promise<boolean> {
+  const changed = await tx.query(
+    'select from jsonb_each_text($1::jsonb) o join destination d on d.id = o.key::int where d.credentials is distinct from o.value limit 1',
+    [owners],
+  )
+  return changed.length > 0
 }
 
 /** Waits until no other transaction changes alerts. The lock ends with the transaction. */
@@ -102,11 +111,11 @@ export async function updateAlerts(db: Database, environment: Fence, check: Aler
   return db.transaction(async (tx) => {
     // Every `serve` process checks conditions, and the lock lets only one of them write at a time.
     await lockAlerts(tx)
-    if ((await destinationOwners(tx)) !== owners) return 0
+    if (await isTakenOver(tx, owners)) return 0
     const firing = await tx.query<Row<'alert', 'id' | 'pipeline' | 'event'> & { found_elsewhere: boolean }>(
       `select a.id, a.pipeline, a.event, exists (
          select from jsonb_each_text(coalesce(a.detail -> 'foundBy', '{}')) f
-         where f.key <> $4 and f.value::timestamptz > statement_timestamp() - ${foundForS} * interval '1 second') as found_elsewhere
+         where f.key <> $4 and ${isRecent}) as found_elsewhere
        from alert a where a.recovered_at is null and a.pipeline = any($1) and ${isOf('$2', '$3')}`,
       [pipelines, originsOf([environment]), credentialsOf([environment]), finder],
     )
@@ -122,7 +131,12 @@ export async function updateAlerts(db: Database, environment: Fence, check: Aler
       changed++
       await addDeliveries(tx, row.id, 'firing', condition.receivers)
     }
-    for (const condition of found) if (condition.isOfFile === true) await storeFinder(tx, environment, condition, finder)
+    await storeFinder(
+      tx,
+      environment,
+      found.filter(({ isOfFile }) => isOfFile === true),
+      finder,
+    )
     for (const { id, pipeline, event, found_elsewhere: isFoundElsewhere } of firing) {
       if (found.some((condition) => condition.pipeline === pipeline && condition.event === event)) continue
       if (isFoundElsewhere) {
@@ -152,13 +166,43 @@ export async function updateAlerts(db: Database, environment: Fence, check: Aler
 /** Time in seconds for which a finder of an alert about a file counts. Each finder checks its files at least once a minute. */
 const foundForS = 180
 
-/** Stores in the firing alert of a condition that this finder has found it now. */
-async function storeFinder(tx: Queryable, environment: Fence, { pipeline, event }: FoundCondition, finder: string): Promise<void> {
+/** SQL condition that the finder `f` counts, a row of `foundBy`. */
+const isRecent = `f.value::timestamptz > statement_timestamp() - ${foundForS} * interval '1 second'`
+
+/**
+ * Stores in the firing alerts of the conditions that this finder has found them now. Writes at most every 30 seconds, because checks are
+ * more frequent and a folder may have thousands of files. Drops finders that count no more.
+ */
+async function storeFinder(tx: Queryable, environment: Fence, found: readonly FoundCondition[], finder: string): Promise<void> {
+  if (found.length === 0) return
   await tx.execute(
-    `update alert set detail = jsonb_set(detail, '{foundBy}', coalesce(detail -> 'foundBy', '{}') || jsonb_build_object($5::text, statement_timestamp()))
-     where (service, credentials, pipeline, event) = ($1, $2, $3, $4) and recovered_at is null`,
-    [environment.origin, environment.credentials, pipeline, event, finder],
+    `update alert set detail = jsonb_set(detail, '{foundBy}',
+       coalesce((select jsonb_object_agg(f.key, f.value) from jsonb_each_text(detail -> 'foundBy') f where ${isRecent}), '{}')
+         || jsonb_build_object($5::text, statement_timestamp()))
+     where (service, credentials) = ($1, $2) and recovered_at is null
+       and (pipeline, event) in (select * from unnest($3::text[], $4::text[]))
+       and coalesce((detail -> 'foundBy' ->> $5)::timestamptz, '-infinity') < statement_timestamp() - interval '30 seconds'`,
+    [environment.origin, environment.credentials, found.map(({ pipeline }) => pipeline), found.map(({ event }) => event), finder],
   )
+}
+
+/**
+ * Gives a firing alert about the project file of another folder to this environment, if no server has found it within `foundForS`. With each
+ * release, the files may move to a new folder, so no server of the old folder would end the alert. `ofFolder`: start of the credentials of
+ * such alerts.
+ */
+export async function adoptAbandonedAlert(db: Database, environment: Fence, pipeline: string, ofFolder: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    await lockAlerts(tx)
+    await tx.execute(
+      `update alert set credentials = $2 where id = (
+         select min(a.id) from alert a where a.recovered_at is null and a.service = $1 and starts_with(a.credentials, $4) and a.pipeline = $3
+           and not exists (select from jsonb_each_text(coalesce(a.detail -> 'foundBy', '{}')) f where ${isRecent})
+           and not exists (select from alert o where (o.service, o.credentials, o.pipeline, o.event) = ($1, $2, $3, a.event)
+             and o.recovered_at is null))`,
+      [environment.origin, environment.credentials, pipeline, ofFolder],
+    )
+  })
 }
 
 /**

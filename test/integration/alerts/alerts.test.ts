@@ -435,6 +435,26 @@ test('a valid sluice.yaml of another folder does not end the alert about an inva
   expect(one.states()).toHaveLength(2)
 })
 
+test('an alert about the sluice.yaml of a folder without a server ends by another server of the environment', async () => {
+  await using engine = await engineUnderTest()
+  await using old = await folderOf('old')
+  await using release = await folderOf('release')
+  {
+    await using _ = old.watch(engine)
+    await engine.deps.clock.sleep(600)
+    old.project('alert: {}\n')
+    await expect.poll(old.states).toEqual(['sluice.yaml firing'])
+  }
+  // The next release has another folder, and a valid file. It waits, because the earlier server may only restart.
+  await using _ = release.watch(engine)
+  await engine.deps.clock.sleep(600)
+  expect(await engine.db.query('select from alert where recovered_at is null')).toHaveLength(1)
+  await engine.db.execute(
+    `update alert set detail = jsonb_set(detail, '{foundBy}', (select jsonb_object_agg(k, now() - interval '4 minutes') from jsonb_object_keys(detail -> 'foundBy') k))`,
+  )
+  await expect.poll(release.states).toEqual(['sluice.yaml recovered'])
+})
+
 test('an invalid file stays reported while another folder has a valid one of the same name', async () => {
   await using engine = await engineUnderTest()
   await using one = await folderOf('one')

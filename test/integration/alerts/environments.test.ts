@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findConditions, type Condition } from '../../../src/alerts/conditions.ts'
 import { startAlerts } from '../../../src/alerts/startAlerts.ts'
-import { alertActivity } from '../../../src/db/alerts.ts'
+import { alertActivity, destinationOwners, updateAlerts } from '../../../src/db/alerts.ts'
 import type { Database } from '../../../src/db/database.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
 import { createTransport } from '../../../src/service/client/index.ts'
@@ -230,6 +230,16 @@ test('a check of alerts during a take-over neither ends nor repeats an alert of 
     expect(await b.run('shop', { takeOver: true })).toMatchObject({ status: 'succeeded' })
     await expect.poll(b.events).toEqual(['failed recovered'])
   })
+})
+
+test('the first run of a pipeline, which gives its destination an owner, stops no check of alerts', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const owners = await destinationOwners(engine.db)
+  await engine.run('shop')
+  expect(await destinationOwners(engine.db)).not.toBe(owners)
+  const found = [{ pipeline: 'shop', event: 'failed', detail: {}, receivers: [] }]
+  expect(await updateAlerts(engine.db, engine.deps.service, { pipelines: ['shop'], found, finder: 'test', owners })).toBe(1)
 })
 
 test('a scheduled pipeline whose destination belongs to other credentials is stale', async () => {
