@@ -10,6 +10,8 @@ export interface AlertMessage {
   readonly subject: string
   readonly text: string
   readonly link: string
+  /** Environment for Slack and email, `https://ads.example.com as user 7 of application 3f9a…`. Empty if the schema has only one. */
+  readonly environment: string
   readonly body: AlertBody
 }
 
@@ -85,6 +87,7 @@ export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessa
     subject,
     text,
     link,
+    environment: delivery.hasOthers ? environmentText({ service, credentials }) : '',
     body: { event, state, pipeline, runId, planId, code, message, hint, counts, link, at, service, credentials },
   }
 }
@@ -99,9 +102,8 @@ function shortened(text: string, more = 0): string {
 }
 
 /** Returns the JSON body for an incoming webhook of Slack. */
-export function slackBody({ text, subject, link, body }: AlertMessage): object {
+export function slackBody({ text, subject, link, environment, body }: AlertMessage): object {
   const rest = text.slice(subject.length)
-  const environment = environmentText(body)
   const tail = `\n<${link}|${escaped(linkText(body))}>${environment === '' ? '' : ` · ${escaped(environment)}`}`
   const section = shortened(`*${escaped(subject)}*${escaped(rest)}`, tail.length)
   return {
@@ -120,7 +122,7 @@ export function slackBody({ text, subject, link, body }: AlertMessage): object {
 }
 
 /** Returns the environment of an alert: `https://ads.example.com as user 7 of application 3f9a…`. Empty if it is unknown. */
-export function environmentText({ service, credentials }: Pick<AlertBody, 'service' | 'credentials'>): string {
+function environmentText({ service, credentials }: Pick<AlertBody, 'service' | 'credentials'>): string {
   return service === null ? '' : `${service}${credentials === null ? '' : ` as ${credentials}`}`
 }
 

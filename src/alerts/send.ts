@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { createTransport } from 'nodemailer'
 import type { AlertReceiver } from '../pipeline/projectFile.ts'
 import { recordOf } from '../unknownValue.ts'
-import { environmentText, slackBody, type AlertMessage } from './message.ts'
+import { slackBody, type AlertMessage } from './message.ts'
 
 /** Settings of one attempt. */
 export interface SendOptions {
@@ -66,7 +66,7 @@ async function sendMail(receiver: AlertReceiver, message: AlertMessage, options:
       from: receiver.from ?? 'sluice@localhost',
       to: [receiver.to].flat().join(', '),
       subject: message.subject,
-      text: `${message.text}\n\n${message.link}\n${environmentText(message.body)}\n`,
+      text: `${message.text}\n\n${message.link}\n${message.environment === '' ? '' : `${message.environment}\n`}`,
       disableFileAccess: true,
       disableUrlAccess: true,
     })

@@ -243,6 +243,8 @@ export interface DueDelivery {
   /** Environment of the alert. Both parts are empty for an alert of an earlier version. */
   readonly service: string
   readonly credentials: string
+  /** True if the destinations of the schema belong to several environments. */
+  readonly hasOthers: boolean
   readonly pipeline: string
   readonly event: string
   readonly detail: unknown
@@ -297,7 +299,7 @@ export async function claimDeliveries(
   )
   const rows = await db.query<
     Row<'alert_delivery', 'id' | 'alert_id' | 'receiver' | 'state' | 'attempts'> &
-      Row<'alert', 'service' | 'credentials' | 'pipeline' | 'event' | 'detail' | 'fired_at' | 'recovered_at'>
+      Row<'alert', 'service' | 'credentials' | 'pipeline' | 'event' | 'detail' | 'fired_at' | 'recovered_at'> & { hasOthers: boolean }
   >(
     `with due as (
        select d.id from alert_delivery d join alert a on a.id = d.alert_id and ${isOf('$3', '$4')}
@@ -307,7 +309,8 @@ export async function claimDeliveries(
        order by d.id limit $2 for update of d skip locked)
      update alert_delivery d set attempts = d.attempts + 1, next_attempt_at = statement_timestamp() + ${sendingForS} * interval '1 second'
      from due, alert a where d.id = due.id and a.id = d.alert_id
-     returning d.id, d.alert_id, d.receiver, d.state, a.service, a.credentials, a.pipeline, a.event, a.detail, a.fired_at, a.recovered_at, d.attempts`,
+     returning d.id, d.alert_id, d.receiver, d.state, a.service, a.credentials, a.pipeline, a.event, a.detail, a.fired_at, a.recovered_at, d.attempts,
+       (select count(distinct (o.service, o.credentials)) > 1 from destination o where o.credentials is not null) as "hasOthers"`,
     [receivers, limit, origins, credentials],
   )
   return rows.map(({ alert_id, fired_at, recovered_at, ...row }) => ({
