@@ -1,11 +1,11 @@
 /**
- * Column names of shops and CRMs in several languages, for suggestions (docs/inputs.md, cases 176 and 210). Only a currency column is
- * mapped by such a name without a setting.
+ * Column names of shops and CRMs in several languages, for suggestions (docs/inputs.md, cases 176 and 210). A column with such a name is
+ * not mapped without a setting. Exception: a currency column.
  */
 
 /**
- * Field → column names as `foldedName` returns them, in order of preference. Two entries are not target fields: a `currency` column
- * completes a price, and a `default_country` column a phone number.
+ * Field → column names as `foldedName` returns them, in order of preference. `currency` and `default_country` are not fields of a record.
+ * Their columns complete a price or a phone number.
  */
 const otherNames: Readonly<Record<string, string>> = {
   id: 'productid itemid offerid sku articleid articlenumber artikelnummer artikelnr artnr productnumber productcode itemnumber code reference referencia ref codigo codice kod urunkodu stokkodu indeks артикул',
@@ -74,7 +74,7 @@ function foldedName(column: string): string {
   )
 }
 
-/** Returns the fields that have this column name; most often none or one. */
+/** Returns the fields that list this column name, most often none or one. A field that lists the name twice is returned twice. */
 export function fieldsForColumn(column: string): readonly string[] {
   return fieldsByName.get(foldedName(column)) ?? []
 }

@@ -1,6 +1,6 @@
 /**
- * Hashes and packs normalized identifiers: a type byte, then the SHA-256 or the plain `partner_user_id`. Allocates little, because this
- * runs for every row.
+ * Packs identifiers: a type byte, then the SHA-256 or the plain `partner_user_id`. Also hashes the texts of keys and contents. Allocates
+ * little, because this runs for every row.
  */
 import { hash } from 'node:crypto'
 import { identifierBytes, identifierTypes, type IdentifierType, type PackedIdentifier } from '../../model/record.ts'
@@ -20,7 +20,10 @@ export function hashIdentifier(type: IdentifierType, normalized: string): Packed
   return packed
 }
 
-/** Packs a digest from the source. `hex`: 64 hex digits, not checked. Any other text would leave uninitialized bytes in the result. */
+/**
+ * Packs a digest from the source. `hex`: 64 hex digits, not checked. A shorter text or other characters leave uninitialized bytes in the
+ * result.
+ */
 export function packDigest(type: IdentifierType, hex: string): PackedIdentifier {
   const packed = Buffer.allocUnsafe(identifierBytes)
   packed[0] = typeByte[type]
@@ -42,15 +45,15 @@ export function shortHash(text: string): Buffer {
 
 declare global {
   interface Buffer {
-    /** Undocumented, and missing in `@types/node`. Faster than the documented methods. */
+    /** Like `hexWrite`, undocumented and missing in `@types/node`. Both are faster than the documented methods. */
     latin1Write: (text: string, offset: number, length: number) => number
     hexWrite: (text: string, offset: number, length: number) => number
   }
 }
 
 /**
- * Returns the text of a key column in the form that is hashed: trimmed, in NFC, and an email in lower case. `type`: identifier type of the
- * column. Used if the column has no usable identifier.
+ * Returns the text of a key cell in the form that is hashed: trimmed, in NFC, and an email in lower case. `type`: identifier type of the
+ * column. A read uses it for cells without a usable identifier, a look-up for any text.
  */
 export function keyText(text: string, type: IdentifierType | undefined): string {
   const trimmed = trimText(text)

@@ -1,6 +1,6 @@
 import type { Preset } from './preset.ts'
 
-/** Contacts of Salesforce, with API names (Data Loader) or labels of a report as columns. */
+/** Contacts of Salesforce. The columns have API names (Data Loader) or the labels of a report. */
 export const salesforce: Preset = {
   name: 'salesforce',
   title: 'Salesforce contact export',
@@ -37,7 +37,7 @@ export const salesforce: Preset = {
   consent: [
     { columns: ['HasOptedOutOfEmail', 'Email Opt Out'], values: ['false', '0', 'no'], expected: true },
     { columns: ['EmailBouncedDate', 'Email Bounced Date'], values: [''] },
-    // Only about calls. But a contact who does not want calls counts as opted out of everything.
+    // This column is only about calls. Still, a contact who does not want calls counts as opted out of everything.
     { columns: ['DoNotCall', 'Do Not Call'], values: ['false', '0', 'no', ''] },
     { columns: ['IsDeleted'], values: ['false', '0', 'no', ''] },
   ],

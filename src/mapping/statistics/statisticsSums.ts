@@ -2,7 +2,7 @@ import { identifierTypes } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
 import { feature, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
 
-/** Number of rows, and the lines of the first ones. */
+/** Number of rows, and the lines of the first of them. */
 export interface CountedLines {
   readonly count: number
   /** At most `linesKept` lines, in the order of the source. */
@@ -49,7 +49,7 @@ export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, unchan
     if (currency !== undefined) currencies.set(currency, (currencies.get(currency) ?? 0) + count)
     for (const [index, type] of identifierTypes.entries())
       if (has(feature.firstIdentifierType << index)) filled.set(type, (filled.get(type) ?? 0) + count)
-    // A row may have an item twice, such as two role addresses (info@, sales@). It counts once.
+    // A row with two role addresses (info@, sales@) has one item twice. The row counts once.
     for (const item of new Set(itemsOfSet)) {
       const sum = items.get(item) ?? new LineSum()
       sum.add(count, lines)

@@ -25,8 +25,8 @@ const MAX_KEYWORDS = 10
 const MAX_RANGE_MS = 7 * 86_400_000
 
 /**
- * Returns an invented volume of all keywords together per hour or day, and 30 invented related keywords. Negative keywords and a location
- * reduce the volume.
+ * Returns an invented volume for each hour or day, of all keywords together, and 30 invented related keywords. Negative keywords and a
+ * location reduce the volume.
  *
  * @throws {Refusal}
  */

@@ -30,7 +30,7 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   'fundingInstruments.create': (call) => ok(createFunding(call)),
 }
 
-/** Returns the campaign in wire form. Adds whether it can serve, and why not. */
+/** Returns the campaign in wire form. Adds whether it can serve, why not, and its effective status. */
 export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<string, unknown> {
   const reasons = reasonsNotServable(call.state, accountOf(call).id, campaign)
   return {
@@ -68,12 +68,12 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
   return campaign
 }
 
-/** Returns the campaign that the path names. @throws {Refusal} 404 */
+/** Returns the campaign of the parameter `campaign_id`. @throws {Refusal} 404 */
 export function campaignOf(call: Call<CampaignsState>): Campaign {
   return findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
 }
 
-/** Writes the given parameters into the campaign that the path names. @throws {Refusal} */
+/** Writes the given parameters into the campaign of the parameter `campaign_id`. @throws {Refusal} */
 export function updateCampaign(call: Call<CampaignsState>): Campaign {
   const campaign = campaignOf(call)
   const before = { ...campaign }
@@ -84,7 +84,7 @@ export function updateCampaign(call: Call<CampaignsState>): Campaign {
   return campaign
 }
 
-/** Marks the campaign that the path names as deleted. @throws {Refusal} 404 */
+/** Marks the campaign of the parameter `campaign_id` as deleted. @throws {Refusal} 404 */
 export function deleteCampaign(call: Call<CampaignsState>): Campaign {
   const campaign = markDeleted(call, campaignOf(call))
   addToHistory(call, { entity: 'CAMPAIGN', type: 'DELETE', after: campaign })

@@ -66,11 +66,11 @@ function putProducts(call: CatalogCall): Reply {
 
 interface SentProduct {
   readonly product: Readonly<Record<string, unknown>>
-  /** Null if the product has no text as id. */
+  /** Null if the id is missing or not a text. */
   readonly id: string | null
   /** Stored product with this id. */
   readonly stored: Product | undefined
-  /** Stored fields to keep if the product does not have them (the switch `product_put: merge`); else undefined. */
+  /** Stored fields that stay if the request lacks them. Undefined without the switch `product_put: merge`, and for a new product. */
   readonly base: StoredProduct | undefined
   /** Position in the request. */
   readonly index: number
@@ -104,8 +104,8 @@ function putProduct(call: CatalogCall, catalog: Catalog, { product, id, stored, 
 }
 
 /**
- * Returns the key in the answer for a new product that a fault omits. `id`: as in `Catalog.products`. Takes no id from `World.newId`, because
- * earlier versions took none. A replay of their journals would give other keys to the next products.
+ * Returns the key that the answer has for a new product which a fault omits. `id`: as in `Catalog.products`. Does not call `World.newId`,
+ * because earlier versions did not. Otherwise a replay of their journals would give other keys to the next products.
  */
 function unstoredKey(catalog: Catalog, id: string): string {
   return String(10n ** 18n + BigInt(`0x${hash('sha256', `${catalog.id} ${id}`).slice(0, 14)}`))
@@ -156,8 +156,8 @@ function areTexts(value: unknown): value is readonly string[] {
 }
 
 /**
- * Lists products in ascending order of their keys. With `item_group_key`, lists the products of that group. Without it, lists only the
- * oldest product of each group (spec 2.2); with the switch `group_reads: all`, lists all products.
+ * Lists products in ascending order of their keys. With `item_group_key`, lists the products of that group. Without it, lists the
+ * products without a group, and only the oldest product of each group (spec 2.2). With the switch `group_reads: all`, lists all products.
  *
  * @throws {Refusal} for a catalog that the caller cannot access, or a wrong cursor
  */

@@ -6,11 +6,14 @@ import type { StoredProduct } from './productRules.ts'
 export interface Product {
   /** Generated key (`product_key`). */
   readonly key: string
-  /** Fields that callers set. Without unset fields and the two generated keys. */
+  /** Fields that callers have set. Has neither unset fields nor the two generated keys. */
   fields: StoredProduct
   /** Generated key of the item group (`item_group_key`); null without a group. */
   groupKey: string | null
-  /** Position in the order of creation. With the switch `group_reads: first`, a listing shows only the oldest product of a group. */
+  /**
+   * Position in the order of creation. With the switch `group_reads: first`, a listing of a catalog shows only the oldest product of each
+   * group.
+   */
   readonly order: number
 }
 
@@ -24,7 +27,7 @@ export interface ProductSet {
   readonly filters: readonly { readonly attribute: string; readonly operator: string; readonly value: string }[]
   /** Keys of the products of a manual set. Empty for a filtered set. */
   productKeys: string[]
-  /** Time of the last change, at which the processing of the set begins. Milliseconds since 1970. */
+  /** Time of the last change, in milliseconds since 1970. The processing of the set begins at this time. */
   changedAt: number
 }
 
@@ -46,13 +49,13 @@ export interface Catalog {
   name: string
   /** Products by id. The id has the form that the switch `id_comparison` required when the product was created. */
   readonly products: Map<string, Product>
-  /** Ids by product key, in the form of `products`. */
+  /** Product key → id, in the form of the ids in `products`. */
   readonly idByKey: Map<string, string>
   /** Generated keys of groups, by `item_group_id`. */
   readonly groupKeys: Map<string, string>
   readonly sets: Map<string, ProductSet>
   readonly feeds: Map<string, ScheduledFeed>
-  /** Keys of deleted products, by id in the form of `products`. For the switch `readd_key: same`. */
+  /** Id → key of a deleted product. The ids have the form of those in `products`. For the switch `readd_key: same`. */
   readonly formerKeys: Map<string, string>
   nextOrder: number
 }

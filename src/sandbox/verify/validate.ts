@@ -9,7 +9,7 @@ import type { Pair } from './signature.ts'
 
 /** Parameters of a request, not checked yet. */
 export interface RequestInput {
-  /** Decoded path parameters, by their names in the called path. An alias of a path may have other names. */
+  /** Decoded path parameters, by their names in the called path. The contract may name them differently (`Endpoint.alsoNamed`). */
   readonly path: Readonly<Record<string, string>>
   /** Query and form pairs, decoded. */
   readonly pairs: readonly Pair[]
@@ -17,7 +17,7 @@ export interface RequestInput {
   readonly body: unknown
   /** OAuth parameters of the Authorization header. */
   readonly oauth: ReadonlyMap<string, string>
-  /** True to accept only documented parameters (the switch `unknown_parameters`). Default: false. */
+  /** True to accept only documented parameters, in documented forms (the switch `unknown_parameters`). Default: false. */
   readonly strict?: boolean
 }
 
@@ -30,7 +30,10 @@ export interface Validated {
   /** `request.params` of the answer. */
   readonly echo: Record<string, unknown>
   readonly errors: AdsError[]
-  /** Decoded create-only fields that the client sent back on an update. The caller must compare them with the stored values. */
+  /**
+   * Create-only fields that the client sent back on an update. Texts are decoded; other JSON values are as sent. The caller must compare
+   * them with the stored values.
+   */
   readonly sentBack: ReadonlyMap<string, unknown>
 }
 
@@ -44,7 +47,7 @@ interface Validation {
   readonly sentBack: Map<string, unknown>
   /** Texts of `sentBack` before they were decoded. A name that was sent several times has the texts joined by commas. */
   readonly sentBackTexts: Map<string, string>
-  /** Names as sent, by the name of the parameter in the contract (`Endpoint.alsoNamed`). */
+  /** Name of a parameter in the contract → its name as sent (`Endpoint.alsoNamed`). */
   readonly sentNames: Map<string, string>
 }
 
@@ -109,9 +112,9 @@ function readPairs(validation: Validation, path: Readonly<Record<string, string>
       if (path[name] !== value) errors.push(invalidParameter(sent, 'the id of the path', value))
       continue
     }
-    // The header has precedence.
+    // The header has precedence. Without it, the first of several pairs counts.
     if (given.has(name) && parameter.in === 'oauth') continue
-    // A parameter may be in the query and the form with the same value. With two values, it is unclear which one counts.
+    // A parameter may be in the query and the form with the same value. Two different values are refused: it is unclear which one counts.
     const before = seen.get(name)
     if (before === value) continue
     const isList = parameter.type === 'csv' || parameter.type === 'csv-enum'
@@ -156,15 +159,18 @@ function contractNameOf({ alsoNamed }: Endpoint, sent: string): string {
 const SIGNATURE_PARAMETERS = /^oauth_(?:consumer_key|nonce|signature|signature_method|timestamp|version)$/
 
 /**
- * Returns true for an OAuth parameter that clients send to this endpoint in the query or form, although the contract lacks it. Some clients
- * sign even the address of the authorization page.
+ * Returns true for an OAuth parameter that this endpoint accepts in the query or form, although the contract lacks it. Some clients sign
+ * even the address of the authorization page.
  */
 function acceptsOauthParameter({ path, auth }: Endpoint, name: string, strict: boolean): boolean {
   if (!/^\/(?:1\.1\/)?oauth2?\//.test(path)) return false
   return auth === 'browser' ? !strict && SIGNATURE_PARAMETERS.test(name) : name.startsWith('oauth_')
 }
 
-/** Reads the fields of a JSON body. Handlers read the entries of a bare array. */
+/**
+ * Reads the fields of a JSON body. If the endpoint takes an object or an array, a bare array is the value of its body parameter. If it
+ * takes only an array, handlers read the entries.
+ */
 function readBody(validation: Validation, sent: unknown): void {
   const { endpoint, accepted, strict, params, given, errors } = validation
   const body = strict ? sent : unwrapped(endpoint, sent)

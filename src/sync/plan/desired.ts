@@ -1,10 +1,11 @@
 /**
  * Updates the desired state: the tables `record` (content of the source) and `remote`. `remote` has a row for each key (product id or
- * identifier of a person), with its desired and its confirmed content. A plan selects all keys for which these differ. So nothing is lost
- * if a plan is never applied, and a refused key is tried again.
+ * identifier of a person), with its desired and its confirmed content. Exception: an implied key has no row
+ * (docs/decisions/implied-keys.md). A plan selects the keys for which the two contents differ. So nothing is lost if a plan is never
+ * applied, and a refused key is tried again.
  *
- * This file has the steps for all destinations. The steps that differ between products and people are in `desiredProducts.ts` and
- * `desiredIdentifiers.ts`.
+ * The steps that products and people have in different forms are in `desiredProducts.ts` and `desiredIdentifiers.ts`. This file has the
+ * other steps. Some of these are only for people.
  */
 import pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
@@ -45,9 +46,9 @@ export async function collectRemovals(tx: Transaction, options: { readonly missi
 }
 
 /**
- * If the service has nothing of a missing record, adds the record to `removal`. Returns the number of added records. Their removal sends no
- * delete, so no guard withholds it. If they stayed, this plan would send them. `recordKey`: column of `remote` with the key of the record.
- * `keys`: SQL of all keys of the record `c.key`, in a column `key`.
+ * Finds the missing records of which the service has nothing, and adds them to `removal`. Returns their number. If they stayed desired,
+ * this plan would send them. No guard withholds their removal, because it sends no delete. `recordKey`: column of `remote` with the key of
+ * the record. `keys`: SQL of all keys of the record `c.key`, in a column `key`.
  */
 export async function collectNotAtService(
   { tx, destinationId, changed }: DesiredContext,
@@ -61,8 +62,8 @@ export async function collectNotAtService(
        and c.key in (
          select m.${recordKey} from remote m
          where m.destination_id = ${destinationId} and m.ref_count > 0 and m.synced_hash is null and ${await changed.outOfSync()})
-       -- None of its keys is confirmed or unresolved. A key without a row is implied, and counts as confirmed: preparePlanWork has stored
-       -- rows for the implied keys of unanswered requests.
+       -- None of its keys is confirmed or unresolved. A key without a row is implied and confirmed. Implied keys of unanswered requests
+       -- have rows, which preparePlanWork has stored.
        and not exists (
          select from (${keys}) k left join remote m on m.destination_id = ${destinationId} and m.key = k.key
          where m.key is null or m.synced_hash is not null or exists (select from unresolved u where u.key = k.key))`,
@@ -70,9 +71,9 @@ export async function collectNotAtService(
 }
 
 /**
- * If a record has an identifier of an opted-out row, marks it as opted out in the table `change`. Returns the number of marked records.
- * Leaves out records with another change than `missing`. For destinations with `removesBy: identifier`: the row that removes a person may
- * have another key than the record of the person.
+ * Adds each record that has an identifier of an opted-out row to the table `change`, as opted out. Returns the number of these records.
+ * Leaves out records with another change than `missing`. A missing record then has two rows in `change`. For destinations with
+ * `removesBy: identifier`: the row that removes a person may have another key than the record of the person.
  */
 export async function optOutByIdentifier({ tx, destinationId }: DesiredContext): Promise<number> {
   return tx.execute(
@@ -91,8 +92,8 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
 
 /**
  * If people are on a do-not-reach list, marks their missing and stale records as suppressed (docs/guarantees.md#suppression-wins). `lists`:
- * ids of the lists. Returns the numbers of marked records by the change that the diff had found. The valid rows of such people are marked
- * already.
+ * ids of the lists. Returns the numbers of marked records by the change that the diff had found. `resolveStage`
+ * has marked the valid rows of such people.
  */
 export async function suppressByLists(context: DesiredContext, lists: readonly number[]): Promise<Pick<Diff, 'missing' | 'stale'>> {
   if (lists.length === 0) return { missing: 0, stale: 0 }
@@ -105,20 +106,20 @@ export async function suppressByLists(context: DesiredContext, lists: readonly n
 }
 
 /**
- * If an erasure has not removed the records of its people yet, marks these as suppressed. Returns the number of newly marked records: in
- * total (`suppressed`), and by the change that the diff had found.
+ * Marks as suppressed the records of erased people that are still stored. Returns the number of newly marked records: in total
+ * (`suppressed`), and by the change that the diff had found.
  */
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {
   const { tx, destinationId } = context
   const keys = await desiredErasedKeys(context, service)
-  // Without keys, the condition on $3 is always true. It exists because Postgres requires a use of each parameter.
+  // Without keys, the condition on $3 is always true. It is only there because Postgres refuses a parameter that no SQL uses.
   const orHasKey =
     keys.length === 0
       ? 'and $3::bytea[] is not null'
       : `union select r.key from record r where r.destination_id = $2 and ${rowIdentifiers('r')} && $3::bytea[]`
   const [counts] = await tx.query<Record<'updates' | 'stale' | 'missing' | 'opted_out' | 'suppressed', string>>(
     `with erased as (select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')}) ${orHasKey}),
-     found as ( -- the erased records that are not marked as suppressed, with their change; null if the diff found none
+     found as ( -- the erased records that are not marked as suppressed yet; what: the change that the diff found, or null
        select e.key, c.what from erased e left join change c on c.key = e.key where c.what is distinct from ${recordChange.suppressed}),
      changed as (update change c set what = ${recordChange.suppressed} from found f where c.key = f.key),
      added as (insert into change select key, ${recordChange.suppressed} from found where what is null)
@@ -190,8 +191,8 @@ export async function markMissing(context: DesiredContext): Promise<void> {
 /** Writes new and changed rows to `record`. Marks a record as stale if its row was rejected. */
 export async function storeRecords({ tx, destinationId, snapshotId }: DesiredContext): Promise<void> {
   const read = { destinationId, snapshotId }
-  // Updates come before inserts. After inserts without new statistics, Postgres would compare all changes with each row (200,000 products:
-  // more than ten minutes).
+  // Updates come before inserts, because inserts make the statistics of the table wrong. With these, Postgres would compare all changes
+  // with each row (200,000 products: more than ten minutes).
   await records.markStale(tx, destinationId, `select key from change where what = ${recordChange.stale}`)
   await records.updateRecords(
     tx,

@@ -21,11 +21,11 @@ export interface GuardedChanges {
 type RemovalCounts = Pick<GuardedChanges, 'deferred' | 'missing'>
 
 /**
- * Applies the removals of a read to the desired state, and collects the pending changes. If a guard fires, rolls the removals back, and
- * keeps only these deletes (docs/architecture.md#deletes-need-proof):
+ * Applies the removals of a read to the desired state, and collects the pending changes. If a guard fires, rolls the removals back. Then
+ * the plan has only these deletes (docs/architecture.md#deletes-need-proof):
  *
  * - deletes of suppressed people
- * - deletes that an earlier plan was allowed to send, except after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE`
+ * - deletes that an earlier plan was allowed to send, unless the guard is `GUARD_MIN_ROWS` or `GUARD_INCOMPLETE`
  *
  * @throws {RunWithheld} if the run would replace most people of an audience
  */
@@ -33,7 +33,7 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   const { tx, desired, pending, type, input } = work
   const { diff, missingPolicy, firstLoad } = changes
   const facts = factsOf(work)
-  // A first load whose rows have no `effective_at` or `expires_at` has no deletes. But guards report an incomplete read or too few rows.
+  // If no row has an `effective_at` or `expires_at`, a first load has no deletes. Guards still report an incomplete read or too few rows.
   if (firstLoad?.isUntimed === true)
     return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: noneDeferred, missing: 0 }
   await tx.query('savepoint removals')
@@ -43,8 +43,8 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   if (!type.guardsDeletes) return { results: [], withheld: 0, ...removed }
 
   const { allDeletes, allowedBefore, identifierOnlyDeletes } = await pending.markAndCountDeletes(input.suppressedBy)
-  // `allDeletes` lacks missing records that are set out of stock, or that an incomplete read does not delete. They count too: to set half a
-  // feed out of stock is as harmful as to delete it.
+  // `allDeletes` has no missing records if they are set out of stock, or if the read is incomplete. Guards count them too, except with
+  // `missing: keep`. To set half a feed out of stock is as harmful as to delete it.
   const configuredPolicy = type.missing(work.pipeline.destination)
   const countsMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing(configuredPolicy))
   const missing = countsMissing ? diff.missing : 0

@@ -8,8 +8,8 @@ import { actionOf, shownAction } from './compare.ts'
 import { desiredContent, isProblem, type DesiredSet } from './setContent.ts'
 
 /**
- * Stores the planned changes of product sets with the plan, and returns them. If there are no rules and no stored sets, only returns
- * undefined. `stored`: sets that the pipeline has created.
+ * Stores the planned changes of product sets with the plan, and returns them. Without rules and stored sets, stores nothing and returns
+ * undefined. `stored`: the pipeline's sets in the database, also those whose create is not confirmed.
  */
 export async function planProductSets(
   db: Queryable,
@@ -21,7 +21,7 @@ export async function planProductSets(
   if (rules.length === 0 && stored.length === 0) return undefined
   const changes: ProductSetChange[] = []
   for (const rule of rules) changes.push(await plannedChangeOf(db, destinationId, rule, stored))
-  // One change for each name: if the delete of a replaced set failed, two sets have its name.
+  // One delete for each name. Two stored sets have one name if a set was replaced, and the delete of the older one failed.
   const namesWithoutRule = new Set(stored.map(({ name }) => name)).difference(new Set(rules.map(({ name }) => name)))
   for (const name of namesWithoutRule) changes.push({ name, action: 'delete', outcome: 'planned' })
   const planned = { rules, changes }
@@ -49,6 +49,6 @@ async function plannedChangeOf(
 
 function neededAction(newest: StoredSet | undefined, desired: DesiredSet): ProductSetChange['action'] {
   if (newest === undefined) return 'create'
-  // A rule with a problem is shown as an update, with the problem.
+  // The set exists, but its rule has a problem. The plan shows an update with this problem.
   return isProblem(desired) ? 'update' : actionOf(desired, newest.content)
 }
