@@ -87,14 +87,13 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   let undecided = new Map<number, MetricRun>()
   /** Destinations of pipelines whose name several environments have, at the last scrape. */
   let shared: readonly SharedName[] = []
+  /** The same by destination and pipeline. */
+  let sharedByKey: ReadonlyMap<string, SharedName> = new Map()
   // Read at the start, so that requests before the first scrape count too. If the database is down, counting starts at a later scrape.
   let lastRequestAtStart: Promise<number | undefined> | undefined = lastRequestId(deps.db).catch(() => undefined)
   let seenRequests: SeenIds | undefined
   /** Last scrape. Scrapes wait for each other, because two simultaneous scrapes would count the same runs twice. */
   let collecting: Promise<void> = Promise.resolve()
-
-  /** The same by pipeline and destination, because a scrape may count a hundred thousand runs. */
-  let sharedByKey: ReadonlyMap<string, SharedName> = new Map()
 
   const labelsOf = ({ pipeline, destinationId }: MetricRun) => labelsIn(pipeline, sharedByKey.get(`${destinationId} ${pipeline}`))
 
@@ -110,32 +109,38 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     undecided = new Map()
   }
 
-  const countEnded = (run: MetricRun) => {
-    const { status, counts } = run
-    const labels = labelsOf(run)
-    // `increase()` of Prometheus does not count the first sample of a series, so the first failure must find a 0.
-    for (const one of runStatuses) runs.inc({ ...labels, status: one }, one === status ? 1 : 0)
-    if (run.seconds !== null) runSeconds.observe(labels, run.seconds)
-    // The operations of a plan count in the run that applies the plan.
-    if (onlyPlans(run.trigger)) return
-    for (const outcome of rowOutcomes) rows.inc({ ...labels, outcome }, counts[outcome] ?? 0)
-    for (const { kind, result, count } of operationsOf(run)) operations.inc({ ...labels, kind, result }, count)
-    if (counts.ambiguous + counts.pending > 0) undecided.set(run.id, run)
+  /** Adds ended runs, together for each pipeline: a scrape may count a hundred thousand, and one of them alone needs 40 increments. */
+  const countEnded = (ended: readonly MetricRun[]) => {
+    for (const ofPipeline of Map.groupBy(ended, ({ pipeline, destinationId }) => `${destinationId} ${pipeline}`).values()) {
+      const [first] = ofPipeline
+      if (first === undefined) continue
+      const labels = labelsOf(first)
+      // `increase()` of Prometheus does not count the first sample of a series, so the first failure must find a 0.
+      for (const status of runStatuses) runs.inc({ ...labels, status }, ofPipeline.filter((run) => run.status === status).length)
+      for (const { seconds } of ofPipeline) if (seconds !== null) runSeconds.observe(labels, seconds)
+      // The operations of a plan count in the run that applies the plan.
+      const sending = ofPipeline.filter(({ trigger }) => !onlyPlans(trigger))
+      if (sending.length === 0) continue
+      for (const outcome of rowOutcomes) rows.inc({ ...labels, outcome }, sum(sending.map(({ counts }) => counts[outcome] ?? 0)))
+      const byKind = Map.groupBy(sending.flatMap(operationsOf), ({ kind }) => kind)
+      for (const [kind, ofKind] of byKind)
+        for (const [result, group] of Map.groupBy(ofKind, (one) => one.result))
+          operations.inc({ ...labels, kind, result }, sum(group.map(({ count }) => count)))
+      for (const run of sending) if (run.counts.ambiguous + run.counts.pending > 0) undecided.set(run.id, run)
+    }
   }
 
   const countNewRuns = async (db: Queryable) => {
     for (;;) {
       const loaded = await runsAfter(db, seenRuns.readAfter, runsPerRead)
-      for (const run of loaded) {
-        if (!seenRuns.add(run.id)) continue
-        if (isOpen(run)) open.add(run.id)
-        else countEnded(run)
-      }
+      const added = loaded.filter(({ id }) => seenRuns.add(id))
+      for (const run of added) if (isOpen(run)) open.add(run.id)
+      countEnded(added.filter((run) => !isOpen(run)))
       if (loaded.length < runsPerRead) break
     }
     const openNow = await runsOf(db, [...open])
     open = new Set(openNow.filter(isOpen).map(({ id }) => id))
-    for (const run of openNow) if (!isOpen(run)) countEnded(run)
+    countEnded(openNow.filter((run) => !isOpen(run)))
   }
 
   /** Counts operations that a later run settled. They count for the run that planned them, as in `sluice show`. */
@@ -291,6 +296,8 @@ const kinds = [
   ['renewals', 'renewal'],
 ] as const satisfies readonly (readonly [keyof RunCounts, string])[]
 const unconfirmedResults = ['refused', 'ambiguous', 'pending'] as const
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
 /**
  * Returns the number of planned operations of each kind, and of each of their results. The results of a kind add up to the planned ones.
