@@ -28,6 +28,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   sandbox: async () => (await import('./sandbox.ts')).bench,
   webhooks: async () => (await import('./webhooks.ts')).bench,
   schedules: async () => (await import('./schedules.ts')).bench,
+  history: async () => (await import('./history.ts')).bench,
   dashboard: async () => (await import('./dashboard.ts')).bench,
   idle: async () => (await import('./idle.ts')).bench,
   tenants: async () => (await import('./tenants.ts')).bench,
