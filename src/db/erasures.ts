@@ -10,7 +10,7 @@ import { schemaLock } from './schemaLock.ts'
 import { eraseChanged } from './changedKeys.ts'
 import { deleteDigests } from './digests.ts'
 import { eraseBodies } from './batches/bodies.ts'
-import { openStatuses } from './batches/states.ts'
+import { erasurePhase, openStatuses } from './batches/states.ts'
 import { eraseEntries } from './entries/drop.ts'
 import { expandEntries } from './entries/expand.ts'
 import { batchesOfKeys, batchesOfRecords } from './entries/read.ts'
@@ -271,6 +271,15 @@ export async function erasureAudiences(db: Queryable, erasureId: number, fence: 
     [erasureId, fence.origin, fence.credentials],
   )
   return rows.map(({ id }) => id)
+}
+
+/** Returns true if a destination has open deletes of erasures. */
+export async function hasOpenErasures(db: Queryable, destinationId: number): Promise<boolean> {
+  const open = await db.query(
+    `select from batch where destination_id = $1 and status in ${openStatuses} and phase = ${erasurePhase} limit 1`,
+    [destinationId],
+  )
+  return open.length > 0
 }
 
 /** SQL condition: batch `b` is confirmed. Its only entry is a delete. Reads the attempts, because retention deletes the entries. */

@@ -14,12 +14,12 @@ import { afterIsolation, erasurePhase, openStatuses, waitingReasons } from './st
 /**
  * Batches that a push sends. One of:
  * - the batches of a plan, without the deletes of erasures
- * - the batches of a destination that were sent before (`resendOf`)
+ * - the batches of a destination that were sent before (`resendOf`); with `phase`, only those of this phase
  * - the deletes of an erasure
  */
 export type BatchScope = (
   | { readonly planId: string }
-  | { readonly resendOf: number }
+  | { readonly resendOf: number; readonly phase?: typeof erasurePhase }
   /** The deletes of an erasure at one audience. */
   | { readonly erasure: number; readonly audience: number }
 ) & { readonly fence: Fence }
@@ -79,7 +79,7 @@ const inScope = (scope: BatchScope) => {
     return `b.id in (select batch_id from erasure_delete where erasure_id = $1::bigint) and b.destination_id = ${scope.audience}`
   // Batches of plans that wait for `apply` were never sent, so they are left out. Deletes of suppressed people count as sent from the start
   // (`insertDeleteBatch`).
-  return `b.destination_id = $1::int and (b.maybe_applied or b.attempts > 0)
+  return `b.destination_id = $1::int and (b.maybe_applied or b.attempts > 0) ${scope.phase === undefined ? '' : `and b.phase = ${scope.phase}`}
     and (b.phase <> ${erasurePhase} or (coalesce(b.next_attempt_at, '-infinity') <= statement_timestamp() and not (${updateOfPersonInFlight})))`
 }
 

@@ -4,7 +4,9 @@
  */
 import { findOpenWork, isIdle } from '../../db/batches/claim.ts'
 import { recoverBatches, resetAttempts, shortenFalseWaits, unparkBatches } from '../../db/batches/release.ts'
+import { erasurePhase } from '../../db/batches/states.ts'
 import { resumeDestination } from '../../db/destinations.ts'
+import { hasOpenErasures } from '../../db/erasures.ts'
 import type { Row } from '../../db/row.ts'
 import { findEndedWorkers } from '../../db/workers.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -37,7 +39,7 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 export async function resendUnresolved(
   deps: EngineDeps,
   destinationId: number,
-  options: PushOptions & { readonly runId: number },
+  options: PushOptions & { readonly runId: number; readonly phase?: typeof erasurePhase },
 ): Promise<void> {
   await recoverBatches(deps.db, await findEndedWorkers(deps.db), deps.settings.horizonMs, deps.service)
   await resumeDestination(deps.db, destinationId)
@@ -45,8 +47,14 @@ export async function resendUnresolved(
   await shortenFalseWaits(deps.db, destinationId, deps.settings.horizonMs, deps.settings.retryAfterCapMs)
   await unparkBatches(deps.db, destinationId, deps.settings.maxAttempts)
   crashPoint('settle.opened')
-  const scope = { resendOf: destinationId, fence: deps.service }
-  await sendOpen(deps, { scope, destinationId, runId: options.runId }, options)
+  const { runId, phase } = options
+  const scope = { resendOf: destinationId, fence: deps.service, ...(phase === undefined ? {} : { phase }) }
+  await sendOpen(deps, { scope, destinationId, runId }, options)
+}
+
+/** Sends the deletes of erased people that are due, if there are any, and nothing else. They need no read of the sources. */
+export async function resendErasures(deps: EngineDeps, destinationId: number, runId: number): Promise<void> {
+  if (await hasOpenErasures(deps.db, destinationId)) await resendUnresolved(deps, destinationId, { runId, phase: erasurePhase })
 }
 
 /**

@@ -19,11 +19,12 @@ import { tooManyRejects } from '../plan/reasonsToWithhold.ts'
 import { makePlan, type Planned, type PlanInput } from '../plan/plan.ts'
 import { guardResultsOfWarnings, RunWithheld } from '../plan/qualityGuard.ts'
 import { planSetsOfCatalog } from './productSets.ts'
-import { prepareSending, resendUnresolved } from '../push/push.ts'
+import { prepareSending, resendErasures, resendUnresolved } from '../push/push.ts'
 import { withBackfillSource } from '../read/backfillSource.ts'
 import { findOptedOutEntries } from '../read/optedOut.ts'
 import { readSnapshot, type SnapshotResult } from '../read/snapshot.ts'
 import { createStage } from '../read/stageTable.ts'
+import { codeOrName } from '../../unknownValue.ts'
 import { timedStage } from './timedStage.ts'
 import { acceptSandboxInstance, detectNewSandboxInstance, isFullRefresh } from './sandboxInstance.ts'
 
@@ -63,10 +64,15 @@ export async function readAndPlan(
   const tx = connectionOf(client)
   let isReleased = false
   try {
-    if (run.options.failedOnly) await assertDefinitionOfLastRead(deps, pipeline, run)
-    else {
-      snapshot = await readSources(deps, tx, pipeline, run)
-      await applyReadGuards(deps, pipeline, run, snapshot)
+    try {
+      if (run.options.failedOnly) await assertDefinitionOfLastRead(deps, pipeline, run)
+      else {
+        snapshot = await readSources(deps, tx, pipeline, run)
+        await applyReadGuards(deps, pipeline, run, snapshot)
+      }
+    } catch (error) {
+      await deleteErased(deps, run)
+      throw error
     }
     const input = snapshot ?? (await inputWithoutRead(deps, tx, run))
     if (run.trigger !== 'plan') {
@@ -115,6 +121,20 @@ async function resolveEarlier(deps: EngineDeps, run: RunRow, tx: Connection): Pr
       runId: run.id,
       findOptedOut: (batch) => inTurn(() => findOptedOutEntries(tx, batch)),
     }),
+  )
+}
+
+/**
+ * Sends the deletes of erased people in a run whose read failed or was stopped by a guard. No later run may reach its plan either. Only logs
+ * errors, because the run must end with the error of the read.
+ */
+async function deleteErased(deps: EngineDeps, run: RunRow): Promise<void> {
+  if (run.trigger === 'plan' || deps.signal?.aborted) return
+  await resendErasures(deps, run.destinationId, run.id).catch((error: unknown) =>
+    deps.log.warn(
+      { runId: `r_${run.id}`, reason: codeOrName(error) },
+      'the deletes of erased people could not be sent; the next run tries again',
+    ),
   )
 }
 

@@ -1,5 +1,5 @@
 /** Erasure of a person (docs/erasure.md): suppressed immediately, deleted in every audience, and nowhere stored afterwards. */
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ExchangeRequest } from '../../../src/service/client/exchange.ts'
@@ -483,6 +483,26 @@ test('an erasure that is repeated after a refused delete is not complete', async
   expect(await held(engine)).toBe(without)
   // The run deleted the person by other requests, so nothing is left to wait for.
   expect(await forgets(engine, { emails: [canary] })).toMatchObject({ deletes: { planned: 0, confirmed: 0 } })
+})
+
+test('a run that ends at its read deletes erased people', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  const settle = () => engine.deps.clock.sleep(engine.deps.settings.horizonMs + 20)
+  await forgets(engine, { emails: [canary] }, { wait: false })
+  await settle()
+  const withheld = ['k1,broken,', 'k2,broken,', 'k3,broken,', 'k4,broken,']
+  engine.write('people.csv', `id,mail,phone\n${withheld.join('\n')}\n`)
+  expect(await engine.run('customers')).toMatchObject({ status: 'withheld' })
+  expect(await listReceipts(engine.db)).toMatchObject([{ deletes: { planned: 2, confirmed: 2 } }])
+  expect(await held(engine)).toBe(without)
+
+  await forgets(engine, { emails: ['ann@example.com'] }, { wait: false })
+  await settle()
+  rmSync(join(engine.folder, 'people.csv'))
+  expect(await engine.run('customers')).toMatchObject({ status: 'failed' })
+  expect((await listReceipts(engine.db)).map(({ deletes }) => deletes.confirmed)).toEqual([2, 2])
+  expect(await held(engine)).toBe(audienceDigest([email('bob@example.com'), email('eve@example.com'), phone('+12025550144')]))
 })
 
 test('the receipt keeps its deletes after the runs of its audience have expired', async () => {
