@@ -104,12 +104,16 @@ export async function recoverBatches(db: Database, endedWorkerIds: readonly stri
   })
 }
 
-/** Makes the parked batches of a destination sendable for one more attempt (docs/guarantees.md#bounded-retry). Returns their number. */
-export async function unparkBatches(db: Queryable, destinationId: number, maxAttempts: number): Promise<number> {
+/**
+ * Makes the parked batches of a destination sendable for one more attempt (docs/guarantees.md#bounded-retry); with `erasureId`, only the
+ * deletes of this erasure. Returns their number.
+ */
+export async function unparkBatches(db: Queryable, destinationId: number, maxAttempts: number, erasureId?: number): Promise<number> {
   return db.execute(
     `update batch set attempts = $2, next_attempt_at = null, status = case when maybe_applied then 'ambiguous' else 'pending' end
-     where destination_id = $1 and status = 'parked'`,
-    [destinationId, Math.max(1, maxAttempts - 1)],
+     where destination_id = $1 and status = 'parked'
+       and ($3::bigint is null or id in (select batch_id from erasure_delete where erasure_id = $3))`,
+    [destinationId, Math.max(1, maxAttempts - 1), erasureId ?? null],
   )
 }
 

@@ -72,6 +72,8 @@ export async function pushErasure(
   )
   if (plan === undefined) return
   await resumeDestination(deps.db, audience, 'forget')
+  // An earlier command for the same person may have parked them.
+  await unparkBatches(deps.db, audience, deps.settings.maxAttempts, erasure)
   const scope = { erasure, audience, fence: deps.service }
   await sendOpen(deps, { scope, destinationId: audience, runId: Number(plan.run_id) }, {})
 }

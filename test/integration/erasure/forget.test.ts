@@ -505,6 +505,17 @@ test('a run that ends at its read deletes erased people', async () => {
   expect(await held(engine)).toBe(audienceDigest([email('bob@example.com'), email('eve@example.com'), phone('+12025550144')]))
 })
 
+test('an erasure that is repeated sends deletes that had no attempts left', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  const fewAttempts = { ...engine, deps: { ...engine.deps, settings: { ...engine.deps.settings, maxAttempts: 2 } } }
+  await engine.sandbox.control.fault({ path: '/users' }, { kind: 'status', status: 503 }, 2)
+  expect(await forgets(fewAttempts, { emails: [canary] })).toMatchObject({ deletes: { planned: 2, confirmed: 0 } })
+  expect(await engine.db.query(`select from batch where status = 'parked'`)).toHaveLength(2)
+  expect(await forgets(engine, { emails: [canary] })).toMatchObject({ deletes: { planned: 2, confirmed: 2 } })
+  expect(await held(engine)).toBe(without)
+})
+
 test('the receipt keeps its deletes after the runs of its audience have expired', async () => {
   await using engine = await setUp()
   await engine.run('customers')
