@@ -6,7 +6,7 @@ import { exitCodeOfErasures } from '../exitCodes.ts'
 import { writeWholeFile } from '../wholeFile.ts'
 import { exportErasures, missingErasures, parseExport } from '../../sync/erasure/exportFile.ts'
 import { erasedKeysOf, type Person } from '../../sync/erasure/person.ts'
-import { forget, suppressOnly } from '../../sync/erasure/forget.ts'
+import { forget, forgetAll, suppressOnly } from '../../sync/erasure/forget.ts'
 import type { EngineDeps } from '../../sync/engine.ts'
 import { serviceIdentity } from '../../sync/serviceIdentity.ts'
 import {
@@ -105,12 +105,16 @@ async function replay(context: Context, invocation: Invocation, file: string): P
   const done: { readonly receipt: Receipt; readonly keyCount: number }[] = []
   const add = (keys: ErasedKeys, receipt: Receipt) => done.push({ receipt, keyCount: keys.records.length })
   for (const [service, erasures] of Map.groupBy(missing, (erasure) => erasure.service)) {
-    const forgetAll = async (deps: EngineDeps) => {
-      for (const { id, keys } of erasures) add(keys, await forget(deps, keys, { ...by(id), wait: waits(invocation) }))
-    }
-    if (credentials.has(service))
-      await withEngine(context, ({ withProgress }) => withProgress('forget', forgetAll), { credentials: credentials.get(service) })
-    else
+    const requests = erasures.map(({ id, keys }) => ({ ...keys, ...by(id) }))
+    const eraseAll = (deps: EngineDeps) => forgetAll(deps, requests, { wait: waits(invocation) })
+    if (credentials.has(service)) {
+      const run = ({ withProgress }: Engine) => withProgress('forget', eraseAll)
+      const receipts = await withEngine(context, run, { credentials: credentials.get(service) })
+      receipts.forEach((receipt, index) => {
+        const request = requests[index]
+        if (request !== undefined) add(request, receipt)
+      })
+    } else
       await withStore(context, async ({ db }) => {
         for (const { id, keys } of erasures) add(keys, await suppressOnly(db, { ...keys, ...by(id), service }))
       })

@@ -33,21 +33,42 @@ export interface ForgetOptions {
  *
  * @throws {RunError} `DATABASE_COPIED`
  */
-export async function forget(deps: EngineDeps, keys: ErasedKeys, options: ForgetOptions): Promise<Receipt> {
-  const { actor, reason, wait } = options
+export async function forget(deps: EngineDeps, keys: ErasedKeys, { wait, ...by }: ForgetOptions): Promise<Receipt> {
+  const [receipt] = await forgetAll(deps, [{ ...keys, ...by }], { wait })
+  if (receipt === undefined) throw new Error('an erasure must have a receipt')
+  return receipt
+}
+
+/**
+ * Erases several people, as `forget` does. Suppresses all of them before it sends the first delete, and waits only once. Returns their
+ * receipts in the same order.
+ *
+ * @throws {RunError} `DATABASE_COPIED`
+ */
+export async function forgetAll(
+  deps: EngineDeps,
+  requests: readonly (ErasedKeys & Omit<ForgetOptions, 'wait'>)[],
+  { wait }: Pick<ForgetOptions, 'wait'>,
+): Promise<readonly Receipt[]> {
   const service = deps.service.origin
   await assertAllSyncedHere(deps)
-  const id = await suppressErased(deps.db, { ...keys, service, actor, ...(reason === undefined ? {} : { reason }) })
+  const erasures: { readonly id: number; readonly keys: ErasedKeys }[] = []
+  for (const request of requests) erasures.push({ id: await suppressErased(deps.db, { ...request, service }), keys: request })
   await planErasures(deps)
   // The deletes of earlier erasures may have been planned only now.
-  await deps.db.transaction((tx) => addEarlierDeletes(tx, id, { ...keys, service }))
-  if (wait)
-    for (const audience of await erasureAudiences(deps.db, id, deps.service)) {
-      if (deps.signal?.aborted) break
-      await pushErasure(deps, { erasure: id, audience })
-    }
+  for (const { id, keys } of erasures) await deps.db.transaction((tx) => addEarlierDeletes(tx, id, { ...keys, service }))
+  if (wait) for (const { id } of erasures) await sendDeletes(deps, id)
   await purgeErasures(deps.db, service)
-  return receiptOf(deps.db, id)
+  const receipts: Receipt[] = []
+  for (const { id } of erasures) receipts.push(await receiptOf(deps.db, id))
+  return receipts
+}
+
+async function sendDeletes(deps: EngineDeps, erasure: number): Promise<void> {
+  for (const audience of await erasureAudiences(deps.db, erasure, deps.service)) {
+    if (deps.signal?.aborted) break
+    await pushErasure(deps, { erasure, audience })
+  }
 }
 
 /**

@@ -111,6 +111,33 @@ test('erasures at the service of named credentials are listed, exported and repl
   }
 }, 120_000)
 
+test('a replay suppresses everyone of the file before it sends the first delete', async () => {
+  await using engine = await engineUnderTest()
+  await shortenWaits(engine.db)
+  pipeline(engine)
+  engine.write('people.csv', people(ann, jane, bob))
+  await engine.run('customers')
+  const command = (...args: readonly string[]) => sluiceHere(args, { cwd: engine.folder, env: engine.env })
+  for (const mail of [canary, 'ann@example.com']) await command('forget', '--email', mail)
+  await command('forget', '--export', 'erasures.json')
+  // As in a backup from before the erasures.
+  await engine.db.execute('truncate sluice.erasure cascade')
+  await engine.run('customers', { full: true })
+  const { control } = engine.sandbox
+  await control.fault({ path: '/users' }, { kind: 'hold', name: 'delete' })
+  const replay = command('forget', '--replay', 'erasures.json', '--json')
+  await expect.poll(async () => (await control.holds()).length, { timeout: 20_000 }).toBeGreaterThan(0)
+  const erased = await engine.db.query('select from erasure where planned_at is not null')
+  await control.release('delete')
+  const { code, stdout } = await replay
+  expect(erased).toHaveLength(2)
+  expect([code, JSON.parse(stdout)]).toMatchObject([
+    0,
+    [{ id: 'e_3' }, { id: 'e_4' }].map((each) => ({ ...each, deletes: { planned: 2, confirmed: 2 } })),
+  ])
+  expect(await held(engine)).toBe(audienceDigest([email('bob@example.com'), phone('+12025550144')]))
+}, 60_000)
+
 test('every form of an identifier is erased: a phone without plus, both forms of an international domain, any spelling', async () => {
   await using engine = await engineUnderTest()
   await shortenWaits(engine.db)
