@@ -327,8 +327,8 @@ export async function purgeErasures(db: Database, service: string): Promise<void
 }
 
 /**
- * Deletes the data of the keys in one audience. Returns false if some data remains. The reason is a run in progress, an open request, or a
- * key that is still desired or synced.
+ * Deletes the data of the keys in one audience. Returns false if some data remains. The reason is a run in progress, an open request, or an
+ * identifier that is still desired or synced. It may also be another identifier of an erased row.
  */
 async function purgeAudience(tx: Transaction, erasureId: number, destinationId: number, keys: ErasedKeys): Promise<boolean> {
   await tx.query('select from destination where id = $1 for update', [destinationId])
@@ -361,8 +361,9 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   await forgetMentions(tx, destinationId, [...hashed.map((key) => key.subarray(1)), ...records])
   await eraseRejects(tx, destinationId, records)
   const [left] = await tx.query<{ n: number }>(
-    'select count(*)::int as n from remote where destination_id = $1 and key = any($2::bytea[])',
-    [destinationId, keys.identifiers],
+    `select count(*)::int as n from remote
+     where destination_id = $1 and (key = any($2::bytea[]) or (group_key = any($3::bytea[]) and ref_count <= 0))`,
+    of,
   )
   return left?.n === 0
 }

@@ -516,6 +516,21 @@ test('an erasure that is repeated sends deletes that had no attempts left', asyn
   expect(await held(engine)).toBe(without)
 })
 
+test('an erased customer key without a row is open until its identifiers are deleted', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  engine.write('people.csv', `id,mail,phone\n${rows.filter((row) => !row.includes(canary)).join('\n')}\n`)
+  const refusal = { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] }
+  await engine.sandbox.control.fault({ path: '/users' }, { kind: 'status', status: 400, body: refusal }, 3)
+  await engine.run('customers')
+  const unconfirmed = { deletes: { planned: 2, confirmed: 0 }, purgedAt: null }
+  for (let i = 0; i < 2; i++) expect(await forgets(engine, { keys: ['k2'] }, { pipeline: 'customers' })).toMatchObject(unconfirmed)
+  expect(await held(engine)).not.toBe(without)
+  await engine.run('customers')
+  expect(await held(engine)).toBe(without)
+  expect((await listReceipts(engine.db)).filter(({ purgedAt }) => purgedAt === null)).toEqual([])
+})
+
 test('the receipt keeps its deletes after the runs of its audience have expired', async () => {
   await using engine = await setUp()
   await engine.run('customers')
