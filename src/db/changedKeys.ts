@@ -128,16 +128,24 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
   })
 }
 
-/** Deletes the changed keys without a row in `remote`. Keeps those that a run must still delete at the service. */
-export async function eraseChanged(tx: Queryable, destinationId: number): Promise<void> {
-  await replaceChanged(tx, destinationId, isOneOf('seen'))
+/**
+ * Deletes the changed keys without a row in `remote`. Keeps those that a run must still delete at the service. Adds those of an erased
+ * person, because earlier versions did not keep them: `identifiers`, and keys in the groups of `records`.
+ */
+export async function eraseChanged(
+  tx: Queryable,
+  destinationId: number,
+  { identifiers, records }: { readonly identifiers: readonly Buffer[]; readonly records: readonly Buffer[] },
+): Promise<void> {
+  const isErased = '(m.key = any($2::bytea[]) or m.group_key = any($3::bytea[]))'
+  await replaceChanged(tx, destinationId, `(${isOneOf('seen')} or (${isErased} and ${outOfSync}))`, [identifiers, records])
 }
 
 /** Replaces the rows of a destination by one row with the kept keys. `kept`: SQL condition on the key `m`; `seen` has the replaced rows. */
-async function replaceChanged(tx: Queryable, destinationId: number, kept: string): Promise<void> {
+async function replaceChanged(tx: Queryable, destinationId: number, kept: string, values: readonly unknown[] = []): Promise<void> {
   await tx.execute(
     `with seen as (delete from changed_key where destination_id = $1 returning keys)
      ${addChangedSql(`select m.key from remote m where m.destination_id = $1 and ${kept}`)}`,
-    [destinationId],
+    [destinationId, ...values],
   )
 }

@@ -351,7 +351,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   await eraseBodies(tx, destinationId, { batches: ids, texts: keys.identifiers.map(renderValue) })
   await eraseEntries(tx, erasureId, { batches: ids, identifiers: keys.identifiers, records })
   await eraseKeys(tx, destinationId, { identifiers: keys.identifiers, records })
-  await eraseChanged(tx, destinationId)
+  await eraseChanged(tx, destinationId, { identifiers: keys.identifiers, records })
   await eraseImpliedKeys(tx, destinationId, keys.identifiers)
   if (records.length > 0) {
     // The digests are stored with the record keys. Without digests the next run reads the whole source.

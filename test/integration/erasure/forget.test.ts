@@ -471,6 +471,19 @@ test('the next run deletes every identifier of an erased person whose delete was
   expect(await tablesWith(engine.db, prefix(canary))).toEqual(['erased_key'])
 })
 
+test('an erased person whose delete was refused is deleted, although the key is no longer marked as changed', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  const refusal = { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] }
+  await engine.sandbox.control.fault({ path: '/users' }, { kind: 'status', status: 400, body: refusal }, 2)
+  await forgets(engine, { emails: [canary] })
+  // Earlier versions deleted the mark.
+  await engine.db.execute('delete from sluice.changed_key')
+  for (let i = 0; i < 2; i++) await engine.run('customers')
+  expect(await held(engine)).toBe(without)
+  expect((await listReceipts(engine.db))[0]?.purgedAt).not.toBeNull()
+})
+
 test('an erasure that is repeated after a refused delete is not complete', async () => {
   await using engine = await setUp()
   await engine.run('customers')
