@@ -2,7 +2,7 @@
 import { limitOf, rateLimits, type LimitClass } from '../../service/contract/rateLimits.ts'
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 
-/** State of a rate limit. `remaining`: requests that the window still allows. */
+/** State of a rate limit. `remaining`: requests that the window still allows; all of them if the limit is not enforced. */
 export interface RateState {
   readonly limit: number
   readonly remaining: number
@@ -90,10 +90,11 @@ export class Rates {
     }
     const isEnforced = rule.isSpecified || !input.specifiedLimitsOnly
     const refused = isCounted && isEnforced && window.used >= limit
-    if (isCounted && !refused) window.used++
+    if (isCounted && isEnforced && !refused) window.used++
     return {
       limit,
-      remaining: Math.max(0, limit - window.used),
+      // With 0 remaining requests, a client would wait for the end of a window that does not limit it.
+      remaining: isEnforced ? Math.max(0, limit - window.used) : limit,
       resetS: Math.ceil(window.endsAt / 1000),
       refused,
       isOfAccount: per === 'account',
