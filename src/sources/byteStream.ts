@@ -1,6 +1,6 @@
 /** Bytes of a source as its transport delivers them, with facts about their end. */
 export interface ByteStream {
-  /** Address of the file that is read, without secrets and query, for messages and facts. */
+  /** Path or address of the file that is read, without secrets and query, for messages and facts. */
   readonly label: string
   /** Bytes in order, as received. Can be read once. */
   readonly chunks: AsyncIterable<Buffer>

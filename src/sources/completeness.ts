@@ -6,7 +6,7 @@ import type { TransportEnd } from './byteStream.ts'
 
 /** Facts about a read that ended without an error. */
 export interface EndFacts {
-  /** Setting `complete:` of the source. */
+  /** Setting `complete:` of the source: the proof that is needed. */
   readonly required: CompletenessProof
   readonly format: FormatEnd
   readonly transport: TransportEnd
@@ -82,10 +82,10 @@ function checkOpenEnd({ format, transport, previous, isGuessedLines }: EndFacts)
   // A table without rows may have been cut off within its header.
   if (format.rowCount === 0 && previous.columns.some((column) => !format.columns.includes(column)))
     return unproven('the header lacks columns of the last complete read, and no row follows')
-  const ended = previous.finalNewline
-  if (transport.mustEndAsBefore !== true || ended === null || ended === format.finalNewline) return undefined
+  const hadFinalNewline = previous.finalNewline
+  if (transport.mustEndAsBefore !== true || hadFinalNewline === null || hadFinalNewline === format.finalNewline) return undefined
   return unproven(
-    ended
+    hadFinalNewline
       ? 'the file ends without a line end, its last complete read ended with one; set `complete:` if it is whole'
       : 'the file ends with a line end, its last complete read ended without one; set `complete:` if it is whole',
   )

@@ -6,7 +6,7 @@ import { besideBytes } from './byteStream.ts'
 import type { CompletionMarker } from './completeness.ts'
 import { recordOf } from '../unknownValue.ts'
 
-/** Stands for the address of the source in the path of a marker or manifest. */
+/** Placeholder in the path of a marker or manifest: the path or address of the source. */
 const sourcePath = '{path}'
 
 /**

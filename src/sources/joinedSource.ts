@@ -13,7 +13,7 @@ import type { SourceDefinition, SourceJoin } from '../model/pipeline.ts'
 import type { Cell, Row } from '../model/record.ts'
 import { shownAddress } from '../shownAddress.ts'
 import { hashOfBoth } from './hashSource.ts'
-import type { OpenedSource, SourceContext } from './openedSource.ts'
+import { withoutValidators, type OpenedSource, type SourceContext } from './openedSource.ts'
 
 /**
  * Maximum number of rows of the joined file in memory. Each id has one; further rows of an id count only if their cells differ. A row takes
@@ -25,11 +25,11 @@ type Open = (definition: SourceDefinition, context: SourceContext) => Promise<Op
 
 interface JoinedFile {
   readonly columns: readonly string[]
-  /** Cells by id; null if several rows of one id have different cells. Those are in `conflicts`. */
+  /** Cells by id; null if several rows of one id have different cells. All of these are in `conflicts`. */
   readonly cells: ReadonlyMap<string, readonly (Cell | undefined)[] | null>
   /**
-   * By id: the different cells of its rows, by their JSON. If the last row of the file may be cut off, its id is not in `cells`. Only the
-   * earlier rows of this id are here.
+   * Different cells of the rows of an id, by id and then by their JSON. A last row that may be cut off is left out. Its id is not in
+   * `cells`.
    */
   readonly conflicts: ReadonlyMap<string, ReadonlyMap<string, readonly (Cell | undefined)[]>>
   readonly facts: SourceFacts
@@ -49,8 +49,8 @@ export async function openJoined(
 ): Promise<OpenedSource> {
   const { join: _, ...main } = definition
   const { gate: __, previous, ...rest } = context
-  const file = await readJoinedFile(join, { ...rest, ...withoutValidators(previous?.joined?.file) }, open)
-  const source = await open(main, { ...rest, ...withoutValidators(previous?.joined?.main) })
+  const file = await readJoinedFile(join, { ...rest, ...unconditional(previous?.joined?.file) }, open)
+  const source = await open(main, { ...rest, ...unconditional(previous?.joined?.main) })
   const widen = createWidener(file, join)
   async function* rows(): AsyncGenerator<readonly Row[]> {
     for await (const batch of source.rows) yield batch.map(widen)
@@ -64,14 +64,9 @@ export async function openJoined(
   }
 }
 
-/**
- * Returns the facts without validators (ETag, time of change), so that no request is conditional. Both files are needed, even if only one
- * has changed.
- */
-function withoutValidators(facts: SourceFacts | undefined): { readonly previous?: SourceFacts } {
-  if (facts === undefined) return {}
-  const { etag: _, lastModified: __, ...previous } = facts
-  return { previous }
+/** Returns facts that make no request conditional. Both files are needed, even if only one has changed. */
+function unconditional(facts: SourceFacts | undefined): { readonly previous?: SourceFacts } {
+  return facts === undefined ? {} : { previous: withoutValidators(facts) }
 }
 
 /** Reads the cells of the joined file by id. */
@@ -81,7 +76,7 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
   const cells = new Map<string, readonly (Cell | undefined)[] | null>()
   const conflicts = new Map<string, Map<string, readonly (Cell | undefined)[]>>()
   let lastId: string | undefined
-  /** Cells of `lastId` before its last row; null if they differed already. */
+  /** Value of `cells` for `lastId` before its last row; undefined if this row is the only one of its id. */
   let earlier: readonly (Cell | undefined)[] | null | undefined
   /** JSON of the cells of the last row, if this row added them to `conflicts`. */
   let lastVariant: string | undefined
@@ -99,19 +94,19 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
         }
         keyed++
         lastId = id
-        const taken = columns.cellsOf(row)
+        const joinedCells = columns.cellsOf(row)
         const known = cells.get(id)
         earlier = known
         lastVariant = undefined
-        if (known === undefined) cells.set(id, taken)
-        else if (known !== null && !sameCells(taken, known)) {
+        if (known === undefined) cells.set(id, joinedCells)
+        else if (known !== null && !sameCells(joinedCells, known)) {
           cells.set(id, null)
           conflicts.set(id, new Map([[JSON.stringify(known), known]]))
         }
         const conflict = conflicts.get(id)
-        const text = conflict && JSON.stringify(taken)
+        const text = conflict && JSON.stringify(joinedCells)
         if (conflict !== undefined && text !== undefined && !conflict.has(text)) {
-          conflict.set(text, taken)
+          conflict.set(text, joinedCells)
           lastVariant = text
           variants++
         }
@@ -147,7 +142,7 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
 class JoinedColumns {
   readonly #join: SourceJoin
   #header: readonly string[] = []
-  #id = -1
+  #idIndex = -1
   /** Index in the header of each joined column; -1 for a configured column that was not found yet. */
   #indexes: readonly number[] = []
 
@@ -161,13 +156,13 @@ class JoinedColumns {
     const { fileColumn, columns } = this.#join
     const find = (name: string, known = -1) => (known < 0 ? findColumn(header, name) : known)
     this.#header = header
-    this.#id = find(fileColumn, this.#id)
+    this.#idIndex = find(fileColumn, this.#idIndex)
     this.#indexes =
-      columns?.map((name, place) => find(name, this.#indexes[place])) ?? [...header.keys()].filter((index) => index !== this.#id)
+      columns?.map((name, place) => find(name, this.#indexes[place])) ?? [...header.keys()].filter((index) => index !== this.#idIndex)
   }
 
   idOf(row: Row): string | undefined {
-    const id = textOf(row.cells[this.#id])
+    const id = textOf(row.cells[this.#idIndex])
     return id === undefined ? undefined : copied(id)
   }
 
@@ -181,7 +176,7 @@ class JoinedColumns {
   /** Returns the names of the joined columns. Called after the last row. @throws {RunError} FILE_COLUMN_MISSING */
   names(): readonly string[] {
     const { source, fileColumn, columns = [] } = this.#join
-    const missing = this.#id < 0 ? fileColumn : columns.find((_, place) => (this.#indexes[place] ?? -1) < 0)
+    const missing = this.#idIndex < 0 ? fileColumn : columns.find((_, place) => (this.#indexes[place] ?? -1) < 0)
     if (missing !== undefined)
       throw new RunError('FILE_COLUMN_MISSING', `the joined file has no column "${missing}"`, {
         where: shownAddress(source.uri),
@@ -191,13 +186,13 @@ class JoinedColumns {
   }
 }
 
-/** Columns of a joined row. */
-interface Shape {
+/** Columns of the rows of the source after the join. */
+interface WideHeader {
   readonly columns: readonly string[]
   /** Index in `columns` of each joined cell. */
-  readonly at: readonly number[]
-  /** Index in `columns` of the id. */
-  readonly id: number
+  readonly joinedIndexes: readonly number[]
+  /** Index in `columns` of the id; -1 if the source has no such column. */
+  readonly idIndex: number
 }
 
 /**
@@ -206,45 +201,50 @@ interface Shape {
  * different matches gets JOIN_ROW_CONFLICT.
  */
 function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Row) => Row {
-  const shapes = new Map<string, Shape>()
+  const headers = new Map<string, WideHeader>()
   let lastColumns: readonly string[] | undefined
-  let last: Shape | undefined
-  const shapeOf = (given: readonly string[]): Shape => {
+  let lastHeader: WideHeader | undefined
+  const widenHeader = (given: readonly string[]): WideHeader => {
     const columns = [...given]
-    const at = file.columns.map((name) => {
+    const joinedIndexes = file.columns.map((name) => {
       const found = findColumn(columns, name)
       return found >= 0 ? found : columns.push(name) - 1
     })
-    return { columns, at, id: findColumn(given, sourceColumn) }
+    return { columns, joinedIndexes, idIndex: findColumn(given, sourceColumn) }
   }
-  const shapeFor = (given: readonly string[]) => {
-    if (given === lastColumns && last !== undefined) return last
+  const cachedHeader = (given: readonly string[]) => {
+    if (given === lastColumns && lastHeader !== undefined) return lastHeader
     const key = given.join('\u0000')
-    const shape = shapes.get(key) ?? shapeOf(given)
-    if (shapes.size >= maxShapes) shapes.clear()
-    shapes.set(key, shape)
+    const header = headers.get(key) ?? widenHeader(given)
+    if (headers.size >= maxCachedHeaders) headers.clear()
+    headers.set(key, header)
     lastColumns = given
-    last = shape
-    return shape
+    lastHeader = header
+    return header
   }
   const variantsOf = (key: string | undefined) => {
     const variants = key === undefined ? undefined : file.conflicts.get(key)
     return variants === undefined ? {} : { variants: [...variants.values()] }
   }
   return (row) => {
-    const { columns, at, id } = shapeFor(row.columns)
-    const key = textOf(row.cells[id])
+    const { columns, joinedIndexes, idIndex } = cachedHeader(row.columns)
+    const key = textOf(row.cells[idIndex])
     const joined = key === undefined ? undefined : file.cells.get(key)
     const cells = [...row.cells]
-    at.forEach((index, place) => (cells[index] = joined?.[place]))
+    joinedIndexes.forEach((index, place) => (cells[index] = joined?.[place]))
     // A row that cannot be read keeps its own fault.
     if (row.fault !== undefined || (joined !== undefined && joined !== null)) return { ...row, columns, cells }
-    return { ...row, columns, cells, fault: { ...faultOf(joined, sourceColumn, id >= 0), unjoined: at, ...variantsOf(key) } }
+    return {
+      ...row,
+      columns,
+      cells,
+      fault: { ...faultOf(joined, sourceColumn, idIndex >= 0), unjoined: joinedIndexes, ...variantsOf(key) },
+    }
   }
 }
 
-/** Maximum number of cached column sets. Each row of JSON and XML may have its own. */
-const maxShapes = 512
+/** Maximum number of cached headers. Each row of JSON and XML may have its own columns. */
+const maxCachedHeaders = 512
 
 function faultOf(joined: null | undefined, field: string, hasColumn: boolean): NonNullable<Row['fault']> {
   const code: RecordCode = joined === null ? 'JOIN_ROW_CONFLICT' : 'JOIN_ROW_MISSING'
@@ -253,10 +253,9 @@ function faultOf(joined: null | undefined, field: string, hasColumn: boolean): N
 }
 
 function factsOfBoth(main: SourceFacts, { columns, facts: file, note }: JoinedFile): SourceFacts {
-  const { etag: _, lastModified: __, ...own } = main
   const incomplete = [main, file].find(({ completeness }) => !completeness.complete)
   return {
-    ...own,
+    ...withoutValidators(main),
     ...hashOfBoth(main, file),
     columns: [...main.columns, ...columns.filter((name) => findColumn(main.columns, name) < 0)],
     completeness:
@@ -270,7 +269,7 @@ function factsOfBoth(main: SourceFacts, { columns, facts: file, note }: JoinedFi
 
 /** Returns a copy of a text. A cell may be a part of the text of its record, and would keep the whole record in memory. */
 function copied(text: string): string {
-  // V8 copies a part of fewer than 13 characters. The JSON of a string is a string.
+  // V8 itself copies a part of fewer than 13 characters.
   return text.length < 13 ? text : (JSON.parse(JSON.stringify(text)) as string)
 }
 

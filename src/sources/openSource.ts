@@ -24,7 +24,8 @@ export type { OpenedSource, SourceContext } from './openedSource.ts'
  * Opens one source and detects its format. Before `rows` is iterated, reads only the first few hundred kilobytes; workbooks and joined
  * files are read whole. Rows can be read once. The caller must close the source.
  *
- * @throws RunError SOURCE_…, FILE_… and the other codes of formats/fileError.ts; here or while the rows are read
+ * @throws RunError SOURCE_…, FILE_…, WRONG_FORMAT, HEADER_MISMATCH, UNEXPECTED_CONTENT, DIGEST_MISMATCH, JOIN_TOO_LARGE; here or while
+ * the rows are read
  */
 export async function openSource(definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
   if (definition.join !== undefined) return openJoined(definition, definition.join, context, openSource)

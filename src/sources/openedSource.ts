@@ -29,3 +29,8 @@ export interface OpenedSource extends RowSource {
   /** Undefined if the source is unchanged and was not read. */
   readonly detected: Detected | undefined
 }
+
+/** Returns the facts without validators (ETag, time of change). A request that uses them is not conditional. */
+export function withoutValidators({ etag: _, lastModified: __, ...facts }: SourceFacts): SourceFacts {
+  return facts
+}

@@ -70,7 +70,7 @@ export class Timeouts {
   }
 }
 
-/** Error of a source that did not answer in time. */
+/** Error of a step or a read that did not end in time. */
 export class StalledError extends Error {}
 
 function asError(reason: unknown): Error {

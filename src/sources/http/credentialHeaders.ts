@@ -6,7 +6,7 @@ import { readCredential } from '../credentials.ts'
 const headerName = /^[!#$%&'*+.^_`|~\w-]+$/
 
 /** Headers that select a part of a feed or control the transfer. A pipeline must not set these headers. */
-const ownHeaders = /^(range|if-[a-z-]+|accept-encoding|content-length|transfer-encoding|te|connection|upgrade|expect)$/
+const forbiddenHeaders = /^(range|if-[a-z-]+|accept-encoding|content-length|transfer-encoding|te|connection|upgrade|expect)$/
 
 /** Header values by RFC 9110 section 5.5: visible characters of one byte, spaces and tabs. */
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
@@ -37,7 +37,7 @@ export function credentialHeaders(definition: SourceDefinition, env: Readonly<Re
   for (const key of Object.keys(credentials ?? {})) {
     if (!key.startsWith('header:')) continue
     const name = key.slice('header:'.length).toLowerCase()
-    if (!headerName.test(name) || ownHeaders.test(name))
+    if (!headerName.test(name) || forbiddenHeaders.test(name))
       throw unusable(key, 'is not a header for a credential', 'Name the header that the server wants, such as header:X-Api-Key.')
     const value = readCredential(key, credentials, env)
     if (value !== undefined) put(key, name, value)
@@ -46,6 +46,6 @@ export function credentialHeaders(definition: SourceDefinition, env: Readonly<Re
 }
 
 /** Returns the error for a credential, with its name and never its value. */
-function unusable(key: string, what: string, hint: string): RunError {
-  return new RunError('SOURCE_CREDENTIALS', `the credential ${JSON.stringify(key)} ${what}`, { where: `credentials.${key}`, hint })
+function unusable(key: string, problem: string, hint: string): RunError {
+  return new RunError('SOURCE_CREDENTIALS', `the credential ${JSON.stringify(key)} ${problem}`, { where: `credentials.${key}`, hint })
 }

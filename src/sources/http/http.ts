@@ -16,24 +16,24 @@ import { HttpFetcher } from './httpFetcher.ts'
  */
 export async function openHttp(definition: SourceDefinition, context: HttpContext): Promise<ByteStream | 'unchanged'> {
   const fetcher = new HttpFetcher(definition, context)
-  const first = await fetcher.fetch(0, undefined).catch(async (error: unknown) => {
+  const firstAnswer = await fetcher.fetch(0, undefined).catch(async (error: unknown) => {
     await fetcher.close()
     throw error
   })
-  if (first === 'unchanged') {
+  if (firstAnswer === 'unchanged') {
     await fetcher.close()
     return 'unchanged'
   }
-  const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(header(first, 'content-type') ?? '')?.[1]
-  const body = new ResumableBody(fetcher, first)
+  const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(header(firstAnswer, 'content-type') ?? '')?.[1]
+  const body = new ResumableBody(fetcher, firstAnswer)
   return {
     label: fetcher.label,
     chunks: body.read(),
     ...(charset === undefined ? {} : { charset }),
-    beside: (suffix) => fetcher.fetchBeside(suffix, header(first, 'last-modified')),
+    beside: (suffix) => fetcher.fetchBeside(suffix, header(firstAnswer, 'last-modified')),
     end: async () => ({
       ...(await body.end()),
-      ...((await fetcher.hasChanged(first)) ? { doubt: 'the feed changed on the server while it was read' } : {}),
+      ...((await fetcher.hasChanged(firstAnswer)) ? { doubt: 'the feed changed on the server while it was read' } : {}),
     }),
     close: () => fetcher.close(),
   }

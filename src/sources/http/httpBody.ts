@@ -15,7 +15,7 @@ import { bufferOf } from '../../unknownValue.ts'
 export interface Fetcher {
   readonly label: string
   /** True if the last response had more bytes than its declared length. */
-  readonly sentMore: boolean
+  readonly sentExtraBytes: boolean
   /** Requests the body from byte `from`. Returns `unchanged` only if `from` is 0. */
   fetch: (from: number, validator: string | undefined) => Promise<Dispatcher.ResponseData | 'unchanged'>
   /** Waits before the rest is requested. */
@@ -34,18 +34,18 @@ export interface Fetcher {
  */
 export class ResumableBody {
   readonly #fetcher: Fetcher
-  readonly #first: Dispatcher.ResponseData
+  readonly #firstAnswer: Dispatcher.ResponseData
   readonly #digests: readonly (DeclaredDigest & { readonly hash: Hash })[]
   readonly #validator: ReturnType<typeof strongValidator>
   /** Length of the whole feed in bytes, from the first response or the first resumed part; undefined until it is declared. */
   #length: number | undefined
 
-  constructor(fetcher: Fetcher, first: Dispatcher.ResponseData) {
+  constructor(fetcher: Fetcher, firstAnswer: Dispatcher.ResponseData) {
     this.#fetcher = fetcher
-    this.#first = first
-    this.#digests = declaredDigests(first).map((digest) => ({ ...digest, hash: createHash(digest.algorithm) }))
-    this.#validator = strongValidator(first)
-    this.#length = declaredLength(first)
+    this.#firstAnswer = firstAnswer
+    this.#digests = declaredDigests(firstAnswer).map((digest) => ({ ...digest, hash: createHash(digest.algorithm) }))
+    this.#validator = strongValidator(firstAnswer)
+    this.#length = declaredLength(firstAnswer)
   }
 
   /**
@@ -64,13 +64,13 @@ export class ResumableBody {
   }
 
   async *#part(from: number, cause: unknown): AsyncGenerator<Buffer> {
-    const answer = cause === undefined ? this.#first : await this.#resume(from, cause)
-    /** Number of following bytes of this response that were read before, and are skipped. */
-    let known = answer.statusCode === 200 ? from : 0
+    const answer = cause === undefined ? this.#firstAnswer : await this.#resume(from, cause)
+    // The whole feed was sent again, so the bytes that were read before are skipped.
+    let bytesToSkip = answer.statusCode === 200 ? from : 0
     for await (const chunk of answer.body) {
       const whole = bufferOf(chunk)
-      const bytes = whole.subarray(known)
-      known -= whole.length - bytes.length
+      const bytes = whole.subarray(bytesToSkip)
+      bytesToSkip -= whole.length - bytes.length
       if (bytes.length === 0) continue
       for (const { hash } of this.#digests) hash.update(bytes)
       yield bytes
@@ -85,15 +85,15 @@ export class ResumableBody {
 
   /** Returns the facts about the end. Call this only after `read` has ended without an error. */
   async end(): Promise<TransportEnd> {
-    // undici closes the connection if bytes follow the body. `sentMore` is true at most two turns of the event loop later.
+    // undici closes the connection if bytes follow the body. `sentExtraBytes` is true at most two turns of the event loop later.
     for (let turn = 0; turn < 2; turn++) await setImmediate()
-    const etag = header(this.#first, 'etag')
+    const etag = header(this.#firstAnswer, 'etag')
     // Without an ETag, a time of change less than 1 s before the response is not stored. If the feed changed again within that second, it
     // would have the same time. The next conditional request would then get 304.
-    const lastModified = etag === undefined && this.#validator === undefined ? undefined : header(this.#first, 'last-modified')
-    const framed = this.#length !== undefined ? 'content-length met' : isChunked(this.#first) ? 'chunked end' : undefined
-    const proof = this.#digests.length > 0 ? 'digest met' : this.#fetcher.sentMore ? undefined : framed
-    const reason = this.#fetcher.sentMore
+    const lastModified = etag === undefined && this.#validator === undefined ? undefined : header(this.#firstAnswer, 'last-modified')
+    const framingProof = this.#length !== undefined ? 'content-length met' : isChunked(this.#firstAnswer) ? 'chunked end' : undefined
+    const proof = this.#digests.length > 0 ? 'digest met' : this.#fetcher.sentExtraBytes ? undefined : framingProof
+    const reason = this.#fetcher.sentExtraBytes
       ? 'the server sent more than the length it declared'
       : 'the server ended the answer by closing the connection, without a length'
     return {
@@ -113,14 +113,14 @@ export class ResumableBody {
       await answer.body.dump().catch(() => undefined)
       throw error
     }
-    const shown = header(answer, validator.header)
+    const declared = header(answer, validator.header)
     if (answer.statusCode === 200) {
       // The server sent the whole feed again. It is accepted only with the same validator and length.
-      if (shown !== validator.value || declaredLength(answer) !== this.#length) return rejectWith(this.#changed(cause))
+      if (declared !== validator.value || declaredLength(answer) !== this.#length) return rejectWith(this.#changed(cause))
       return answer
     }
     // A part may omit its validator if If-Range was honoured, but must not have a different validator.
-    if (shown !== undefined && shown !== validator.value) return rejectWith(this.#changed(cause))
+    if (declared !== undefined && declared !== validator.value) return rejectWith(this.#changed(cause))
     const range = contentRange(answer)
     if (range?.from !== from) return rejectWith(this.#truncated(from, cause))
     const length = this.#length ?? range.total

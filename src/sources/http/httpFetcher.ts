@@ -44,7 +44,7 @@ export class HttpFetcher implements Fetcher {
   readonly #start: URL
   /** Address of the current request, after the redirects so far. */
   #url: URL
-  #sentMore = false
+  #sentExtraBytes = false
 
   constructor(definition: SourceDefinition, context: HttpContext) {
     this.#definition = definition
@@ -66,15 +66,15 @@ export class HttpFetcher implements Fetcher {
       pipelining: 1,
     })
     this.#agent.on('disconnect', (_origin, _targets, error) => {
-      if (hasExtraBytes(error)) this.#sentMore = true
+      if (hasExtraBytes(error)) this.#sentExtraBytes = true
     })
     const total = AbortSignal.timeout(limits.totalMs)
     this.#signal = context.signal === undefined ? total : AbortSignal.any([context.signal, total])
   }
 
   /** True if the last response had more bytes than its declared length. Then the length proves nothing. */
-  get sentMore(): boolean {
-    return this.#sentMore
+  get sentExtraBytes(): boolean {
+    return this.#sentExtraBytes
   }
 
   /**
@@ -133,9 +133,9 @@ export class HttpFetcher implements Fetcher {
 
   /**
    * Fetches the file at the feed's path plus `suffix`. Returns undefined for any status but 200. Also returns undefined if the content
-   * seems to be a web page, because many servers send a page for a missing file. `changed`: Last-Modified of the feed.
+   * seems to be a web page, because many servers send a page for a missing file.
    */
-  async fetchBeside(suffix: string, changed: string | undefined): Promise<Beside | undefined> {
+  async fetchBeside(suffix: string, feedLastModified: string | undefined): Promise<Beside | undefined> {
     const url = new URL(this.#start)
     url.pathname += suffix
     const answer = await this.#follow(url, this.#unconditionalHeaders())
@@ -151,7 +151,7 @@ export class HttpFetcher implements Fetcher {
     const isPage = /html/i.test(header(answer, 'content-type') ?? '') || /^\s*</.test(content.toString('utf8'))
     if (answer.statusCode !== 200 || isPage) return undefined
     // If one of the two times is missing, it is NaN, and the comparison is false.
-    return { content, older: Date.parse(header(answer, 'last-modified') ?? '') < Date.parse(changed ?? '') }
+    return { content, older: Date.parse(header(answer, 'last-modified') ?? '') < Date.parse(feedLastModified ?? '') }
   }
 
   /**
@@ -191,7 +191,7 @@ export class HttpFetcher implements Fetcher {
   async #follow(start: URL, headers: Readonly<Record<string, string>>, method: 'GET' | 'HEAD' = 'GET'): Promise<Dispatcher.ResponseData> {
     // Each request starts at the first address, because the target of a redirect may have expired.
     this.#url = start
-    this.#sentMore = false
+    this.#sentExtraBytes = false
     let hasCookie = false
     for (let hops = 0; ; hops++) {
       const answer = await request(this.#url.href, {
@@ -208,8 +208,8 @@ export class HttpFetcher implements Fetcher {
   }
 
   #redirected(location: string | undefined, { hops, hasCookie }: { readonly hops: number; readonly hasCookie: boolean }): URL {
-    const rejection = (what: string, hint = 'Set `source.url` to the final address of the feed.') =>
-      new RunError('SOURCE_REFUSED', what, { where: this.label, hint })
+    const rejection = (message: string, hint = 'Set `source.url` to the final address of the feed.') =>
+      new RunError('SOURCE_REFUSED', message, { where: this.label, hint })
     if (hops >= maxRedirects)
       throw hasCookie
         ? rejection(

@@ -137,7 +137,7 @@ function isBefore(one: Date | undefined, other: Date | undefined): boolean {
 
 /** Parses the address. `pattern`: key, or pattern of keys. @throws RunError SOURCE_REFUSED */
 function addressOf(uri: string): { readonly url: URL; readonly bucket: string; readonly pattern: string } {
-  const rejection = (what: string, hint: string) => new RunError('SOURCE_REFUSED', what, { where: 'source.url', hint })
+  const rejection = (message: string, hint: string) => new RunError('SOURCE_REFUSED', message, { where: 'source.url', hint })
   if (!URL.canParse(uri)) throw rejection('the address cannot be read', 'Write s3://bucket/key.')
   const url = new URL(uri)
   if (url.username !== '' || url.password !== '')

@@ -7,8 +7,8 @@ import { StalledError } from '../timeouts.ts'
 
 /** Builds the errors of S3 sources. */
 
-/** Error codes of the S3 API with their message and hint. */
-const refusals: Readonly<Record<string, readonly [code: ErrorCode, message: string, hint: string]>> = {
+/** Error codes of the S3 API, each with our code, message and hint. */
+const knownErrors: Readonly<Record<string, readonly [code: ErrorCode, message: string, hint: string]>> = {
   RequestTimeTooSkewed: ['SOURCE_DENIED', 'the clock of this machine differs from that of the store', 'Set the clock of this machine.'],
   InvalidObjectState: [
     'SOURCE_UNAVAILABLE',
@@ -34,10 +34,10 @@ export function s3Error(error: unknown, where: string): RunError {
   if (rejection !== undefined) return rejection
   const status = statusOf(error)
   const cause = storeCause(error)
-  const named = nameOf(error)
-  const [code, message, hint] = refusals[named] ?? []
+  const storeCode = storeCodeOf(error)
+  const [code, message, hint] = knownErrors[storeCode] ?? []
   if (code !== undefined && status !== undefined && status >= 300)
-    return new RunError(code, `${message} (${named})`, { where, hint: hint ?? '', cause })
+    return new RunError(code, `${message} (${storeCode})`, { where, hint: hint ?? '', cause })
   if (status === 404)
     return new RunError('SOURCE_MISSING', 'the store has no such bucket or object', {
       where,
@@ -45,24 +45,24 @@ export function s3Error(error: unknown, where: string): RunError {
       cause,
     })
   if (status === 401 || status === 403)
-    return new RunError('SOURCE_DENIED', `the store answered ${status} (${named})`, {
+    return new RunError('SOURCE_DENIED', `the store answered ${status} (${storeCode})`, {
       where,
       hint: 'Check the credentials of this source and what they may read.',
       cause,
     })
-  if (named === 'CredentialsProviderError')
+  if (storeCode === 'CredentialsProviderError')
     return new RunError('SOURCE_CREDENTIALS', 'no credentials for the store were found', {
       where,
       hint: 'Name `access_key_id` and `secret_access_key` under `source.credentials`, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
       cause,
     })
   if (status !== undefined)
-    return new RunError('SOURCE_UNAVAILABLE', `the store answered ${status} (${named})`, {
+    return new RunError('SOURCE_UNAVAILABLE', `the store answered ${status} (${storeCode})`, {
       where,
       hint: 'Check endpoint, region and key; if they are right, try again later, or contact the operator of the store.',
       cause,
     })
-  return new RunError('SOURCE_UNAVAILABLE', `the store cannot be reached (${error instanceof StalledError ? error.message : named})`, {
+  return new RunError('SOURCE_UNAVAILABLE', `the store cannot be reached (${error instanceof StalledError ? error.message : storeCode})`, {
     where,
     hint: 'Check endpoint, region, credentials and network; then run again.',
     cause,
@@ -70,7 +70,7 @@ export function s3Error(error: unknown, where: string): RunError {
 }
 
 /** Returns the error code if it is a single word, else `unknown`, because any other text may contain data. */
-function nameOf(error: unknown): string {
+function storeCodeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const name = errorCode(error) ?? error.name
   return /^\w{1,60}$/.test(name) ? name : 'unknown'
@@ -79,7 +79,7 @@ function nameOf(error: unknown): string {
 /** Returns a cause with only the status and code of the store; without a response, as `bareCause`. */
 export function storeCause(error: unknown): Error | undefined {
   const status = statusOf(error)
-  return status === undefined ? bareCause(error) : new Error(`the store answered ${status} (${nameOf(error)})`)
+  return status === undefined ? bareCause(error) : new Error(`the store answered ${status} (${storeCodeOf(error)})`)
 }
 
 /** Returns the HTTP status of an error of the client; undefined if there was no response. */

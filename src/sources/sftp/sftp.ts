@@ -67,7 +67,7 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
 
 /** Parses the address. `path`: decoded path or pattern, relative if it begins with `/~/`. @throws RunError SOURCE_REFUSED */
 function addressOf(uri: string): { readonly url: URL; readonly path: string; readonly label: string } {
-  const rejection = (what: string, hint: string) => new RunError('SOURCE_REFUSED', what, { where: 'source.url', hint })
+  const rejection = (message: string, hint: string) => new RunError('SOURCE_REFUSED', message, { where: 'source.url', hint })
   if (!URL.canParse(uri)) throw rejection('the address cannot be read', 'Write sftp://user@host/path.')
   const url = new URL(uri)
   if (url.password !== '')
@@ -95,7 +95,7 @@ function encodePath(path: string): string {
 /** Returns the path itself, or, for a pattern, the newest match. Only the file name may contain a pattern. */
 async function newestMatch(client: SftpClient, path: string, label: string): Promise<string> {
   const name = posix.basename(path)
-  if (!wild.test(path)) return path
+  if (!wildcard.test(path)) return path
   const folder = posix.dirname(path)
   const entries = await client.list(folder).catch((error: unknown) => {
     throw isMissing(error) ? missingFolder(folder, label) : error
@@ -117,7 +117,7 @@ async function newestMatch(client: SftpClient, path: string, label: string): Pro
   return posix.join(folder, newest.name)
 }
 
-const wild = /[*?[{]/
+const wildcard = /[*?[{]/
 
 function isMissing(error: unknown): boolean {
   return sftpError(error, '').code === 'SOURCE_MISSING'
@@ -129,7 +129,7 @@ function ignoreMissing(error: unknown): undefined {
 }
 
 function missingFolder(folder: string, where: string): RunError {
-  return wild.test(folder)
+  return wildcard.test(folder)
     ? new RunError('SOURCE_REFUSED', 'the source has a pattern in a folder name, which SFTP does not support', {
         where,
         hint: 'Name the folder, and use the pattern only in the file name.',

@@ -6,7 +6,7 @@ import { errorCode } from '../../unknownValue.ts'
  * Converts the error of a query that failed after `rowsRead` rows to a RunError. Returns a RunError unchanged. Messages of Postgres may
  * quote values of rows. Therefore errors of Postgres are reported only by their code, without a cause.
  */
-export function databaseError(error: unknown, where: string, rowsRead = 0): unknown {
+export function databaseError(error: unknown, where: string, rowsRead = 0): RunError {
   if (error instanceof RunError) return error
   const cause = error instanceof pg.DatabaseError ? undefined : error
   const code = errorCode(error) ?? 'unknown'
@@ -30,7 +30,7 @@ export function databaseError(error: unknown, where: string, rowsRead = 0): unkn
         hint: 'Correct the name of the database in the address of this source.',
       })
     const fault = queryFault(error, code, rowsRead)
-    if (fault !== undefined) return new RunError('SOURCE_QUERY', `${fault.what} (${code})`, { where, hint: fault.hint })
+    if (fault !== undefined) return new RunError('SOURCE_QUERY', `${fault.message} (${code})`, { where, hint: fault.hint })
   }
   return new RunError('SOURCE_UNAVAILABLE', `the database cannot be read${after(rowsRead)} (${code})`, {
     where,
@@ -54,36 +54,36 @@ function queryFault(
   { routine }: pg.DatabaseError,
   code: string,
   rowsRead: number,
-): { readonly what: string; readonly hint: string } | undefined {
+): { readonly message: string; readonly hint: string } | undefined {
   if (code.startsWith('22'))
     return {
-      what: `a value breaks the query${after(rowsRead)}`,
+      message: `a value breaks the query${after(rowsRead)}`,
       hint: 'Run the query by hand; exclude or replace values that cannot be computed or converted.',
     }
   // The routine is compared, because the message may be translated.
   if (code === '08P01' && routine === 'exec_bind_message')
     return {
-      what: 'the number of parameters in the query differs from `parameters`',
+      message: 'the number of parameters in the query differs from `parameters`',
       hint: 'Give one value under `source.parameters` for each of $1, $2 …',
     }
-  const timeout = timeouts[code]
-  if (timeout !== undefined)
+  const endedBy = endingSettings[code]
+  if (endedBy !== undefined)
     return {
-      what: `the database ended the query${after(rowsRead)}`,
-      hint: `${timeout} ended it: raise the timeout or ask the administrator.`,
+      message: `the database ended the query${after(rowsRead)}`,
+      hint: `${endedBy} ended it: raise the timeout or ask the administrator.`,
     }
   // Classes of SQLSTATE, in this order: integrity, transaction state, syntax or access, cardinality, unsupported feature, program limit,
   // names and external routines, PL/pgSQL.
   if (/^(23|25|42|21|0A|54|3|P0)/.test(code))
     return {
-      what: `the database rejected the query${after(rowsRead)}`,
+      message: `the database rejected the query${after(rowsRead)}`,
       hint: 'Run the query by hand with the same user; it must be one read-only select.',
     }
   return undefined
 }
 
-/** Settings that end a query, by SQLSTATE. */
-const timeouts: Readonly<Record<string, string>> = {
+/** Settings that end a query, by SQLSTATE; each as the subject of a hint. */
+const endingSettings: Readonly<Record<string, string>> = {
   '57014': 'A statement_timeout of the user or the database, or an administrator,',
   '25P03': 'The idle_in_transaction_session_timeout of the user or the database',
   '25P04': 'The transaction_timeout of the user or the database',

@@ -24,7 +24,7 @@ const timestamptz = 1184
 /** Arrays of char, name, int2, int4, text, bpchar, varchar, int8, float4, float8, date, numeric, uuid. */
 const listTypes = new Set([1002, 1003, 1005, 1007, 1009, 1014, 1015, 1016, 1021, 1022, 1182, 1231, 2951])
 
-/** Rows of one fetch. Each fetch costs a round trip. With 64 rows and a round trip of 20 ms, a read would get 3,200 rows per second. */
+/** Number of rows in one fetch. Each fetch costs a round trip. With 64 rows and a round trip of 20 ms, a read would get 3,200 rows per second. */
 const rowsPerFetch = 500
 
 /** Maximum number of bytes of one fetch. A larger fetch is a mistake, and would end the process for lack of memory. */
@@ -63,7 +63,7 @@ export async function openPostgres(definition: SourceDefinition, context: Source
     keepAliveInitialDelayMillis: 30_000,
     types: { getTypeParser: parserOf },
   })
-  // A timeout may end the session between two fetches. The next fetch then fails without the code of the timeout.
+  // A timeout of the server may end the session between two fetches. The next fetch then fails without the code of the timeout.
   let endError: unknown
   client.on('error', (error) => (endError ??= error instanceof pg.DatabaseError ? error : undefined))
   catchUnknownMessages(client)
@@ -259,7 +259,7 @@ class QueryReading {
  * Returns the address of the database: the value of the variable that `credentials.url` names, else the address of the source.
  * `postgres:` without a host means the database of Sluice (DATABASE_URL).
  */
-function connectionOf(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): string {
+function configuredAddress(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): string {
   const named = readCredential('url', definition.credentials, env)
   if (named !== undefined) return named
   if (!namesNoDatabase(definition.uri)) return definition.uri
@@ -273,11 +273,13 @@ function connectionOf(definition: SourceDefinition, env: Readonly<Record<string,
 }
 
 /**
- * Returns the address of the database. If `credentials.password` names a password, the address contains it, because the driver prefers the
- * address to other settings.
+ * Parses the configured address. If `credentials.password` names a password, adds it to the address, because the driver prefers the address
+ * to other settings.
+ *
+ * @throws RunError SOURCE_CREDENTIALS, SOURCE_REFUSED
  */
 function addressOf(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): URL {
-  const given = connectionOf(definition, env)
+  const given = configuredAddress(definition, env)
   // `postgres://user@/database` (this machine) is valid for the driver, but not for URL.
   const text = URL.canParse(given) ? given : given.replace('@/', '@localhost/')
   // An unreadable address may contain a password. It is not shown here, and not passed to the driver, because its error would show it.
