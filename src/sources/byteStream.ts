@@ -26,14 +26,14 @@ export interface ByteStream {
 
 /** File beside a source: a manifest or a done marker. */
 export interface Beside {
-  /** Whole content of the file. Empty if the file is larger than `besideBytes`, or if S3 does not declare its size. */
+  /** Whole content of the file. Empty if the file is larger than `maxBesideBytes`, or if S3 does not declare its size. */
   readonly content: Buffer
   /** True if the file is older than the source: then it belongs to an earlier export. False if one of the two times is not known. */
   readonly older: boolean
 }
 
 /** Maximum size of a manifest in bytes. A usual manifest has a few hundred bytes. */
-export const besideBytes = 65_536
+export const maxBesideBytes = 65_536
 
 /** Facts of the transport about the end of a read. */
 export interface TransportEnd {

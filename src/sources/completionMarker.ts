@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { SourceDefinition } from '../model/pipeline.ts'
 import type { Beside, ByteStream } from './byteStream.ts'
-import { besideBytes } from './byteStream.ts'
+import { maxBesideBytes } from './byteStream.ts'
 import type { CompletionMarker } from './completeness.ts'
 import { recordOf } from '../unknownValue.ts'
 
@@ -46,7 +46,7 @@ export async function readLocalBeside(path: string, changedMs: number | undefine
   const found = await stat(path)
   if (!found.isFile()) return undefined
   return {
-    content: found.size > besideBytes ? Buffer.alloc(0) : await readFile(path),
+    content: found.size > maxBesideBytes ? Buffer.alloc(0) : await readFile(path),
     older: changedMs !== undefined && found.mtimeMs < changedMs,
   }
 }

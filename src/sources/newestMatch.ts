@@ -1,5 +1,8 @@
 /** Chooses the newest finished file that matches a pattern. If several files have the same time, chooses the last one by name. */
 
+/** Matches the first character that makes a path a pattern. */
+export const wildcard = /[*?[{]/
+
 /** File that matches a pattern. */
 export interface Match {
   readonly name: string

@@ -13,7 +13,10 @@ export interface SourceContext {
   readonly previous?: SourceFacts
   /** Limits; tests may lower them. */
   readonly limits?: ReadLimits
-  /** Gate that skips unchanged records before they are parsed (`RecordGate`). Not used for workbooks, queries and joined sources. */
+  /**
+   * Gate that skips unchanged records before they are parsed (`RecordGate`). Not used for workbooks, queries, joined sources and row groups
+   * (Shopify, WooCommerce).
+   */
   readonly gate?: RecordGate
   /** First wait before a retry in milliseconds, doubled each time; 500 by default. */
   readonly backoffMs?: number

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { RunError } from '../../errors.ts'
 import type { ByteStream, TransportEnd } from '../byteStream.ts'
 import type { Match } from '../newestMatch.ts'
-import { newerMatch } from '../newestMatch.ts'
+import { newerMatch, wildcard } from '../newestMatch.ts'
 import { readLocalBeside } from '../completionMarker.ts'
 import { errorCode } from '../../unknownValue.ts'
 
@@ -66,7 +66,7 @@ export async function findFile(uri: string): Promise<string> {
   if (/^(\\\\|\/\/)/.test(uri)) throw rejection('a network path', uri)
   const path = localPath(uri)
   assertInside(path, uri)
-  if (!/[*?[{]/.test(path) || (await lstat(path).catch(() => undefined)) !== undefined) return resolve(path)
+  if (!wildcard.test(path) || (await lstat(path).catch(() => undefined)) !== undefined) return resolve(path)
   let newest: Match | undefined
   for await (const match of glob(path)) {
     const found = await stat(match, { bigint: true }).catch(() => undefined)

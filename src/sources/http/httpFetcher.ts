@@ -9,7 +9,7 @@ import { requestedWaitMs } from '../../http/retryAfter.ts'
 import { connectorOverInterim } from '../../http/interimAnswers.ts'
 import type { SourceDefinition } from '../../model/pipeline.ts'
 import type { Beside } from '../byteStream.ts'
-import { besideBytes } from '../byteStream.ts'
+import { maxBesideBytes } from '../byteStream.ts'
 import { credentialHeaders } from './credentialHeaders.ts'
 import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from '../../http/addressPolicy.ts'
 import { firstHeaders, header, isReadableCoding, isAnotherVersion, hasAnotherLength, isPageInstead } from './httpAnswer.ts'
@@ -144,10 +144,10 @@ export class HttpFetcher implements Fetcher {
     for await (const chunk of answer.body) {
       const bytes = bufferOf(chunk)
       size += bytes.length
-      if (size > besideBytes) break
+      if (size > maxBesideBytes) break
       parts.push(bytes)
     }
-    const content = size > besideBytes ? Buffer.alloc(0) : Buffer.concat(parts)
+    const content = size > maxBesideBytes ? Buffer.alloc(0) : Buffer.concat(parts)
     const isPage = /html/i.test(header(answer, 'content-type') ?? '') || /^\s*</.test(content.toString('utf8'))
     if (answer.statusCode !== 200 || isPage) return undefined
     // If one of the two times is missing, it is NaN, and the comparison is false.

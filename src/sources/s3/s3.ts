@@ -5,13 +5,13 @@ import { RunError } from '../../errors.ts'
 import { readLimits } from '../../formats/limits.ts'
 import type { SourceDefinition } from '../../model/pipeline.ts'
 import type { ByteStream, TransportEnd } from '../byteStream.ts'
-import { besideBytes } from '../byteStream.ts'
+import { maxBesideBytes } from '../byteStream.ts'
 import { readCredential } from '../credentials.ts'
 import { checkedLookup, checkUrl } from '../../http/addressPolicy.ts'
 import { isReadableCoding } from '../http/httpAnswer.ts'
 import { codingError } from '../http/httpErrors.ts'
 import type { Match } from '../newestMatch.ts'
-import { newerMatch } from '../newestMatch.ts'
+import { newerMatch, wildcard } from '../newestMatch.ts'
 import type { SourceContext } from '../openedSource.ts'
 import { Timeouts } from '../timeouts.ts'
 import { s3Error, statusOf, storeCause } from './s3Errors.ts'
@@ -55,7 +55,7 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
       beside: async (suffix) => {
         const found = await get({ Key: key + suffix })
         const stream = streamOf(found)
-        const isSmall = (found.ContentLength ?? Infinity) <= besideBytes
+        const isSmall = (found.ContentLength ?? Infinity) <= maxBesideBytes
         const content = isSmall ? Buffer.concat(await Array.fromAsync(timeouts.chunks(stream))) : Buffer.alloc(0)
         stream.destroy()
         return { content, older: isBefore(found.LastModified, first.LastModified) }
@@ -198,7 +198,7 @@ interface KeySearch {
 
 /** Returns the pattern if it is a key, else the newest key that matches. @throws RunError SOURCE_MISSING */
 async function newestKey(client: S3Client, { bucket, pattern, label, signal }: KeySearch): Promise<string> {
-  const wildcardAt = pattern.search(/[*?[{]/)
+  const wildcardAt = pattern.search(wildcard)
   if (wildcardAt === -1) return pattern
   const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3')
   let newest: Match | undefined

@@ -3,9 +3,9 @@ import type SftpClient from 'ssh2-sftp-client'
 import { RunError } from '../../errors.ts'
 import type { SourceDefinition } from '../../model/pipeline.ts'
 import type { ByteStream, TransportEnd } from '../byteStream.ts'
-import { besideBytes } from '../byteStream.ts'
+import { maxBesideBytes } from '../byteStream.ts'
 import type { Match } from '../newestMatch.ts'
-import { newerMatch } from '../newestMatch.ts'
+import { newerMatch, wildcard } from '../newestMatch.ts'
 import type { SourceContext } from '../openedSource.ts'
 import { Timeouts } from '../timeouts.ts'
 import { isSameFile, SftpBody } from './sftpBody.ts'
@@ -40,7 +40,7 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
       beside: async (suffix) => {
         const found = await connection.perform((client) => client.stat(file + suffix))
         if (!found.isFile) return undefined
-        const content = found.size > besideBytes ? Buffer.alloc(0) : await connection.perform((client) => client.get(file + suffix))
+        const content = found.size > maxBesideBytes ? Buffer.alloc(0) : await connection.perform((client) => client.get(file + suffix))
         // Without a target, the client returns the bytes, and an empty list for an empty file (ssh2-sftp-client 12.1).
         return { content: Buffer.isBuffer(content) ? content : Buffer.alloc(0), older: found.modifyTime < before.modifyTime }
       },
@@ -116,8 +116,6 @@ async function newestMatch(client: SftpClient, path: string, label: string): Pro
     })
   return posix.join(folder, newest.name)
 }
-
-const wildcard = /[*?[{]/
 
 function isMissing(error: unknown): boolean {
   return sftpError(error, '').code === 'SOURCE_MISSING'

@@ -18,7 +18,7 @@ export interface SftpReading {
 const overlapBytes = 32_768
 
 /**
- * Minimum age of a reliable time of change, in milliseconds. Times are whole seconds, so a second change within one second is not visible.
+ * Minimum age of a reliable time of change, in milliseconds. Times are whole seconds, so two changes within one second have the same time.
  * One more second is added for clocks that differ.
  */
 const reliableAgeMs = 2_000
