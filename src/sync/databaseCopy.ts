@@ -28,8 +28,8 @@ export async function assertAllSyncedHere({ db, service }: Pick<EngineDeps, 'db'
   if (elsewhere > 0) throw copiedError('destinations of these credentials were synced from another database', 'forget')
 }
 
-function copiedError(what: string, where: string): RunError {
-  return new RunError('DATABASE_COPIED', `${what}: this one is a copy, or was restored from a dump. Nothing was sent.`, {
+function copiedError(reason: string, where: string): RunError {
+  return new RunError('DATABASE_COPIED', `${reason}: this one is a copy, or was restored from a dump. Nothing was sent.`, {
     where,
     hint: 'only if this database replaces the other one: sluice db adopt; a copy for tests needs other credentials (docs/database.md#copies)',
   })

@@ -83,16 +83,16 @@ export const maxParallelRecordings = 4
  * - both limits of the backoff
  */
 export function engineSettings(serviceOrigin: string, concurrency = 64): EngineSettings {
-  const local = URL.canParse(serviceOrigin) && isLoopback(new URL(serviceOrigin).hostname)
+  const isLocal = URL.canParse(serviceOrigin) && isLoopback(new URL(serviceOrigin).hostname)
   return {
     leaseMs: 60_000,
     heartbeatMs: 20_000,
     httpTimeoutMs: 30_000,
-    horizonMs: local ? 10_000 : 120_000,
-    readLagMs: local ? 0 : 60_000,
+    horizonMs: isLocal ? 10_000 : 120_000,
+    readLagMs: isLocal ? 0 : 60_000,
     maxAttempts: 8,
-    backoffMinMs: local ? 100 : 1_000,
-    backoffMaxMs: local ? 5_000 : 60_000,
+    backoffMinMs: isLocal ? 100 : 1_000,
+    backoffMaxMs: isLocal ? 5_000 : 60_000,
     retryAfterCapMs: longestRequestedWaitMs,
     concurrency,
     unclaimedAfterMs: 10 * 60_000,
@@ -104,8 +104,8 @@ export function engineSettings(serviceOrigin: string, concurrency = 64): EngineS
 
 /** Returns the error `RUN_INTERRUPTED` of a run that a signal stopped, or that another process ended or replaced. */
 export function interruptedError(by: 'signal' | 'otherProcess' = 'signal'): RunError {
-  const what = by === 'signal' ? 'stopped by a signal' : 'ended or replaced by another process'
-  return new RunError('RUN_INTERRUPTED', `${what}; what was confirmed is kept`, {
+  const cause = by === 'signal' ? 'stopped by a signal' : 'ended or replaced by another process'
+  return new RunError('RUN_INTERRUPTED', `${cause}; what was confirmed is kept`, {
     hint: 'run the same command again to continue',
   })
 }

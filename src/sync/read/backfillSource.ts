@@ -19,8 +19,8 @@ const headBytes = 1_048_576
  * @throws {RunError} `SOURCE_CREDENTIALS` if `uri` was stored without its query; and the errors of `openLocalFile`
  */
 export async function withBackfillSource(pipeline: Pipeline, uri: string): Promise<Pipeline> {
-  const [first] = pipeline.sources
-  if (!first) throw new Error('a pipeline must have a source')
+  const [firstSource] = pipeline.sources
+  if (!firstSource) throw new Error('a pipeline must have a source')
   if (isQueryRemoved(uri))
     throw new RunError(
       'SOURCE_CREDENTIALS',
@@ -36,16 +36,16 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
   // The names of the columns that `rejects --csv` adds are ASCII, so `latin1` reads them in every single-byte encoding.
   const isRejectsFile = head !== undefined && isRejectsHeader(firstLine(text ?? head.toString('latin1')))
   if (!isRejectsFile) {
-    const { credentials, ...settings } = first
-    const shared = credentials === undefined || !mayShareCredentials(first, uri) ? {} : { credentials }
+    const { credentials, ...settings } = firstSource
+    const shared = credentials === undefined || !mayShareCredentials(firstSource, uri) ? {} : { credentials }
     return { ...pipeline, sources: [{ ...settings, ...shared, ...detected }] }
   }
   const rejectsFile: SourceDefinition = {
     ...detected,
-    encoding: text === undefined ? first.encoding : 'auto',
+    encoding: text === undefined ? firstSource.encoding : 'auto',
     csv: { delimiter: 'auto', quote: '"', headerRow: 'auto' },
     allowPrivate: false,
-    ...(first.products === undefined ? {} : { products: first.products }),
+    ...(firstSource.products === undefined ? {} : { products: firstSource.products }),
   }
   return { ...pipeline, sources: [rejectsFile] }
 }

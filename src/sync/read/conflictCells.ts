@@ -77,7 +77,7 @@ async function findCells(
   definition: SourceDefinition,
   { mapper, lines, unfilledCounts, found, columns }: Search,
 ): Promise<void> {
-  // Skips no row, and only passes the columns.
+  // This gate skips no row. It only gives the columns to the reader.
   const gate: RecordGate = { columns, beginShape: () => undefined, skips: () => false }
   const source = await openSource(definition, { env: deps.env, log: deps.log, gate, ...(deps.signal ? { signal: deps.signal } : {}) })
   try {

@@ -1,4 +1,7 @@
-/** Compares numbers of rows, of opt-outs and of rows without a key with earlier reads. */
+/**
+ * Compares numbers of rows, of opt-outs and of rows without a key with earlier reads. Reference read: the last complete read in whose plans
+ * no guard fired (withheld deletes or stopped a run).
+ */
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Database } from '../../db/database.ts'
@@ -13,7 +16,7 @@ import { formerSources } from './formerSources.ts'
 /** Source that had rows and has none now, or that had at least 20 rows and has less than half of them now. */
 export interface FallenSource {
   readonly uri: string
-  /** Number of rows in the last accepted read: the last complete one whose plans no guard stopped or withheld. */
+  /** Number of rows in the reference read. */
   readonly before: number
   readonly now: number
 }
@@ -22,7 +25,7 @@ export interface FallenSource {
  * Returns a note if the valid rows fell by more than half within a day, in several steps. The guard `GUARD_ROWS_FELL` finds only a fall in
  * one step. Rows that opted out or were suppressed since do not count as fallen. An approval of deletes starts the comparison again.
  *
- * `referenceValid`: valid rows of the last complete read in whose plans no guard fired; undefined without one.
+ * `referenceValid`: number of valid rows of the reference read; undefined without one.
  */
 export async function erosionNotes(
   db: Database,
@@ -56,8 +59,8 @@ export async function erosionNotes(
 
 /**
  * Returns the sources that lost most of their rows; empty if there is only one source. The sum of all sources may hide such a loss, for
- * example if the feed of one of twelve countries is empty. `now`, `before`: facts of this read, and of the last complete one in whose plans
- * no guard fired. `patterns`: as in `formerSources`.
+ * example if the feed of one of twelve countries is empty. `now`, `before`: facts of this read, and of the reference read. `patterns`: as
+ * in `formerSources`.
  */
 export function fallenSources(now: readonly SourceFacts[], before: readonly SourceFacts[], patterns: readonly string[]): FallenSource[] {
   if (now.length < 2) return []
@@ -79,7 +82,7 @@ function fallOf({ uri, rows = 0 }: SourceFacts, earlier: SourceFacts | undefined
 
 /** Numbers of rejected rows whose id could not be read. */
 export interface LostIds {
-  /** In the last accepted read. */
+  /** In the reference read. */
   readonly before: number
   readonly now: number
 }
@@ -87,7 +90,7 @@ export interface LostIds {
 /**
  * Returns the numbers of rejected rows without a readable id if there are more than before. The products of such rows count as missing,
  * because nothing shows which they are. Undefined if there are not more, or the number before is not known. `facts`, `before`: sources of
- * this read, and of the last accepted one.
+ * this read, and of the reference read.
  */
 export function lostIds(facts: readonly SourceFacts[], before: readonly SourceFacts[]): LostIds | undefined {
   const sum = (sources: readonly SourceFacts[]) => sources.reduce((total, { quality }) => total + (quality?.withoutKey ?? Number.NaN), 0)
@@ -114,21 +117,21 @@ export async function validRowsOfInterruptedLoad(db: Database, run: RunRow): Pro
 }
 
 /**
- * Returns a note if an incomplete read has fewer opt-outs than an earlier complete one; none otherwise. `facts`, `before`: facts of the two
+ * Returns a note if an incomplete read has fewer opt-outs than the reference read; none otherwise. `facts`, `before`: facts of the two
  * reads.
  */
 export function unreadOptOutNotes(facts: readonly SourceFacts[], before: readonly SourceFacts[]): WarningSummary[] {
-  return optOutNotes('the end of the source is not proven', optOutsIn(facts), optOutsIn(before))
+  return optOutsUnreadNotes('the end of the source is not proven', optOutsIn(facts), optOutsIn(before))
 }
 
 /**
- * Returns notes on sources that have fewer opt-outs than in the last accepted read, and lost most of their rows. A lost row may have opted
+ * Returns notes on sources that have fewer opt-outs than in the reference read, and lost most of their rows. A lost row may have opted
  * out an identifier that another source still sends. The joined file of a source is compared too, because it may have the consent column.
  * A single source is compared only by its joined file.
  *
  * The parameters are those of `fallenSources`.
  */
-export function fallenOptOutNotes(
+export function optOutNotesOfFallenSources(
   now: readonly SourceFacts[],
   before: readonly SourceFacts[],
   patterns: readonly string[],
@@ -143,7 +146,7 @@ export function fallenOptOutNotes(
     const ofSource = now.length > 1 ? fallOf(facts, earlier) : undefined
     const fall = ofSource ?? (facts.joined && fallOf(facts.joined.file, earlier?.joined?.file))
     if (earlier === undefined || fall === undefined) return []
-    return optOutNotes(`rows of ${fall.uri} fell from ${fall.before} to ${fall.now}`, optOutsIn([facts]), optOutsIn([earlier]))
+    return optOutsUnreadNotes(`rows of ${fall.uri} fell from ${fall.before} to ${fall.now}`, optOutsIn([facts]), optOutsIn([earlier]))
   })
 }
 
@@ -152,7 +155,7 @@ function optOutsIn(sources: readonly SourceFacts[]): number {
   return sources.reduce((sum, { quality }) => sum + (quality?.optedOut ?? 0), 0)
 }
 
-function optOutNotes(cause: string, now: number, before: number): WarningSummary[] {
+function optOutsUnreadNotes(cause: string, now: number, before: number): WarningSummary[] {
   if (now >= before) return []
   const message = `${cause}, and ${now} rows opt out, last time ${before}: rows that were not read may say no`
   return [{ code: 'OPT_OUTS_UNREAD' satisfies QualityCode, field: 'consent', message, count: before - now, lines: [] }]

@@ -41,11 +41,11 @@ export async function formerDestinationNotes(
   )
   if (former === undefined) return []
   const { init, words } = destinationOf(former.kind)
-  const what = `the ${init?.noun ?? former.kind} ${former.target_id}`
-  const stays = `${name} wrote to ${what} before (r_${former.id}): unless another pipeline writes to it, its ${words.records} stay there, and no run updates or removes them`
+  const formerName = `the ${init?.noun ?? former.kind} ${former.target_id}`
+  const stays = `${name} wrote to ${formerName} before (r_${former.id}): unless another pipeline writes to it, its ${words.records} stay there, and no run updates or removes them`
   const note = (code: QualityCode, message: string): WarningSummary => ({ code, field: '', message, count: 1, lines: [] })
   const changed = note('DESTINATION_CHANGED', stays)
   if (former.paused_at === null) return [changed]
-  const paused = `${name} was paused by ${former.actor} when it wrote to ${what}, and is not paused for its present destination`
+  const paused = `${name} was paused by ${former.actor} when it wrote to ${formerName}, and is not paused for its present destination`
   return [changed, note('PAUSE_ELSEWHERE', paused)]
 }

@@ -1,6 +1,7 @@
 import { matchesGlob, resolve } from 'node:path'
 import type { SourceFacts } from '../../formats/rows.ts'
 import { localPath } from '../../sources/file/localFile.ts'
+import { wildcard } from '../../sources/newestMatch.ts'
 import { isLocalFile } from '../../sources/sourceAddress.ts'
 
 /**
@@ -42,7 +43,7 @@ const isUnique = (addresses: readonly string[], address: string): boolean => add
  * matched addresses.
  */
 function placeOfPattern(pattern: string | undefined, addresses: readonly string[], matched: readonly number[]): number {
-  if (pattern === undefined || !/[*?[{]/.test(pattern)) return -1
+  if (pattern === undefined || !wildcard.test(pattern)) return -1
   const comparable = isLocalFile(pattern) ? resolve(localPath(pattern)) : comparableAddress(pattern)
   const places = [...addresses.keys()].filter((place) => !matched.includes(place) && matchesGlob(addresses[place] ?? '', comparable))
   const [place = -1] = places

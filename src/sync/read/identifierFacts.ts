@@ -1,4 +1,4 @@
-/** Finds identifiers that may be on several rows, so that a first load searches only these for shared ones. */
+/** Finds identifiers that may be on several rows. A first load searches only these for shared identifiers. */
 import { plainType } from '../../destinations/renderUserOperation.ts'
 import { identifierBytes } from '../../model/record.ts'
 import { PairLog, wordAt } from './pairLog.ts'
@@ -24,6 +24,11 @@ const maxLoggedIdentifiers = 2_500_000
 /** Maximum number of identifiers in `maybeSharedPrefixes`. Above it, `maybeSharedPrefixes` is undefined. */
 const maxSharedIdentifiers = 100_000
 
+/** Returns true if a packed identifier is a type byte and a digest, not a `partner_user_id`. */
+export function isDigest(identifier: Uint8Array): boolean {
+  return identifier.length === identifierBytes && identifier[0] !== plainType
+}
+
 /** Collects `IdentifierFacts` while rows are staged. */
 export class IdentifierFactsCollector {
   readonly #log = new PairLog()
@@ -45,8 +50,7 @@ export class IdentifierFactsCollector {
   add(identifiers: readonly Uint8Array[], hasTimes: boolean): void {
     if (hasTimes) this.#mayHaveTimes = true
     for (const identifier of identifiers) {
-      const isDigest = identifier.length === identifierBytes && identifier[0] !== plainType
-      if (!isDigest) {
+      if (!isDigest(identifier)) {
         this.#areDigests = false
         this.#giveUp()
       }

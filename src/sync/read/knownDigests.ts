@@ -168,7 +168,7 @@ export class KnownDigests {
 
   /** Searches the hash table, and builds it first if it is missing. */
   #lookUp(digest: Int32Array): number {
-    const slots = (this.#slots ??= this.#table())
+    const slots = (this.#slots ??= this.#buildTable())
     const mask = slots.length - 1
     for (let slot = (digest[0] as number) & mask; ; slot = (slot + 1) & mask) {
       const i = (slots[slot] ?? 0) - 1
@@ -177,7 +177,7 @@ export class KnownDigests {
   }
 
   /** Builds the table. At most three of four slots are used, so that a lookup takes few probes. */
-  #table(): Int32Array {
+  #buildTable(): Int32Array {
     let size = 16
     while (size * 3 < this.#count * 4) size *= 2
     const slots = new Int32Array(size)
@@ -185,9 +185,9 @@ export class KnownDigests {
     const words = this.#words
     const none = new Int32Array(digestWords)
     for (let i = 0; i < this.#count; i++) {
-      const first = words[i * digestWords] as number
-      if (first === 0 && this.#equals(i, none)) continue
-      let slot = first & mask
+      const firstWord = words[i * digestWords] as number
+      if (firstWord === 0 && this.#equals(i, none)) continue
+      let slot = firstWord & mask
       while (slots[slot] !== 0) slot = (slot + 1) & mask
       slots[slot] = i + 1
     }

@@ -19,8 +19,9 @@ export interface LastSnapshot {
   readonly sources: readonly SourceFacts[]
   readonly rows: RowCounts
   /**
-   * Number of valid rows of the reference read; undefined without one. The reference read is the last complete read in whose plans no guard
-   * fired (withheld deletes or stopped a run). Otherwise half a feed, whose deletes were withheld, would be the reference of the next read.
+   * Number of valid rows of the reference read; undefined without one. The *reference read* is the last complete read in whose plans no
+   * guard fired (withheld deletes or stopped a run). Otherwise half a feed, whose deletes were withheld, would be the reference of the next
+   * read.
    */
   readonly referenceValid: number | undefined
   /** Sources of the reference read. */
@@ -58,7 +59,7 @@ export async function loadLastSnapshot(db: Queryable, destinationId: number): Pr
        order by s.id desc limit 1)
      select s.id, s.run_id, s.definition_hash, s.suppression_version, s.sources, s.counts, s.pipeline, s.warnings, s.columns,
        s.closed_at between statement_timestamp() - interval '1 day' and statement_timestamp() as is_recent,
-       (good.counts ->> 'valid')::int as reference_valid, good.sources as reference_sources,
+       (reference.counts ->> 'valid')::int as reference_valid, reference.sources as reference_sources,
        not (${noGuardFired('s.id')})
          -- A later backfill or incomplete read changed the desired content.
          or exists (
@@ -71,7 +72,7 @@ export async function loadLastSnapshot(db: Queryable, destinationId: number): Pr
      from last s left join lateral (
        select g.counts, g.sources from snapshot g join run gr on gr.id = g.run_id
        where g.destination_id = s.destination_id and g.status = 'closed' and ${readsOwnSources('gr')} and ${noGuardFired('g.id')}
-       order by g.id desc limit 1) good on true`,
+       order by g.id desc limit 1) reference on true`,
     [destinationId],
   )
   if (!row) return undefined

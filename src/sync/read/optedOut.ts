@@ -30,7 +30,8 @@ export async function collectOptedOut(
 
 /**
  * Returns true if a stored record that is not in the table `unseen_key` has an opted-out identifier. `unseen_key` has the keys of the
- * records whose unchanged row this read did not find. So the row was probably skipped as unchanged, and a full read is needed.
+ * records whose unchanged row this read did not find. The row of any other record was probably skipped as unchanged, so a full read is
+ * needed.
  */
 export async function skippedRecordHasOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
   // Opted-out identifiers of records whose keys have no row in `remote` (docs/decisions/implied-keys.md).
@@ -59,11 +60,11 @@ export async function skippedRecordHasOptedOut(tx: Connection, destinationId: nu
 }
 
 /**
- * Returns the places (`ord`) of those entries of an earlier update for which one of these is true:
+ * Returns the positions (`ord`) of the entries of an earlier update that must not be sent again:
  *
  * - A person of the entry opted out in this read.
- * - Neither a stored record nor a valid row of this read has an identifier of the entry. For example, the read of `sluice plan` found an
- *   opt-out, and this run stages nothing, because its source is unchanged.
+ * - An identifier of the entry is neither in a stored record nor in a valid row of this read. For example, the read of `sluice plan` found
+ *   an opt-out, and this run stages nothing, because its source is unchanged.
  */
 export async function findOptedOutEntries(
   tx: Connection,

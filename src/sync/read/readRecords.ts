@@ -101,7 +101,7 @@ function presetMayDecideWhoIsSent({ destination, preset, map, consent }: Pipelin
 
 const frequent = z.object({ counts: z.record(z.string(), z.number()), slack: z.number() })
 const storedQuality: z.ZodType<StoredStatistics> = z.preprocess(
-  // A stored value may have `due` under its former name.
+  // An earlier version stored `due` under another name.
   (stored) => (isPlainRecord(stored) && 'needsFullRead' in stored ? { due: stored['needsFullRead'], ...stored } : stored),
   z.object({
     items: z.array(z.tuple([z.string(), z.string(), z.string()])),
@@ -128,15 +128,14 @@ interface KnownRecords {
  * - `comparable` is undefined, or the pipeline is not gateable.
  * - Not every valid record has a digest.
  * - There are too many digests, also counting the outdated ones.
- * - The statistics require it.
+ * - The statistics of the last read require it (`StoredStatistics.due`).
  */
 async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadContext): Promise<KnownRecords | undefined> {
   if (last === undefined || !isGateable(pipeline, last.sources, last.rows.duplicates)) return undefined
   const loaded = await loadDigests(tx, run.destinationId)
   if (loaded === undefined || loaded.count !== last.rows.valid || loaded.stored > maxKnownRecords) return undefined
   const quality = decodeQuality(loaded.quality, run.destinationId)
-  const needsFullRead = quality.due
-  if (needsFullRead) return undefined
+  if (quality.due) return undefined
   // A search of only the likely places may miss a repeated row. It would count as new, and the gated read would end as a full read.
   const known = new KnownDigests(loaded.stored, { everywhere: last.rows.duplicates > 0 })
   for await (const { chunk, digests, featureSets, outdated } of loaded.chunks()) {
@@ -224,7 +223,7 @@ async function resolveRows(
   if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id, staged.facts)
   // If the collected digests are not those of the valid rows, they are dropped. The plan then collects them from the table `stage`
   // (docs/decisions/record-digest.md).
-  const digestsAreOfValidRows = staged.digests === staged.valid && resolved.valid === staged.valid && resolved.affectedRows === 0
+  const digestsAreOfValidRows = staged.digestCount === staged.valid && resolved.valid === staged.valid && resolved.affectedRows === 0
   if (!gate.canSkip && !digestsAreOfValidRows) await dropStagedDigests(tx)
   const rows = {
     read: staged.read + gate.skipped,

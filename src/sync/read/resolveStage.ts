@@ -63,7 +63,7 @@ export async function resolveStage(
 ): Promise<Resolved> {
   const affected = staged.optedOutIdentifiers === 0 ? noneAffected : await omitOptedOut(tx)
   const repeats = staged.mayRepeat ? await resolveRepeats(tx, options) : undefined
-  if (options.removesBy === 'identifier') await keepListedIdentifiers(tx, options.destinationId)
+  if (options.removesBy === 'identifier') await keepStoredIdentifiersOfList(tx, options.destinationId)
   const suppressed = await suppressRows(tx, { ...options, anyOptedOut: staged.optedOut > 0 })
   if (repeats === undefined) {
     const optedOut = staged.optedOut + affected.emptied
@@ -93,9 +93,9 @@ async function resolveRepeats(
     from repeated_row r where s.ctid = r.row and s.key = r.key and r.opts_out and r.kind = ${stagedKind.valid}`)
   await tx.query('drop table repeated_row')
   if (options.removesBy === 'identifier') {
-    // Before rows are merged: a row that removes the address of one row does not remove those of the others.
+    // This comes before the merge. After it, the removal of one row's identifier would suppress all rows with that key.
     await suppressRowsWithRemovedIdentifiers(tx)
-    await mergeListedRows(tx)
+    await mergeRowsOfList(tx)
   }
   if (options.duplicates === 'last') return { duplicates: await keepLast(tx), conflicting: 0 }
   // The same rows with their changed kinds. `nth`: place among the rows with equal key and kind.
@@ -106,7 +106,7 @@ async function resolveRepeats(
     from stage s join repeated using (key)`)
   await tx.query(`
     create temp table contradiction as
-    select key, count(distinct hash) as contents, array_agg(line order by source, line) as lines,
+    select key, array_agg(line order by source, line) as lines,
       array_agg(source order by source, line) as sources
     from repeated_row where kind = ${stagedKind.valid} group by key having count(distinct hash) > 1`)
 
@@ -123,7 +123,7 @@ async function resolveRepeats(
  * Gives all valid rows with one key of a do-not-reach list the identifiers of all these rows, and the latest end. Otherwise a person would
  * be left out of the list because another row has the key.
  */
-async function mergeListedRows(tx: Connection): Promise<void> {
+async function mergeRowsOfList(tx: Connection): Promise<void> {
   await tx.query(`
     with merged as (
       select s.key, array_agg(distinct i.identifier order by i.identifier) as identifiers,
@@ -139,9 +139,10 @@ async function mergeListedRows(tx: Connection): Promise<void> {
 /**
  * Adds to each changed row of a do-not-reach list the identifiers that only its stored record has. Only an explicit removal takes an
  * identifier off the list; a changed email is not a removal (docs/guarantees.md#suppression-wins). Leaves out identifiers that another row
- * removes. A row stays valid if identifiers are left, for example the earlier address of a row whose new address is removed.
+ * removes. A suppressed row becomes valid again if this adds an identifier. Example: another row removes its new address, and its stored
+ * address is left.
  */
-async function keepListedIdentifiers(tx: Connection, destinationId: number): Promise<void> {
+async function keepStoredIdentifiersOfList(tx: Connection, destinationId: number): Promise<void> {
   await tx.query(
     `with removed as materialized (
        select unnest(${rowIdentifiers('removing')}) as identifier from stage removing where removing.kind = ${stagedKind.optedOut}),
@@ -212,8 +213,8 @@ async function suppressRows(
   }: Pick<ResolveOptions, 'removesBy' | 'suppressedBy' | 'erasures'> & { readonly anyOptedOut: boolean },
 ): Promise<number> {
   if (removesBy === 'identifier') return anyOptedOut ? suppressRowsWithRemovedIdentifiers(tx) : 0
-  const listed = suppressedBy.length === 0 ? 0 : await suppressListedMembers(tx, suppressedBy)
-  return listed + (erasures === undefined ? 0 : await suppressErased(tx, erasures))
+  const onLists = suppressedBy.length === 0 ? 0 : await suppressDoNotReachMembers(tx, suppressedBy)
+  return onLists + (erasures === undefined ? 0 : await suppressErased(tx, erasures))
 }
 
 /**
@@ -235,15 +236,15 @@ async function suppressRowsWithRemovedIdentifiers(tx: Connection): Promise<numbe
  * Marks as suppressed the members with at least one identifier on the do-not-reach lists (docs/guarantees.md#suppression-wins). Returns
  * their number.
  */
-async function suppressListedMembers(tx: Connection, listIds: readonly number[]): Promise<number> {
-  const listed = await tx.query('select 1 from remote where destination_id = any($1::int[]) limit 1', [listIds])
-  if (listed.length === 0) return 0
+async function suppressDoNotReachMembers(tx: Connection, listIds: readonly number[]): Promise<number> {
+  const anyOnLists = await tx.query('select 1 from remote where destination_id = any($1::int[]) limit 1', [listIds])
+  if (anyOnLists.length === 0) return 0
   return tx.execute(
     `update stage set kind = ${stagedKind.suppressed}
      where kind = ${stagedKind.valid} and key in (
        select s.key from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
-       join remote listed on listed.destination_id = any($1::int[]) and listed.key = i.identifier
-         and ${isSuppressed('listed', '$1::int[]')})`,
+       join remote m on m.destination_id = any($1::int[]) and m.key = i.identifier
+         and ${isSuppressed('m', '$1::int[]')})`,
     [listIds],
   )
 }

@@ -20,7 +20,7 @@ import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import {
   erosionNotes,
-  fallenOptOutNotes,
+  optOutNotesOfFallenSources,
   fallenSources,
   lostIds,
   type LostIds,
@@ -42,8 +42,8 @@ import { destinationOf, kindsWhere } from '../../destinations/index.ts'
  * Type of a read:
  *
  * - `whole`: no row is skipped.
- * - `gated`: rows that the last complete snapshot has are skipped and not staged. The temporary table `unseen_key` has the keys of its
- *   records whose digest no row has.
+ * - `gated`: rows that the last complete snapshot has are skipped and not staged. The temporary table `unseen_key` has the keys of the
+ *   stored records whose digest no row has.
  */
 export type ReadMode = 'whole' | 'gated'
 
@@ -56,13 +56,13 @@ export interface SnapshotResult {
   /** Digests of the records of the last complete snapshot that a gated read did not find; empty for other reads. */
   readonly unseen: readonly UnseenDigests[]
   /**
-   * Number of valid rows of the last complete snapshot in whose plans no guard fired (withheld deletes or stopped a run). If no snapshot is
-   * complete: the number of the last interrupted first load. Undefined without either, and for a backfill.
+   * Number of valid rows of the reference read (`LastSnapshot.referenceValid`). If no snapshot is complete: the number of the last
+   * interrupted first load. Undefined without either, and for a backfill.
    */
   readonly previousValid: number | undefined
-  /** Sources with far fewer rows than in the snapshot of `previousValid`; empty if the pipeline has only one source. */
+  /** Sources with far fewer rows than in the reference read; empty if the pipeline has only one source. */
   readonly fallen: readonly FallenSource[]
-  /** Rows without a readable id, if there are more than in the snapshot of `previousValid`; undefined if the destination has people. */
+  /** Rows without a readable id, if there are more than in the reference read; undefined if the destination has people. */
   readonly lostIds: LostIds | undefined
   /** Reason why the end of a source is not proven; undefined if the read is complete. */
   readonly incomplete: string | undefined
@@ -161,7 +161,7 @@ async function readInto(
     ...notes,
     ...staged.warnings,
     ...(incomplete === undefined ? [] : [endUnprovenNote(incomplete), ...unreadOptOutNotes(staged.facts, referenceSources)]),
-    ...(incomplete === undefined && guardsDeletes ? fallenOptOutNotes(staged.facts, referenceSources, patterns) : []),
+    ...(incomplete === undefined && guardsDeletes ? optOutNotesOfFallenSources(staged.facts, referenceSources, patterns) : []),
     ...(lastIsOfOtherPipeline ? [otherPipelineNote(last)] : []),
     ...(await erosionNotes(deps.db, pipeline, run, rows, last?.referenceValid)),
   ]

@@ -17,7 +17,7 @@ export interface SourceResult {
   /** Warnings on the source as a whole. */
   readonly warnings: readonly WarningSummary[]
   /** Warnings counted row by row, by code and field. */
-  readonly counted: readonly WarningSummary[]
+  readonly rowWarnings: readonly WarningSummary[]
   /** Figures with which the next read is compared. */
   readonly figures: QualityFigures
   /** Codes of notes that depend on all rows. If there are any, the read is repeated without skipping unchanged rows. */
@@ -28,9 +28,7 @@ export interface SourceResult {
 interface EarlierReads {
   /** Facts of the last read. Columns and fill rates are compared with it. */
   readonly previous?: SourceFacts | undefined
-  /**
-   * Facts of the last complete read in whose plans no guard fired (withheld deletes or stopped a run). The opt-outs are compared with it.
-   */
+  /** Facts of the reference read (`LastSnapshot.referenceValid`). The opt-outs are compared with it. */
   readonly reference?: SourceFacts | undefined
   /**
    * Counts of the rows that a gated read skipped as unchanged, by feature set. A feature set is the warnings, currency and similar facts of
@@ -103,8 +101,8 @@ function createSourceQuality(
 ): Pick<CheckingMapper, 'finish'> & { readonly add: (row: Row, mapped: Mapped) => number } {
   const quality = createSourceStatistics(statistics, previous?.quality)
   const personal = createPersonalColumns()
-  const itemOf = ([column, what]: readonly [column: string, what: PersonalNumbers]) =>
-    statistics.featureSets.addItem(personalCode, column, `the column "${column}" contains what looks like ${what}`)
+  const itemOf = ([column, numbers]: readonly [column: string, numbers: PersonalNumbers]) =>
+    statistics.featureSets.addItem(personalCode, column, `the column "${column}" contains what looks like ${numbers}`)
   let optedOut = 0
   let withoutKey = 0
   const damaged = new LineCount()
@@ -150,12 +148,12 @@ function createSourceQuality(
         ...fallenFillRates(previous?.quality, figures).map(([type, before, now]) =>
           noteOf('FILL_RATE_FELL', type, `${now} % of the members have ${type}, last time ${before} %`),
         ),
-        ...(reachesPeople ? optOutNotes(reference?.quality, figures) : []),
+        ...(reachesPeople ? optOutsFellNotes(reference?.quality, figures) : []),
       ]
-      const counted = items
+      const rowWarnings = items
         .filter(({ code }) => code !== personalCode)
         .map((item) => (oncePerColumn.includes(item.code) ? { ...item, count: 1, lines: item.lines.slice(0, 1) } : item))
-      return { warnings, counted, figures, doubts: found.doubts }
+      return { warnings, rowWarnings, figures, doubts: found.doubts }
     },
   }
 }
@@ -204,10 +202,9 @@ const minComparedOptOuts = 20
  * - The opt-outs fell by more than half, from at least `minComparedOptOuts`.
  * - The members who do not opt out rose by at least half of this fall. If they did not, most rows that opted out are missing now.
  *
- * `before`: figures of the last complete read in whose plans no guard fired. `now` has all opt-outs, because even a gated read skips none
- * of them.
+ * `before`: figures of the reference read. `now` has all opt-outs, because even a gated read skips none of them.
  */
-function optOutNotes(before: QualityFigures | undefined, now: QualityFigures): WarningSummary[] {
+function optOutsFellNotes(before: QualityFigures | undefined, now: QualityFigures): WarningSummary[] {
   const was = before?.optedOut ?? 0
   const is = now.optedOut ?? 0
   if (before === undefined || was < minComparedOptOuts || is * 2 >= was) return []

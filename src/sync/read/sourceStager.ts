@@ -50,7 +50,7 @@ export interface Staging {
   filtered: number
   /** True while V8's space for new objects may grow (`letYoungGrow`). */
   youngSpaceMayGrow: boolean
-  /** Number of rows from which on the stage is partitioned; undefined once it is, or if it never will be. */
+  /** Number of read rows at which the table `stage` is partitioned; undefined after that, or if it is never partitioned. */
   partitionFrom: number | undefined
 }
 
@@ -66,7 +66,7 @@ interface SourceToStage {
   readonly isTable: boolean
   /** Facts of the last read of the source. */
   readonly previous: SourceFacts | undefined
-  /** Facts of the last complete read in whose plans no guard fired (withheld deletes or stopped a run). */
+  /** Facts of the reference read (`LastSnapshot.referenceValid`). */
   readonly reference: SourceFacts | undefined
 }
 
@@ -179,7 +179,7 @@ export class SourceStager {
     for (const warning of columnWarnings) warnings.add(hinted(warning))
     const skippedCounts = gate.canSkip ? gate.takeCounts() : undefined
     const result = mapper.finish(finalFacts, { previous, reference, skippedCounts })
-    for (const summary of result.counted) warnings.addSummary(hinted(summary))
+    for (const summary of result.rowWarnings) warnings.addSummary(hinted(summary))
     notes.push(...result.warnings)
     doubts.push(...result.doubts)
     for (const note of identifierNotes(report)) {
@@ -266,9 +266,9 @@ function requiredColumnsOf({ consent, filters, guards, map, destination }: Pipel
       ? {}
       : { hint: 'guards: { accept: [CONSENT_UNKNOWN] }, if the export omits this column for people who agreed; else correct consent' }
   const required = (columns: readonly string[], code: RecordCode, effect: string): RequiredColumns => {
-    const [first = ''] = columns
+    const [name = ''] = columns
     const hint = code === 'CONSENT_UNKNOWN' ? unknownHint : {}
-    return { columns, warning: { line: 0, code, field: first, message: `no row has the column "${first}", by which ${effect}`, ...hint } }
+    return { columns, warning: { line: 0, code, field: name, message: `no row has the column "${name}", by which ${effect}`, ...hint } }
   }
   return [
     ...tests.map(({ column }) => required([column], 'CONSENT_UNKNOWN', 'consent: decides who may be reached')),
@@ -282,6 +282,6 @@ function requiredColumnsOf({ consent, filters, guards, map, destination }: Pipel
  * column were mapped without it, so their warnings stay true.
  */
 function mergedWarnings(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
-  const same = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)
-  return [...atEnd, ...atStart.filter((warning) => withholdingCodes.includes(warning.code) && !same(warning))]
+  const isRepeated = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)
+  return [...atEnd, ...atStart.filter((warning) => withholdingCodes.includes(warning.code) && !isRepeated(warning))]
 }

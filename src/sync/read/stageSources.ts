@@ -9,6 +9,7 @@ import { storableText } from '../../storableText.ts'
 import type { ReadStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { Row } from '../../model/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
+import { withoutValidators } from '../../sources/openedSource.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { interruptedError, type EngineDeps } from '../engine.ts'
 import type { DigestGate } from './recordGate.ts'
@@ -31,10 +32,8 @@ import type { WarningSummary } from '../../model/report.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /** Number of rows of a full read after which V8's space for new objects stops growing. */
-const growingRows = 30_000
-/**
- * A first load of members partitions its table `stage` once this many times `usersInFirstPart` rows were read. Partitioning takes 0.1 s.
- */
+const rowsWithGrowingSpace = 30_000
+/** A first load of members partitions its table `stage` after this multiple of `usersInFirstPart` rows. Partitioning takes 0.1 s. */
 const firstPartsBeforePartition = 8
 
 /** Inputs of staging. */
@@ -43,7 +42,7 @@ export interface StageContext {
   readonly tx: Connection
   readonly pipeline: Pipeline
   readonly run: RunRow
-  /** Last complete read of the pipeline's own sources; undefined if there is none. Always undefined for a backfill. */
+  /** Last complete read of the destination, not by a backfill; undefined if there is none. Always undefined for a backfill. */
   readonly last: LastSnapshot | undefined
 }
 
@@ -53,7 +52,7 @@ export interface Staged
     Readonly<Pick<StageTally, 'valid' | 'optedOut' | 'keyHistogram'>>,
     Readonly<Pick<Staging, 'read' | 'rejected' | 'filtered' | 'columns' | 'doubts' | 'facts'>> {
   /** Number of collected digests of raw valid rows. Undefined for a gated read, which skips rows that the last complete read had. */
-  readonly digests: number | undefined
+  readonly digestCount: number | undefined
   /** True if a key may be staged twice; false if every key is certainly unique. */
   readonly mayRepeat: boolean
   /** Number of identifiers in the table `opted_out`. */
@@ -144,7 +143,7 @@ export async function stageSources(
     (warning): WarningSummary => ({ ...warning, message: storableText(warning.message) }),
   )
   const { read, rejected, filtered, columns, doubts, facts } = staging
-  const counts = { read, rejected, filtered, valid, digests: digests?.count, optedOut, optedOutIdentifiers }
+  const counts = { read, rejected, filtered, valid, digestCount: digests?.count, optedOut, optedOutIdentifiers }
   return { ...counts, columns, doubts, facts, keyHistogram, mayRepeat, identifiers: identifiers?.finish(), warnings }
 }
 
@@ -153,10 +152,10 @@ async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSou
   try {
     for await (const rows of source.rows) {
       if (deps.signal?.aborted) throw interruptedError()
-      // `rows[at]` exists; the next row does not exist after the last one.
+      // `rows[at + 1]` is undefined for the last row of the batch.
       for (let at = 0; at < rows.length; at++) stager.add(rows[at] as Row, rows[at + 1])
       await stager.flush()
-      if (staging.youngSpaceMayGrow && staging.read >= growingRows) {
+      if (staging.youngSpaceMayGrow && staging.read >= rowsWithGrowingSpace) {
         keepMemoryFlat()
         staging.youngSpaceMayGrow = false
       }
@@ -176,7 +175,7 @@ async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSou
 async function openWithoutValidators(
   deps: EngineDeps,
   definition: SourceDefinition,
-  last: SourceFacts | undefined,
+  previous: SourceFacts | undefined,
   gate: DigestGate,
 ): Promise<OpenedSource> {
   return openSource(definition, {
@@ -184,11 +183,6 @@ async function openWithoutValidators(
     log: deps.log,
     gate,
     ...(deps.signal ? { signal: deps.signal } : {}),
-    ...(last ? { previous: withoutValidators(last) } : {}),
+    ...(previous ? { previous: withoutValidators(previous) } : {}),
   })
-}
-
-function withoutValidators(last: SourceFacts): SourceFacts {
-  const { etag: _, lastModified: __, ...facts } = last
-  return facts
 }

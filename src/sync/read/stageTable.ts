@@ -2,12 +2,12 @@
 import type { Connection } from '../../db/database.ts'
 import { hash } from 'node:crypto'
 import { shortHash } from '../../mapping/identifiers/digest.ts'
-import { identifierBytes, type MappedRecord, type MemberRecord, type PackedIdentifier } from '../../model/record.ts'
+import type { MappedRecord, MemberRecord, PackedIdentifier } from '../../model/record.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/renderUserOperation.ts'
 import { CopyWriter, type LaterCopy } from '../../db/copyBinary.ts'
 import type { StagedDigests } from '../../db/digests.ts'
-import type { IdentifierFactsCollector } from './identifierFacts.ts'
+import { isDigest, type IdentifierFactsCollector } from './identifierFacts.ts'
 import type { KeyHistogram } from './keyHistogram.ts'
 import type { RepeatDetector } from './repeatDetector.ts'
 
@@ -15,8 +15,8 @@ import type { RepeatDetector } from './repeatDetector.ts'
  * Kinds of staged rows. `resolveStage.ts` changes the kind of some rows later.
  * - `valid`: a record to send.
  * - `rejected`: only the key of a rejected row, so that its record does not count as missing.
- * - `optedOut`: a member without consent, a child, or a member whose row removes it from a do-not-reach list. Later also a member whom
- *   another row opts out.
+ * - `optedOut`: a member without consent, a child (by its age), or a member whose row takes it off a do-not-reach list. Later also a
+ *   member whom another row opts out.
  * - `suppressed`: given later to a valid row that must not be sent, such as the row of an erased person.
  * - `unsentOptOuts`: only the identifiers that a filtered or rejected row opts out, under a key that no record has.
  */
@@ -66,7 +66,7 @@ export async function partitionStage(tx: Connection): Promise<void> {
   await tx.query(`
     create temp table partitioned_stage (${columns}) partition by range (key);
     ${parts.join('\n')}
-    -- Samples 300 rows of each partition, and 3,000 of the whole table, like those of the unpartitioned one.
+    -- Samples 300 rows of each partition, and 3,000 of the whole table, as of the unpartitioned table.
     alter table partitioned_stage alter key set statistics 1, alter kind set statistics 1;
     alter table only partitioned_stage alter key set statistics 10, alter kind set statistics 10;
     insert into partitioned_stage select * from stage;
@@ -230,10 +230,6 @@ class MemberWriter extends StageWriter {
   }
 }
 
-function isDigest(identifier: PackedIdentifier): boolean {
-  return identifier[0] !== plainType && identifier.length === identifierBytes
-}
-
 /** Returns a key that no row has. Its hashed bytes start with `opt-outs` and a NUL byte, unlike the hashed bytes of any row. */
 function keyOfOptOuts(identifiers: readonly PackedIdentifier[]): Buffer {
   return hash('sha256', Buffer.concat([Buffer.from('opt-outs\0'), ...identifiers]), 'buffer').subarray(0, 16)
@@ -248,9 +244,9 @@ export function contentHash(json: string): Buffer {
 }
 
 /**
- * Writes a hash of a member's identifiers and times to `out`, 16 bytes. Each identifier is a SHA-256 digest (a `partner_user_id` is hashed
- * first). They are rotated by their types, and combined by XOR. This takes 0.15 µs per row with two identifiers; a
- * hash of all bytes takes 1.5 µs.
+ * Writes a hash of a member's identifiers and times to `out`, 16 bytes. Takes 16 bytes of the SHA-256 of each identifier, rotates them by
+ * its type, and combines them by XOR. Only a `partner_user_id` is hashed here, the others are digests already. This takes 0.15 µs per row
+ * with two identifiers; a hash of all bytes takes 1.5 µs.
  */
 function memberHash(record: MemberRecord, out: Buffer): void {
   out.fill(0)
