@@ -138,7 +138,7 @@ export class ListingClassifier {
 
   /**
    * Adds the products that were not listed, as `notListed` or `hidden`. A listing shows only the first variant of a group (spec 2.2), so
-   * another variant may exist (docs/faults.md, C1). Then marks products as `unresolved`. Their request was unresolved at the start, is
+   * another variant may exist (docs/faults.md, C1). Then marks products as `unresolved` if their request was unresolved at the start, is
    * unresolved now, or was confirmed in between.
    */
   async finish(): Promise<void> {
@@ -177,8 +177,8 @@ export class ListingClassifier {
     if (!isDesired || synced_hash === null) return { outcome: 'unconfirmed', differences: [] }
     if (confirmed === null) {
       // The confirmed content is no longer stored, but its hash is.
-      const same = contentHash(canonicalProduct(product.fields)).equals(synced_hash)
-      return { outcome: same ? 'same' : 'unresolved', differences: [] }
+      const isSame = contentHash(canonicalProduct(product.fields)).equals(synced_hash)
+      return { outcome: isSame ? 'same' : 'unresolved', differences: [] }
     }
     const differences: ShownDifference[] = compareProducts(contentOf(confirmed), product.fields)
     if (remote_key !== null && product.productKey !== null && remote_key !== product.productKey)

@@ -23,7 +23,7 @@ export interface AuditExample {
 
 /** Result of comparing a listed catalog with the confirmed content. */
 export interface AuditFindings {
-  /** Number of products that the service listed, by outcome, and that the next run sends (`waiting`). */
+  /** Numbers of products: listed by the service, by outcome, and sent by the next run (`waiting`). */
   readonly drift: Drift
   /** Number of requests that read the listing. */
   readonly readRequests: number

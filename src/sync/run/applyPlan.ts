@@ -213,7 +213,7 @@ async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
 const pauseCodes = ['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'] as const
 
 function pauseError({ code, text }: PauseReason, pipeline: string): RunError {
-  const how = { where: pipeline, hint: 'sluice doctor' }
+  const options = { where: pipeline, hint: 'sluice doctor' }
   const errorCode = pauseCodes.find((pauseCode) => pauseCode === code)
-  return errorCode === undefined ? new RunError('DESTINATION_PAUSED', `${code}: ${text}`, how) : new RunError(errorCode, text, how)
+  return errorCode === undefined ? new RunError('DESTINATION_PAUSED', `${code}: ${text}`, options) : new RunError(errorCode, text, options)
 }

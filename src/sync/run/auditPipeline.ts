@@ -17,7 +17,7 @@ import { makePlan, type Planned } from '../plan/plan.ts'
 import type { AuditFindings, AuditReport } from '../audit/report.ts'
 import { noCounts, type Drift } from '../../model/report.ts'
 import { requestAndClaim } from './requestAndClaim.ts'
-import { inputWithoutRead } from './readAndPlan.ts'
+import { prepareInputWithoutRead } from './readAndPlan.ts'
 import { plannedChanges } from '../reports/runSteps.ts'
 import { reportedError, unclaimedError } from './run.ts'
 import type { Listing } from '../../destinations/destination.ts'
@@ -79,16 +79,21 @@ export async function auditPipeline(
 
 /**
  * Returns the requests that list the content of the pipeline's destination.
+ *
  * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists, whose members no endpoint lists
  */
 export function listingOf({ name, destination }: Pipeline): Listing {
   const type = destinationOf(destination.kind)
   if (type.listing !== undefined) return type.listing
-  const what = type.name(destination)
-  throw new UsageError('CANNOT_READ_BACK', `${what} cannot be read back: the service lists no members. Nothing was read or sent.`, {
-    where: name,
-    hint: `sluice run ${name} --full   (sends all members again)`,
-  })
+  const destinationName = type.name(destination)
+  throw new UsageError(
+    'CANNOT_READ_BACK',
+    `${destinationName} cannot be read back: the service lists no members. Nothing was read or sent.`,
+    {
+      where: name,
+      hint: `sluice run ${name} --full   (sends all members again)`,
+    },
+  )
 }
 
 interface CatalogAudit {
@@ -104,15 +109,22 @@ async function auditCatalog({ deps, tx, pipeline, run, listing }: CatalogAudit):
   const { accountId, targetId } = destinationKey(deps, pipeline)
   let done = 0
   let requests = 0
-  const report = (waiting?: string) => deps.onProgress?.({ stage: 'audit', done, ...(waiting === undefined ? {} : { waiting }) })
-  await waitForReadLag(deps, run.destinationId, report)
-  report()
+  const reportProgress = (waiting?: string) => deps.onProgress?.({ stage: 'audit', done, ...(waiting === undefined ? {} : { waiting }) })
+  await waitForReadLag(deps, run.destinationId, reportProgress)
+  reportProgress()
   const classifier = await ListingClassifier.open(tx, run.destinationId)
   const target = { accountId: accountId === '' ? null : accountId, targetId, version: deps.service.version }
-  for await (const page of readBack({ deps, listing, pipeline: pipeline.name, target, onWait: report, onRequest: () => requests++ })) {
+  for await (const page of readBack({
+    deps,
+    listing,
+    pipeline: pipeline.name,
+    target,
+    onWait: reportProgress,
+    onRequest: () => requests++,
+  })) {
     await classifier.classifyPage(page)
     done += page.length
-    report()
+    reportProgress()
   }
   await classifier.finish()
   const found = await loadFindings(tx, run.destinationId, { requests, notReturned: classifier.notReturned })
@@ -124,7 +136,7 @@ async function auditCatalog({ deps, tx, pipeline, run, listing }: CatalogAudit):
  * Waits until `readLagMs` after the last `batch.settled_at`. Before that, a read may return the state before the last request
  * (docs/faults.md, C1). Waits at most `readLagMs` plus `horizonMs`. A longer wait would mean that a clock was ahead.
  */
-async function waitForReadLag(deps: EngineDeps, destinationId: number, report: (waiting: string) => void): Promise<void> {
+async function waitForReadLag(deps: EngineDeps, destinationId: number, reportProgress: (waiting: string) => void): Promise<void> {
   const { readLagMs, horizonMs } = deps.settings
   if (readLagMs === 0) return
   const [row] = await deps.db.query<{ age_ms: string | null }>(
@@ -133,7 +145,7 @@ async function waitForReadLag(deps: EngineDeps, destinationId: number, report: (
   )
   const waitMs = row?.age_ms == null ? 0 : Math.min(readLagMs - Number(row.age_ms), readLagMs + horizonMs)
   if (waitMs <= 0) return
-  report(`waiting ${Math.ceil(waitMs / 1000)} s: a read may still show the state before the last run`)
+  reportProgress(`waiting ${Math.ceil(waitMs / 1000)} s: a read may still show the state before the last run`)
   await deps.clock.sleep(waitMs, deps.signal)
 }
 
@@ -144,7 +156,7 @@ async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, 
     await markLostProducts(within, run.destinationId)
   }
   return timedStage(deps, run, 'plan', async () =>
-    makePlan(deps, tx, pipeline, run, { ...(await inputWithoutRead(deps, tx, run)), prepare }),
+    makePlan(deps, tx, pipeline, run, { ...(await prepareInputWithoutRead(deps, tx, run)), prepare }),
   )
 }
 

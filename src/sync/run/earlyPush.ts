@@ -5,8 +5,8 @@ import { pushPlan } from '../push/push.ts'
 import { timedStage } from './timedStage.ts'
 
 /**
- * Runs `planning`, and meanwhile pushes the stored parts of the plan. `planning` calls `onPart` after each stored part; for a plan with a
- * single part it does not. The first call awaits `onPushStart`, and starts the push. `operations`: estimate for the whole plan.
+ * Runs `planning`, and meanwhile pushes the stored parts of the plan. `planning` calls `onPart` after each stored part, but not for a plan
+ * with a single part. The first call awaits `onPushStart`, and starts the push. `operations`: estimated number for the whole plan.
  *
  * Returns the result of `planning`, and `endPush`. `endPush` waits for the end of the push and throws its error; undefined if no push was
  * started.

@@ -41,9 +41,9 @@ export function progressStorer(deps: EngineDeps, run: RunRow): NonNullable<Engin
         if (next !== undefined) store(next)
       })
   }
-  const shown = { runId: `r_${run.id}`, pipeline: run.pipeline }
+  const runOfReport = { runId: `r_${run.id}`, pipeline: run.pipeline }
   return (progress) => {
-    deps.onProgress?.({ ...progress, run: shown })
+    deps.onProgress?.({ ...progress, run: runOfReport })
     store(progress)
   }
 }

@@ -29,8 +29,8 @@ import { timedStage } from './timedStage.ts'
 import { acceptSandboxInstance, detectNewSandboxInstance, isFullRefresh } from './sandboxInstance.ts'
 
 /**
- * After a read of at least this number of rows, the connection is closed. To drop its temporary tables would take longer than to open a new
- * one.
+ * After a read of at least this number of rows, the connection is closed. To drop its temporary tables would take longer than to open
+ * another connection.
  */
 const closedFromRows = 100_000
 
@@ -71,12 +71,12 @@ export async function readAndPlan(
         await applyReadGuards(deps, pipeline, run, snapshot)
       }
     } catch (error) {
-      await deleteErased(deps, run)
+      await sendErasureDeletes(deps, run)
       throw error
     }
-    const input = snapshot ?? (await inputWithoutRead(deps, tx, run))
+    const input = snapshot ?? (await prepareInputWithoutRead(deps, tx, run))
     if (run.trigger !== 'plan') {
-      await resolveEarlier(deps, run, tx)
+      await resolveEarlierRequests(deps, run, tx)
       await waitForLateArrivals(deps, run.destinationId)
     }
     if (deps.signal?.aborted) throw interruptedError()
@@ -113,7 +113,7 @@ function proofOf(snapshot: SnapshotResult | undefined): string {
 }
 
 /** Resends the unresolved requests of earlier runs, without people who opted out since. */
-async function resolveEarlier(deps: EngineDeps, run: RunRow, tx: Connection): Promise<void> {
+async function resolveEarlierRequests(deps: EngineDeps, run: RunRow, tx: Connection): Promise<void> {
   // `findOptedOut` is called for several requests at a time, but its searches share one connection.
   const inTurn = pLimit(1)
   await timedStage(deps, run, 'settle', () =>
@@ -125,10 +125,10 @@ async function resolveEarlier(deps: EngineDeps, run: RunRow, tx: Connection): Pr
 }
 
 /**
- * Sends the deletes of erased people in a run whose read failed or was stopped by a guard. No later run may reach its plan either. Only logs
- * errors, because the run must end with the error of the read.
+ * Sends the deletes of erased people in a run whose read failed or was stopped by a guard. They cannot wait for a later run, because that
+ * may be stopped too. Only logs errors, because the run must end with the error of the read.
  */
-async function deleteErased(deps: EngineDeps, run: RunRow): Promise<void> {
+async function sendErasureDeletes(deps: EngineDeps, run: RunRow): Promise<void> {
   if (run.trigger === 'plan' || deps.signal?.aborted) return
   await resendErasures(deps, run.destinationId, run.id).catch((error: unknown) =>
     deps.log.warn(
@@ -230,7 +230,7 @@ async function assertDefinitionOfLastRead(deps: EngineDeps, pipeline: Pipeline, 
  * Returns the input of a plan without a read, and creates the table `stage` (the rows of a read) without rows. `snapshotId`: last complete
  * snapshot; 0 if there is none.
  */
-export async function inputWithoutRead(deps: EngineDeps, tx: Connection, run: RunRow): Promise<PlanInput> {
+export async function prepareInputWithoutRead(deps: EngineDeps, tx: Connection, run: RunRow): Promise<PlanInput> {
   await createStage(tx)
   const [last] = await deps.db.query<{ id: Value<'snapshot', 'id'> | null }>(
     `select max(id) as id from snapshot where destination_id = $1 and status = 'closed'`,
@@ -250,7 +250,7 @@ export async function inputWithoutRead(deps: EngineDeps, tx: Connection, run: Ru
   }
 }
 
-/** Added to a wait, because Node's timer may end early by the database's clock. Then the plan would defer the keys. */
+/** Added to a wait, because Node's timer may end before that time on the database's clock. Then the plan would defer the keys. */
 const timerSlackMs = 50
 
 /**

@@ -20,7 +20,7 @@ export interface RunRequest extends RunOptions {
   readonly rerunOf?: number
   /** If the destination belongs to other credentials, first assigns it to the credentials of this environment. */
   readonly takeOver?: boolean
-  /** User for the audit log; by default `EngineDeps.actor`. Without a user, the audit log gets no line. */
+  /** User for the audit log; by default `EngineDeps.actor`. Without a user, the audit log does not get the request. */
   readonly actor?: string
 }
 
@@ -109,7 +109,7 @@ function claimOptions(deps: EngineDeps): RunClaim {
 }
 
 /**
- * Ends and logs the runs of this environment whose lease has expired or whose worker has ended, which unlocks their destinations. Also ends
+ * Ends and logs the runs of this environment whose lease has expired or whose worker has ended. This unlocks their destinations. Also ends
  * runs of `sluice plan` and `sluice apply` that were queued for more than 30 s.
  */
 export async function recoverExpiredRuns(deps: Pick<EngineDeps, 'db' | 'service' | 'log'>): Promise<void> {

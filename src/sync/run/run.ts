@@ -35,6 +35,7 @@ export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request:
 /**
  * Reads the sources and stores a plan. Sends nothing. `full`: plans to send all desired records again. If a guard stopped the run, the
  * `planId` of the report is empty.
+ *
  * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, and every error of the run
  */
 export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options: { readonly full?: boolean } = {}): Promise<PlanReport> {
@@ -43,16 +44,16 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
   let planned: Planned | undefined
   let proof = ''
   const report = await runUnderLease(deps, run.row, async (leased) => {
-    const made = await readAndPlan(leased, pipeline, run.row)
-    planned = made.planned
-    proof = made.proof
-    return { status: made.guards.length > 0 ? 'withheld' : 'succeeded', guards: made.guards }
+    const outcome = await readAndPlan(leased, pipeline, run.row)
+    planned = outcome.planned
+    proof = outcome.proof
+    return { status: outcome.guards.length > 0 ? 'withheld' : 'succeeded', guards: outcome.guards }
   })
   if (report.error) throw reportedError(report.error, report.runId)
   const requests = planned?.batches ?? 0
   return {
     ...report,
-    // The stored run has sent nothing. The counts of its plan are about what is planned.
+    // The stored run counts the requests that it sent: none. This report counts the requests of the plan.
     counts: { ...report.counts, requests },
     planId: planned?.planId ?? '',
     updateFields: planned?.updateFields ?? [],

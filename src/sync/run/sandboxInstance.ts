@@ -24,14 +24,14 @@ const timeoutMs = 2_000
 export async function detectNewSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
   const instance = await requestInstance(deps.service.origin)
   if (instance === undefined) return false
-  const [row] = await deps.db.query<Row<'destination', 'instance'> & { synced: boolean }>(
+  const [row] = await deps.db.query<Row<'destination', 'instance'> & { is_synced: boolean }>(
     `select instance, (exists (select from remote m where m.destination_id = d.id and m.synced_hash is not null)
-         or exists (select from batch b where b.destination_id = d.id and b.status = 'settled' and ${mayImply('b')})) as synced
+         or exists (select from batch b where b.destination_id = d.id and b.status = 'settled' and ${mayImply('b')})) as is_synced
      from destination d where id = $1`,
     [run.destinationId],
   )
   if (row === undefined || row.instance === instance) return false
-  if (row.instance === null || !row.synced) {
+  if (row.instance === null || !row.is_synced) {
     await replaceInstance(deps, run, instance)
     return false
   }
