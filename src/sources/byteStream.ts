@@ -24,7 +24,7 @@ export interface ByteStream {
   close: () => Promise<void>
 }
 
-/** File beside a source: a manifest or a done marker. */
+/** File beside a source: a manifest or a completion marker. */
 export interface Beside {
   /** Whole content of the file. Empty if the file is larger than `maxBesideBytes`, or if S3 does not declare its size. */
   readonly content: Buffer

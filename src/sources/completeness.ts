@@ -16,15 +16,15 @@ export interface EndFacts {
   readonly previous?: SourceFacts
   /** True if JSON lines was detected, but is not the configured format. */
   readonly isGuessedLines?: boolean
-  /** Result of the search for the done marker or manifest; absent if none is configured. */
-  readonly marker?: CompletionMarker
+  /** Result of the search for the completion marker or manifest; absent if none is configured. */
+  readonly marker?: MarkerOrManifest
   /** Number of bytes as received, and their SHA-256 in lower-case hex. */
   readonly bytes: number
   readonly sha256: string
 }
 
-/** Done marker, or manifest with the values that it announces. */
-export interface CompletionMarker {
+/** Completion marker, or manifest with the values that it announces. */
+export interface MarkerOrManifest {
   /** False if the file is missing or cannot be read. */
   readonly found: boolean
   /** True if the marker is older than the source, so that it belongs to an earlier export. */
@@ -54,8 +54,8 @@ export function classifyCompleteness(facts: EndFacts): Completeness {
         ? proven('trailer row met')
         : unproven(`the trailer row announces ${format.trailerRows} rows, ${format.rowCount} were read`)
     case 'marker':
-      if (marker?.found !== true) return unproven('the done marker is missing')
-      return marker.older === true ? unproven('the done marker is older than the source') : proven('done marker found')
+      if (marker?.found !== true) return unproven('the completion marker is missing')
+      return marker.older === true ? unproven('the completion marker is older than the source') : proven('completion marker found')
     case 'manifest':
       return classifyManifest(facts)
   }

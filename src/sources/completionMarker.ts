@@ -1,22 +1,22 @@
-/** Reads done markers and manifests. They prove the end of a source. */
+/** Reads completion markers and manifests. They prove the end of a source. */
 import { readFile, stat } from 'node:fs/promises'
 import type { SourceDefinition } from '../model/pipeline.ts'
 import type { Beside, ByteStream } from './byteStream.ts'
 import { maxBesideBytes } from './byteStream.ts'
-import type { CompletionMarker } from './completeness.ts'
+import type { MarkerOrManifest } from './completeness.ts'
 import { recordOf } from '../unknownValue.ts'
 
 /** Placeholder in the path of a marker or manifest: the path or address of the source. */
 const sourcePath = '{path}'
 
 /**
- * Looks for the done marker or manifest of a source. Returns undefined if `complete:` is neither of them. Never rejects.
+ * Looks for the completion marker or manifest of a source. Returns undefined if `complete:` is neither of them. Never rejects.
  * - A path that begins with `{path}` is beside the source: in its folder, on its server, in its bucket.
  * - Any other path is on this machine. `{path}` in it is replaced by the source's label.
  *
  * A manifest is JSON with `rows`, `bytes` or `sha256`, or a line of sha256sum.
  */
-export async function readCompletionMarker(definition: SourceDefinition, stream: ByteStream): Promise<CompletionMarker | undefined> {
+export async function readMarkerOrManifest(definition: SourceDefinition, stream: ByteStream): Promise<MarkerOrManifest | undefined> {
   const { complete } = definition
   if (complete.kind !== 'marker' && complete.kind !== 'manifest') return undefined
   const { path } = complete
@@ -52,7 +52,7 @@ export async function readLocalBeside(path: string, changedMs: number | undefine
 }
 
 /** Parses a manifest. @throws {SyntaxError} for a text that is not a digest and not JSON */
-function parseManifest(written: string): CompletionMarker {
+function parseManifest(written: string): MarkerOrManifest {
   // Some programs begin every text with a byte order mark.
   const text = written.replace(/^\ufeff/, '')
   const sum = /^([0-9a-f]{64})\b/i.exec(text.trim())?.[1]

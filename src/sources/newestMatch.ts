@@ -11,17 +11,17 @@ export interface Match {
 }
 
 /** Endings that uploaders, browsers and editors give to unfinished files. */
-const unfinished = /(\.(part|partial|filepart|tmp|temp|crdownload|download|uploading|swp|lock)|~)$/i
+const unfinishedEnding = /(\.(part|partial|filepart|tmp|temp|crdownload|download|uploading|swp|lock)|~)$/i
 
-/** Endings of files beside an export: done markers and digests. */
-const beside = /\.(done|ok|ready|md5|sha1|sha256|sha512)$/i
+/** Endings of files beside an export: completion markers and digests. */
+const markerEnding = /\.(done|ok|ready|md5|sha1|sha256|sha512)$/i
 
 /**
  * Returns the newer one of `best` and `match`. If `match` has the ending of an unfinished file or of a marker, and the pattern does not,
  * returns `best`.
  */
 export function newerMatch<T extends Match>(best: T | undefined, match: T, pattern: string): T | undefined {
-  const ending = unfinished.exec(match.name)?.[0] ?? beside.exec(match.name)?.[0]
+  const ending = unfinishedEnding.exec(match.name)?.[0] ?? markerEnding.exec(match.name)?.[0]
   if (ending !== undefined && !pattern.toLowerCase().endsWith(ending.toLowerCase())) return best
   if (best === undefined || match.at > best.at || (match.at === best.at && match.name > best.name)) return match
   return best

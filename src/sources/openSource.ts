@@ -16,7 +16,7 @@ import { openLocalFile } from './file/localFile.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 import { sourceTypeOf } from './sourceAddress.ts'
 import { openStdin } from './stdin.ts'
-import { readCompletionMarker } from './completionMarker.ts'
+import { readMarkerOrManifest } from './completionMarker.ts'
 
 export type { OpenedSource, SourceContext } from './openedSource.ts'
 
@@ -92,7 +92,7 @@ async function openStream(stream: ByteStream, definition: SourceDefinition, cont
     try {
       yield* opened.reader.rows
       const transport = await stream.end()
-      const marker = await readCompletionMarker(definition, stream)
+      const marker = await readMarkerOrManifest(definition, stream)
       const end = opened.reader.end()
       const sha256 = hash.digest('hex')
       const completeness = classifyCompleteness({

@@ -97,13 +97,13 @@ test.for(Object.keys(places))(
       return facts?.completeness.reason ?? facts?.completeness.proof
     }
     await place.put('crm-1.csv', csv, 2_000)
-    expect(await proofOf(marker)).toBe('the done marker is missing')
+    expect(await proofOf(marker)).toBe('the completion marker is missing')
     await place.put('crm-1.csv.done', '', 1_000)
-    expect(await proofOf(marker)).toBe('the done marker is older than the source')
+    expect(await proofOf(marker)).toBe('the completion marker is older than the source')
     await place.put('crm-1.csv.done', '', 2_000)
-    expect(await proofOf(marker)).toBe('done marker found')
+    expect(await proofOf(marker)).toBe('completion marker found')
     await place.remove('crm-1.csv.done')
-    expect(await proofOf(marker)).toBe('the done marker is missing')
+    expect(await proofOf(marker)).toBe('the completion marker is missing')
 
     expect(await proofOf(manifest)).toBe('the manifest is missing or cannot be read')
     await place.put('crm-1.csv.json', `{"rows":2,"bytes":${csv.length}}`, 1_000)
@@ -123,7 +123,7 @@ test('a marker of this machine that is older than a local source proves nothing'
   const marker = await folder.write('crm.done', '')
   await utimes(marker, 1_000, 1_000)
   const read = () => readSource(sourceOf(path, { complete: { kind: 'marker', path: marker } }))
-  expect((await read()).facts?.completeness).toMatchObject({ complete: false, reason: 'the done marker is older than the source' })
+  expect((await read()).facts?.completeness).toMatchObject({ complete: false, reason: 'the completion marker is older than the source' })
   await utimes(path, 1_000, 1_000)
   expect((await read()).facts?.completeness.complete).toBe(true)
 })
@@ -134,7 +134,7 @@ test('a file name with $ is put into the path of its marker as it is', async () 
   const read = () => readSource(sourceOf(path, { complete: { kind: 'marker', path: '/{path}.done' } }))
   expect((await read()).facts?.completeness.complete).toBe(false)
   await folder.write("crm-$$-$&-$'.csv.done", '')
-  expect((await read()).facts?.completeness).toMatchObject({ complete: true, proof: 'done marker found' })
+  expect((await read()).facts?.completeness).toMatchObject({ complete: true, proof: 'completion marker found' })
 })
 
 test('a marker whose path does not begin with {path} is a file of this machine', async () => {

@@ -14,7 +14,7 @@ test.for<[string, Partial<EndFacts> & Pick<EndFacts, 'required'>]>([
   ['auto', { required: { kind: 'auto' } }],
   ['a number of rows', { required: { kind: 'rows', count: 2 } }],
   ['a trailer', { required: { kind: 'trailer', pattern: '#{n}' } }],
-  ['a done marker', { required: { kind: 'marker', path: 'done' }, marker: { found: true } }],
+  ['a completion marker', { required: { kind: 'marker', path: 'done' }, marker: { found: true } }],
   ['a manifest of rows', { required: { kind: 'manifest', path: 'm' }, marker: { found: true, rows: 2, bytes: 20 } }],
 ])('a source that changed while it was read is not complete: %s', ([, given]) => {
   expect(classifyCompleteness({ ...facts, ...given })).toEqual({ complete: false, proof: 'none', reason: doubt })
