@@ -264,7 +264,7 @@ export const errorGroups = [
         'Check the source; if it is right, lower `min_rows`.',
       ],
       GUARD_ROWS_FELL: [
-        'The source has less than half of the valid rows of the last accepted read. Or one of several sources lost more than half of its rows, or is empty.',
+        'The source has less than half of the valid rows of the last complete read in which no guard fired. Or one of several sources lost more than half of its rows, or is empty.',
         'Check the source; if it is right, approve the number of deletes.',
       ],
       GUARD_IDS_LOST: [
