@@ -34,7 +34,7 @@ export function readCredential(
 }
 
 /** Names of the credentials that each type of source uses. Other types use none. */
-const known: Readonly<Partial<Record<SourceType, readonly string[]>>> = {
+const credentialNames: Readonly<Partial<Record<SourceType, readonly string[]>>> = {
   http: ['username', 'password', 'token', 'header:X-Name'],
   sftp: ['username', 'password', 'private_key', 'passphrase'],
   s3: ['access_key_id', 'secret_access_key', 'session_token'],
@@ -48,7 +48,7 @@ const known: Readonly<Partial<Record<SourceType, readonly string[]>>> = {
  */
 export function checkCredentialNames(definition: SourceDefinition): void {
   const type = sourceTypeOf(definition.uri)
-  const names = (type === undefined ? undefined : known[type]) ?? []
+  const names = (type === undefined ? undefined : credentialNames[type]) ?? []
   for (const key of Object.keys(definition.credentials ?? {})) {
     if (names.includes(key) || (names.includes('header:X-Name') && key.startsWith('header:'))) continue
     throw new RunError('SOURCE_CREDENTIALS', `${JSON.stringify(key)} is not a credential of this type of source`, {

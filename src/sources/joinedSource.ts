@@ -95,13 +95,12 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
         keyed++
         lastId = id
         const joinedCells = columns.cellsOf(row)
-        const known = cells.get(id)
-        earlier = known
+        earlier = cells.get(id)
         lastVariant = undefined
-        if (known === undefined) cells.set(id, joinedCells)
-        else if (known !== null && !sameCells(joinedCells, known)) {
+        if (earlier === undefined) cells.set(id, joinedCells)
+        else if (earlier !== null && !sameCells(joinedCells, earlier)) {
           cells.set(id, null)
-          conflicts.set(id, new Map([[JSON.stringify(known), known]]))
+          conflicts.set(id, new Map([[JSON.stringify(earlier), earlier]]))
         }
         const conflict = conflicts.get(id)
         const text = conflict && JSON.stringify(joinedCells)

@@ -199,6 +199,6 @@ function openError(error: unknown, path: string): RunError {
   })
 }
 
-function rejection(what: string, where: string, hint = 'Name an ordinary file.'): RunError {
-  return new RunError('SOURCE_REFUSED', `the source is ${what}, which is not allowed`, { where, hint })
+function rejection(description: string, where: string, hint = 'Name an ordinary file.'): RunError {
+  return new RunError('SOURCE_REFUSED', `the source is ${description}, which is not allowed`, { where, hint })
 }

@@ -21,7 +21,7 @@ export function credentialHeaders(definition: SourceDefinition, env: Readonly<Re
   const headers: Record<string, string> = {}
   const put = (key: string, name: string, value: string) => {
     if (!headerValue.test(value))
-      throw unusable(
+      throw unusableError(
         key,
         'contains a character that is not allowed in a header',
         'Look for line ends, and for typographic quotes and dashes.',
@@ -38,7 +38,7 @@ export function credentialHeaders(definition: SourceDefinition, env: Readonly<Re
     if (!key.startsWith('header:')) continue
     const name = key.slice('header:'.length).toLowerCase()
     if (!headerName.test(name) || forbiddenHeaders.test(name))
-      throw unusable(key, 'is not a header for a credential', 'Name the header that the server wants, such as header:X-Api-Key.')
+      throw unusableError(key, 'is not a header for a credential', 'Name the header that the server wants, such as header:X-Api-Key.')
     const value = readCredential(key, credentials, env)
     if (value !== undefined) put(key, name, value)
   }
@@ -46,6 +46,6 @@ export function credentialHeaders(definition: SourceDefinition, env: Readonly<Re
 }
 
 /** Returns the error for a credential, with its name and never its value. */
-function unusable(key: string, problem: string, hint: string): RunError {
+function unusableError(key: string, problem: string, hint: string): RunError {
   return new RunError('SOURCE_CREDENTIALS', `the credential ${JSON.stringify(key)} ${problem}`, { where: `credentials.${key}`, hint })
 }

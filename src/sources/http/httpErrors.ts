@@ -39,13 +39,13 @@ export function codingError(coding: string, where: string): RunError {
   )
 }
 
-/** Certificate errors of OpenSSL and Node; a retry does not change them. */
-const badCertificate = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/
+/** Codes of certificate errors of OpenSSL and Node. */
+const certificateCode = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/
 
 /** Returns the error of a request without a readable response. */
-export function unavailable(error: unknown, where: string): RunError {
+export function unavailableError(error: unknown, where: string): RunError {
   const code = errorCode(error) ?? ''
-  if (badCertificate.test(code))
+  if (isCertificateError(error))
     return new RunError('SOURCE_UNAVAILABLE', `the certificate of the server cannot be trusted (${code})`, {
       where,
       hint: 'Have it renewed or issued for this host; or set NODE_EXTRA_CA_CERTS to your own certificate authority.',
@@ -90,9 +90,9 @@ export function hasExtraBytes(error: unknown): boolean {
   return error instanceof Error && (error.name === 'HTTPParserError' || error.message === 'bad response')
 }
 
-/** Returns true for an error that a retry does not change: a certificate that cannot be trusted. */
-export function isFinal(error: unknown): boolean {
-  return badCertificate.test(errorCode(error) ?? '')
+/** Returns true for a certificate that cannot be trusted. A retry does not change such an error. */
+export function isCertificateError(error: unknown): boolean {
+  return certificateCode.test(errorCode(error) ?? '')
 }
 
 /** Returns the RunError of the address lookup; undefined if there is none. The client wraps it as a cause of its own error. */

@@ -14,7 +14,7 @@ import { credentialHeaders } from './credentialHeaders.ts'
 import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from '../../http/addressPolicy.ts'
 import { firstHeaders, header, isReadableCoding, isAnotherVersion, hasAnotherLength, isPageInstead } from './httpAnswer.ts'
 import type { Fetcher } from './httpBody.ts'
-import { codingError, findRunError, isFinal, hasExtraBytes, statusError, unavailable } from './httpErrors.ts'
+import { codingError, findRunError, isCertificateError, hasExtraBytes, statusError, unavailableError } from './httpErrors.ts'
 import type { SourceRetryLimit } from '../../http/sourceRetryLimit.ts'
 import { longestWaitMs, maxAttempts, retryWaitMs } from '../../http/sourceRetryLimit.ts'
 import { bufferOf } from '../../unknownValue.ts'
@@ -111,7 +111,7 @@ export class HttpFetcher implements Fetcher {
         this.throwIfCancelled()
         const rejection = findRunError(error)
         if (rejection !== undefined) throw rejection
-        if (this.#signal.aborted || attempt >= maxAttempts || isFinal(error)) throw unavailable(error, this.label)
+        if (this.#signal.aborted || attempt >= maxAttempts || isCertificateError(error)) throw unavailableError(error, this.label)
         await delay(retryWaitMs(attempt, this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
       }
     }
@@ -159,14 +159,14 @@ export class HttpFetcher implements Fetcher {
    * server may send a mix of both files. The length of this mix may be right. Returns false if the server sends no time of change, or if
    * the check gets no usable response.
    */
-  async hasChanged(first: Dispatcher.ResponseData): Promise<boolean> {
-    if (header(first, 'last-modified') === undefined) return false
-    const seen = await this.#requestHead(first)
-    if (seen === undefined || seen === 'same' || !isAnotherVersion(first, seen)) return false
+  async hasChanged(firstAnswer: Dispatcher.ResponseData): Promise<boolean> {
+    if (header(firstAnswer, 'last-modified') === undefined) return false
+    const current = await this.#requestHead(firstAnswer)
+    if (current === undefined || current === 'same' || !isAnotherVersion(firstAnswer, current)) return false
     // Some servers send a new time or ETag with every response, so the head is requested twice.
-    const again = await this.#requestHead(seen)
+    const again = await this.#requestHead(current)
     if (again === undefined) return false
-    return again === 'same' || !isAnotherVersion(seen, again) || hasAnotherLength(seen, again)
+    return again === 'same' || !isAnotherVersion(current, again) || hasAnotherLength(current, again)
   }
 
   /** Requests the current head of the feed. Returns `same` for a 304 to the validators of `known`; undefined without a usable response. */

@@ -10,7 +10,7 @@ import type { SourceContext } from '../openedSource.ts'
 import { Timeouts } from '../timeouts.ts'
 import { isSameFile, SftpBody } from './sftpBody.ts'
 import { SftpConnection } from './sftpConnection.ts'
-import { changedFile, sftpError } from './sftpErrors.ts'
+import { changedFileError, sftpError } from './sftpErrors.ts'
 
 /**
  * Opens a file over SFTP, or the newest match of a pattern in its folder. The host key must be pinned (`host_key:`). Without a pinned key,
@@ -51,9 +51,9 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
           .catch((error: unknown) => {
             timeouts.throwIfCancelled()
             const failure = sftpError(error, label)
-            throw failure.code === 'SOURCE_MISSING' ? changedFile(label, error) : failure
+            throw failure.code === 'SOURCE_MISSING' ? changedFileError(label, error) : failure
           })
-        if (!isSameFile(before, after) || body.received !== before.size) throw changedFile(label)
+        if (!isSameFile(before, after) || body.received !== before.size) throw changedFileError(label)
         return { proof: 'file unchanged while read', mustEndAsBefore: true }
       },
       close: () => connection.close(),
@@ -98,7 +98,7 @@ async function newestMatch(client: SftpClient, path: string, label: string): Pro
   if (!wildcard.test(path)) return path
   const folder = posix.dirname(path)
   const entries = await client.list(folder).catch((error: unknown) => {
-    throw isMissing(error) ? missingFolder(folder, label) : error
+    throw isMissing(error) ? missingFolderError(folder, label) : error
   })
   let newest: Match | undefined
   for (const entry of entries) {
@@ -126,7 +126,7 @@ function ignoreMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error
 }
 
-function missingFolder(folder: string, where: string): RunError {
+function missingFolderError(folder: string, where: string): RunError {
   return wildcard.test(folder)
     ? new RunError('SOURCE_REFUSED', 'the source has a pattern in a folder name, which SFTP does not support', {
         where,

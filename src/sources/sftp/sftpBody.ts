@@ -1,6 +1,6 @@
 import type { Timeouts } from '../timeouts.ts'
 import type { SftpConnection } from './sftpConnection.ts'
-import { changedFile, truncatedFile, isLost, sftpError } from './sftpErrors.ts'
+import { changedFileError, truncatedFileError, isConnectionLost, sftpError } from './sftpErrors.ts'
 import { openSftpFile, type SftpFacts } from './sftpFile.ts'
 import { readResumable, type BrokenConnection } from '../../http/resumableRead.ts'
 
@@ -63,32 +63,33 @@ export class SftpBody {
       // The length is not checked here: after the read, `sftp.ts` compares the received bytes with the size of the file.
       length: () => undefined,
       recover: (broken) => this.#recover(broken),
-      changed: () => changedFile(this.#reading.label),
+      changed: () => changedFileError(this.#reading.label),
     })
   }
 
   async #recover({ cause, received, delivered, retryLimit }: BrokenConnection): Promise<void> {
     const { connection, label, timeouts } = this.#reading
     timeouts.throwIfCancelled()
-    if (!isLost(cause)) {
+    if (!isConnectionLost(cause)) {
       const failure = sftpError(cause, label)
-      throw received > delivered && failure.code === 'SOURCE_MISSING' ? changedFile(label, cause) : failure
+      throw received > delivered && failure.code === 'SOURCE_MISSING' ? changedFileError(label, cause) : failure
     }
     const isResumable = received === 0 || this.#hasReliableTime
     if (isResumable && (await connection.prepareRetry(retryLimit, delivered))) return
-    throw received === 0 ? sftpError(cause, label) : truncatedFile(label, received, cause)
+    throw received === 0 ? sftpError(cause, label) : truncatedFileError(label, received, cause)
   }
 
   /** Reads from the end of the last connection to the end of the file. */
   async *#readRest(): AsyncGenerator<Buffer> {
     const { connection, path, label, before, timeouts } = this.#reading
     const file = await openSftpFile(await connection.client(), path, timeouts)
-    if (this.#received > 0 && !isSameFile(before, await file.facts())) throw changedFile(label)
-    let known = this.#tail
-    for await (const slot of file.read(this.#received - known.length)) {
-      if (!slot.subarray(0, known.length).equals(known)) throw changedFile(label)
-      const chunk = slot.subarray(known.length)
-      known = Buffer.alloc(0)
+    if (this.#received > 0 && !isSameFile(before, await file.facts())) throw changedFileError(label)
+    // A new connection first reads the last bytes again, to compare them.
+    let overlap = this.#tail
+    for await (const slot of file.read(this.#received - overlap.length)) {
+      if (!slot.subarray(0, overlap.length).equals(overlap)) throw changedFileError(label)
+      const chunk = slot.subarray(overlap.length)
+      overlap = Buffer.alloc(0)
       if (chunk.length === 0) continue
       this.#received += chunk.length
       this.#tail = chunk.subarray(-overlapBytes)

@@ -7,7 +7,7 @@ import type { SourceDefinition } from '../../model/pipeline.ts'
 import { readCredential } from '../credentials.ts'
 import { isRecord } from '../../unknownValue.ts'
 import type { Timeouts } from '../timeouts.ts'
-import { isLost, isNoSsh, otherServer, sftpError } from './sftpErrors.ts'
+import { isConnectionLost, isIncompatibleServer, otherProtocolError, sftpError } from './sftpErrors.ts'
 import { SourceRetryLimit } from '../../http/sourceRetryLimit.ts'
 
 /** Server, credentials and timeouts of a connection. */
@@ -47,7 +47,7 @@ export class SftpConnection {
         return await timeouts.wait(step(await this.client()))
       } catch (error) {
         timeouts.throwIfCancelled()
-        if (!isLost(error) || !(await this.prepareRetry(retryLimit, 0))) throw error
+        if (!isConnectionLost(error) || !(await this.prepareRetry(retryLimit, 0))) throw error
       }
     }
   }
@@ -140,7 +140,7 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
   const socket = openSocket({ host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? 22 : Number(url.port) })
   let other: RunError | undefined
   socket.once('data', (bytes: Buffer) => {
-    other = otherServer(bytes, url.host)
+    other = otherProtocolError(bytes, url.host)
     if (other !== undefined) socket.destroy(other)
   })
   const hostVerifier = (key: Buffer): boolean => {
@@ -170,7 +170,7 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
     connectionOf(client).setNoDelay(true)
   } catch (error) {
     if (other !== undefined) throw other
-    if (isNoSsh(error)) throw sftpError(error, url.host)
+    if (isIncompatibleServer(error)) throw sftpError(error, url.host)
     if (shownKey !== undefined && shownKey !== pinnedKey) {
       throw new RunError(
         'SOURCE_HOST_KEY',

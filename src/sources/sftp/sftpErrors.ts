@@ -16,7 +16,7 @@ export function sftpError(error: unknown, where: string): RunError {
       hint: 'Check user, key or password, and the rights of the file.',
       cause: error,
     })
-  const reason = noSsh.exec(message)?.[1]
+  const reason = incompatibleServer.exec(message)?.[1]
   if (reason !== undefined)
     return new RunError('SOURCE_UNAVAILABLE', `the SSH connection failed (${reason})`, {
       where,
@@ -35,7 +35,7 @@ export function sftpError(error: unknown, where: string): RunError {
  * Matches errors of the client about a server that does not use SSH, or supports no algorithm of the client. The captured part contains no
  * text of the server.
  */
-const noSsh =
+const incompatibleServer =
   /((?:Connection lost before handshake|Header line too long|Invalid identification string|Max greeting lines exceeded|Bad packet length|Received malformed \w+|no matching [\w -]+)).*$/i
 
 /**
@@ -49,7 +49,7 @@ const otherProtocols: readonly (readonly [firstBytes: RegExp, name: string])[] =
 ]
 
 /** Returns the error for a server whose first bytes are those of another protocol; undefined for any other server. */
-export function otherServer(firstBytes: Buffer, where: string): RunError | undefined {
+export function otherProtocolError(firstBytes: Buffer, where: string): RunError | undefined {
   const text = firstBytes.subarray(0, 16).toString('latin1')
   const [, name] = otherProtocols.find(([pattern]) => pattern.test(text)) ?? []
   if (name === undefined) return undefined
@@ -63,17 +63,17 @@ export function otherServer(firstBytes: Buffer, where: string): RunError | undef
  * Returns true if the server does not use SSH, or supports no algorithm of the client. A retry would fail too. Returns false for a
  * connection that ended before the handshake, because an overloaded SSH server may close it.
  */
-export function isNoSsh(error: unknown): boolean {
-  return error instanceof Error && noSsh.test(error.message) && !/Connection lost before handshake/i.test(error.message)
+export function isIncompatibleServer(error: unknown): boolean {
+  return error instanceof Error && incompatibleServer.test(error.message) && !/Connection lost before handshake/i.test(error.message)
 }
 
 /** Returns true if a new connection may succeed, because the last one was lost or could not be opened. False for a RunError. */
-export function isLost(error: unknown): boolean {
+export function isConnectionLost(error: unknown): boolean {
   return !(error instanceof RunError) && sftpError(error, '').code === 'SOURCE_UNAVAILABLE'
 }
 
 /** Returns the error for a file that changed while it was read. */
-export function changedFile(where: string, cause?: unknown): RunError {
+export function changedFileError(where: string, cause?: unknown): RunError {
   return new RunError('SOURCE_CHANGED', 'the file changed while it was read', {
     where,
     hint: 'Run again once the upload is finished; upload under another name and rename.',
@@ -82,6 +82,6 @@ export function changedFile(where: string, cause?: unknown): RunError {
 }
 
 /** Returns the error for a file whose read cannot be resumed after `received` bytes. */
-export function truncatedFile(where: string, received: number, cause: unknown): RunError {
+export function truncatedFileError(where: string, received: number, cause: unknown): RunError {
   return new RunError('FILE_TRUNCATED', `the connection was cut after ${received} bytes`, { where, hint: 'Run again.', cause })
 }

@@ -102,7 +102,7 @@ export interface AffectedRows {
  * Returns SQL of a hash of a staged row's content, after a statement changed its identifiers. `identifiers`: SQL of their array. `end`: SQL
  * of the end of the membership.
  */
-export function memberHashOf(identifiers: string, end: string): string {
+export function memberHashSql(identifiers: string, end: string): string {
   return `decode(md5(concat_ws('/',
     array_to_string(${identifiers}, ','), extract(epoch from s.effective_at), extract(epoch from ${end}))), 'hex')`
 }
@@ -125,7 +125,7 @@ export async function omitOptedOut(tx: Connection): Promise<AffectedRows> {
     `update stage s set identifiers = case when x.kept = '{}' then s.identifiers else x.kept end,
        joined_identifiers = case when x.kept = '{}' then s.joined_identifiers end, digest = null,
        kind = case when x.kept = '{}' then ${stagedKind.optedOut} else s.kind end,
-       hash = ${memberHashOf('x.kept', 's.expires_at')}
+       hash = ${memberHashSql('x.kept', 's.expires_at')}
      -- Rows of two partitions of the stage may have the same ctid.
      from affected_row x where s.ctid = x.row and s.key = x.key`,
   )

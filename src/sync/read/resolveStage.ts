@@ -14,12 +14,12 @@ import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { addRejectsSql } from '../../db/rejects.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
-import { memberHashOf, omitOptedOut, type AffectedRows } from './optedOut.ts'
+import { memberHashSql, omitOptedOut, type AffectedRows } from './optedOut.ts'
 import type { Staged } from './stageSources.ts'
 import { stagedKind } from './stageTable.ts'
 
 /** Number of rows by result. */
-export interface Resolved {
+export interface ResolvedCounts {
   /** Rows left out because another row of the same key has equal content, or is later with `duplicates: last`. */
   readonly duplicates: number
   /** Rows rejected because another row of the same key has other content. */
@@ -60,7 +60,7 @@ export async function resolveStage(
   tx: Connection,
   staged: Pick<Staged, 'valid' | 'optedOut' | 'mayRepeat' | 'optedOutIdentifiers'>,
   options: ResolveOptions,
-): Promise<Resolved> {
+): Promise<ResolvedCounts> {
   const affected = staged.optedOutIdentifiers === 0 ? noneAffected : await omitOptedOut(tx)
   const repeats = staged.mayRepeat ? await resolveRepeats(tx, options) : undefined
   if (options.removesBy === 'identifier') await keepStoredIdentifiersOfList(tx, options.destinationId)
@@ -79,7 +79,7 @@ export async function resolveStage(
 async function resolveRepeats(
   tx: Connection,
   options: Pick<ResolveOptions, 'runId' | 'keyField' | 'removesBy' | 'duplicates' | 'sources'>,
-): Promise<Pick<Resolved, 'duplicates' | 'conflicting'> | undefined> {
+): Promise<Pick<ResolvedCounts, 'duplicates' | 'conflicting'> | undefined> {
   const repeated = await tx.execute('create temp table repeated as select key from stage group by key having count(*) > 1')
   if (repeated === 0) return undefined
   // `opts_out`: true if one of the rows with this key opts out.
@@ -132,7 +132,7 @@ async function mergeRowsOfList(tx: Connection): Promise<void> {
       from stage s join repeated using (key) cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
       where s.kind = ${stagedKind.valid} group by s.key having count(distinct s.hash) > 1)
     update stage s set identifiers = m.identifiers, joined_identifiers = null, expires_at = m.expires_at,
-      hash = ${memberHashOf('m.identifiers', 'm.expires_at')}
+      hash = ${memberHashSql('m.identifiers', 'm.expires_at')}
     from merged m where s.key = m.key and s.kind = ${stagedKind.valid}`)
 }
 
@@ -161,7 +161,7 @@ async function keepStoredIdentifiersOfList(tx: Connection, destinationId: number
        where (s.kind = ${stagedKind.valid} or s.kind = ${stagedKind.suppressed} and s.key in (select key from without_valid_row))
          and not (${rowIdentifiers('r')} <@ ${rowIdentifiers('s')}))
      update stage s set kind = ${stagedKind.valid}, identifiers = k.identifiers, joined_identifiers = null,
-       hash = ${memberHashOf('k.identifiers', 's.expires_at')}
+       hash = ${memberHashSql('k.identifiers', 's.expires_at')}
      from kept k where s.tableoid = k.part and s.ctid = k.row and not (k.identifiers <@ ${rowIdentifiers('s')})`,
     [destinationId],
   )

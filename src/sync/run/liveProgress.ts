@@ -11,7 +11,7 @@ const writeEveryMs = 1_000
  * Returns an `onProgress` that passes each report with its run to `deps.onProgress`, and stores reports for the dashboard. Stores the first
  * report of a stage, then at most one a second. Ignores failed writes.
  */
-export function progressStorer(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
+export function createProgressStorer(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
   let stage: string | undefined
   let stageStartedAt = ''
   let writtenAt = Number.NEGATIVE_INFINITY

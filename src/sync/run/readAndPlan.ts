@@ -53,12 +53,12 @@ export interface PlanOutcome {
  */
 export async function readAndPlan(
   deps: EngineDeps,
-  given: Pipeline,
+  configured: Pipeline,
   run: RunRow,
   onPart?: (planId: string, rows: number) => Promise<void>,
 ): Promise<PlanOutcome> {
   await planErasures(deps)
-  const pipeline = run.options.source === undefined ? given : await withBackfillSource(given, run.options.source)
+  const pipeline = run.options.source === undefined ? configured : await withBackfillSource(configured, run.options.source)
   let snapshot: SnapshotResult | undefined
   const client = await deps.db.connect()
   const tx = connectionOf(client)

@@ -94,23 +94,23 @@ export async function executeRun(
 }
 
 /** Executes a claimed run. If the plan is made in parts, sends the early parts while the later ones are planned. */
-async function executeClaimed(given: EngineDeps, pipeline: Pipeline, run: RunRow, onPlanned: OnPlanned | undefined): Promise<RunReport> {
-  return runUnderLease(given, run, async (deps) => {
-    await bindOrAssertDatabase(deps, run)
-    await resumeDestination(deps.db, run.destinationId)
+async function executeClaimed(deps: EngineDeps, pipeline: Pipeline, run: RunRow, onPlanned: OnPlanned | undefined): Promise<RunReport> {
+  return runUnderLease(deps, run, async (leased) => {
+    await bindOrAssertDatabase(leased, run)
+    await resumeDestination(leased.db, run.destinationId)
     const { result, endPush } = await pushWhilePlanning(
-      deps,
+      leased,
       run,
-      (onPart) => readAndPlan(deps, pipeline, run, onPart),
+      (onPart) => readAndPlan(leased, pipeline, run, onPart),
       (planId, rows) => onPlanned?.(planId, estimateBatches(pipeline, rows)),
     )
     if (!result.planned) return { status: 'withheld', guards: result.guards }
     const { planId, batches } = result.planned
     if (endPush === undefined) {
-      await startApplying(deps, run, planId)
+      await startApplying(leased, run, planId)
       await onPlanned?.(planId, batches)
     }
-    return sendPlan(deps, run, planId, { imageSample: pipeline.mapping.imageSample, push: endPush })
+    return sendPlan(leased, run, planId, { imageSample: pipeline.mapping.imageSample, push: endPush })
   })
 }
 

@@ -9,7 +9,7 @@ import { heartbeatRun, type RunRow } from '../../db/runs/claim.ts'
 import { countsAtEnd, updateCountsOfOtherRuns } from './runCounts.ts'
 import { interruptedError, type EngineDeps } from '../engine.ts'
 import { loadReport } from '../reports/history.ts'
-import { progressStorer } from './liveProgress.ts'
+import { createProgressStorer } from './liveProgress.ts'
 import type { GuardResult, RunReport, RunStatus } from '../../model/report.ts'
 import { codeOrName, errorCode } from '../../unknownValue.ts'
 
@@ -48,7 +48,7 @@ export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: 
   }, cancelPollMs)
   let ending: Ending
   try {
-    ending = await work({ ...deps, signal, onProgress: progressStorer(deps, run) })
+    ending = await work({ ...deps, signal, onProgress: createProgressStorer(deps, run) })
   } catch (error) {
     const stored = errorToStore(error, signal, deps.db)
     if (!stored) {

@@ -6,7 +6,7 @@ import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '.
 import { ensureDestination } from '../../../src/db/destinations.ts'
 import { requestRun } from '../../../src/db/runs/request.ts'
 import type { RunRow } from '../../../src/db/runs/claim.ts'
-import { progressStorer } from '../../../src/sync/run/liveProgress.ts'
+import { createProgressStorer } from '../../../src/sync/run/liveProgress.ts'
 import { cancel } from '../../../src/sync/run/run.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
 import { item, products, rss, wanted } from '../acceptance/products.ts'
@@ -100,7 +100,7 @@ test('the stored progress of a run is of its present stage, although the stage b
   try {
     await lock.query('begin')
     await lock.query('select from sluice.run for update')
-    const onProgress = progressStorer(engine.deps, run)
+    const onProgress = createProgressStorer(engine.deps, run)
     onProgress({ stage: 'read', done: 1 })
     onProgress({ stage: 'diff', done: 0 })
     onProgress({ stage: 'plan', done: 0 })
