@@ -1,5 +1,5 @@
 /**
- * Compares the rows of a read (table `stage`) with the stored records (table `record`). After a whole read, this takes 0.6 s per million
+ * Compares the rows of a read (table `stage`) with the stored records (table `record`). After a full read, this takes 0.6 s per million
  * rows.
  */
 import type { Transaction } from '../../db/database.ts'

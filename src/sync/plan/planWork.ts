@@ -143,7 +143,7 @@ export async function preparePlanWork(
     ...stepsOfType,
     full,
     resyncPlans,
-    isFirstLoad: input.reading === 'whole' && (await isUntouched(tx, destinationId)),
+    isFirstLoad: input.reading === 'full' && (await isUntouched(tx, destinationId)),
     ignoresMissing: readsBackfillSource(run) || readsNothing,
     latestErasureId,
     readsNothing,

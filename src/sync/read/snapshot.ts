@@ -41,11 +41,11 @@ import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 /**
  * Type of a read:
  *
- * - `whole`: no row is skipped.
+ * - `full`: no row is skipped.
  * - `gated`: rows that the last complete snapshot has are skipped and not staged. The temporary table `unseen_key` has the keys of the
  *   stored records whose digest no row has.
  */
-export type ReadMode = 'whole' | 'gated'
+export type ReadMode = 'full' | 'gated'
 
 /** Result of reading the sources. */
 export interface SnapshotResult {
@@ -170,7 +170,7 @@ async function readInto(
   return {
     snapshotId,
     rows,
-    reading: unseen === undefined ? 'whole' : 'gated',
+    reading: unseen === undefined ? 'full' : 'gated',
     unseen: unseen ?? [],
     previousValid: last === undefined ? await validRowsOfInterruptedLoad(deps.db, run) : last.referenceValid,
     fallen: fallenSources(staged.facts, referenceSources, patterns),

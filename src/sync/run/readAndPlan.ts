@@ -101,7 +101,7 @@ export async function readAndPlan(
  * Never throws, so the caller need not wait (30 ms after 10,000 changed rows).
  */
 async function releaseSession(client: pg.PoolClient, tx: Connection, { reading, rows }: PlanInput): Promise<void> {
-  if (reading === 'whole' && rows.read >= closedFromRows) return client.release(true)
+  if (reading === 'full' && rows.read >= closedFromRows) return client.release(true)
   await tx.query('discard temp').then(
     () => client.release(),
     () => client.release(true),

@@ -16,7 +16,7 @@ import { readAndPlan } from './readAndPlan.ts'
 import type { PlanReport, RunReport } from '../../model/report.ts'
 
 /**
- * Called once when the plan or its first part is stored, before this process sends anything. From then on other workers can push the plan.
+ * Called once when the plan or its first part is stored, before this process sends any of it. From then on other workers can push the plan.
  * `batches`: number of requests of the plan. If only the first part is stored, it is an estimate that may be too low.
  */
 export type OnPlanned = (planId: string, batches: number) => Promise<void>
