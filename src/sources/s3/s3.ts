@@ -47,20 +47,20 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
     const label = key === pattern ? requested : `s3://${url.host}/${key.split('/').map(encodeURIComponent).join('/')}`
     const get = (more: { readonly Key?: string; readonly IfNoneMatch?: string; readonly IfMatch?: string; readonly Range?: string }) =>
       client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...more }), { abortSignal: timeouts.signal })
-    const first = await get(context.previous?.etag === undefined ? {} : { IfNoneMatch: context.previous.etag })
-    rejectUnusable(first, label)
+    const firstAnswer = await get(context.previous?.etag === undefined ? {} : { IfNoneMatch: context.previous.etag })
+    rejectUnusable(firstAnswer, label)
     return {
       label,
-      chunks: readObject(first, { label, timeouts, backoffMs: context.backoffMs ?? 500, get }),
+      chunks: readObject(firstAnswer, { label, timeouts, backoffMs: context.backoffMs ?? 500, get }),
       beside: async (suffix) => {
         const found = await get({ Key: key + suffix })
         const stream = streamOf(found)
         const isSmall = (found.ContentLength ?? Infinity) <= maxBesideBytes
         const content = isSmall ? Buffer.concat(await Array.fromAsync(timeouts.chunks(stream))) : Buffer.alloc(0)
         stream.destroy()
-        return { content, older: isBefore(found.LastModified, first.LastModified) }
+        return { content, older: isBefore(found.LastModified, firstAnswer.LastModified) }
       },
-      end: () => Promise.resolve(endOf(first)),
+      end: () => Promise.resolve(endOf(firstAnswer)),
       close: () => Promise.resolve(client.destroy()),
     }
   } catch (error) {
@@ -79,8 +79,8 @@ interface Reading {
 }
 
 /** Reads the body of one object, over as many connections as needed. */
-function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs, get }: Reading): AsyncGenerator<Buffer> {
-  const { ContentLength: length, ETag: etag } = first
+function readObject(firstAnswer: GetObjectCommandOutput, { label, timeouts, backoffMs, get }: Reading): AsyncGenerator<Buffer> {
+  const { ContentLength: length, ETag: etag } = firstAnswer
   // A weak ETag does not guarantee the same bytes.
   const validator = etag?.startsWith('W/') === true ? undefined : etag
   const changed = (cause: unknown) =>
@@ -114,7 +114,7 @@ function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs,
     length: () => length,
     changed: () => changed(undefined),
     async *part(from, cause) {
-      const answer = cause === undefined ? first : await resume(from, cause)
+      const answer = cause === undefined ? firstAnswer : await resume(from, cause)
       const stream = streamOf(answer)
       try {
         yield* timeouts.chunks(stream)
@@ -237,11 +237,11 @@ function streamOf({ Body: body }: GetObjectCommandOutput): Readable {
 }
 
 /** Throws if the store sent a part although the whole object was requested, or used an unsupported compression. */
-function rejectUnusable(first: GetObjectCommandOutput, where: string): void {
-  const { ContentRange: range, ContentEncoding: coding = '' } = first
-  const isWhole = range === undefined && first.$metadata.httpStatusCode !== 206
+function rejectUnusable(firstAnswer: GetObjectCommandOutput, where: string): void {
+  const { ContentRange: range, ContentEncoding: coding = '' } = firstAnswer
+  const isWhole = range === undefined && firstAnswer.$metadata.httpStatusCode !== 206
   if (isWhole && isReadableCoding(coding)) return
-  if (first.Body !== undefined) streamOf(first).destroy()
+  if (firstAnswer.Body !== undefined) streamOf(firstAnswer).destroy()
   throw isWhole
     ? codingError(coding, where)
     : new RunError('SOURCE_UNAVAILABLE', 'the store sent only a part of the object', {

@@ -138,10 +138,10 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
   let shownKey: string | undefined
   // The first bytes show whether the server uses another protocol. An early end does not show it: an overloaded SSH server may close too.
   const socket = openSocket({ host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? 22 : Number(url.port) })
-  let other: RunError | undefined
+  let protocolError: RunError | undefined
   socket.once('data', (bytes: Buffer) => {
-    other = otherProtocolError(bytes, url.host)
-    if (other !== undefined) socket.destroy(other)
+    protocolError = otherProtocolError(bytes, url.host)
+    if (protocolError !== undefined) socket.destroy(protocolError)
   })
   const hostVerifier = (key: Buffer): boolean => {
     shownKey = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
@@ -169,7 +169,7 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
     // Nagle's delay makes requests and answers wait for each other: 3 MB/s, and 400 MB/s without it (OpenSSH 9.2 on one machine).
     connectionOf(client).setNoDelay(true)
   } catch (error) {
-    if (other !== undefined) throw other
+    if (protocolError !== undefined) throw protocolError
     if (isIncompatibleServer(error)) throw sftpError(error, url.host)
     if (shownKey !== undefined && shownKey !== pinnedKey) {
       throw new RunError(
