@@ -69,7 +69,6 @@ function unconditional(facts: SourceFacts | undefined): { readonly previous?: So
   return facts === undefined ? {} : { previous: withoutValidators(facts) }
 }
 
-/** Reads the cells of the joined file by id. */
 async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Open): Promise<JoinedFile> {
   const source = await open(join.source, context)
   const columns = new JoinedColumns(join)

@@ -1,6 +1,5 @@
 /** Finds the type of a source from its address. */
 
-/** Type of a source. */
 export type SourceType = 'stdin' | 'file' | 'http' | 'sftp' | 's3' | 'postgres'
 
 const schemes: readonly (readonly [address: RegExp, type: SourceType])[] = [

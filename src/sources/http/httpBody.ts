@@ -14,13 +14,13 @@ import { bufferOf } from '../../unknownValue.ts'
 /** Client that can request the rest of a body. */
 export interface Fetcher {
   readonly label: string
-  /** True if the last response had more bytes than its declared length. */
+  /** True if the last response had more bytes than its declared length. Then the length proves nothing. */
   readonly sentExtraBytes: boolean
   /** Requests the body from byte `from`. Returns `unchanged` only if `from` is 0. */
   fetch: (from: number, validator: string | undefined) => Promise<Dispatcher.ResponseData | 'unchanged'>
   /** Waits before the rest is requested. */
   pause: (retryLimit: SourceRetryLimit) => Promise<void>
-  /** Throws the reason of the caller's signal if it aborted. */
+  /** Throws the reason of the caller's signal if it aborted. A cancellation is not a failure of the source. */
   throwIfCancelled: () => void
 }
 

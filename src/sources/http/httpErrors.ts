@@ -2,7 +2,7 @@ import { RunError } from '../../errors.ts'
 import { bareCause } from '../bareCause.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Builds the errors of HTTP sources. An error never contains the query of an address, because a query often has a secret key. */
+/** Builds errors without the query of an address, because a query often has a secret key. */
 
 /** Returns the error of a status. `waitMs`: wait that the response requests, if it is too long for this run. */
 export function statusError(status: number, where: string, waitMs?: number): RunError {
@@ -27,7 +27,6 @@ function waitInWords(ms: number): string {
 
 const dayMs = 86_400_000
 
-/** Returns the error of a content coding that is not supported. */
 export function codingError(coding: string, where: string): RunError {
   return new RunError(
     'SOURCE_REFUSED',

@@ -72,7 +72,6 @@ export class HttpFetcher implements Fetcher {
     this.#signal = context.signal === undefined ? total : AbortSignal.any([context.signal, total])
   }
 
-  /** True if the last response had more bytes than its declared length. Then the length proves nothing. */
   get sentExtraBytes(): boolean {
     return this.#sentExtraBytes
   }
@@ -117,12 +116,10 @@ export class HttpFetcher implements Fetcher {
     }
   }
 
-  /** Waits before the rest is requested. */
   async pause(retryLimit: SourceRetryLimit): Promise<void> {
     await delay(retryLimit.waitMs(this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
   }
 
-  /** Throws the reason of the caller's signal if the caller cancelled. A cancellation is not a failure of the source. */
   throwIfCancelled(): void {
     this.#context.signal?.throwIfAborted()
   }

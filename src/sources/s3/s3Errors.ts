@@ -5,8 +5,6 @@ import type { ErrorCode } from '../../model/errorCodes.ts'
 import { errorCode } from '../../unknownValue.ts'
 import { StalledError } from '../timeouts.ts'
 
-/** Builds the errors of S3 sources. */
-
 /** Error codes of the S3 API, each with our code, message and hint. */
 const knownErrors: Readonly<Record<string, readonly [code: ErrorCode, message: string, hint: string]>> = {
   RequestTimeTooSkewed: ['SOURCE_DENIED', 'the clock of this machine differs from that of the store', 'Set the clock of this machine.'],

@@ -47,7 +47,6 @@ export class SftpBody {
     this.#hasReliableTime = now() - reading.before.modifyTime >= reliableAgeMs
   }
 
-  /** Number of bytes read so far. */
   get received(): number {
     return this.#received
   }

@@ -1,4 +1,3 @@
-/** Builds and classifies the errors of SFTP sources. */
 import { RunError } from '../../errors.ts'
 import { errorCode } from '../../unknownValue.ts'
 import { StalledError } from '../timeouts.ts'
@@ -72,7 +71,6 @@ export function isConnectionLost(error: unknown): boolean {
   return !(error instanceof RunError) && sftpError(error, '').code === 'SOURCE_UNAVAILABLE'
 }
 
-/** Returns the error for a file that changed while it was read. */
 export function changedFileError(where: string, cause?: unknown): RunError {
   return new RunError('SOURCE_CHANGED', 'the file changed while it was read', {
     where,
@@ -81,7 +79,6 @@ export function changedFileError(where: string, cause?: unknown): RunError {
   })
 }
 
-/** Returns the error for a file whose read cannot be resumed after `received` bytes. */
 export function truncatedFileError(where: string, received: number, cause: unknown): RunError {
   return new RunError('FILE_TRUNCATED', `the connection was cut after ${received} bytes`, { where, hint: 'Run again.', cause })
 }

@@ -5,7 +5,6 @@
 
 const prefixCount = 2 ** 16
 
-/** Number of record keys by prefix. */
 export class KeyHistogram {
   readonly #counts = new Uint32Array(prefixCount)
 

@@ -27,7 +27,6 @@ import { stageSources, type StageContext, type Staged } from './stageSources.ts'
 import { stagedKind } from './stageTable.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Inputs of a read. */
 export interface ReadContext extends StageContext {
   /** Ids of the do-not-reach lists that the pipeline respects. */
   readonly suppressedBy: readonly number[]

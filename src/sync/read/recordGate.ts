@@ -8,7 +8,6 @@ import { FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
 import type { KnownDigests } from './knownDigests.ts'
 import { RecordDigester, digestWords } from './recordDigest.ts'
 
-/** Gate that skips the known records. */
 export class DigestGate implements RecordGate {
   /** Undefined for a full read. */
   #knownDigests: KnownDigests | undefined

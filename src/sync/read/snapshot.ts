@@ -47,7 +47,6 @@ import { destinationOf, kindsWhere } from '../../destinations/index.ts'
  */
 export type ReadMode = 'full' | 'gated'
 
-/** Result of reading the sources. */
 export interface SnapshotResult {
   readonly snapshotId: number
   readonly rows: RowCounts

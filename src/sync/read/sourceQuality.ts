@@ -12,7 +12,6 @@ import type { Mapped, Row } from '../../model/record.ts'
 import { feature, type FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
 import type { WarningSummary } from '../../model/report.ts'
 
-/** Result of checking a source. */
 export interface SourceResult {
   /** Warnings on the source as a whole. */
   readonly warnings: readonly WarningSummary[]
@@ -24,7 +23,6 @@ export interface SourceResult {
   readonly doubts: readonly string[]
 }
 
-/** Facts about earlier reads of a source. */
 interface EarlierReads {
   /** Facts of the last read. Columns and fill rates are compared with it. */
   readonly previous?: SourceFacts | undefined

@@ -36,7 +36,6 @@ const rowsWithGrowingSpace = 30_000
 /** A first load of members partitions its table `stage` after this multiple of `usersInFirstPart` rows. Partitioning takes 0.1 s. */
 const firstPartsBeforePartition = 8
 
-/** Inputs of staging. */
 export interface StageContext {
   readonly deps: EngineDeps
   readonly tx: Connection
