@@ -34,6 +34,7 @@ export interface OpenedSource extends RowSource {
 }
 
 /** Returns the facts without validators (ETag, time of change). A request that uses them is not conditional. */
-export function withoutValidators({ etag: _, lastModified: __, ...facts }: SourceFacts): SourceFacts {
-  return facts
+export function withoutValidators(facts: SourceFacts): SourceFacts {
+  const { etag: _, lastModified: __, ...others } = facts
+  return others
 }
