@@ -43,11 +43,11 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
   }
   const declared = /^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']/.exec(head.toString('latin1'))?.[1]
   const transport = hints.transport === undefined || hints.transport === '' ? undefined : hints.transport
-  const outside = mark?.encoding ?? setting ?? (transport === undefined ? undefined : labelOf(transport, hints.name))
-  const encoding = outside ?? labelOf(declared ?? 'utf-8', hints.name)
+  const precedingEncoding = mark?.encoding ?? setting ?? (transport === undefined ? undefined : labelOf(transport, hints.name))
+  const encoding = precedingEncoding ?? labelOf(declared ?? 'utf-8', hints.name)
   // `declared` was read with one byte for each character, so the file is not UTF-16. Programs write such a declaration if they encode their
   // text later.
-  if (outside === undefined && encoding.startsWith('utf-16')) {
+  if (precedingEncoding === undefined && encoding.startsWith('utf-16')) {
     throw fileError('FILE_ENCODING', 'the XML declaration names utf-16, but it is not UTF-16 itself', {
       name: hints.name,
       at: 'byte 0',
@@ -111,7 +111,7 @@ async function* checkedUtf8(input: ByteQueue, name: string, skipped: number): As
   let offset = skipped
   for await (const chunk of input) {
     const bytes = carry.length === 0 ? chunk : Buffer.concat([carry, chunk])
-    const whole = bytes.length - openCharacter(bytes)
+    const whole = bytes.length - countIncompleteBytes(bytes)
     const text = bytes.subarray(0, whole)
     if (!isUtf8(text)) throw await notUtf8(input, { name, bytes, offset })
     offset += whole
@@ -128,8 +128,8 @@ async function* checkedUtf8(input: ByteQueue, name: string, skipped: number): As
   }
 }
 
-/** Returns the number of bytes at the end that belong to an incomplete character. */
-function openCharacter(bytes: Buffer): number {
+/** Counts the bytes at the end that belong to an incomplete character. */
+function countIncompleteBytes(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     // The index is inside the buffer.
     const byte = bytes[bytes.length - back] as number
@@ -140,17 +140,17 @@ function openCharacter(bytes: Buffer): number {
 }
 
 /** Returns the offset of the first character that is not valid UTF-8. */
-function firstBadByte(text: Buffer): number {
+function firstInvalidByte(text: Buffer): number {
   let low = 0
   let high = text.length
   // Binary search for the longest valid prefix; an incomplete character at its end is not an error.
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
     const part = text.subarray(0, middle)
-    if (isUtf8(part.subarray(0, middle - openCharacter(part)))) low = middle
+    if (isUtf8(part.subarray(0, middle - countIncompleteBytes(part)))) low = middle
     else high = middle - 1
   }
-  return low - openCharacter(text.subarray(0, low))
+  return low - countIncompleteBytes(text.subarray(0, low))
 }
 
 /** Number of bytes after the current chunk that the guess uses. */
@@ -161,10 +161,10 @@ async function notUtf8(
   input: ByteQueue,
   piece: { readonly name: string; readonly bytes: Buffer; readonly offset: number },
 ): Promise<EncodingError> {
-  const bad = firstBadByte(piece.bytes)
-  const lineStart = piece.bytes.lastIndexOf(0x0a, bad) + 1
+  const invalidAt = firstInvalidByte(piece.bytes)
+  const lineStart = piece.bytes.lastIndexOf(0x0a, invalidAt) + 1
   const found = await guessEncodings(Buffer.concat([piece.bytes.subarray(lineStart), await input.peek(guessedBytes)]))
-  return new EncodingError({ name: piece.name, byte: piece.offset + bad, found })
+  return new EncodingError({ name: piece.name, byte: piece.offset + invalidAt, found })
 }
 
 /** Yields the text of another encoding as UTF-8. `skipped`: length of the byte order mark. */

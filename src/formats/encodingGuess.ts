@@ -13,7 +13,6 @@ export interface EncodingGuess {
   readonly samples: readonly string[]
 }
 
-/** Encodings that a file may have. */
 export interface EncodingGuesses {
   /** At most three guesses, the most likely first. No two of them decode the bytes to the same texts. */
   readonly guesses: readonly EncodingGuess[]
@@ -44,7 +43,7 @@ const enoughBytes = 32_768
  * take 20 MB.
  */
 export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
-  const cells = cellsBeyondAscii(bytes)
+  const cells = cellsOutsideAscii(bytes)
   const { chardet } = await import('jschardet')
   // Cells of only ASCII are left out: they are equal in nearly all encodings, and would dominate the statistics.
   const evidence = Buffer.concat(cells.flatMap((cell) => [cell, Buffer.from('\n')]))
@@ -74,26 +73,26 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
 
 /**
  * Returns the different cells of a table, or texts of a feed, that are not only ASCII. Splits at the separators of all formats. Stops
- * after `enoughBytes` of such cells. A last cell without a separator behind it may end inside a character. It is left out if there is
+ * after `enoughBytes` of such cells. A last cell without a separator after it may end inside a character. It is left out if there is
  * another cell.
  */
-function cellsBeyondAscii(bytes: Buffer): readonly Buffer[] {
+function cellsOutsideAscii(bytes: Buffer): readonly Buffer[] {
   const cells = new Map<string, Buffer>()
   let size = 0
   let start = 0
-  let beyond = false
+  let isOutsideAscii = false
   for (let i = 0; i <= bytes.length && size < enoughBytes; i++) {
     if (i === bytes.length && cells.size > 0) break
     const byte = bytes[i] ?? 0x0a
-    if (byte >= 0x80) beyond = true
+    if (byte >= 0x80) isOutsideAscii = true
     if (!separators.has(byte)) continue
-    if (beyond) {
+    if (isOutsideAscii) {
       const cell = bytes.subarray(start, i)
       cells.set(cell.toString('latin1'), cell)
       size += cell.length
     }
     start = i + 1
-    beyond = false
+    isOutsideAscii = false
   }
   return [...cells.values()]
 }
@@ -103,14 +102,14 @@ const separators: ReadonlySet<number> = new Set(Buffer.from('\t\n\r",;<>'))
 /** Returns the platform's name of an encoding; undefined if the platform cannot decode it. */
 function labelOf(name: string): string | undefined {
   try {
-    return new TextDecoder(names.get(name.toLowerCase()) ?? name).encoding
+    return new TextDecoder(platformNames.get(name.toLowerCase()) ?? name).encoding
   } catch {
     return undefined
   }
 }
 
 /** Names of the platform for encodings that the detector names differently. */
-const names: ReadonlyMap<string, string> = new Map([
+const platformNames: ReadonlyMap<string, string> = new Map([
   ['cp932', 'shift_jis'],
   ['cp949', 'euc-kr'],
   ['maccyrillic', 'x-mac-cyrillic'],
@@ -134,8 +133,8 @@ function decodeAll(cells: readonly Buffer[], label: string): readonly string[] |
 /** Returns the indexes of at most three cells to show, first the cells that the guesses decode differently. */
 function cellsToShow(readings: readonly (readonly string[])[]): readonly number[] {
   const indexes = (readings[0] ?? []).map((_, at) => at)
-  const differ = (at: number) => new Set(readings.map((texts) => texts[at])).size
-  return indexes.toSorted((a, b) => differ(b) - differ(a) || a - b).slice(0, maxSamples)
+  const countReadings = (at: number) => new Set(readings.map((texts) => texts[at])).size
+  return indexes.toSorted((a, b) => countReadings(b) - countReadings(a) || a - b).slice(0, maxSamples)
 }
 
 /** Returns a sample of a text. If the file has an email: only the first character outside ASCII, with its neighbours. */

@@ -47,16 +47,16 @@ export class FileError extends RunError {
   }
 }
 
-/** Returns the error for a part of a file that is larger than `limitBytes` (`ReadLimits.recordBytes`). `what`: for example `a line`. */
+/** Returns the error for a part of a file that is larger than `limitBytes` (`ReadLimits.recordBytes`). `part`: for example `a line`. */
 export function recordTooLarge(options: {
   readonly name: string
-  readonly what: string
+  readonly part: string
   readonly limitBytes: number
   /** First line of the part; undefined if the part is in several places. */
   readonly line?: number
   readonly hint: string
 }): RunError {
-  const { name, what, limitBytes, line, hint } = options
+  const { name, part, limitBytes, line, hint } = options
   const at = line === undefined ? {} : { at: `line ${line}` }
-  return fileError('FILE_RECORD_TOO_LARGE', `${what} is larger than ${limitBytes} bytes`, { name, ...at, hint })
+  return fileError('FILE_RECORD_TOO_LARGE', `${part} is larger than ${limitBytes} bytes`, { name, ...at, hint })
 }

@@ -50,8 +50,8 @@ export interface RecordGate {
    */
   readonly columns?: readonly string[]
   /**
-   * Sets the shape: for example the header, the delimiter, or the prefixes bound around an item. Called before the first record and at each
-   * change. The digest of a record includes the shape, because equal bytes are the same record only with the same shape.
+   * Sets the shape: facts outside of a record that decide what its bytes mean, such as header, delimiter or namespace prefixes. Called
+   * before the first record and at each change. The digest of a record includes the shape.
    */
   beginShape: (shape: string) => void
   /** Returns true if the record `bytes[start, end)` is known. The bytes are valid only during the call. `line`: its first line, from 1. */

@@ -96,7 +96,7 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
 /** Format of a text file. */
 type TextFormat = Exclude<DetectedFormat, 'xlsx' | 'sql'>
 
-/** Decoded file. `sample`: its first bytes. `format`: its format by the sample. */
+/** Decoded file. `sample`: its first bytes, in UTF-8. `format`: format of the sample. */
 interface TextFile {
   readonly text: ByteQueue
   readonly sample: Buffer
@@ -113,9 +113,9 @@ async function openTable({ text, sample, format }: TextFile, definition: SourceD
   const { name, limits } = context
   const delimiter = format === 'tsv' && definition.csv.delimiter === 'auto' ? '\t' : definition.csv.delimiter
   // A header of many columns may be longer than the sample.
-  const bytes = /[\r\n]/.test(sample.toString('latin1')) ? sampleBytes : limits.recordBytes + 1
-  const lines = bytes === sampleBytes ? sample : await text.peek(bytes)
-  const dialect = detectCsvDialect(lines, lines.length < bytes, { ...definition.csv, delimiter }, { name, limits })
+  const headBytes = /[\r\n]/.test(sample.toString('latin1')) ? sampleBytes : limits.recordBytes + 1
+  const head = headBytes === sampleBytes ? sample : await text.peek(headBytes)
+  const dialect = detectCsvDialect(head, head.length < headBytes, { ...definition.csv, delimiter }, { name, limits })
   return {
     detected: {
       format: dialect.delimiter === '\t' ? 'tsv' : 'csv',
@@ -123,7 +123,7 @@ async function openTable({ text, sample, format }: TextFile, definition: SourceD
       headerLine: dialect.headerLine,
       notes: dialect.notes,
     },
-    reader: await readWithRowGroups(definition, dialect.header, context, (given) => readCsv(text, dialect, given)),
+    reader: await readWithRowGroups(definition, dialect.header, context, (tableContext) => readCsv(text, dialect, tableContext)),
   }
 }
 
@@ -220,8 +220,8 @@ async function isOfficeDocument(input: ByteQueue): Promise<boolean> {
   const head = await input.peek(headerBytes + nameBytes)
   if (head.subarray(0, 4).equals(oldOfficeMark)) return true
   if (head.length <= headerBytes || !head.subarray(0, 4).equals(zipMark)) return false
-  const first = head.toString('latin1', headerBytes, headerBytes + Math.min(nameBytes, head.readUInt16LE(26)))
-  return first === '[Content_Types].xml' || /^(xl|_rels|docProps)\//.test(first)
+  const firstName = head.toString('latin1', headerBytes, headerBytes + Math.min(nameBytes, head.readUInt16LE(26)))
+  return firstName === '[Content_Types].xml' || /^(xl|_rels|docProps)\//.test(firstName)
 }
 
 /** Returns the format of the content, within what the setting permits. @throws RunError UNEXPECTED_CONTENT, WRONG_FORMAT */
@@ -252,7 +252,8 @@ function formatOf(sample: Buffer, definition: SourceDefinition, name: string): T
 }
 
 /**
- * Returns the place of the records inside one object, configured or detected; undefined for a plain array or JSON lines.
+ * Returns the place of the records inside one object, configured or detected; undefined for a plain array or JSON lines. `format` is
+ * `jsonl` for every file that starts with `{`.
  *
  * @throws RunError WRONG_FORMAT if a place is configured and the file is an array
  */

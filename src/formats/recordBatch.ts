@@ -29,12 +29,10 @@ export class RecordBatch {
     return this.ends[i] ?? 0
   }
 
-  /** Returns the first line of record i, from 1. */
   lineOf(i: number): number {
     return this.lines[i] ?? 0
   }
 
-  /** Returns the flags of record i: a sum of `recordFlags`. */
   flagsOf(i: number): number {
     return this.flags[i] ?? 0
   }

@@ -21,12 +21,10 @@ export class RowCounts {
     this.#limits = limits
   }
 
-  /** Number of all rows so far. */
   get rowCount(): number {
     return this.#rows
   }
 
-  /** Number of faulty rows so far. */
   get faultCount(): number {
     return this.#faults
   }

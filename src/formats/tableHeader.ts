@@ -32,7 +32,7 @@ export interface SampleRecord {
  * Finds the header among the first records of a table. `records` has at least one. If `settings.columns` is set, these are the columns.
  * `skipped`: last line that is known not to be data; 0 if there is none.
  *
- * If the line of the header is not set, skips title rows (one filled cell). A comment row (`# …`) above the header is then an error with a
+ * If the line of the header is not set, skips title rows (at most one filled cell). A comment row (`# …`) above the header is then an error with a
  * hint. It is not skipped, because it could be the header itself (docs/inputs.md, cases 175 and 205).
  *
  * A repeated name gets its position as a suffix, as in `Email (column 5)` (mapping/repeatedColumns.ts). A repeated column is an error only
@@ -51,22 +51,22 @@ export function chooseHeader(
     return { header: settings.columns, headerLine: line, skipThroughLine: Math.max(line, skipped), notes: [] }
   }
   const index = findHeader(records, settings.headerRow, name)
-  const found = index === undefined ? undefined : records[index]
-  if (index === undefined || found === undefined) {
+  const record = index === undefined ? undefined : records[index]
+  if (index === undefined || record === undefined) {
     throw fileError('HEADER_MISMATCH', `no row starts on line ${settings.headerRow}`, {
       name,
       hint: 'Set `csv.header_row` to the line of the header, or leave it out.',
     })
   }
-  const header = renameRepeats(found.fields.map((field) => field.trim()))
-  checkHeader(header, found.line, { name, limits, guessed: settings.headerRow === 'auto' })
+  const header = renameRepeats(record.fields.map((field) => field.trim()))
+  checkHeader(header, record.line, { name, limits, guessed: settings.headerRow === 'auto' })
   return {
     header,
-    headerLine: found.line,
-    skipThroughLine: found.line,
+    headerLine: record.line,
+    skipThroughLine: record.line,
     notes: [
       ...(index > 0 && settings.headerRow === 'auto'
-        ? [`skipped ${index} title ${index === 1 ? 'row' : 'rows'} before the header on line ${found.line}`]
+        ? [`skipped ${index} title ${index === 1 ? 'row' : 'rows'} before the header on line ${record.line}`]
         : []),
       ...(header.some((column) => isRepeat(column)) ? ['repeated column names get their position as a suffix'] : []),
       ...(header.includes('') ? ['columns without a name are left out'] : []),
@@ -84,8 +84,8 @@ function findHeader(records: readonly SampleRecord[], headerRow: number | 'auto'
   for (const [index, record] of records.entries()) {
     const mayBeAboveHeader = widest > 1 && records.length > index + 1
     if (mayBeAboveHeader && isComment(record)) throw commentError(record, records.slice(index + 1), name)
-    const filled = record.fields.filter((field) => field.trim() !== '')
-    if (!mayBeAboveHeader || filled.length > 1) return index
+    const filledFields = record.fields.filter((field) => field.trim() !== '')
+    if (!mayBeAboveHeader || filledFields.length > 1) return index
   }
   return 0
 }

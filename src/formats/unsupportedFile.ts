@@ -8,7 +8,7 @@ const decrypt = 'Decrypt it before it is read, in the job that fetches it.'
 const convert = 'Export it as CSV, JSON lines, Google Shopping RSS or .xlsx.'
 
 /** First bytes of files that merchants sometimes send instead of an export. No table starts with one of these marks. */
-const marks: readonly (readonly [mark: RegExp, what: string, hint: string])[] = [
+const marks: readonly (readonly [mark: RegExp, fileType: string, hint: string])[] = [
   [/^BZh[1-9](1AY&SY|\x17rE8P\x90)/, 'compressed with bzip2', repack],
   [/^\xfd7zXZ\0/, 'compressed with xz', repack],
   [/^\x04"M\x18/, 'compressed with lz4', repack],
@@ -33,7 +33,7 @@ const marks: readonly (readonly [mark: RegExp, what: string, hint: string])[] = 
  */
 export function rejectUnsupportedFile(head: Buffer, name: string): void {
   const text = head.toString('latin1')
-  for (const [mark, what, hint] of marks) {
-    if (mark.test(text)) throw fileError('WRONG_FORMAT', `the file is ${what}`, { name, hint })
+  for (const [mark, fileType, hint] of marks) {
+    if (mark.test(text)) throw fileError('WRONG_FORMAT', `the file is ${fileType}`, { name, hint })
   }
 }

@@ -43,7 +43,7 @@ export async function decompress(
   const notes = setting === 'auto' || setting === compression ? [] : [`compression is ${compression}, not ${setting} as configured`]
   if (compression === 'none') return { compression, bytes: input, notes, proof: undefined }
   let taken = 0
-  const counted = new ByteQueue(
+  const countedInput = new ByteQueue(
     (async function* () {
       for await (const chunk of input) {
         taken += chunk.length
@@ -53,7 +53,9 @@ export async function decompress(
   )
   const countExpanded = expansionCounter(() => taken, context)
   const members =
-    compression === 'zip' ? decompressZip(counted, context, countExpanded) : decompressMembers(counted, compression, context, countExpanded)
+    compression === 'zip'
+      ? decompressZip(countedInput, context, countExpanded)
+      : decompressMembers(countedInput, compression, context, countExpanded)
   const bytes = new ByteQueue(members)
   const inner = compressionOf(await bytes.peek(4))
   if (inner !== 'none')

@@ -85,7 +85,7 @@ export async function* decompressZip(
       bytes += chunk.length
       countExpanded(chunk.length)
     }
-    const body = member.method === 0 ? stored(input, member, context) : inflated(input, context, (size) => (compressedBytes = size))
+    const body = member.method === 0 ? readStored(input, member, context) : readDeflated(input, context, (size) => (compressedBytes = size))
     for await (const chunk of body) {
       count(chunk)
       if (isRequested) yield chunk
@@ -120,15 +120,15 @@ async function readLocalHeader(
   const name = (await takeExactly(input, nameBytes, context)).toString('utf8')
   const extra = await takeExactly(input, extraBytes, context)
   const sizes = { expanded: fixed.readUInt32LE(18), compressed: fixed.readUInt32LE(14) }
-  const wide = zip64Size(extra, sizes)
+  const zip64Bytes = zip64Size(extra, sizes)
   const member: Member = {
     name,
     method: fixed.readUInt16LE(4),
     encrypted: (flags & 1) !== 0,
     describedLater: (flags & 8) !== 0,
-    zip64: wide !== undefined,
+    zip64: zip64Bytes !== undefined,
     crc: fixed.readUInt32LE(10),
-    compressedBytes: wide ?? sizes.compressed,
+    compressedBytes: zip64Bytes ?? sizes.compressed,
   }
   if (member.encrypted) throw archiveError(context, 'the archive is encrypted', 'Create the archive without a password.')
   if (/(^|[/\\])\.\.([/\\]|$)|^[/\\]|^[A-Za-z]:/.test(name))
@@ -155,7 +155,7 @@ function zip64Size(extra: Buffer, sizes: { readonly expanded: number; readonly c
 }
 
 /** Yields the bytes of a member that is not compressed. */
-async function* stored(input: ByteQueue, member: Member, context: FormatContext): AsyncGenerator<Buffer> {
+async function* readStored(input: ByteQueue, member: Member, context: FormatContext): AsyncGenerator<Buffer> {
   let left = member.compressedBytes
   while (left > 0) {
     const chunk = await input.next()
@@ -167,11 +167,11 @@ async function* stored(input: ByteQueue, member: Member, context: FormatContext)
   }
 }
 
-/** Yields the decompressed bytes of a member. Calls `sized` with the compressed size at the end. */
-async function* inflated(input: ByteQueue, context: FormatContext, sized: (compressedBytes: number) => void): AsyncGenerator<Buffer> {
+/** Yields the decompressed bytes of a member. Calls `onSize` with the compressed size at the end. */
+async function* readDeflated(input: ByteQueue, context: FormatContext, onSize: (compressedBytes: number) => void): AsyncGenerator<Buffer> {
   const decompressor = createInflateRaw({ chunkSize: 262_144 })
   yield* decompressStream(input, decompressor, { format: 'zip', name: context.name })
-  sized(decompressor.bytesWritten)
+  onSize(decompressor.bytesWritten)
 }
 
 /** Reads the descriptor after a member. It has the checksum of the member. `bytes`: size of the descriptor. */
@@ -180,10 +180,10 @@ async function readDescriptor(
   member: Member,
   context: FormatContext,
 ): Promise<{ readonly crc: number; readonly bytes: number }> {
-  const signed = (await input.peek(4)).length === 4 && (await input.peek(4)).readUInt32LE(0) === descriptor
-  const size = (signed ? 4 : 0) + 4 + (member.zip64 ? 16 : 8)
+  const hasSignature = (await input.peek(4)).length === 4 && (await input.peek(4)).readUInt32LE(0) === descriptor
+  const size = (hasSignature ? 4 : 0) + 4 + (member.zip64 ? 16 : 8)
   const bytes = await takeExactly(input, size, context)
-  return { crc: bytes.readUInt32LE(signed ? 4 : 0), bytes: size }
+  return { crc: bytes.readUInt32LE(hasSignature ? 4 : 0), bytes: size }
 }
 
 /**
@@ -200,13 +200,13 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
     await takeExactly(input, fixed.readUInt16LE(26) + fixed.readUInt16LE(28), context)
     const member = members[index++]
     const size = fixed.readUInt32LE(20)
-    const place = fixed.readUInt32LE(38)
+    const offset = fixed.readUInt32LE(38)
     const agrees =
       member !== undefined &&
       member.name === name &&
       member.crc === fixed.readUInt32LE(12) &&
       (size === 0xffffffff || size === member.bytes) &&
-      (place === 0xffffffff || place === member.offset)
+      (offset === 0xffffffff || offset === member.offset)
     if (!agrees)
       throw fileError('FILE_CORRUPT', 'the directory of the archive does not match its members', {
         name: context.name,

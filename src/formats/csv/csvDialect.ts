@@ -58,19 +58,19 @@ export function detectCsvDialect(
     )
   const split = (delimiter: string) =>
     splitSample(sample, whole, { delimiter, ...quoting }, source).filter(({ line }) => line > separatorLine)
-  const best = configured ?? guessDelimiter(sample, split)
-  const records = split(best)
+  const chosenDelimiter = configured ?? guessDelimiter(sample, split)
+  const records = split(chosenDelimiter)
   if (records.length === 0) {
     if (settings.columns !== undefined)
-      return { delimiter: best, ...quoting, header: settings.columns, headerLine: 0, skipThroughLine: separatorLine, notes }
+      return { delimiter: chosenDelimiter, ...quoting, header: settings.columns, headerLine: 0, skipThroughLine: separatorLine, notes }
     throw fileError('FILE_EMPTY', 'the file has no rows', { name, hint: 'Export the file again.' })
   }
   if (settings.delimiter !== 'auto' && records.every((record) => record.fields.length === 1)) {
     const other = guessDelimiter(sample, split)
-    if (other !== best && split(other).some((record) => record.fields.length > 1)) {
+    if (other !== chosenDelimiter && split(other).some((record) => record.fields.length > 1)) {
       throw fileError(
         'HEADER_MISMATCH',
-        `no row has the configured delimiter ${describeDelimiter(best)}; the file looks separated by ${describeDelimiter(other)}`,
+        `no row has the configured delimiter ${describeDelimiter(chosenDelimiter)}; the file looks separated by ${describeDelimiter(other)}`,
         {
           name,
           at: `line ${records[0]?.line ?? 1}`,
@@ -79,8 +79,8 @@ export function detectCsvDialect(
       )
     }
   }
-  const chosen = chooseHeader(records, settings, { name, limits, skipped: separatorLine })
-  return { delimiter: best, ...quoting, ...chosen, notes: [...notes, ...chosen.notes] }
+  const header = chooseHeader(records, settings, { name, limits, skipped: separatorLine })
+  return { delimiter: chosenDelimiter, ...quoting, ...header, notes: [...notes, ...header.notes] }
 }
 
 /** Returns a delimiter as messages show it: `tab`, or the character in double quotes. */
@@ -111,7 +111,7 @@ function separatorRow(sample: Buffer): string | undefined {
   return /^"?sep=([^\r\n"])"?(?:\r|\n|$)/i.exec(sample.subarray(0, 16).toString('latin1'))?.[1]
 }
 
-/** Returns the first records of a sample, at most `maxSampleRecords`. The last record may be unfinished only if `whole` is true. */
+/** Returns the first records of a sample, at most `maxSampleRecords`. Includes a last record without a line end only if `whole` is true. */
 function splitSample(
   sample: Buffer,
   whole: boolean,

@@ -44,7 +44,7 @@ const nulByte = 5
  */
 export class CsvSplitter implements RecordSplitter {
   readonly #options: CsvSplitterOptions
-  readonly #kinds = new Uint8Array(256)
+  readonly #classes = new Uint8Array(256)
   readonly #carry = new CarryBuffer()
   readonly #batch = new RecordBatch()
   #state = fieldStart
@@ -59,11 +59,11 @@ export class CsvSplitter implements RecordSplitter {
     this.#options = options
     this.#skips = options.skips
     // A delimiter outside ASCII has several bytes. Only its last one is compared.
-    this.#kinds[Buffer.from(options.delimiter).at(-1) ?? 0] = delimiterByte
-    if (options.quote !== '') this.#kinds[options.quote.charCodeAt(0)] = quoteByte
-    this.#kinds[0x0a] = lfByte
-    this.#kinds[0x0d] = crByte
-    this.#kinds[0] = nulByte
+    this.#classes[Buffer.from(options.delimiter).at(-1) ?? 0] = delimiterByte
+    if (options.quote !== '') this.#classes[options.quote.charCodeAt(0)] = quoteByte
+    this.#classes[0x0a] = lfByte
+    this.#classes[0x0d] = crByte
+    this.#classes[0] = nulByte
   }
 
   /** True if the last byte was a line end outside quotes. */
@@ -77,7 +77,7 @@ export class CsvSplitter implements RecordSplitter {
     const { length } = this.#carry
     const batch = this.#batch
     batch.begin(bytes)
-    const kinds = this.#kinds
+    const classes = this.#classes
     const skips = this.#skips
     let state = this.#state
     let flags = this.#flags
@@ -87,8 +87,8 @@ export class CsvSplitter implements RecordSplitter {
     let start = 0
     for (let i = carried; i < length; i++) {
       // The index is below the length and the table has 256 entries.
-      let kind = kinds[bytes[i] as number] as number
-      if (kind === ordinaryByte) {
+      let byteClass = classes[bytes[i] as number] as number
+      if (byteClass === ordinaryByte) {
         if (state === fieldStart) state = plain
         else if (state === quoteSeen) {
           flags |= recordFlags.oddQuote
@@ -96,26 +96,26 @@ export class CsvSplitter implements RecordSplitter {
         }
         afterCr = false
         // Both indexes are in range, as above.
-        while (++i < length && (kind = kinds[bytes[i] as number] as number) === ordinaryByte);
+        while (++i < length && (byteClass = classes[bytes[i] as number] as number) === ordinaryByte);
         if (i === length) break
       }
-      if (kind === delimiterByte) {
+      if (byteClass === delimiterByte) {
         if (state !== quoted) state = fieldStart
-      } else if (kind === quoteByte) {
+      } else if (byteClass === quoteByte) {
         if (state === fieldStart) {
           state = quoted
           flags |= recordFlags.quoted
         } else if (state === quoted) state = quoteSeen
         else if (state === quoteSeen) state = quoted
         else flags |= recordFlags.oddQuote
-      } else if (kind === nulByte) {
+      } else if (byteClass === nulByte) {
         flags |= recordFlags.nul
         if (state === fieldStart) state = plain
         else if (state === quoteSeen) {
           flags |= recordFlags.oddQuote
           state = plain
         }
-      } else if (kind === lfByte && afterCr) {
+      } else if (byteClass === lfByte && afterCr) {
         // This is the LF of a CRLF. The CR has already ended the record or, inside quotes, the line.
         afterCr = false
         if (state !== quoted) start = i + 1
@@ -132,7 +132,7 @@ export class CsvSplitter implements RecordSplitter {
           flags = 0
           recordLine = line
         }
-        afterCr = kind === crByte
+        afterCr = byteClass === crByte
         continue
       }
       afterCr = false
@@ -174,7 +174,7 @@ export class CsvSplitter implements RecordSplitter {
     const { name } = this.#options
     const line = this.#recordLine
     if (this.#state !== quoted)
-      throw recordTooLarge({ name, what: 'a record', limitBytes: limit, line, hint: 'Check the line ends and the delimiter of the file.' })
+      throw recordTooLarge({ name, part: 'a record', limitBytes: limit, line, hint: 'Check the line ends and the delimiter of the file.' })
     throw fileError('FILE_UNCLOSED_QUOTE', `a quoted field is longer than ${limit} bytes`, {
       name,
       at: `line ${line}`,

@@ -31,7 +31,7 @@ class CsvReader {
   readonly #counts: RowCounts
   readonly #columns: readonly string[]
   /** Indexes of the named columns; undefined if all columns have a name. */
-  readonly #picked: readonly number[] | undefined
+  readonly #namedIndexes: readonly number[] | undefined
   readonly #headerText: string
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: { readonly line: number; readonly rows: number } | undefined
@@ -53,7 +53,7 @@ class CsvReader {
     })
     this.#counts = new RowCounts(context.name, context.limits)
     this.#columns = dialect.header.filter((column) => column !== '')
-    this.#picked = dialect.header.includes('') ? dialect.header.flatMap((column, index) => (column === '' ? [] : [index])) : undefined
+    this.#namedIndexes = dialect.header.includes('') ? dialect.header.flatMap((column, index) => (column === '' ? [] : [index])) : undefined
     this.#headerText = dialect.headerLine === 0 ? '' : dialect.header.join('\u0000')
     this.#trailerOf = context.trailer === undefined ? undefined : trailerReader(context.trailer)
   }
@@ -111,7 +111,7 @@ class CsvReader {
       return {
         line,
         columns: this.#columns,
-        // Its key is in these cells, so that its record is not taken for missing.
+        // The key of the record may be among these cells. With it, the record does not count as missing.
         cells: this.#namedCells(relaxed?.fields ?? []),
         fault: { code: 'ROW_QUOTE', message: 'a quote is inside a cell without quotes, or text follows a closing quote' },
       }
@@ -129,7 +129,7 @@ class CsvReader {
 
   /** Returns the fields of the columns that have a name. */
   #namedCells(fields: readonly string[]): Row['cells'] {
-    return this.#picked === undefined ? fields : this.#picked.map((at) => fields[at])
+    return this.#namedIndexes === undefined ? fields : this.#namedIndexes.map((at) => fields[at])
   }
 
   #quoteWarning(index: number): RowWarning {

@@ -53,7 +53,7 @@ export class JsonArraySplitter implements RecordSplitter {
     batch.begin(bytes)
     const around = this.#around
     let start = 0
-    const close = (end: number) => {
+    const addElement = (end: number) => {
       batch.add(start, end, this.#elementLine, 0)
       this.#state = afterElement
     }
@@ -76,9 +76,9 @@ export class JsonArraySplitter implements RecordSplitter {
         if (byte === 0x22) this.#inString = true
         else if (byte === 0x7b || byte === 0x5b) this.#depth++
         else if (this.#depth > 0 && (byte === 0x7d || byte === 0x5d)) {
-          if (--this.#depth === 0) close(i + 1)
+          if (--this.#depth === 0) addElement(i + 1)
         } else if (this.#depth === 0 && (byte === 0x2c || byte === 0x5d)) {
-          close(i)
+          addElement(i)
           this.#between(byte)
         }
         continue
@@ -97,7 +97,7 @@ export class JsonArraySplitter implements RecordSplitter {
     if (this.#carry.carried > this.#limits.recordBytes) {
       throw recordTooLarge({
         name: this.#name,
-        what: 'an element',
+        part: 'an element',
         limitBytes: this.#limits.recordBytes,
         line: this.#elementLine,
         hint: 'Check that the array has one object per record.',

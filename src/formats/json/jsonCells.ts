@@ -110,7 +110,7 @@ class JsonScanner {
           continue
         }
         const text = scalarOf(token)
-        if (isValue && key !== undefined && text !== undefined) this.#keep(key, text)
+        if (isValue && key !== undefined && text !== undefined) this.#setIfEmpty(key, text)
         key = isValue || !token.startsWith('"') ? undefined : text
         isValue = false
         continue
@@ -120,8 +120,8 @@ class JsonScanner {
     }
   }
 
-  /** Sets an empty cell. */
-  #keep(key: string, text: string): void {
+  /** Sets the cell of a key, unless it has a value or the key is not allowed. */
+  #setIfEmpty(key: string, text: string): void {
     if (key === '__proto__' || key.length > maxNameLength || key.includes('\0') || isPersonal(key)) return
     const position = this.#columns.position(key, this.#limits.columns * 8)
     if (position >= 0) this.cells[position] ??= text

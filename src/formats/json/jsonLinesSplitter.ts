@@ -57,7 +57,7 @@ export class JsonLinesSplitter implements RecordSplitter {
     if (this.#carry.carried > this.#limits.recordBytes) {
       throw recordTooLarge({
         name: this.#name,
-        what: 'a line',
+        part: 'a line',
         limitBytes: this.#limits.recordBytes,
         line: this.#line,
         hint: 'Write one object on each line.',

@@ -20,7 +20,7 @@ const closeBrace = 0x7d
  */
 export class JsonSurroundings {
   readonly #name: string
-  readonly #limit: number
+  readonly #limitBytes: number
   readonly #place: RecordsPlace
   #bytes = Buffer.alloc(4096)
   #length = 0
@@ -39,7 +39,7 @@ export class JsonSurroundings {
 
   constructor(name: string, limits: Pick<ReadLimits, 'recordBytes'>, place: RecordsPlace) {
     this.#name = name
-    this.#limit = limits.recordBytes
+    this.#limitBytes = limits.recordBytes
     this.#place = place
   }
 
@@ -140,11 +140,11 @@ export class JsonSurroundings {
   }
 
   #keep(byte: number): void {
-    if (this.#length === this.#limit) {
+    if (this.#length === this.#limitBytes) {
       throw recordTooLarge({
         name: this.#name,
-        what: 'the text around the records',
-        limitBytes: this.#limit,
+        part: 'the text around the records',
+        limitBytes: this.#limitBytes,
         hint: 'Export only the records, as a JSON array or one object per line.',
       })
     }

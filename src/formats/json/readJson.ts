@@ -16,8 +16,8 @@ import { trailerReader } from '../trailerRow.ts'
 /**
  * Reads JSON lines in UTF-8. An invalid line becomes a row with a fault, except in these cases:
  * - The last line has no line end, and ends inside an object, array or string. The file was cut off (FILE_TRUNCATED).
- * - The first line ends inside an object, array or string, and no line is valid. The file probably has one object over several lines
- *   (FILE_NOT_JSON_LINES).
+ * - The first line ends inside an object, array or string, and no line is valid. Or it ends right after an opening bracket or the colon of
+ *   a key. The file probably has one object over several lines (FILE_NOT_JSON_LINES).
  *
  * @throws RunError FILE_TRUNCATED, FILE_NOT_JSON_LINES, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE, FILE_MALFORMED
  */
@@ -157,6 +157,6 @@ class JsonReader {
 
 /** Returns true if a bracket or a string is open at the end of the text. */
 function endsInside(text: string): boolean {
-  const bare = text.replace(/"(?:[^"\\]|\\.)*("?)/g, (_, end: string) => (end === '' ? '"' : ''))
-  return bare.includes('"') || bare.replace(/[^[{]/g, '').length > bare.replace(/[^\]}]/g, '').length
+  const withoutStrings = text.replace(/"(?:[^"\\]|\\.)*("?)/g, (_, end: string) => (end === '' ? '"' : ''))
+  return withoutStrings.includes('"') || withoutStrings.replace(/[^[{]/g, '').length > withoutStrings.replace(/[^\]}]/g, '').length
 }

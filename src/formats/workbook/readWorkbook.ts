@@ -56,12 +56,12 @@ export async function openWorkbook(
   const chosen = chooseHeader(sample, settings, { name, limits, skipped: 0 })
   const header = { ...chosen, notes: [...workbook.notes, ...chosen.notes] }
   const columns = header.header.filter((column) => column !== '')
-  const picked = header.header.flatMap((column, index) => (column === '' ? [] : [index]))
+  const namedIndexes = header.header.flatMap((column, index) => (column === '' ? [] : [index]))
   const counts = new RowCounts(name, limits)
   const width = header.header.length
   const toRow = (record: SampleRecord): Row => {
     counts.countRow()
-    const row = { line: record.line, columns, cells: picked.map((at) => record.fields[at] ?? '') }
+    const row = { line: record.line, columns, cells: namedIndexes.map((at) => record.fields[at] ?? '') }
     if (record.fields.length <= width) return row
     counts.countFault(record.line)
     return { ...row, fault: { code: 'ROW_RAGGED', message: `the row has ${record.fields.length} cells, the header ${width}` } }
@@ -198,11 +198,11 @@ class SheetRows implements XmlPartHandler {
 
   #tooLarge(): Error {
     const { recordBytes: limitBytes } = this.#limits
-    return recordTooLarge({ name: this.#name, what: 'a row', limitBytes, line: this.#line, hint: 'Shorten the cells of that row.' })
+    return recordTooLarge({ name: this.#name, part: 'a row', limitBytes, line: this.#line, hint: 'Shorten the cells of that row.' })
   }
 
-  #wrongPlace(what: 'row' | 'cell', reference = ''): Error {
-    return fileError('FILE_MALFORMED', `a ${what} of the sheet has the reference ${JSON.stringify(reference.slice(0, 20))}`, {
+  #wrongPlace(element: 'row' | 'cell', reference = ''): Error {
+    return fileError('FILE_MALFORMED', `a ${element} of the sheet has the reference ${JSON.stringify(reference.slice(0, 20))}`, {
       name: this.#name,
       hint: 'Save the workbook again, or save the sheet as CSV.',
     })

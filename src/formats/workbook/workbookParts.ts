@@ -28,11 +28,11 @@ export async function* parsePart(archive: ZipDirectory, member: string, handler:
   parser.on('doctype', () => {
     throw unreadablePart('has a document type declaration', name)
   })
-  const local = (tag: SaxesTagPlain) => tag.name.slice(tag.name.indexOf(':') + 1)
-  parser.on('opentag', (tag) => handler.open(local(tag), tag.attributes))
+  const localName = (tag: SaxesTagPlain) => tag.name.slice(tag.name.indexOf(':') + 1)
+  parser.on('opentag', (tag) => handler.open(localName(tag), tag.attributes))
   parser.on('text', (text) => handler.text(text))
   parser.on('cdata', (text) => handler.text(text))
-  parser.on('closetag', (tag) => handler.close(local(tag)))
+  parser.on('closetag', (tag) => handler.close(localName(tag)))
   const decoder = new StringDecoder('utf8')
   for await (const chunk of archive.read(member)) {
     parser.write(decoder.write(chunk))
@@ -47,7 +47,7 @@ type Attributes = Readonly<Record<string, string>>
  * Parser of small parts. It removes the namespace prefixes, and puts @ before the names of attributes. A value is a text, an object or a
  * list of these.
  */
-const smallParts = new XMLParser({
+const smallPartParser = new XMLParser({
   ignoreAttributes: false,
   attributeNamePrefix: '@',
   removeNSPrefix: true,
@@ -75,7 +75,7 @@ async function readSmallPart(archive: ZipDirectory, member: string, name: string
   if (/<!DOCTYPE/i.test(text)) throw unreadablePart('has a document type declaration', name)
   if (XMLValidator.validate(text) !== true) throw unreadablePart('is not well-formed XML', name)
   try {
-    return smallParts.parse(text)
+    return smallPartParser.parse(text)
   } catch {
     // The parser rejects, for example, a name such as `__proto__`, or too many entity references.
     throw unreadablePart('cannot be read', name)
@@ -90,7 +90,7 @@ function unreadablePart(message: string, name: string): RunError {
 }
 
 /** Returns the attributes of all elements at a path of local names. */
-function elements(document: unknown, ...path: readonly string[]): readonly Attributes[] {
+function attributesAt(document: unknown, ...path: readonly string[]): readonly Attributes[] {
   let found: readonly unknown[] = [document]
   for (const step of path) found = found.flatMap((node) => (isRecord(node) && step in node ? [node[step]].flat() : []))
   return found.map((node) => (isRecord(node) ? attributesOf(node) : {}))
@@ -104,7 +104,7 @@ function attributesOf(node: Readonly<Record<string, unknown>>): Attributes {
 
 /** Parts of a workbook that are needed to read a sheet. */
 export interface WorkbookParts {
-  /** Archive member of the requested sheet. */
+  /** Name of the archive member with the requested sheet. */
   readonly sheet: string
   /** Shared texts by number. A cell refers to such a text by its number. */
   readonly strings: readonly string[]
@@ -135,9 +135,12 @@ export async function readWorkbookParts(
 ): Promise<WorkbookParts> {
   const workbook = await readSmallPart(archive, 'xl/workbook.xml', name)
   const relations = await readSmallPart(archive, 'xl/_rels/workbook.xml.rels', name)
-  const sheets = elements(workbook, 'workbook', 'sheets', 'sheet').map((sheet) => ({ name: sheet['name'] ?? '', id: sheet['id'] ?? '' }))
-  const targets = new Map(elements(relations, 'Relationships', 'Relationship').map((relation) => [relation['Id'], relation['Target']]))
-  const [settings] = elements(workbook, 'workbook', 'workbookPr')
+  const sheets = attributesAt(workbook, 'workbook', 'sheets', 'sheet').map((sheet) => ({
+    name: sheet['name'] ?? '',
+    id: sheet['id'] ?? '',
+  }))
+  const targets = new Map(attributesAt(relations, 'Relationships', 'Relationship').map((relation) => [relation['Id'], relation['Target']]))
+  const [settings] = attributesAt(workbook, 'workbook', 'workbookPr')
   const sheet = requested === undefined ? sheets[0] : sheets.find((candidate) => candidate.name === requested)
   if (sheet === undefined) throw missingSheet(sheets, name)
   const target = targets.get(sheet.id)
@@ -212,10 +215,10 @@ async function readStrings(archive: ZipDirectory, { name, limits }: FormatContex
 
 async function readDateStyles(archive: ZipDirectory, name: string): Promise<readonly boolean[]> {
   const styles = await readSmallPart(archive, 'xl/styles.xml', name)
-  const custom = new Map(
-    elements(styles, 'styleSheet', 'numFmts', 'numFmt').map((format) => [format['numFmtId'] ?? '', format['formatCode'] ?? '']),
+  const customFormats = new Map(
+    attributesAt(styles, 'styleSheet', 'numFmts', 'numFmt').map((format) => [format['numFmtId'] ?? '', format['formatCode'] ?? '']),
   )
-  return elements(styles, 'styleSheet', 'cellXfs', 'xf').map((format) => isDateFormat(format['numFmtId'] ?? '0', custom))
+  return attributesAt(styles, 'styleSheet', 'cellXfs', 'xf').map((format) => isDateFormat(format['numFmtId'] ?? '0', customFormats))
 }
 
 /**
@@ -224,10 +227,10 @@ async function readDateStyles(archive: ZipDirectory, name: string): Promise<read
  * `_` or `*`: `_-* #,##0.00\ _D_M_-` is an amount. Some programs give a custom format one of the East Asian numbers. For these numbers the
  * custom format takes precedence.
  */
-function isDateFormat(id: string, custom: ReadonlyMap<string, string>): boolean {
+function isDateFormat(id: string, customFormats: ReadonlyMap<string, string>): boolean {
   const number = Number(id)
   if ((number >= 14 && number <= 22) || (number >= 45 && number <= 47)) return true
-  const code = custom.get(id)
+  const code = customFormats.get(id)
   if (code === undefined) return (number >= 27 && number <= 36) || (number >= 50 && number <= 58)
   return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\[[^[\]]*\]|[\\_*]./g, ''))
 }

@@ -8,7 +8,7 @@ const quoted = /"[^"]*"|'[^']*'/g
 const addressText = /^\s*https?:\/\//i
 const addressValue = /^["']https?:\/\//i
 /** Matches an ampersand that does not start a reference. An ampersand before white space is not matched: it is not part of an address. */
-const raw = /&(?!\s|#\d+;|#x[\da-f]+;|[a-z][a-z\d]*;)/gi
+const rawAmpersand = /&(?!\s|#\d+;|#x[\da-f]+;|[a-z][a-z\d]*;)/gi
 
 /**
  * Replaces a raw `&` by `&amp;` in the addresses of an XML item (texts and attributes that start with `http://` or `https://`).
@@ -24,8 +24,8 @@ export function escapeAmpersands(item: string): { readonly text: string; readonl
     if (part.startsWith('<')) element = /^<(?:[^\s/>:]*:)?([^\s/>]+)/.exec(part)?.[1] ?? ''
     else if (!addressText.test(part)) return part
     const repaired = part.startsWith('<')
-      ? part.replace(quoted, (value) => (addressValue.test(value) ? value.replace(raw, '&amp;') : value))
-      : part.replace(raw, '&amp;')
+      ? part.replace(quoted, (value) => (addressValue.test(value) ? value.replace(rawAmpersand, '&amp;') : value))
+      : part.replace(rawAmpersand, '&amp;')
     if (repaired !== part) elements.add(element)
     return repaired
   })
@@ -45,9 +45,9 @@ export class AmpersandEscaper {
   /** Takes a piece, and returns the repaired text that is complete so far. */
   write(piece: string): string {
     const text = this.#kept + piece
-    const open = lastTag(text)
-    this.#kept = text.slice(open)
-    if (this.#kept.length <= maxKept) return this.#escape(text.slice(0, open))
+    const keptFrom = lastTagStart(text)
+    this.#kept = text.slice(keptFrom)
+    if (this.#kept.length <= maxKept) return this.#escape(text.slice(0, keptFrom))
     this.#kept = ''
     return text
   }
@@ -70,7 +70,7 @@ export class AmpersandEscaper {
 const maxKept = 1_048_576
 
 /** Returns the start of the last tag or other markup; 0 if there is only text. */
-function lastTag(text: string): number {
+function lastTagStart(text: string): number {
   let at = 0
   for (const { 0: part, index } of text.matchAll(token)) if (part.startsWith('<')) at = index
   return at

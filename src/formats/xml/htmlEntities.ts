@@ -1,16 +1,16 @@
 import { htmlEntities } from '../../mapping/htmlEntities.ts'
 
 /**
- * Returns the entities for a strict parser, by name: the five of XML, and with `html` those of HTML. Calls `used` with the name at each use
+ * Returns the entities for a strict parser, by name: the five of XML, and with `html` those of HTML. Calls `onUse` with the name at each use
  * of an entity of HTML. The object has no prototype, because `&constructor;` is not an entity.
  */
-export function entityTable(html: boolean, used: (name: string) => void): Record<string, string> {
+export function entityTable(html: boolean, onUse: (name: string) => void): Record<string, string> {
   const table: Record<string, string> = Object.create(null)
   Object.assign(table, { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" })
   if (!html) return table
   for (const [name, text] of htmlEntities) {
     const get = () => {
-      used(name)
+      onUse(name)
       return text
     }
     Object.defineProperty(table, name, { get })

@@ -15,8 +15,8 @@ export function likelyItem(beginning: string): string | undefined {
       continue
     }
     if (open.length === 0 && /^(?:rss|feed|channel|html)$/i.test(local)) return undefined
-    const around = found.get(open.at(-1) ?? '')
-    if (around !== undefined) around.hasChildren = true
+    const parent = found.get(open.at(-1) ?? '')
+    if (parent !== undefined) parent.hasChildren = true
     const known = found.get(local)
     if (known !== undefined) known.count++
     else found.set(local, { depth: open.length, count: 1, hasChildren: false })

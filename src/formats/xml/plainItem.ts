@@ -29,7 +29,7 @@ const references: ReadonlyMap<string, string> = new Map([
   ['apos', "'"],
 ])
 /** Maximum number of known tags. Items with further tags are left to the strict parser. */
-const mostTags = 1_000
+const maxTags = 1_000
 const slash = 0x2f
 const bang = 0x21
 const cdataStart = '<![CDATA['
@@ -78,7 +78,7 @@ export class PlainItemReader {
     /** Text of the open child of the item. */
     let text = ''
     /** True if that child has child elements. */
-    let nested = false
+    let hasChildren = false
     for (;;) {
       // `at` is at a `<`.
       const code = item.charCodeAt(at + 1)
@@ -87,7 +87,7 @@ export class PlainItemReader {
         const { end, position, fromProduct } = open[--depth] as PlainElement
         if (!item.startsWith(end, at)) return false
         at += end.length
-        if (depth === 1 && !nested) this.#cells.add(position, fromProduct, text.trim())
+        if (depth === 1 && !hasChildren) this.#cells.add(position, fromProduct, text.trim())
       } else if (code === bang) {
         if (depth === 0 || !item.startsWith(cdataStart, at)) return false
         const from = at + cdataStart.length
@@ -108,8 +108,8 @@ export class PlainItemReader {
           if (element.position < 0) element.position = this.#columns.position(element.column)
           if (element.hasPrefixG && !this.#scopeBindsG) this.prefixAssumed = true
           text = ''
-          nested = false
-        } else if (depth > 1) nested = true
+          hasChildren = false
+        } else if (depth > 1) hasChildren = true
         if (element.end !== '') open[depth++] = element
         else if (depth === 1) this.#cells.add(element.position, element.fromProduct, '')
       }
@@ -125,7 +125,7 @@ export class PlainItemReader {
     }
   }
 
-  /** Returns the element of the start tag at `at`. Undefined if the tag is not plain, or new while `mostTags` are known. */
+  /** Returns the element of the start tag at `at`. Undefined if the tag is not plain, or new while `maxTags` are known. */
   #elementAt(item: string, at: number): PlainElement | undefined {
     const end = item.indexOf('>', at)
     if (end < 0) return undefined
@@ -134,7 +134,7 @@ export class PlainItemReader {
   }
 
   #addTag(tag: string): PlainElement | undefined {
-    if (this.#elements.size >= mostTags) return undefined
+    if (this.#elements.size >= maxTags) return undefined
     const [, prefix = '', local = '', empty = ''] = plainTag.exec(tag) ?? []
     const uri = local === '' ? undefined : this.#uriOf(prefix)
     if (uri === undefined || uri === xincludeNamespace) return undefined

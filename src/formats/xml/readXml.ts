@@ -77,7 +77,7 @@ class XmlReader {
       for (let from = 0, to = 0; from < batch.count; from = to) {
         // There is one scope for each item that has begun.
         const scope = this.#scopes[from] as Scope
-        // Rows that are yielded together have the same scope, because the gate drops its digests when the shape changes.
+        // Rows that are yielded together have the same scope. A change of the shape drops the digests of rows that were not yielded yet.
         for (to = from; to < batch.count && to < from + rowsPerBatch && this.#scopes[to] === scope; to++);
         const rows = this.#rows(batch, from, to, this.#itemsIn(scope))
         if (rows.length > 0) yield rows
@@ -182,12 +182,12 @@ class Skeleton {
   /** Line of the current piece in the file. `#parserLine`: line of the parser at the start of this piece. */
   #line = 1
   #parserLine = 1
-  /** True at the start of the file and from the start of an item on: the next piece then sets `#line`. */
-  #atItem = true
+  /** True if the next piece must set `#line`: at the start of the file, and after each item. */
+  #mustSetLine = true
   /** True if the parser is between two tags inside of an element, where it ignores spaces. */
   #isBetweenTags = false
   /** First raw `&`, for the error message, because the parser fails at a later place. */
-  #raw: { readonly text: string; readonly fault: XmlFault; readonly line: number } | undefined
+  #rawAmpersand: { readonly text: string; readonly fault: XmlFault; readonly line: number } | undefined
 
   constructor(name: string, settings: XmlSettings) {
     const { htmlEntities = false, escapeAmpersands = false, mapped = false, item } = settings
@@ -197,9 +197,10 @@ class Skeleton {
     this.#parser = parser
     parser.ENTITIES = entityTable(htmlEntities, () => {})
     parser.on('error', (error) => {
-      if (this.#raw !== undefined) throw faultError(name, this.#raw.text, this.#raw.fault, this.#raw.line, settings)
-      const setting = !htmlEntities && error.message.includes('undefined entity') ? htmlEntitiesRemedy : noRemedy
-      throw malformed(name, withoutValues(error.message.replace(/^\d+:\d+: /, '')), this.#line + parser.line - this.#parserLine, setting)
+      if (this.#rawAmpersand !== undefined)
+        throw faultError(name, this.#rawAmpersand.text, this.#rawAmpersand.fault, this.#rawAmpersand.line, settings)
+      const remedy = !htmlEntities && error.message.includes('undefined entity') ? htmlEntitiesRemedy : noRemedy
+      throw malformed(name, withoutValues(error.message.replace(/^\d+:\d+: /, '')), this.#line + parser.line - this.#parserLine, remedy)
     })
     parser.on('doctype', () => {
       throw fileError('FILE_DOCTYPE', 'the file has a document type declaration', { name, hint: 'Remove the <!DOCTYPE …>.' })
@@ -224,7 +225,7 @@ class Skeleton {
   /** Returns the scope of an item. Must be called at the start of the item: later, the elements around it may be closed. */
   beginItem(): Scope {
     if (this.#escaper !== undefined) this.#read(this.#escaper.end())
-    this.#atItem = true
+    this.#mustSetLine = true
     return this.#scopes.at(-1) ?? noScope
   }
 
@@ -235,8 +236,8 @@ class Skeleton {
 
   /** Parses a piece. `line`: line of its first character in the file. @throws RunError FILE_MALFORMED, FILE_DOCTYPE, WRONG_FORMAT */
   write(text: string, line: number): void {
-    if (this.#atItem) this.#line = line
-    this.#atItem = false
+    if (this.#mustSetLine) this.#line = line
+    this.#mustSetLine = false
     this.#read(this.#escaper === undefined ? text : this.#escaper.write(text))
   }
 
@@ -253,8 +254,8 @@ class Skeleton {
       this.#line += linesIn(text)
       return
     }
-    const fault = this.#raw === undefined ? findRawAmpersand(text) : undefined
-    if (fault !== undefined) this.#raw = { text, fault, line: this.#line }
+    const fault = this.#rawAmpersand === undefined ? findRawAmpersand(text) : undefined
+    if (fault !== undefined) this.#rawAmpersand = { text, fault, line: this.#line }
     this.#parserLine = this.#parser.line
     this.#parser.write(text)
     this.#isBetweenTags = this.#scopes.length > 0 && />[ \t\n]*$/.test(text)
@@ -311,12 +312,12 @@ function faultError(name: string, text: string, fault: XmlFault, line: number, s
   return malformed(name, `${fault.message}${quote}`, line + fault.line, remedyFor(text, settings))
 }
 
-function malformed(name: string, message: string, line: number | undefined, setting = noRemedy) {
+function malformed(name: string, message: string, line: number | undefined, remedy = noRemedy) {
   return fileError('FILE_MALFORMED', `not well-formed XML: ${message}`, {
     name,
     ...(line === undefined ? {} : { at: `line ${line}` }),
-    hint: `Write & as &amp; and < as &lt;, close every element, and declare every prefix; then export the feed again.${setting.text}`,
-    ...(setting.remedy === undefined ? {} : { remedy: setting.remedy }),
+    hint: `Write & as &amp; and < as &lt;, close every element, and declare every prefix; then export the feed again.${remedy.text}`,
+    ...(remedy.remedy === undefined ? {} : { remedy: remedy.remedy }),
   })
 }
 

@@ -25,11 +25,11 @@ export class XmlRecordReader {
     this.#columns = columns
     this.#parser = new FragmentParser(namespaces, htmlEntities, {
       open: (tag) => this.#begin(tag),
-      text: (text) => this.#take(text),
+      text: (text) => this.#addText(text),
       close: () => this.#end(),
       htmlEntity: () => {
-        const around = this.#open.at(-1)
-        if (around !== undefined) this.#htmlColumns.add(around.path)
+        const element = this.#open.at(-1)
+        if (element !== undefined) this.#htmlColumns.add(element.path)
       },
     })
   }
@@ -50,8 +50,8 @@ export class XmlRecordReader {
   }
 
   #begin(tag: SaxesTagNS): void {
-    const around = this.#open.at(-1)
-    const prefix = around === undefined ? '' : `${around.path}.`
+    const parent = this.#open.at(-1)
+    const prefix = parent === undefined ? '' : `${parent.path}.`
     const path = this.#inRecord ? `${prefix}${tag.local}` : ''
     for (const { name, local, value } of Object.values(tag.attributes))
       if (name !== 'xmlns' && !name.startsWith('xmlns:')) this.#add(path === '' ? `@${local}` : `${path}.@${local}`, value)
@@ -59,19 +59,19 @@ export class XmlRecordReader {
     this.#inRecord = true
   }
 
-  #take(text: string): void {
-    const around = this.#open.at(-1)
-    if (around === undefined) return
-    around.text += text
-    around.hasOwnText ||= text.trim() !== ''
+  #addText(text: string): void {
+    const element = this.#open.at(-1)
+    if (element === undefined) return
+    element.text += text
+    element.hasOwnText ||= text.trim() !== ''
   }
 
   /** Ends an element. Its text includes the text of inner elements (`a <b>good</b> cup`). White space alone is not a text. */
   #end(): void {
     const closed = this.#open.pop()
     if (closed === undefined) return
-    const around = this.#open.at(-1)
-    if (around !== undefined) around.text += closed.text
+    const parent = this.#open.at(-1)
+    if (parent !== undefined) parent.text += closed.text
     if (closed.hasOwnText) this.#add(closed.path, closed.text)
   }
 

@@ -228,13 +228,13 @@ export class XmlSplitter implements RecordSplitter {
   #startsAgain(bytes: Buffer, start: number): boolean {
     const name = this.#itemTag
     if (bytes[start] !== name[0] || bytes.compare(name, 0, name.length, start, start + name.length) !== 0) return false
-    const behind = bytes[start + name.length] ?? 0
-    return behind === 0x3e || behind === 0x2f || behind <= 0x20
+    const next = bytes[start + name.length] ?? 0
+    return next === 0x3e || next === 0x2f || next <= 0x20
   }
 
-  #unclosedItem(item: string, what: string) {
+  #unclosedItem(item: string, problem: string) {
     const fault = findXmlFault(item)
-    return fileError('FILE_MALFORMED', fault?.message ?? `the item that starts on line ${this.#itemLine} ${what}`, {
+    return fileError('FILE_MALFORMED', fault?.message ?? `the item that starts on line ${this.#itemLine} ${problem}`, {
       name: this.#options.name,
       at: `line ${this.#itemLine + (fault?.line ?? 0)}`,
       hint: 'Close every element in the order in which they were opened.',
@@ -333,8 +333,8 @@ export class XmlSplitter implements RecordSplitter {
     this.#skeletonLine += linesIn(text)
   }
 
-  #tooLarge(what: string, hint: string, line: number) {
-    return recordTooLarge({ name: this.#options.name, what, limitBytes: this.#options.limits.recordBytes, line, hint })
+  #tooLarge(part: string, hint: string, line: number) {
+    return recordTooLarge({ name: this.#options.name, part, limitBytes: this.#options.limits.recordBytes, line, hint })
   }
 
   #error(code: ErrorCode, message: string, hint: string) {
