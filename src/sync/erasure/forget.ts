@@ -91,6 +91,6 @@ async function receiptOf(db: Database, id: number): Promise<Receipt> {
 export async function planErasures(deps: EngineDeps): Promise<void> {
   const ids = await unplannedErasures(deps.db, deps.service.origin)
   if (ids.length === 0) return
-  const { planDeletes } = await import('./plan.ts')
+  const { planDeletes } = await import('./planDeletes.ts')
   for (const id of ids) await planDeletes(deps, id)
 }

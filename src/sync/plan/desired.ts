@@ -72,7 +72,8 @@ export async function collectNotAtService(
 
 /**
  * Adds each record that has an identifier of an opted-out row to the table `change`, as opted out. Returns the number of these records.
- * Leaves out records with another change than `missing`. A missing record then has two rows in `change`. For destinations with
+ * Leaves out records with another change than `missing`. A missing record that is added then has two rows in
+ * `change`. For destinations with
  * `removesBy: identifier`: the row that removes a person may have another key than the record of the person.
  */
 export async function optOutByIdentifier({ tx, destinationId }: DesiredContext): Promise<number> {
@@ -98,7 +99,7 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
 export async function suppressByLists(context: DesiredContext, lists: readonly number[]): Promise<Pick<Diff, 'missing' | 'stale'>> {
   if (lists.length === 0) return { missing: 0, stale: 0 }
   const ids = `array[${lists.join(', ')}]`
-  return markWithoutRow(
+  return markMissingAndStale(
     context,
     'suppressed',
     `join remote listed on listed.destination_id = any(${ids}) and listed.key = i.identifier and ${isSuppressed('listed', ids)}`,
@@ -158,16 +159,16 @@ async function desiredErasedKeys({ tx, destinationId, mayImplyKeys }: DesiredCon
  * records by the change that the diff had found.
  */
 export async function optOutByOtherRows(context: DesiredContext): Promise<Pick<Diff, 'missing' | 'stale'>> {
-  return markWithoutRow(context, 'opted_out', 'join opted_out using (identifier)')
+  return markMissingAndStale(context, 'opted_out', 'join opted_out using (identifier)')
 }
 
 /**
- * Marks missing and stale records with `what` if `join` finds one of their identifiers. `join`: SQL of a join with `i.identifier`. Returns
+ * Marks missing and stale records with `cause` if `join` finds one of their identifiers. `join`: SQL of a join with `i.identifier`. Returns
  * the numbers of marked records by the change that the diff had found.
  */
-async function markWithoutRow(
+async function markMissingAndStale(
   { tx, destinationId }: DesiredContext,
-  what: 'suppressed' | 'opted_out',
+  cause: 'suppressed' | 'opted_out',
   join: string,
 ): Promise<Pick<Diff, 'missing' | 'stale'>> {
   const rows = await tx.query<{ missing: string; stale: string }>(
@@ -175,7 +176,7 @@ async function markWithoutRow(
        select c.key, c.what from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
        where c.what in (${recordChange.missing}, ${recordChange.stale})
          and exists (select from unnest(${rowIdentifiers('r')}) as i (identifier) ${join})),
-     changed as (update change c set what = ${recordChange[what]} from found f where c.key = f.key)
+     changed as (update change c set what = ${recordChange[cause]} from found f where c.key = f.key)
      select count(*) filter (where what = ${recordChange.missing}) as missing,
        count(*) filter (where what = ${recordChange.stale}) as stale
      from found`,

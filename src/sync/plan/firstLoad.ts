@@ -41,6 +41,7 @@ export interface KeyRange {
   readonly before?: Buffer | undefined
 }
 
+/** Returns the SQL condition that `key` (SQL of a record key) is in the range. */
 export function inRange(key: string, { from, before }: KeyRange): string {
   const literal = (bytes: Buffer) => `'\\x${bytes.toString('hex')}'::bytea`
   const conditions: string[] = []
@@ -139,8 +140,8 @@ async function stageHasTimes(tx: Transaction): Promise<boolean> {
 }
 
 /**
- * Returns true if every identifier of the valid rows is a digest. Only a `partner_user_id` is no digest. It is the last identifier of its
- * row.
+ * Returns true if every identifier of the valid rows is a digest. Only a `partner_user_id` is not a digest. It is the last identifier of
+ * its row.
  */
 async function areAllDigests(tx: Transaction): Promise<boolean> {
   const last = 'identifiers[cardinality(identifiers)]'

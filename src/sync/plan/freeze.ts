@@ -90,14 +90,14 @@ function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: Plan
  */
 class BatchPacker {
   readonly #destination: Destination
-  readonly #take: (batch: PackedBatch<PlannedOperation>, first: PlannedOperation) => void
+  readonly #onBatch: (batch: PackedBatch<PlannedOperation>, first: PlannedOperation) => void
   #current: { readonly packer: Packer<PlannedOperation>; readonly op: PlannedOperation['op']; readonly phase: 1 | 2 } | undefined
   /** Ids in the current batch, in the form in which colliding ids are equal (`Destination.collisionOf`). */
   readonly #ids = new Set<string>()
 
-  constructor(destination: Destination, take: (batch: PackedBatch<PlannedOperation>, first: PlannedOperation) => void) {
+  constructor(destination: Destination, onBatch: (batch: PackedBatch<PlannedOperation>, first: PlannedOperation) => void) {
     this.#destination = destination
-    this.#take = take
+    this.#onBatch = onBatch
   }
 
   collides({ op, recordKey }: PlannedOperation): boolean {
@@ -126,7 +126,7 @@ class BatchPacker {
     const first = batch?.items[0]
     if (batch === undefined || first === undefined) return
     this.#ids.clear()
-    this.#take(batch, first)
+    this.#onBatch(batch, first)
   }
 }
 

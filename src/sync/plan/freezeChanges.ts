@@ -16,7 +16,7 @@ import { recordsHaveTimes } from './memberOperations.ts'
 import { updateWithoutUsers, type MembershipTerms } from './packUsers.ts'
 import { noTotals, PlanBatches, type FreezeContext, type FrozenTotals } from './planBatches.ts'
 
-/** Changes. The bytes of a user (`usersOf`) have the index of its change. */
+/** Changes, by the index that the bytes of a user have (`usersOf`). */
 const changes = ['create', 'update', 'renewal', 'delete'] as const satisfies readonly Change[]
 /** In the bytes of a user (`usersOf`): number of bytes before the record key. */
 const headBytes = 7

@@ -38,7 +38,7 @@ export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Prom
     await writeOrderedEntries(tx, destinationId, entries)
     for (const { release } of entries) release()
   })
-  const take = (written: WrittenUpdates | undefined) => {
+  const pushBatch = (written: WrittenUpdates | undefined) => {
     if (written === undefined) return
     // The body is not stored: it is rebuilt from the template and the keys.
     const { body, sha256, ...rest } = written
@@ -78,14 +78,14 @@ export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Prom
         }
         for (let at = user.identifiers; at < user.identifiers + length; at += identifierBytes)
           index.addOne(bytes.readUInt32BE(at + 1), bytes, user.key)
-        if (!writer.fits(user)) take(writer.finish())
+        if (!writer.fits(user)) pushBatch(writer.finish())
         writer.add(user)
       }
       // Postgres stores these records and their batches while the next people are frozen.
       const recorded = records.end().then(() => crashPoint('plan.records_written'))
       await batches.write(index.isHalfFull ? index.store(recorded) : recorded)
     }
-    take(writer.finish())
+    pushBatch(writer.finish())
     await batches.write()
   } catch (error) {
     records.abort()

@@ -40,7 +40,7 @@ export interface LoadPart {
   readonly laterStarts: readonly Buffer[]
   /** First record key of each step except the first. A step is a portion of a part: the people that Postgres reads in one query. */
   readonly stepStarts: readonly Buffer[]
-  readonly earlier: FrozenTotals
+  readonly earlierTotals: FrozenTotals
   /** Number of stored parts of the search index (`ImpliedKeyIndex`). These are other parts than those of the load. */
   readonly indexParts: number
 }
@@ -78,7 +78,7 @@ const smallestLastShare = 1 / 2
  * - The rows are too few for two parts.
  */
 export function firstPart(
-  load: Omit<LoadPart, 'isFirst' | 'from' | 'laterStarts' | 'stepStarts' | 'earlier' | 'indexParts'>,
+  load: Omit<LoadPart, 'isFirst' | 'from' | 'laterStarts' | 'stepStarts' | 'earlierTotals' | 'indexParts'>,
   { inParts }: { readonly inParts: boolean },
 ): LoadPart {
   return {
@@ -87,7 +87,7 @@ export function firstPart(
     from: undefined,
     stepStarts: stepStartsOf(load.work),
     laterStarts: inParts && load.terms.usersPerOperation === 1 ? partStartsOf(load.work, load.firstLoad.creates) : [],
-    earlier: noTotals(),
+    earlierTotals: noTotals(),
     indexParts: 0,
   }
 }
@@ -117,13 +117,13 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
     await startPlan(tx, planId)
     await raiseStateVersion(tx, destinationId)
   }
-  const nextPart = { ...part, isFirst: false, from: before, laterStarts, earlier: frozen, indexParts }
+  const nextPart = { ...part, isFirst: false, from: before, laterStarts, earlierTotals: frozen, indexParts }
   return { planned, hasLoadedRecords: true, next: isLast ? () => endLoad(work, planned) : () => planPart(nextPart) }
 }
 
 /** Stores the records and requests of a part. Returns the totals of the parts so far. */
 async function freezePart(
-  { work, firstLoad, terms, earlier, isFirst, stepStarts }: LoadPart,
+  { work, firstLoad, terms, earlierTotals, isFirst, stepStarts }: LoadPart,
   range: KeyRange,
   { index, onProgress }: Pick<FreezeContext, 'onProgress'> & { readonly index: ImpliedKeyIndex },
 ): Promise<FrozenTotals> {
@@ -140,13 +140,13 @@ async function freezePart(
     return freeze(
       firstMemberOperations(work, terms, { hasShared, range, index }),
       { ...(await openFreezeContext()), implyingRunId },
-      earlier,
+      earlierTotals,
     )
   }
   const people = stagedPeople(tx, firstLoad, stepsOf(range, stepStarts))
   const totals = await freezeLoad(
     { ...(await openFreezeContext()), loadId: implyingRunId, snapshotId: desired.snapshotId, terms, people, index },
-    earlier,
+    earlierTotals,
   )
   await analyzeLoaded(tx, destinationId, totals.entries.create)
   return totals

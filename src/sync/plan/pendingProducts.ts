@@ -70,6 +70,7 @@ async function collect(context: PendingContext): Promise<Deferred> {
   return deferred
 }
 
+/** Returns the SQL condition that the product `m` has a pending change. */
 async function isPending({ full, hasResync, changed }: PendingContext): Promise<string> {
   if (full) return `${outOfSync} or m.ref_count > 0`
   const isOutOfSync = await changed.outOfSync()

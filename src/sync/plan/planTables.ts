@@ -31,11 +31,13 @@ export const planTables = {
    * a whole read, `former` has them for updated people.
    */
   change: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', record_ctid: 'tid' },
+  /** Stored versions of updated people, before this read changes them. */
   former: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' },
   /** Change of the reference count (number of records) of each identifier, and the record under which a new identifier is sent. */
   delta: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },
   /** First load: identifiers that several staged rows have. */
   shared_identifier: { identifier: 'bytea' },
+  /** Identifiers with several rows in `delta`. */
   repeated_in_delta: { identifier: 'bytea' },
   /**
    * Records whose keys need rows in `remote` (docs/decisions/implied-keys.md), because another row has or gains one of their identifiers.

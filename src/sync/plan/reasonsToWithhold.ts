@@ -20,8 +20,8 @@ export interface GuardFacts {
   readonly read: number
   readonly rejected: number
   /**
-   * Number of pending deletes, without those of suppressed people, and of missing products to set out of stock. After an incomplete read,
-   * missing rows count too, except with `missing: keep`.
+   * Number of pending deletes, plus missing products to set out of stock. Leaves out deletes of suppressed people. After an incomplete
+   * read, missing rows count too, except with `missing: keep`.
    */
   readonly deletes: number
   /** Number of those `deletes` that only set a missing product out of stock. */
@@ -54,8 +54,8 @@ export function enoughConfirmed(deletes: number, maxDeletePercent: number): numb
 }
 
 /**
- * Returns the guard result if rejects exceed `max_reject_percent`; otherwise undefined. Their share is that of all rows, or of the rows that
- * the filters keep. Otherwise a small market could be rejected whole. `run`: run whose rejects the hint shows; undefined: the hint is
+ * Returns the guard result if rejects exceed `max_reject_percent` of all rows, or of the rows that the filters keep; otherwise undefined.
+ * The share of all rows alone would miss a small market with only rejects. `run`: run whose rejects the hint shows; undefined: the hint is
  * `sluice check`.
  */
 export function tooManyRejects(
@@ -69,9 +69,13 @@ export function tooManyRejects(
 ): GuardResult | undefined {
   const { guards, filtered = 0 } = facts
   // Rows that may belong to another market do not count as kept.
-  const unknown = (facts.codes ?? []).reduce((sum, found) => (mayLackFilter.test(found.code) ? sum + found.count : sum), 0)
+  const maybeFiltered = (facts.codes ?? []).reduce((sum, found) => (mayLackFilter.test(found.code) ? sum + found.count : sum), 0)
   const ofAll = { rejected: facts.rejected, rows: facts.read, text: 'rows' }
-  const ofKept = { rejected: facts.rejected - unknown, rows: facts.read - filtered - unknown, text: 'rows that the filters keep' }
+  const ofKept = {
+    rejected: facts.rejected - maybeFiltered,
+    rows: facts.read - filtered - maybeFiltered,
+    text: 'rows that the filters keep',
+  }
   const percentOf = ({ rejected, rows }: { rejected: number; rows: number }) => (rows <= 0 ? 0 : (rejected / rows) * 100)
   const exceeded = [ofAll, ...(filtered === 0 ? [] : [ofKept])].find((share) => percentOf(share) > guards.maxRejectPercent)
   if (exceeded === undefined) return undefined
@@ -89,8 +93,8 @@ export function tooManyRejects(
 }
 
 /**
- * Matches codes of rows that no filter may have seen: unreadable rows, and those without a match in the joined file. Also further rows of a
- * product without its first row.
+ * Matches codes of rows that were perhaps rejected before the filters. These are unreadable rows, rows without a match in the joined file,
+ * and further rows of a product without its first row.
  */
 const mayLackFilter = /^(?:ROW_|HEADER_REPEATED$|TEXT_BROKEN$|JOIN_|PRODUCT_ROW_MISSING$)/
 

@@ -73,7 +73,7 @@ export async function storePlan(
     deletes: entries.delete,
     renewals: entries.renewal,
     withheld: guarded.withheld,
-    // The next plan deletes the products of `keyLookups`. If this run is interrupted, it also sends the rows of later parts.
+    // The next plan deletes the products of `keyLookups`. After an interruption, it also sends the rows of later parts.
     deferred: guarded.deferred.all + keyLookups + (isLast ? 0 : otherRows),
   }
   let review: object | undefined

@@ -77,9 +77,9 @@ interface ChangeRule {
   readonly code: QualityCode
   readonly field: string
   readonly count: (facts: ChangeFacts) => number
-  readonly base: 'stored' | 'compared'
+  readonly shareOf: 'stored' | 'compared'
   /**
-   * Returns the percentage of `base` above which the rule warns. It applies from `minForPercentages` products on. Undefined: one product is
+   * Returns the percentage of `shareOf` above which the rule warns. It applies from `minForPercentages` products on. Undefined: one product is
    * enough.
    */
   readonly abovePercent: ((facts: ChangeFacts) => number) | undefined
@@ -100,7 +100,7 @@ const rules: readonly ChangeRule[] = [
     code: 'IDS_CHANGED',
     field: 'id',
     count: ({ missing, creates, stored }) => (creates * 2 > stored ? missing : 0),
-    base: 'stored',
+    shareOf: 'stored',
     abovePercent: half,
     message: ({ missing, stored, creates }) => `${missing} of ${stored} products of the last sync are missing, and ${creates} ids are new`,
   },
@@ -109,7 +109,7 @@ const rules: readonly ChangeRule[] = [
     code: 'MOST_CHANGED',
     field: '',
     count: ({ updated }) => updated,
-    base: 'stored',
+    shareOf: 'stored',
     abovePercent: half,
     message: ({ updated, stored }) => `${updated} of ${stored} products changed since the last sync`,
   },
@@ -118,7 +118,7 @@ const rules: readonly ChangeRule[] = [
     code: 'PRICES_DOUBTFUL',
     field: 'price',
     count: ({ doubtfulPrices }) => doubtfulPrices,
-    base: 'compared',
+    shareOf: 'compared',
     abovePercent: () => 10,
     message: ({ doubtfulPrices, compared, doubtfulPriceExamples }) =>
       `${doubtfulPrices} of ${compared} prices became zero, 100 or 1,000 times as high or as low, or changed only their currency: ${doubtfulPriceExamples.join(', ')}`,
@@ -128,7 +128,7 @@ const rules: readonly ChangeRule[] = [
     code: 'LINKS_DOUBTFUL',
     field: 'link',
     count: ({ movedLinks, sameLink }) => Math.max(movedLinks, sameLink),
-    base: 'compared',
+    shareOf: 'compared',
     abovePercent: half,
     message: ({ movedLinks, sameLink, compared, movedLinkExamples }) =>
       movedLinks * 2 > compared
@@ -139,7 +139,7 @@ const rules: readonly ChangeRule[] = [
     code: 'PRICE_MOVED',
     field: 'price',
     count: ({ movedPrices }) => movedPrices,
-    base: 'compared',
+    shareOf: 'compared',
     abovePercent: undefined,
     message: ({ movedPrices, movedPriceExamples, maxPriceChangePercent }) =>
       `${movedPrices} prices moved by more than ${maxPriceChangePercent} %: ${movedPriceExamples.join(', ')}`,
@@ -148,7 +148,7 @@ const rules: readonly ChangeRule[] = [
     code: 'OUT_OF_STOCK_ROSE',
     field: 'availability',
     count: ({ soldOut }) => soldOut,
-    base: 'compared',
+    shareOf: 'compared',
     abovePercent: ({ maxOutOfStockPercent }) => maxOutOfStockPercent,
     message: ({ soldOut, compared, maxOutOfStockPercent }) =>
       `${soldOut} of ${compared} products of the last sync go out of stock in this run, above ${maxOutOfStockPercent} %`,
@@ -175,9 +175,9 @@ async function findChangeWarnings(
   })
 }
 
-function isExceeded({ abovePercent, base }: ChangeRule, facts: ChangeFacts, count: number): boolean {
+function isExceeded({ abovePercent, shareOf }: ChangeRule, facts: ChangeFacts, count: number): boolean {
   if (abovePercent === undefined) return count > 0
-  const products = facts[base]
+  const products = facts[shareOf]
   return products >= minForPercentages && count * 100 > products * abovePercent(facts)
 }
 

@@ -32,7 +32,7 @@ type RemovalCounts = Pick<GuardedChanges, 'deferred' | 'missing'>
 export async function removeOrWithhold(work: PlanWork, changes: Changes): Promise<GuardedChanges> {
   const { tx, desired, pending, type, input } = work
   const { diff, missingPolicy, firstLoad } = changes
-  const facts = factsOf(work)
+  const facts = factsBeforeCounting(work)
   // If no row has an `effective_at` or `expires_at`, a first load has no deletes. Guards still report an incomplete read or too few rows.
   if (firstLoad?.isUntimed === true)
     return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: noneDeferred, missing: 0 }
@@ -46,17 +46,17 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   // `allDeletes` has no missing records if they are set out of stock, or if the read is incomplete. Guards count them too, except with
   // `missing: keep`. To set half a feed out of stock is as harmful as to delete it.
   const configuredPolicy = type.missing(work.pipeline.destination)
-  const countsMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing(configuredPolicy))
-  const missing = countsMissing ? diff.missing : 0
+  const guardsCountMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing(configuredPolicy))
+  const missing = guardsCountMissing ? diff.missing : 0
   const deletes = allDeletes + missing
   const outOfStock = configuredPolicy === 'out-of-stock' ? missing : 0
-  const largerCount = Math.max(deletes - allowedBefore - identifierOnlyDeletes, identifierOnlyDeletes)
+  const largerNewDeletes = Math.max(deletes - allowedBefore - identifierOnlyDeletes, identifierOnlyDeletes)
   // The percent limit needs the number of confirmed records. It applies only above the count limit.
   const confirmed =
-    largerCount > facts.guards.maxDeleteCount
-      ? await desired.countConfirmed(enoughConfirmed(largerCount, facts.guards.maxDeletePercent))
+    largerNewDeletes > facts.guards.maxDeleteCount
+      ? await desired.countConfirmed(enoughConfirmed(largerNewDeletes, facts.guards.maxDeletePercent))
       : 0
-  const found = reasonsToWithhold({
+  const guardResults = reasonsToWithhold({
     ...facts,
     deletes,
     outOfStock,
@@ -68,13 +68,13 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   })
   await stopIfPeopleReplaced(work, diff, facts, {
     peopleToDelete: allDeletes - allowedBefore - identifierOnlyDeletes,
-    isWithheld: found.length > 0,
+    isWithheld: guardResults.length > 0,
   })
-  const [firstResult] = found
+  const [firstResult] = guardResults
   if (firstResult === undefined) return { results: [], withheld: 0, ...removed }
   // Before the rollback, because that undoes the pending changes.
-  const losingRows = found.some(({ code }) => code === 'GUARD_IDENTIFIERS') ? await pending.describeRowsLosingIdentifiers() : []
-  const results = found.map((guard) => (guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: losingRows } : guard))
+  const losingRows = guardResults.some(({ code }) => code === 'GUARD_IDENTIFIERS') ? await pending.describeRowsLosingIdentifiers() : []
+  const results = guardResults.map((guard) => (guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: losingRows } : guard))
   await tx.query('rollback to savepoint removals')
   // All results have the same `withheld`. After `GUARD_MIN_ROWS` or `GUARD_INCOMPLETE` it counts all deletes, otherwise those without
   // `allowedBefore`.
@@ -114,7 +114,7 @@ function removesMissing(policy: Missing): boolean {
 }
 
 /** Returns the facts that are known before the deletes are counted. */
-function factsOf({ pipeline, type, run, input, ignoresMissing }: PlanWork): GuardFacts {
+function factsBeforeCounting({ pipeline, type, run, input, ignoresMissing }: PlanWork): GuardFacts {
   return {
     pipeline: pipeline.name,
     noun: type.words.records,

@@ -9,13 +9,13 @@ import type { ProductSetChange } from '../../model/report.ts'
  * change these.
  */
 export function actionOf(desired: StoredContent, stored: StoredContent): ProductSetChange['action'] {
-  if (desired.type !== stored.type || !sameFilters(desired.filters, stored.filters)) return 'replace'
+  if (desired.type !== stored.type || !haveSameFilters(desired.filters, stored.filters)) return 'replace'
   if (desired.description !== stored.description || desired.name !== stored.name) return 'update'
   if (desired.type === 'FILTERED') return 'unchanged'
   // In a plan, `desired` has no product keys, because new products get their keys when the plan is sent.
-  const sameKeys =
+  const hasSameKeys =
     desired.productKeys.length === 0 ? !stored.productKeys.includes(lostKey) : isDeepStrictEqual(desired.productKeys, stored.productKeys)
-  return sameKeys && isDeepStrictEqual(desired.productIds, stored.productIds) ? 'unchanged' : 'update'
+  return hasSameKeys && isDeepStrictEqual(desired.productIds, stored.productIds) ? 'unchanged' : 'update'
 }
 
 /**
@@ -44,7 +44,7 @@ export function isResultOf(set: StoredSet, listed: ListedSet, storedIds: Readonl
     listed.name === set.content.name &&
     listed.type === set.content.type &&
     listed.description === set.content.description &&
-    (set.content.type === 'MANUAL' || (listed.filters !== null && sameFilters(listed.filters, set.content.filters)))
+    (set.content.type === 'MANUAL' || (listed.filters !== null && haveSameFilters(listed.filters, set.content.filters)))
   )
 }
 
@@ -58,7 +58,7 @@ export function withListedTexts(stored: StoredContent, listed: ListedSet | undef
 }
 
 /** Compares filters without their order. */
-function sameFilters(some: StoredContent['filters'], others: StoredContent['filters']): boolean {
+function haveSameFilters(some: StoredContent['filters'], others: StoredContent['filters']): boolean {
   const texts = (filters: StoredContent['filters']) =>
     filters.map(({ attribute, operator, value }) => JSON.stringify([attribute, operator, value])).toSorted()
   return isDeepStrictEqual(texts(some), texts(others))

@@ -42,11 +42,11 @@ interface SetWork extends CatalogRun {
 /**
  * Creates, updates or replaces the set of every rule, and deletes sets without a rule. Returns one result for each name.
  *
- * @throws {RunError} `RUN_INTERRUPTED` after the signal, and if the run was cancelled, or ended by another process
+ * @throws {RunError} `RUN_INTERRUPTED` after the signal to stop, and if the run was cancelled, or ended by another process
  */
 export async function keepProductSets(catalogRun: CatalogRun, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
   const { deps, run, target } = catalogRun
-  const before = await loadProductSets(deps.db, run.destinationId)
+  const storedBefore = await loadProductSets(deps.db, run.destinationId)
   const work: SetWork = {
     ...catalogRun,
     actor: { id: run.id, actor: deps.actor ?? deps.workerId },
@@ -57,8 +57,8 @@ export async function keepProductSets(catalogRun: CatalogRun, rules: readonly Pr
   const changes = new Map<string, ProductSetChange>()
   for (const rule of rules) {
     await renewLease(work)
-    const change = unresolved.get(rule.name) ?? (await withoutUnknownKeys(work, rule, await syncSet(work, rule)))
-    changes.set(rule.name, { ...change, action: shownAction(before, rule.name, change.action) })
+    const change = unresolved.get(rule.name) ?? (await unresolvedIfKeysUnknown(work, rule, await syncSet(work, rule)))
+    changes.set(rule.name, { ...change, action: shownAction(storedBefore, rule.name, change.action) })
   }
   for (const set of await loadProductSets(deps.db, run.destinationId)) {
     if (ruleNames.has(set.name) && set.state !== 'removing') continue
@@ -130,20 +130,24 @@ async function syncSet(work: SetWork, rule: ProductSetRule): Promise<ProductSetC
 }
 
 /**
- * Returns `change`. If products of the brand have no known product key, the set lacks them. Then returns `change` as unresolved, unless it
- * has another problem.
+ * Returns `change`, or makes it unresolved if the set lacks products of the brand, because their product keys are unknown. Keeps another
+ * problem of the change.
  */
-async function withoutUnknownKeys({ deps, run }: SetWork, { brand }: ProductSetRule, change: ProductSetChange): Promise<ProductSetChange> {
+async function unresolvedIfKeysUnknown(
+  { deps, run }: SetWork,
+  { brand }: ProductSetRule,
+  change: ProductSetChange,
+): Promise<ProductSetChange> {
   if (brand === undefined || (change.outcome !== 'confirmed' && change.code !== 'PRODUCT_SET_EMPTY')) return change
   const missing = await countWithoutKey(deps.db, run.destinationId, brand)
   if (missing === 0) return change
-  const what = missing === 1 ? 'one product' : `${missing} products`
+  const products = missing === 1 ? 'one product' : `${missing} products`
   return {
     name: change.name,
     action: change.action === 'unchanged' ? 'update' : change.action,
     outcome: 'unresolved',
     code: 'PRODUCT_SET_KEYS_UNKNOWN',
-    message: `the set lacks ${what} of brand "${brand}", because the service confirmed ${missing === 1 ? 'it' : 'them'} without a product_key: a run with --full puts all products again`,
+    message: `the set lacks ${products} of brand "${brand}", because the service confirmed ${missing === 1 ? 'it' : 'them'} without a product_key: a run with --full puts all products again`,
   }
 }
 
@@ -197,11 +201,11 @@ async function createManagedSet(work: SetWork, content: StoredContent, action: '
 
 /** `knownIds`: ids that were listed before the create; null if the listing could not be read. */
 function unresolvedCreate(knownIds: StoredSet['knownIds'], reason?: string): Outcome {
-  const what = `the create got no clear answer${reason === undefined ? '' : ` (${reason})`}`
+  const problem = `the create got no clear answer${reason === undefined ? '' : ` (${reason})`}`
   return unresolvedOutcome(
     knownIds === null
-      ? `${what}, and no listing shows whether it was applied: look for the set at the service, delete it, and rename the rule`
-      : `${what}: the next run looks for the set`,
+      ? `${problem}, and no listing shows whether it was applied: look for the set at the service, delete it, and rename the rule`
+      : `${problem}: the next run looks for the set`,
   )
 }
 

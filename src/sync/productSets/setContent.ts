@@ -18,12 +18,12 @@ export function isProblem(desired: DesiredSet): desired is SetProblem {
 }
 
 /** Limit of the query. One more than a set may have shows that there are too many. */
-const loadedProducts = maxSetProducts + 1
+const maxLoadedProducts = maxSetProducts + 1
 
 /** Returns the content that a run sends: filters, or the confirmed products of the brand with their keys. */
 export async function confirmedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<DesiredSet> {
   if (rule.brand === undefined) return filteredContent(rule)
-  const products = await confirmedOfBrand(db, destinationId, rule.brand, loadedProducts)
+  const products = await confirmedOfBrand(db, destinationId, rule.brand, maxLoadedProducts)
   return manualContent(
     rule,
     products.map(({ id }) => id),
@@ -35,7 +35,7 @@ export async function confirmedContent(db: Queryable, destinationId: number, rul
 /** Returns the content that a plan shows: filters, or the desired products of the brand without keys. */
 export async function desiredContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<DesiredSet> {
   if (rule.brand === undefined) return filteredContent(rule)
-  return manualContent(rule, await productsOfBrand(db, destinationId, rule.brand, loadedProducts), [], 'the source has no product')
+  return manualContent(rule, await productsOfBrand(db, destinationId, rule.brand, maxLoadedProducts), [], 'the source has no product')
 }
 
 function filteredContent(rule: ProductSetRule): StoredContent {

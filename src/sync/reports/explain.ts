@@ -342,8 +342,8 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
 
 /**
  * Returns the events `withheld`; none if no guard withheld deletes in a plan of the last read.
- * - Records are stored: one event for each live record whose row is missing from this read.
- * - Records are stored, but no digests of the read: one event for each live record, because its row may be missing.
+ * - Records and digests of the read are stored: one event for each live record whose row is missing from this read.
+ * - Only records are stored: one event for each live record, because its row may be missing.
  * - No record is stored: one event if a key waits to be deleted.
  */
 async function withheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
@@ -377,13 +377,13 @@ async function withheldEvents(db: Database, destinationId: number, keys: readonl
     )
     return waiting.length === 0 ? [] : [event(`${run} withheld deletes (${plan.code})`)]
   }
-  const what = plan.out_of_stock ? 'update to out of stock' : 'delete'
-  const several = plan.out_of_stock ? 'updates to out of stock' : 'deletes'
+  const change = plan.out_of_stock ? 'update to out of stock' : 'delete'
+  const changes = plan.out_of_stock ? 'updates to out of stock' : 'deletes'
   const events: RecordEvent[] = []
   for (const { key } of rows.filter(({ status }) => status === 'live')) {
     const isRead = await wasRead(db, destinationId, key)
-    if (isRead === undefined) events.push(event(`${run} withheld the ${several} of missing rows (${plan.code}), perhaps of this one`))
-    else if (!isRead) events.push(event(`its row is missing from the source, and ${run} withheld its ${what} (${plan.code})`))
+    if (isRead === undefined) events.push(event(`${run} withheld the ${changes} of missing rows (${plan.code}), perhaps of this one`))
+    else if (!isRead) events.push(event(`its row is missing from the source, and ${run} withheld its ${change} (${plan.code})`))
   }
   return events
 }

@@ -78,14 +78,14 @@ export const shownTrigger = `case when r.options ? 'audit' then 'audit' else r.t
  */
 const runsWithRejects = `run r left join snapshot s on s.id = r.snapshot_id and (r.counts ->> 'rejected')::int > 0`
 
-const select = `
+const selectRuns = `
   select r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id,
     r.rerun_of, r.scheduled_for, r.created_at, r.started_at, r.finished_at, r.product_sets, d.service, d.credentials,
     statement_timestamp() as now, coalesce(s.run_id, r.id) as reading_run
   from ${runsWithRejects} left join destination d on d.id = r.destination_id`
 
 /**
- * Loads runs with a statement that begins with `select`, and adds the numbers of rejected rows by code. A second statement counts these
+ * Loads runs with a statement that begins with `selectRuns`, and adds the numbers of rejected rows by code. A second statement counts these
  * once for each snapshot. Counting them for each run of a long list took seconds.
  */
 async function loadRuns(db: Database, sql: string, values: unknown[]): Promise<readonly RunRecord[]> {
@@ -114,7 +114,7 @@ function countCodes(db: Database, runs: readonly string[]) {
 
 /** Loads the report of one run by its number. @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadReport(db: Database, runId: number): Promise<RunReport> {
-  const [row] = await loadRuns(db, `${select} where r.id = $1`, [runId])
+  const [row] = await loadRuns(db, `${selectRuns} where r.id = $1`, [runId])
   if (!row) throw await unknownOrExpiredRun(db, `r_${runId}`)
   const report = await withFailures(db, toShownRun(row))
   return { ...report, status: publicStatus(report.status), finishedAt: report.finishedAt ?? row.now.toISOString() }
@@ -127,7 +127,7 @@ function publicStatus(status: StoredRunStatus): RunStatus {
 
 /** Loads one run by its id (`r_81` or `81`). @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
-  const [row] = await loadRuns(db, `${select} where r.id = $1`, [runNumber(runId)])
+  const [row] = await loadRuns(db, `${selectRuns} where r.id = $1`, [runNumber(runId)])
   if (!row) throw await unknownOrExpiredRun(db, runId)
   const run = toStoredRun(row)
   // The row of a running run has only the planned counts.
@@ -149,7 +149,7 @@ export async function listRuns(
   db: Database,
   options: { readonly pipelines?: readonly string[]; readonly limit: number },
 ): Promise<readonly StoredRun[]> {
-  const rows = await loadRuns(db, `${select} where $1::text[] is null or r.pipeline = any($1) order by r.id desc limit $2`, [
+  const rows = await loadRuns(db, `${selectRuns} where $1::text[] is null or r.pipeline = any($1) order by r.id desc limit $2`, [
     options.pipelines ?? null,
     options.limit,
   ])

@@ -53,7 +53,7 @@ export function pipelineColumns(pipelines: readonly PipelineInEnvironment[]): [s
 }
 
 /**
- * Returns the SQL condition that the run `r` is one of the pipeline `p` in its environment. Early versions stored no destination with some
+ * SQL condition that the run `r` is one of the pipeline `p` in its environment. Early versions stored no destination with some
  * runs; these belong to every environment.
  */
 export const isRunOf = `r.pipeline = p.name
@@ -89,7 +89,7 @@ export interface RecentRun {
   readonly changes: number
 }
 
-const columns = `r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.plan_id, r.error, r.product_sets,
+const lineColumns = `r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.plan_id, r.error, r.product_sets,
   r.created_at, r.started_at, r.finished_at, r.progress, r.cancel_requested_at`
 
 type LineRow = Row<'run', ShownColumn | 'progress' | 'cancel_requested_at'> & { readonly trigger: ShownTrigger }
@@ -102,7 +102,10 @@ const couldSend = `r.trigger <> 'plan' and (r.trigger <> 'apply' or r.plan_id is
 
 const hasEnded = `r.status in ('succeeded', 'partial', 'withheld', 'failed')`
 
-/** SQL condition that the run `r` with a plan shows which deletes a guard withholds. A backfill and a rerun of failed operations do not. */
+/**
+ * SQL condition that the run `r` with a plan shows which deletes a guard withholds. A backfill and a rerun of failed operations do so only
+ * with guard results.
+ */
 const showsGuards = `(r.guards <> '[]' or (${readsOwnSources('r')} and r.options ->> 'failedOnly' is distinct from 'true'))`
 
 /** Returns SQL of the end (`at`) of the last run of the pipeline `p` that could send and meets the condition. */
@@ -123,23 +126,23 @@ export async function loadOverviews(
   const [rows, histories] = await Promise.all([
     db.query<LineRow & { part: 'open' | 'last' | 'planned' | 'guarded' | 'stopped' }>(
       `select 'open' as part, open.* from ${givenPipelines} cross join lateral (
-         select ${columns} from run r where ${isRunOf} and r.status in ('queued', 'running')
+         select ${lineColumns} from run r where ${isRunOf} and r.status in ('queued', 'running')
          -- the running run before queued ones
          order by r.status desc, r.id limit 1) open
        union all
        select 'last', ended.* from ${givenPipelines} cross join lateral (
-         select ${columns} from run r where ${isRunOf} and ${couldSend} and ${hasEnded} order by r.id desc limit 1) ended
+         select ${lineColumns} from run r where ${isRunOf} and ${couldSend} and ${hasEnded} order by r.id desc limit 1) ended
        union all
        select 'planned', planned.* from ${givenPipelines} cross join lateral (
-         select ${columns} from run r where ${isRunOf} and ${couldSend} and ${hasEnded} and r.plan_id is not null
+         select ${lineColumns} from run r where ${isRunOf} and ${couldSend} and ${hasEnded} and r.plan_id is not null
          order by r.id desc limit 1) planned
        union all
        select 'guarded', guarded.* from ${givenPipelines} cross join lateral (
-         select ${columns} from run r where ${isRunOf} and ${couldSend} and ${hasEnded} and r.plan_id is not null and ${showsGuards}
+         select ${lineColumns} from run r where ${isRunOf} and ${couldSend} and ${hasEnded} and r.plan_id is not null and ${showsGuards}
          order by r.id desc limit 1) guarded
        union all
        select 'stopped', stopped.* from ${givenPipelines} cross join lateral (
-         select ${columns} from run r where ${isRunOf} and ${couldSend} and ${hasEnded} and r.plan_id is null and r.guards <> '[]'
+         select ${lineColumns} from run r where ${isRunOf} and ${couldSend} and ${hasEnded} and r.plan_id is null and r.guards <> '[]'
          order by r.id desc limit 1) stopped`,
       parameters,
     ),
@@ -216,7 +219,7 @@ export async function listRunLines(
   const rows = await db.query<LineRow>(
     // With `limit` in a lateral query, the index of a pipeline's runs is read from the newest run on. A join would sort all its runs.
     `select x.* from ${givenPipelines} cross join lateral (
-       select ${columns} from run r where ${isRunOf} and r.id < $4 order by r.id desc limit $5) x`,
+       select ${lineColumns} from run r where ${isRunOf} and r.id < $4 order by r.id desc limit $5) x`,
     [...pipelineColumns([options.pipeline]), options.before ?? Number.MAX_SAFE_INTEGER, options.limit],
   )
   return rows.map(toLine)

@@ -59,20 +59,20 @@ export interface RejectsTable {
 }
 
 /**
- * Returns a function from the number of a source to its columns. `first`: columns of the first row of the run, used for a source without
+ * Returns a function from the number of a source to its columns. `firstRowColumns`: columns of the first row of the run, used for a source without
  * facts.
  */
 export function columnsBySource(
-  first: readonly string[],
+  firstRowColumns: readonly string[],
   facts: readonly Pick<SourceFacts, 'columns'>[],
 ): (source: number) => readonly string[] {
-  return (source) => facts[source]?.columns ?? first
+  return (source) => facts[source]?.columns ?? firstRowColumns
 }
 
-/** Returns the table for these sources. The columns are in the order of the sources. `first`: as for `columnsBySource`. */
-export function rejectsTable(first: readonly string[], facts: readonly Pick<SourceFacts, 'columns'>[]): RejectsTable {
-  const columnsOf = columnsBySource(first, facts)
-  const columns = [...new Set(facts.length === 0 ? first : facts.flatMap((_, source) => columnsOf(source)))]
+/** Returns the table for these sources. The columns are in the order of the sources. `firstRowColumns`: as for `columnsBySource`. */
+export function rejectsTable(firstRowColumns: readonly string[], facts: readonly Pick<SourceFacts, 'columns'>[]): RejectsTable {
+  const columnsOf = columnsBySource(firstRowColumns, facts)
+  const columns = [...new Set(facts.length === 0 ? firstRowColumns : facts.flatMap((_, source) => columnsOf(source)))]
   return {
     columns,
     positions: (source) => {

@@ -178,13 +178,13 @@ interface Texts {
   readonly after: string | null
 }
 
-/** Cuts both texts to `maxShown` characters. Cuts their starts too if the first difference would not be shown otherwise. */
+/** Cuts both texts to `maxShown` characters. Cuts their starts too if the first difference would be near the end or not shown. */
 function cutTexts({ before, after }: Texts): Texts {
   let from = 0
   if (before !== null && after !== null) {
-    let same = 0
-    while (same < before.length && before[same] === after[same]) same++
-    if (same >= maxShown - shownBeforeDifference) from = same - shownBeforeDifference
+    let difference = 0
+    while (difference < before.length && before[difference] === after[difference]) difference++
+    if (difference >= maxShown - shownBeforeDifference) from = difference - shownBeforeDifference
     // The second half of a surrogate pair.
     if (/[\udc00-\udfff]/.test(before.charAt(from))) from++
   }

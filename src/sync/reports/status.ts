@@ -24,7 +24,7 @@ export interface States {
    *
    * - `none`: no `sluice serve` process sent a heartbeat within the last minute.
    * - `elsewhere`: one did, and none has declared a schedule of these pipelines within that time. It has another environment or folder.
-   * - `running`: one did. Also if no environment is known.
+   * - `running`: one did. Also if the environment of a pipeline is not known.
    */
   readonly scheduler: 'none' | 'elsewhere' | 'running'
   readonly pipelines: readonly PipelineState[]

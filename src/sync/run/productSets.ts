@@ -1,4 +1,4 @@
-import { loadPlannedSets, planProductSets } from '../productSets/plan.ts'
+import { loadPlannedSets, planProductSets } from '../productSets/planProductSets.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { loadProductSets, markLostProducts } from '../../db/productSets.ts'
 import { updateRun } from '../../db/runs/update.ts'

@@ -65,7 +65,7 @@ test.each([
   ['sources/openSource.ts', 'a source changed, or is on a server'],
   ['sync/push/sendOpenBatches.ts', 'there are requests to send'],
   ['sync/plan/loadParts.ts', 'it is a first load of people'],
-  ['sync/erasure/plan.ts', 'a person is to be erased'],
+  ['sync/erasure/planDeletes.ts', 'a person is to be erased'],
   ['sync/productSets/keepProductSets.ts', 'a pipeline has product sets'],
   ['db/retention.ts', 'it is the first run of the day'],
   ['db/embedded/server.ts', 'no database is configured'],
