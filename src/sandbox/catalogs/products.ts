@@ -38,8 +38,8 @@ function putProducts(call: CatalogCall): Reply {
   const list = listOf(call.params['products'])
   delete call.echo['products']
   const products = list.filter(isPlainRecord)
-  const bad = list.findIndex((product) => !isPlainRecord(product))
-  if (bad !== -1) throw adsRefusals([invalidParameter('products', 'array of objects', '', `products[${bad}]`)])
+  const firstNonObject = list.findIndex((product) => !isPlainRecord(product))
+  if (firstNonObject !== -1) throw adsRefusals([invalidParameter('products', 'array of objects', '', `products[${firstNonObject}]`)])
   if (list.length === 0) throw adsRefusals([invalidParameter('products', 'at least one product', '')])
   const repeated = repeatedIds(call, products)
   const repeatedResult = call.world.switch('duplicate_ids')

@@ -78,14 +78,14 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
     decodeInto(validation, parameter, value)
   }
   readPairs(validation, path, input.pairs)
-  const isBareArray = endpoint.bodyIs === 'array'
+  const takesOnlyArray = endpoint.bodyIs === 'array'
   readBody(validation, input.body)
   for (const parameter of accepted.parameters) {
     if (given.has(parameter.name)) {
       if (params[parameter.name] !== undefined)
         echo[sentNames.get(parameter.name) ?? parameter.name] = echoed(parameter, params[parameter.name])
     } else if (parameter.default !== undefined) params[parameter.name] = defaultOf(parameter)
-    else if (parameter.required === true && parameter.in !== 'path' && !(parameter.in === 'body' && isBareArray))
+    else if (parameter.required === true && parameter.in !== 'path' && !(parameter.in === 'body' && takesOnlyArray))
       errors.push(missingParameter(parameter.name))
   }
   checkConditions(endpoint, params, given, errors)
