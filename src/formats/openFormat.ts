@@ -93,7 +93,6 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   }
 }
 
-/** Format of a text file. */
 type TextFormat = Exclude<DetectedFormat, 'xlsx' | 'sql'>
 
 /** Decoded file. `sample`: its first bytes, in UTF-8. `format`: format of the sample. */

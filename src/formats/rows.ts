@@ -36,7 +36,6 @@ export interface SourceFacts {
   readonly lastModified?: string
 }
 
-/** Quality statistics of a read. */
 export interface QualityFigures {
   readonly members: number
   /** Identifier type → number of members that have at least one. */

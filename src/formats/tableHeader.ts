@@ -11,7 +11,6 @@ export interface HeaderSettings {
   readonly columns?: readonly string[]
 }
 
-/** Header of a table. */
 export interface TableHeader {
   /** Names of the columns. A column with an empty name is skipped. */
   readonly header: readonly string[]

@@ -5,10 +5,8 @@ import type { FormatContext } from '../formatReader.ts'
 import { decompressStream } from './decompressStream.ts'
 import { decompressZip } from './decompressZip.ts'
 
-/** Compression of a source. */
 export type Compression = 'none' | 'gzip' | 'zip' | 'zstd'
 
-/** Decompressed file. */
 export interface Decompressed {
   /** Detected compression. */
   readonly compression: Compression

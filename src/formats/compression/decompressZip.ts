@@ -20,7 +20,7 @@ interface Member {
   readonly encrypted: boolean
   /** True if the checksum and the sizes follow the content. */
   readonly describedLater: boolean
-  readonly zip64: boolean
+  readonly hasZip64: boolean
   readonly crc: number
   readonly compressedBytes: number
 }
@@ -56,7 +56,7 @@ export async function* decompressZip(
   const members: ReadMember[] = []
   let offset = 0
   let fileCount = 0
-  let found = false
+  let wasFound = false
   for (;;) {
     const signature = (await takeExactly(input, 4, context)).readUInt32LE(0)
     if (signature !== localHeader) {
@@ -68,7 +68,7 @@ export async function* decompressZip(
     const isFile = isContent(member.name)
     if (isFile) fileCount++
     const isRequested = isFile && (context.member === undefined || context.member === member.name)
-    if (isRequested && found) {
+    if (isRequested && wasFound) {
       const names = [...members.map(({ name }) => name).filter(isContent), member.name]
       throw fileError('FILE_ARCHIVE', `the archive contains more than one file: ${names.join(', ')}`, {
         name: context.name,
@@ -76,7 +76,7 @@ export async function* decompressZip(
         members: names,
       })
     }
-    if (isRequested) found = true
+    if (isRequested) wasFound = true
     let crc = 0
     let bytes = 0
     let compressedBytes = 0
@@ -100,7 +100,7 @@ export async function* decompressZip(
     offset = start + headerBytes + compressedBytes + tail.bytes
     members.push({ name: member.name, crc, bytes, offset: start })
   }
-  if (!found)
+  if (!wasFound)
     throw archiveError(
       context,
       fileCount === 0 ? 'the archive contains no file' : 'the archive does not contain the named member',
@@ -126,7 +126,7 @@ async function readLocalHeader(
     method: fixed.readUInt16LE(4),
     encrypted: (flags & 1) !== 0,
     describedLater: (flags & 8) !== 0,
-    zip64: zip64Bytes !== undefined,
+    hasZip64: zip64Bytes !== undefined,
     crc: fixed.readUInt32LE(10),
     compressedBytes: zip64Bytes ?? sizes.compressed,
   }
@@ -181,7 +181,7 @@ async function readDescriptor(
   context: FormatContext,
 ): Promise<{ readonly crc: number; readonly bytes: number }> {
   const hasSignature = (await input.peek(4)).length === 4 && (await input.peek(4)).readUInt32LE(0) === descriptor
-  const size = (hasSignature ? 4 : 0) + 4 + (member.zip64 ? 16 : 8)
+  const size = (hasSignature ? 4 : 0) + 4 + (member.hasZip64 ? 16 : 8)
   const bytes = await takeExactly(input, size, context)
   return { crc: bytes.readUInt32LE(hasSignature ? 4 : 0), bytes: size }
 }

@@ -5,7 +5,6 @@ import type { ReadLimits } from '../limits.ts'
 import type { RecordSplitter } from '../recordBatch.ts'
 import { RecordBatch, recordFlags } from '../recordBatch.ts'
 
-/** Options of a `CsvSplitter`. */
 export interface CsvSplitterOptions {
   /** Name of the source in messages. */
   readonly name: string

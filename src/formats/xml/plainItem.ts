@@ -58,7 +58,6 @@ export class PlainItemReader {
   /** True if an element of any item used `g:` without a declaration. */
   prefixAssumed = false
 
-  /** `namespaces`: prefixes bound around the items. */
   constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>, cells: ItemCells) {
     this.#columns = columns
     this.#namespaces = namespaces

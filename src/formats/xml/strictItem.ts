@@ -26,7 +26,6 @@ export class StrictItemReader {
   /** True if an element used `g:` without a declaration (docs/inputs.md, case 144). */
   prefixAssumed = false
 
-  /** `namespaces`: prefixes bound around the items. `htmlEntities`: true to resolve entities of HTML; if false, they are an error. */
   constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>, cells: ItemCells, htmlEntities = false) {
     this.#columns = columns
     this.#cells = cells

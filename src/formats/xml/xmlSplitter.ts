@@ -7,7 +7,6 @@ import type { RecordSplitter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
 import { findXmlFault, linesIn } from './xmlFault.ts'
 
-/** Options of an `XmlSplitter`. */
 export interface XmlSplitterOptions {
   /** Name of the source in messages. */
   readonly name: string

@@ -14,7 +14,6 @@ import { assertAllSyncedHere } from '../databaseCopy.ts'
 import type { EngineDeps } from '../engine.ts'
 import { pushErasure } from '../push/push.ts'
 
-/** Options of an erasure. */
 export interface ForgetOptions {
   /** User of the command, for the audit log and the receipt. */
   readonly actor: string

@@ -52,7 +52,7 @@ async function applyFirstLoad(work: PlanWork): Promise<Changes> {
   const firstLoad = await work.desired.loadFirst({
     // A do-not-reach list has no implied keys, because audiences look its keys up in `remote`.
     implyingRunId: work.type.suppresses ? undefined : work.run.id,
-    valid: input.rows.valid,
+    validCount: input.rows.valid,
     facts: input.identifiers,
   })
   // With implied keys, `loadParts.ts` refreshes them later.
@@ -93,13 +93,13 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   crashPoint('plan.desired')
   await collectUnresolved(tx, destinationId)
 
-  const correction = await desired.correctMissing(missingPolicy)
+  const missingCorrection = await desired.correctMissing(missingPolicy)
   // A record that the calls above marked counts only as `optedOut` or `suppressed`, and not by the change that the diff found.
   const diff: Diff = {
     ...found,
     updates: found.updates - erased.updates,
     optedOut: found.optedOut - erased.optedOut + optedOutByIdentifier + optedOutByRows.missing + optedOutByRows.stale,
-    missing: found.missing - erased.missing - onLists.missing - optedOutByRows.missing + correction,
+    missing: found.missing - erased.missing - onLists.missing - optedOutByRows.missing + missingCorrection,
     stale: isUnchanged ? await countStale(work) : found.stale - erased.stale - onLists.stale - optedOutByRows.stale,
     suppressed: found.suppressed + onLists.missing + onLists.stale + erased.suppressed,
   }

@@ -37,11 +37,12 @@ export interface DesiredContext {
 }
 
 /**
- * Fills the table `removal` with the opted-out and suppressed records of the table `change`; with `missing`, also with the missing ones.
+ * Fills the table `removal` with the opted-out and suppressed records of the table `change`; with `includesMissing`, also with the missing
+ * ones.
  */
-export async function collectRemovals(tx: Transaction, options: { readonly missing: boolean }): Promise<void> {
+export async function collectRemovals(tx: Transaction, options: { readonly includesMissing: boolean }): Promise<void> {
   const causes = [recordChange.opted_out, recordChange.suppressed]
-  if (options.missing) causes.push(recordChange.missing)
+  if (options.includesMissing) causes.push(recordChange.missing)
   await fillTable(tx, 'removal', `select key, what from change where what in (${causes.join(', ')})`)
 }
 

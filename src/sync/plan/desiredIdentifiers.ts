@@ -55,7 +55,7 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
   await applyDelta(context, gained)
   if (context.mayImplyKeys) await storeChangedKeys(context)
   await storeRecords(context)
-  await insertIdentifiers(context, gained, hasTimes)
+  await insertGainedAndChangeTimes(context, gained, hasTimes)
 }
 
 /** Returns true if a staged row, or the stored version of an updated record, has an `effective_at` or `expires_at`. */
@@ -205,7 +205,11 @@ function gainedIdentifiers({ newContent }: DesiredContext, hasTimes: boolean): s
 }
 
 /** Inserts the gained identifiers that have no row in `remote`, and changes the desired times of groups. Collects all changed keys. */
-async function insertIdentifiers({ tx, destinationId, changed }: DesiredContext, gained: string, hasTimes: boolean): Promise<void> {
+async function insertGainedAndChangeTimes(
+  { tx, destinationId, changed }: DesiredContext,
+  gained: string,
+  hasTimes: boolean,
+): Promise<void> {
   await insertReferences(tx, destinationId, gained)
   await changed.add('select identifier from delta')
   if (!hasTimes || (await tx.query('select from changed_times limit 1')).length === 0) return

@@ -27,11 +27,11 @@ import { refreshStatistics } from './refreshStatistics.ts'
 export interface FirstLoad {
   /** Number of new records. With an `implyingRunId`, number of valid rows, because most records are written later. */
   readonly creates: number
-  /** No row has an `effective_at` or `expires_at`, so operations can be written directly from the records. */
+  /** True if no row has an `effective_at` or `expires_at`. Then operations can be written directly from the records. */
   readonly isUntimed: boolean
-  /** Rows share identifiers. Then the table `omitted` has, for each row, its identifiers that are sent under another row. */
+  /** True if rows share identifiers. Then the table `omitted` has, for each row, its identifiers that are sent under another row. */
   readonly hasShared: boolean
-  /** Number of this run if its keys are implied. It is stored in the column `load_id` of records and batches. Otherwise undefined. */
+  /** Number of this run if its keys are implied; otherwise undefined. It is stored in the column `load_id` of records and batches. */
   readonly implyingRunId: number | undefined
 }
 
@@ -68,7 +68,7 @@ export async function isUntouched(tx: Transaction, destinationId: number): Promi
 export interface FirstLoadInput {
   /** Number of this run if the destination may have implied keys; otherwise undefined. */
   readonly implyingRunId: number | undefined
-  readonly valid: number
+  readonly validCount: number
   /** Facts of the read about identifiers; undefined: the table `stage` (rows of the read) is searched instead. */
   readonly facts: IdentifierFacts | undefined
 }
@@ -76,7 +76,7 @@ export interface FirstLoadInput {
 /** Writes the desired state of people. As `DesiredState.loadFirst`. */
 export async function loadFirstIdentifiers(context: DesiredContext, options: FirstLoadInput): Promise<FirstLoad> {
   const { tx, destinationId } = context
-  const { facts, valid } = options
+  const { facts, validCount } = options
   const isUntimed = facts?.mayHaveTimes === false || !(await stageHasTimes(tx))
   const hasShared = await collectShared(tx, facts?.maybeSharedPrefixes)
   const canBeImplied = isUntimed && (facts?.areDigests === true || (await areAllDigests(tx)))
@@ -93,7 +93,7 @@ export async function loadFirstIdentifiers(context: DesiredContext, options: Fir
     await insertRecords(context, `${validRows} and s.key in (select key from sharing_record)`)
     await insertKeys(context, hasShared)
   }
-  return { creates: valid, isUntimed, hasShared, implyingRunId }
+  return { creates: validCount, isUntimed, hasShared, implyingRunId }
 }
 
 /** Inserts the records of all valid rows. Returns their number. */

@@ -22,7 +22,7 @@ export const ownExpiresAt = 'case when x.key is null then r.expires_at else x.ex
 /** SQL of the start; null if the time of the plan applies. */
 export const ownEffectiveAt = 'case when x.key is null then r.effective_at else x.effective_at end'
 
-/** SQL: true if no row has the key, or the end that its rows set has not passed. */
+/** SQL: true unless a row has the key, and the end that its rows set has passed. */
 export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
 /** SQL: true if the end that the rows set has passed, but the end that the service confirmed has not. */

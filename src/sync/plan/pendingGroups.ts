@@ -28,7 +28,6 @@ import {
 } from './pendingChanges.ts'
 import { analyzeWithSmallSample, fillTable, recordChange } from './planTables.ts'
 
-/** Context of the changes of people. */
 export interface MembershipContext extends PendingContext {
   /** Memberships are renewed if they end within 1.1 to 1.5 times this duration (`renewalDue`). */
   readonly renewBeforeMs: number

@@ -151,7 +151,7 @@ export async function preparePlanWork(
   }
 }
 
-/** Locks the destination's row until the end of the transaction. Returns its versions and flags, and the time of the plan. */
+/** Locks the destination's row until the end of the transaction. Returns two of its columns, and the time of the plan. */
 async function lockDestination(tx: Transaction, destinationId: number) {
   const [row] = await tx.query<Row<'destination', 'state_version' | 'all_changed'> & { readonly now_ms: string }>(
     `select state_version, all_changed, extract(epoch from statement_timestamp()) * 1000 as now_ms

@@ -84,7 +84,7 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
 
 /** Applies all removals, and `missingPolicy` to missing records. Collects the pending changes. */
 async function removeAll({ tx, desired, pending }: PlanWork, { diff, missingPolicy }: Changes): Promise<RemovalCounts> {
-  await collectRemovals(tx, { missing: missingPolicy === 'delete' })
+  await collectRemovals(tx, { includesMissing: missingPolicy === 'delete' })
   await desired.applyRemovals()
   if (missingPolicy === 'out-of-stock') await markOutOfStock(desired.context)
   else if (missingPolicy === 'keep') await markMissing(desired.context)
@@ -100,7 +100,7 @@ async function removeUnguarded(
   { missingPolicy }: Changes,
   options: { readonly sendAllowedBefore: boolean },
 ): Promise<RemovalCounts> {
-  await collectRemovals(tx, { missing: false })
+  await collectRemovals(tx, { includesMissing: false })
   const notAtService = missingPolicy === 'delete' ? await desired.collectNotAtService() : 0
   await desired.applyRemovals()
   const deferred = await pending.collect()

@@ -188,7 +188,6 @@ interface HistoryRow {
   readonly recent: readonly (readonly [status: RunLine['status'], planId: string | null, changes: number])[] | null
 }
 
-/** Destination of a pipeline. */
 export interface DestinationOverview {
   /** Credentials that own the destination; null before its first run. */
   readonly credentials: string | null

@@ -1,7 +1,6 @@
 /** History that `explain` returns, and functions that derive its headline and digests. */
 import { identifierBytes, identifierTypes, type IdentifierType } from '../../model/record.ts'
 
-/** Event in the history of a record. */
 export interface RecordEvent {
   /** ISO 8601. */
   readonly at: string
@@ -44,7 +43,6 @@ export interface RecordEvent {
   readonly live?: boolean
 }
 
-/** Type and digest of an identifier. */
 export interface IdentifierDigest {
   readonly type: IdentifierType
   /** SHA-256 that is sent, 64 hex digits; absent for an identifier that is sent as plain text. */

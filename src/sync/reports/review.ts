@@ -41,7 +41,6 @@ export interface PlanReview {
   readonly productSets?: readonly ProductSetChange[]
 }
 
-/** Sample of a change. */
 export interface ChangeSample {
   readonly change: Change
   /** Product id; for people a text with the numbers of people and identifiers. */

@@ -12,7 +12,6 @@ import { givenPipelines, isRunOf, pipelineColumns, type PipelineInEnvironment } 
 /** Maximum number of requests of a run from which `rateLimited`, `p50` and `p95` are computed. */
 export const maxExamined = 2_000
 
-/** Figures of one run. */
 export interface RunFigures {
   readonly runId: string
   /** End of the run. */

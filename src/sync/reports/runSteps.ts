@@ -27,7 +27,6 @@ const notes: Partial<Record<CountName, string>> = {
   deferred: 'not in this plan; the next run sends them',
 }
 
-/** Returns the name of a count in reports. */
 export function reportWordOf(name: CountName): string {
   return name === 'ambiguous' ? 'unresolved' : name === 'pending' ? 'not sent' : name
 }

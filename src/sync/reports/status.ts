@@ -5,7 +5,6 @@ import { declaredForS } from '../../db/schedules.ts'
 import { givenPipelines, isRunOf, pipelineColumns, type PipelineInEnvironment } from './overview.ts'
 import type { RunReport } from '../../model/report.ts'
 
-/** State of one pipeline. */
 export interface PipelineState {
   readonly pipeline: string
   /** Newest ended run. Plans, audits and skipped runs do not count. Null if there is none. */
