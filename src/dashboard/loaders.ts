@@ -21,7 +21,7 @@ import { pausesByPipeline } from '../sync/reports/pausesByPipeline.ts'
 import { refreshMinutes } from '../sync/plan/requestMinutes.ts'
 import { loadReview } from '../sync/reports/review.ts'
 import { columnsBySource, loadRunSources } from '../sync/reports/rejectsCsv.ts'
-import { groupedRejects, loadRunDetails } from '../sync/reports/runDetails.ts'
+import { loadRejectGroups, loadRunDetails } from '../sync/reports/runDetails.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import type { ServerDeps } from './deps.ts'
 import { batchPage } from './pages/batch.ts'
@@ -154,7 +154,7 @@ export async function loadRunPage(
   const run = await loadRun(deps.db, options.runId)
   const [details, rejects, actions] = await Promise.all([
     loadRunDetails(deps.db, run.runId),
-    run.counts.rejected === 0 ? [] : groupedRejects(deps.db, run.runId, runSamples),
+    run.counts.rejected === 0 ? [] : loadRejectGroups(deps.db, run.runId, runSamples),
     listActions(deps.db, { pipeline: run.pipeline, runId: runNumber(run.runId), limit: 20 }),
   ])
   return ofRun(deps, run.runId, runPage({ run, details, rejects, actions, mayAct: options.mayAct, now: options.now }))
@@ -164,7 +164,7 @@ export async function loadRunPage(
 export async function loadRejectsPage(deps: ServerDeps, runId: string): Promise<Page> {
   const run = await loadRun(deps.db, runId)
   const { facts } = await loadRunSources(deps.db, run.runId)
-  const groups = await groupedRejects(deps.db, run.runId, rejectSamples)
+  const groups = await loadRejectGroups(deps.db, run.runId, rejectSamples)
   return ofRun(deps, run.runId, rejectsPage(run, groups, columnsBySource(run.columns, facts)))
 }
 

@@ -1,12 +1,12 @@
 import type { Database } from '../../db/database.ts'
-import { planChanges, type PlanChange } from '../../sync/reports/planChanges.ts'
+import { loadPlanChanges, type PlanChange } from '../../sync/reports/planChanges.ts'
 import type { ShownRun } from '../../model/report.ts'
 import { openWholeFile } from '../wholeFile.ts'
 import { planMarkdown } from './planChanges.ts'
 
 /** Yields the changes of the plan of a run. Yields none if the run has no plan, for example because a guard stopped it. */
 export async function* changesOf(db: Database, report: ShownRun): AsyncGenerator<PlanChange> {
-  if (report.planId !== undefined && report.planId !== '') yield* planChanges(db, report.planId)
+  if (report.planId !== undefined && report.planId !== '') yield* loadPlanChanges(db, report.planId)
 }
 
 /**

@@ -154,10 +154,10 @@ function guessDelimiter(sample: Buffer, split: (delimiter: string) => readonly S
     const records = split(delimiter)
     const widths = new Map<number, number>()
     for (const record of records) widths.set(record.fields.length, (widths.get(record.fields.length) ?? 0) + 1)
-    let width = 1
-    let agreeing = 0
-    for (const [candidate, count] of widths) if (candidate > 1 && count > agreeing) [width, agreeing] = [candidate, count]
-    const score = width === 1 ? 0 : agreeing / records.length + width / 10_000
+    let commonWidth = 1
+    let commonCount = 0
+    for (const [width, count] of widths) if (width > 1 && count > commonCount) [commonWidth, commonCount] = [width, count]
+    const score = commonWidth === 1 ? 0 : commonCount / records.length + commonWidth / 10_000
     if (score > bestScore) [best, bestScore] = [delimiter, score]
   }
   return best

@@ -52,9 +52,9 @@ export async function freeze(
     waiting.sort((a, b) => a.phase - b.phase)
     while (waiting.length > 0) {
       packer.end()
-      const packedNow = waiting
+      const toPack = waiting
       waiting = []
-      for (const operation of packedNow) {
+      for (const operation of toPack) {
         if (packer.collides(operation)) waiting.push(operation)
         else packer.add(operation)
       }

@@ -40,7 +40,7 @@ export async function insertPlan(work: PlanWork, guards: readonly GuardResult[])
 }
 
 /** Position of a part in its plan. The only part is both first and last. */
-export interface StoredPart {
+export interface PartPosition {
   readonly isFirst: boolean
   readonly isLast: boolean
 }
@@ -57,7 +57,7 @@ export async function storePlan(
   changes: Changes,
   guarded: GuardedChanges,
   frozen: FrozenTotals,
-  { isFirst, isLast, keyLookups = 0, withoutRow = 0 }: StoredPart & { readonly keyLookups?: number; readonly withoutRow?: number },
+  { isFirst, isLast, keyLookups = 0, withoutRow = 0 }: PartPosition & { readonly keyLookups?: number; readonly withoutRow?: number },
 ): Promise<Planned> {
   const { tx, planId, run, destinationId, input } = work
   const { entries } = frozen

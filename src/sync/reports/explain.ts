@@ -16,7 +16,7 @@ import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../../db
 import type { Row } from '../../db/row.ts'
 import { readsOwnSources } from '../../db/runs/request.ts'
 import { destinationKey } from '../destinationKey.ts'
-import { findMember, findProduct, type ExplainDeps, type Found, type Searched } from './explainedRecords.ts'
+import { findMember, findProduct, type ExplainDeps, type FoundRecords, type RecordSearch } from './explainedRecords.ts'
 import { digestsOf, identifierDigests, livenessOf, type RecordHistory, type RecordEvent } from './recordHistory.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
@@ -32,14 +32,14 @@ export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: st
   const { keys, extraEvents, names, identifiers } = await explained.find(deps, { destinationId: id, text, pipeline })
   const filterNote = filterNoteOf(pipeline)
   const events = [
-    ...(type.appliesSuppression(pipeline.destination) ? await suppressionEvents(deps.db, id, identifiers) : []),
+    ...(type.appliesSuppression(pipeline.destination) ? await loadSuppressionEvents(deps.db, id, identifiers) : []),
     ...extraEvents,
-    ...(await readEvents(deps.db, id, keys, filterNote)),
-    ...(await rejectEvents(deps.db, id, keys)),
-    ...(await entryEvents(deps.db, id, keys, { ...explained, filterNote })),
-    ...(await attemptEvents(deps.db, id, keys)),
-    ...(await stateEvents(deps.db, id, keys, explained)),
-    ...(await withheldEvents(deps.db, id, keys)),
+    ...(await loadReadEvents(deps.db, id, keys, filterNote)),
+    ...(await loadRejectEvents(deps.db, id, keys)),
+    ...(await loadEntryEvents(deps.db, id, keys, { ...explained, filterNote })),
+    ...(await loadAttemptEvents(deps.db, id, keys)),
+    ...(await loadStateEvents(deps.db, id, keys, explained)),
+    ...(await loadWithheldEvents(deps.db, id, keys)),
   ].toSorted((a, b) => a.at.localeCompare(b.at))
   const unknown = unknownKey(pipeline, filterNote)
   return {
@@ -80,7 +80,7 @@ function unknownKey(
 
 /** Parts of a history that depend on the type of the destination's keys. */
 interface ExplainedKeys {
-  readonly find: (deps: ExplainDeps, searched: Searched) => Promise<Found>
+  readonly find: (deps: ExplainDeps, searched: RecordSearch) => Promise<FoundRecords>
   /** True if a confirmed delete removes the whole record. False for people, because other identifiers of the person may stay. */
   readonly deletesRecord: boolean
   /** SQL of the state of each key of the records. `$1`: destination, `$2`: keys of the records. */
@@ -92,7 +92,7 @@ interface ExplainedKeys {
 }
 
 /** Returns one event if a do-not-reach list of the account has one of the identifiers; otherwise none. */
-async function suppressionEvents(db: Database, destinationId: number, identifiers: readonly Buffer[]): Promise<RecordEvent[]> {
+async function loadSuppressionEvents(db: Database, destinationId: number, identifiers: readonly Buffer[]): Promise<RecordEvent[]> {
   const lists = await db.query<Row<'destination', 'id'>>(
     `select l.id from destination t
      join destination l on l.kind = any($2) and l.service = t.service and l.account_id = t.account_id where t.id = $1`,
@@ -112,7 +112,7 @@ async function suppressionEvents(db: Database, destinationId: number, identifier
 }
 
 /** Returns one event per stored record: the line that it was read from, and its content. */
-async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[], filterNote: string): Promise<RecordEvent[]> {
+async function loadReadEvents(db: Database, destinationId: number, keys: readonly Buffer[], filterNote: string): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
     // The event has the start of the read, because the end may be later than `planned`. If the snapshot has expired, it has the time of the
     // oldest stored run.
@@ -142,7 +142,7 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
  * Returns one event for each of the last 50 rejects of the records. A reject is `outdated` if a later run read the sources, and its plan
  * left the record live.
  */
-async function rejectEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
+async function loadRejectEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'reject', 'run_id' | 'line' | 'code' | 'field' | 'message' | 'hint'> & { at: Date; outdated: boolean }>(
     // A run may be requested before an earlier run reads, but it starts after that run.
     `select r.started_at as at, j.run_id, j.line, j.code, j.field, j.message, j.hint,
@@ -166,7 +166,7 @@ async function rejectEvents(db: Database, destinationId: number, keys: readonly 
 }
 
 /** Returns an event for each of the last 100 operations on the records. A confirmed delete of a whole record gets a second event. */
-async function entryEvents(
+async function loadEntryEvents(
   db: Database,
   destinationId: number,
   keys: readonly Buffer[],
@@ -228,7 +228,7 @@ async function entryEvents(
  * event `answered`. If halves of a split batch were merged, the parent of the merged batch is the batch that was split first. Batches
  * between these two are found by the bytes of the record in their bodies.
  */
-async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
+async function loadAttemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
     `with recursive own as materialized ( -- batches that have the records
        select id, plan_id, parent_id, body from batch where id in (${batchesOfRecords('$1', '$2::bytea[]')})),
@@ -268,7 +268,12 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
 }
 
 /** Returns the events `confirmed`, `invalidated`, `refused` and `desired` of each key. */
-async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], explained: ExplainedKeys): Promise<RecordEvent[]> {
+async function loadStateEvents(
+  db: Database,
+  destinationId: number,
+  keys: readonly Buffer[],
+  explained: ExplainedKeys,
+): Promise<RecordEvent[]> {
   const rows = await db.query<
     Row<'remote', 'key' | 'ref_count' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
       in_sync: boolean
@@ -346,7 +351,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
  * - Only records are stored: one event for each live record, because its row may be missing.
  * - No record is stored: one event if a key waits to be deleted.
  */
-async function withheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
+async function loadWithheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
   const [plan] = await db.query<Row<'plan', 'created_at' | 'run_id'> & { code: string; out_of_stock: boolean }>(
     `select p.created_at, p.run_id, p.guards -> 0 ->> 'code' as code, p.guards -> 0 -> 'outOfStock' is not null as out_of_stock
      from plan p join (

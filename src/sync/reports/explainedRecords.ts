@@ -17,13 +17,13 @@ export interface ExplainDeps {
   readonly service: ServiceIdentity
 }
 
-export interface Searched {
+export interface RecordSearch {
   readonly destinationId: number
   readonly text: string
   readonly pipeline: Pipeline
 }
 
-export interface Found {
+export interface FoundRecords {
   /** Possible keys of the records. Some of them may not be stored. */
   readonly keys: readonly Buffer[]
   /** Events that belong to no stored record: erasures, and the confirmed delete of an identifier that no row has now. */
@@ -35,22 +35,22 @@ export interface Found {
 }
 
 /** Returns the key of the product with this id, stored or not. Ids are stored trimmed and in NFC (`idOf`). */
-export async function findProduct(_: ExplainDeps, { text }: Searched): Promise<Found> {
+export async function findProduct(_: ExplainDeps, { text }: RecordSearch): Promise<FoundRecords> {
   const id = trimText(text).normalize('NFC')
   return { keys: [Buffer.from(id)], extraEvents: [], names: [id], identifiers: [] }
 }
 
 /** Finds the records of a row key, or of an identifier as it was typed, and the erasures of the person. */
-export async function findMember({ db, service }: ExplainDeps, { destinationId, text, pipeline }: Searched): Promise<Found> {
+export async function findMember({ db, service }: ExplainDeps, { destinationId, text, pipeline }: RecordSearch): Promise<FoundRecords> {
   const identifiers = identifierTypes.flatMap((type) => packedForms(type, text, defaultCountryOf(pipeline)))
   const rowKeys = memberKeysOf(text, pipeline)
-  const erasures = await erasureEvents(db, service.origin, destinationId, { rowKeys, identifiers })
-  const { keys, extraEvents } = await memberRecordKeys(db, destinationId, { rowKeys, identifiers })
-  return { keys, extraEvents: [...erasures, ...extraEvents], names: await storedKeys(db, destinationId, keys), identifiers }
+  const erasures = await loadErasureEvents(db, service.origin, destinationId, { rowKeys, identifiers })
+  const { keys, extraEvents } = await findRecordKeys(db, destinationId, { rowKeys, identifiers })
+  return { keys, extraEvents: [...erasures, ...extraEvents], names: await loadStoredKeys(db, destinationId, keys), identifiers }
 }
 
 /** Returns those of the keys that have a stored record, in hex, sorted. */
-async function storedKeys(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<readonly string[]> {
+async function loadStoredKeys(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<readonly string[]> {
   const rows = await db.query<Row<'record', 'key'>>(`select key from record where destination_id = $1 and key = any($2) order by key`, [
     destinationId,
     keys,
@@ -58,7 +58,7 @@ async function storedKeys(db: Database, destinationId: number, keys: readonly Bu
   return rows.map(({ key }) => key.toString('hex'))
 }
 
-type FoundKeys = Pick<Found, 'keys' | 'extraEvents'>
+type FoundKeys = Pick<FoundRecords, 'keys' | 'extraEvents'>
 
 interface SearchedKeys {
   /** Record keys that a row may have if the text is its key or one of its identifiers (`memberKeysOf`). */
@@ -67,7 +67,7 @@ interface SearchedKeys {
 }
 
 /** Finds the record with one of the row keys, and the records under which one of the identifiers is or was sent. */
-async function memberRecordKeys(db: Database, destinationId: number, { rowKeys, identifiers }: SearchedKeys): Promise<FoundKeys> {
+async function findRecordKeys(db: Database, destinationId: number, { rowKeys, identifiers }: SearchedKeys): Promise<FoundKeys> {
   const rows = await db.query<{ key: Buffer }>(
     `select group_key as key from remote
      where destination_id = $1 and key = any($2) and group_key is not null and (ref_count > 0 or synced_hash is not null)`,
@@ -78,7 +78,7 @@ async function memberRecordKeys(db: Database, destinationId: number, { rowKeys, 
   const keys = [...rowKeys, ...rows.map(({ key }) => key), ...implied.map(({ recordKey }) => recordKey)]
   if (rows.length + implied.length > 0) return { keys, extraEvents: [] }
   const storedRecords = await db.query(`select from record where destination_id = $1 and key = any($2) limit 1`, [destinationId, rowKeys])
-  return storedRecords.length > 0 ? { keys, extraEvents: [] } : formerRecordKeys(db, destinationId, { rowKeys, identifiers })
+  return storedRecords.length > 0 ? { keys, extraEvents: [] } : findFormerRecordKeys(db, destinationId, { rowKeys, identifiers })
 }
 
 /**
@@ -86,7 +86,7 @@ async function memberRecordKeys(db: Database, destinationId: number, { rowKeys, 
  * this reads every operation of the destination. A million in memory take 0.25 s (Postgres 18, 2 cores, 2026-11-21). Operations on people
  * are kept for 30 days, so a destination rarely has more.
  */
-async function formerRecordKeys(db: Database, destinationId: number, searched: SearchedKeys): Promise<FoundKeys> {
+async function findFormerRecordKeys(db: Database, destinationId: number, searched: SearchedKeys): Promise<FoundKeys> {
   const rows = await db.query<
     Row<'plan', 'run_id'> & { record_key: Buffer; change: string; outcome: string; at: Date; batch_id: string; line: string | null }
   >(
@@ -119,7 +119,7 @@ async function formerRecordKeys(db: Database, destinationId: number, searched: S
 }
 
 /** Returns an event for each erasure of one of the identifiers or row keys. */
-async function erasureEvents(
+async function loadErasureEvents(
   db: Database,
   service: string,
   destinationId: number,

@@ -13,7 +13,7 @@ const maxFailures = 20
  * Returns at most `maxFailures` failures, the most frequent first. Counts products or users. Leaves out superseded operations, and
  * operations without a code, because these have no answer yet.
  */
-export async function failuresOf(db: Pick<Database, 'query'>, planId: string): Promise<readonly Failure[]> {
+export async function loadFailures(db: Pick<Database, 'query'>, planId: string): Promise<readonly Failure[]> {
   const rows = await db.query<{
     outcome: Failure['outcome']
     code: string

@@ -16,7 +16,7 @@ import {
 } from '../../db/runs/columns.ts'
 import { keptDaysOf } from '../../db/runRetention.ts'
 import type { Row, Value } from '../../db/row.ts'
-import { failuresOf } from './failures.ts'
+import { loadFailures } from './failures.ts'
 import { planCounts } from './planCounts.ts'
 import { onlyPlans, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../../model/report.ts'
 
@@ -140,7 +140,7 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
 async function withFailures<Run extends ShownRun>(db: Database, run: Run): Promise<Run> {
   const { refused, ambiguous, pending } = run.counts
   if (run.planId === undefined || onlyPlans(run.trigger) || refused + ambiguous + pending === 0) return run
-  const failures = await failuresOf(db, run.planId)
+  const failures = await loadFailures(db, run.planId)
   return failures.length === 0 ? run : { ...run, failures }
 }
 

@@ -54,7 +54,7 @@ type ChangeRow = Row<'batch', 'seq'> &
 const pageEntries = 1_000
 
 /** Yields the changes of the plan in sending order. */
-export async function* planChanges(db: Database, planId: string): AsyncGenerator<PlanChange> {
+export async function* loadPlanChanges(db: Database, planId: string): AsyncGenerator<PlanChange> {
   let after = -1
   for (;;) {
     const rows = await db.query<ChangeRow>(

@@ -133,11 +133,11 @@ export interface RejectGroup {
 }
 
 /**
- * Returns at most 100 groups of the rejects of a run (as `loadRejects`), the largest first, each with its first `samples` rows.
+ * Returns at most 100 groups of the rejects of a run (as `loadRejects`), the largest first, each with its first `samplesPerGroup` rows.
  *
  * @throws {UsageError} `UNKNOWN_RUN`
  */
-export async function groupedRejects(db: Database, runId: string, samples: number): Promise<readonly RejectGroup[]> {
+export async function loadRejectGroups(db: Database, runId: string, samplesPerGroup: number): Promise<readonly RejectGroup[]> {
   // With a join instead of this parameter, Postgres reads all rejects of the run for each group.
   const run = await readingRunNumber(db, runId)
   return db.query<RejectGroup>(
@@ -160,6 +160,6 @@ export async function groupedRejects(db: Database, runId: string, samples: numbe
          from reject j where j.run_id = $1 and (j.code = g.code and j.field = g.field or j.more <> '[]' and j.more @> g.pattern)
          order by j.source, j.line limit $2) x) as samples
      from groups g order by g.count desc, g.code, g.field limit 100`,
-    [run, samples],
+    [run, samplesPerGroup],
   )
 }

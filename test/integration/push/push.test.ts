@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { entriesOf } from '../../../src/db/entries/read.ts'
-import { failuresOf } from '../../../src/sync/reports/failures.ts'
+import { loadFailures } from '../../../src/sync/reports/failures.ts'
 import { loadRunDetails } from '../../../src/sync/reports/runDetails.ts'
 import { loadRunFigures } from '../../../src/sync/reports/runFigures.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
@@ -213,7 +213,7 @@ describe('pushing a plan', () => {
     await pushPlan(await engineDeps(db, service, { maxAttempts: 3 }), planted.planId)
     expect(await batchStates(db, planted.planId)).toEqual(['parked:http-500', 'pending'])
     expect(await planCounts(db, planted.planId)).toEqual({ confirmed: 0, refused: 0, ambiguous: 1, pending: 1, requests: 3 })
-    expect(await failuresOf(db, planted.planId)).toEqual([
+    expect(await loadFailures(db, planted.planId)).toEqual([
       { outcome: 'ambiguous', code: 'http-500', message: 'the service answered 500', count: 1, examples: [] },
     ])
   })
@@ -376,7 +376,7 @@ describe('recording an answer', () => {
     await pushPlan(deps, planted.planId)
     expect(service.seen.length).toBeLessThanOrEqual(2)
     expect(await planCounts(db, planted.planId)).toMatchObject({ pending: 5, refused: 0 })
-    expect(await failuresOf(db, planted.planId)).toMatchObject([{ outcome: 'pending', count: 5, examples: [] }])
+    expect(await loadFailures(db, planted.planId)).toMatchObject([{ outcome: 'pending', count: 5, examples: [] }])
     const [row] = await db.query<{ paused_reason: string | null }>('select paused_reason from sluice.destination')
     expect(row?.paused_reason).toBeTruthy()
     service.script = () => undefined
@@ -447,7 +447,7 @@ describe('products', () => {
       { what: 'batch.settled', rest: [Number(second?.id)] },
       { what: 'batch.settled', rest: null },
     ])
-    expect(await failuresOf(db, planted.planId)).toEqual([
+    expect(await loadFailures(db, planted.planId)).toEqual([
       { outcome: 'refused', code: 'INVALID_PARAMETER', message: 'bad link', count: 1, examples: ['b'] },
     ])
     const rows = await db.query(
@@ -551,7 +551,9 @@ describe('products', () => {
     await plantBatch(db, planted, [productKey('gone', '77')], { kind: 'catalog', op: 'delete' })
     service.script = (request) => (request.method === 'DELETE' ? failure(404, 'NOT_FOUND') : failure(403, 'ACTION_NOT_ALLOWED'))
     await pushPlan(await engineDeps(db, service, { maxAttempts: 2 }), planted.planId)
-    expect(await failuresOf(db, planted.planId)).toMatchObject([{ message: expect.stringMatching(/check of the catalog.* answered 403/) }])
+    expect(await loadFailures(db, planted.planId)).toMatchObject([
+      { message: expect.stringMatching(/check of the catalog.* answered 403/) },
+    ])
     expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
   })
 

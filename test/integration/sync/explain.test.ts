@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { explainKey } from '../../../src/sync/reports/explain.ts'
-import { planChanges } from '../../../src/sync/reports/planChanges.ts'
+import { loadPlanChanges } from '../../../src/sync/reports/planChanges.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
@@ -304,7 +304,7 @@ test('explain and the plan report that a filter may have left out the row of a d
   engine.write('feed.xml', rss(products(12).map((row, i) => item(i === 0 ? { ...row, title: 'Other' } : row))))
   const { counts, runId, planId = '' } = await engine.run('shop')
   expect(counts).toMatchObject({ filtered: 1, deletes: 1, confirmed: 1 })
-  expect(await Array.fromAsync(planChanges(engine.db, planId))).toMatchObject([
+  expect(await Array.fromAsync(loadPlanChanges(engine.db, planId))).toMatchObject([
     { reason: 'its row is not in the source, or left out by only: or except:' },
   ])
   const why = 'its row was no longer in the source, or left out by except:'

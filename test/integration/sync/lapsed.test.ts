@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { listRuns } from '../../../src/sync/reports/history.ts'
-import { planChanges } from '../../../src/sync/reports/planChanges.ts'
+import { loadPlanChanges } from '../../../src/sync/reports/planChanges.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 
@@ -110,7 +110,7 @@ test.for(['lost', 'refused'] as const)(
     const run = await engine.run('people')
     expect(run).toMatchObject({ counts: { rejected: 1, stale: 1, deletes: 1 } })
     expect(imbalance(run.counts)).toEqual([])
-    expect(await Array.fromAsync(planChanges(engine.db, run.planId ?? ''))).toMatchObject([
+    expect(await Array.fromAsync(loadPlanChanges(engine.db, run.planId ?? ''))).toMatchObject([
       { action: 'delete', reason: 'its membership now ends earlier, and that end has passed', line: 2 },
     ])
     // Identifiers of another row stay.

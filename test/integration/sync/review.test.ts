@@ -11,7 +11,7 @@ import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '.
 import { item, products, rss, wanted } from '../acceptance/products.ts'
 import type { RunReport } from '../../../src/model/report.ts'
 import { loadRejects, loadRun } from '../../../src/sync/reports/history.ts'
-import { groupedRejects, loadRunDetails } from '../../../src/sync/reports/runDetails.ts'
+import { loadRejectGroups, loadRunDetails } from '../../../src/sync/reports/runDetails.ts'
 import { loadReview } from '../../../src/sync/reports/review.ts'
 import { csvOf, goodProduct as shownProduct } from '../../support/through.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
@@ -106,7 +106,7 @@ test('the rejects of a run agree with its counts: an apply has those of its plan
   const rejects = async ({ runId, counts, rejectCodes }: RunReport) => [
     counts.rejected,
     rejectCodes?.length,
-    (await groupedRejects(engine.db, runId, 1)).length,
+    (await loadRejectGroups(engine.db, runId, 1)).length,
     (await Array.fromAsync(loadRejects(engine.db, runId))).length,
   ]
   expect([await rejects(plan), await rejects(applied)]).toEqual([

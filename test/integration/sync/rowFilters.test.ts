@@ -1,6 +1,6 @@
 /** `only:` and `except:`: the count of filtered rows, and the deletes of their records. */
 import { expect, test } from 'vitest'
-import { planChanges } from '../../../src/sync/reports/planChanges.ts'
+import { loadPlanChanges } from '../../../src/sync/reports/planChanges.ts'
 import { engineUnderTest } from '../../support/engine.ts'
 
 const header = 'customer_id,email,country,segment\n'
@@ -82,7 +82,7 @@ test('a new filter applies to rows that were read before', async () => {
   engine.pipeline('people', people('except: { country: FR }'))
   const { counts, planId = '' } = await engine.run('people')
   expect(counts).toMatchObject({ read: 2, filtered: 1, unchanged: 1, deletes: 1 })
-  expect(await Array.fromAsync(planChanges(engine.db, planId))).toMatchObject([
+  expect(await Array.fromAsync(loadPlanChanges(engine.db, planId))).toMatchObject([
     { reason: 'no row that may be sent has these identifiers (row missing, left out by only: or except:, or without consent)' },
   ])
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Database } from '../../../src/db/database.ts'
 import { loadRejects } from '../../../src/sync/reports/history.ts'
-import { groupedRejects } from '../../../src/sync/reports/runDetails.ts'
+import { loadRejectGroups } from '../../../src/sync/reports/runDetails.ts'
 import { engineUnderTest } from '../../support/engine.ts'
 
 const list = (id: string) => `source: { url: "{folder}/${id}.csv" }
@@ -130,7 +130,7 @@ test('all rejects of a run are read once each, in the order of source and line, 
   expect(rejects).toHaveLength(many)
   expect(rejects).toEqual(rejects.toSorted((a, b) => a.source - b.source || a.line - b.line))
   const grouped = await rowsRead(engine.db, 'reject')
-  const groups = await groupedRejects(engine.db, runId, 3)
+  const groups = await loadRejectGroups(engine.db, runId, 3)
   expect((await rowsRead(engine.db, 'reject')) - grouped).toBeLessThan(3 * many)
   expect(groups).toHaveLength(40)
   expect(groups[0]).toMatchObject({ code: 'CODE_0', count: 1_000, samples: [{ line: 20 }, { line: 40 }, { line: 60 }] })
