@@ -19,7 +19,7 @@ export interface CharsetHints {
   /** Value of `encoding:` in the pipeline file; `auto` to detect the encoding. */
   readonly setting: string
   /** `charset` of an HTTP response. */
-  readonly transport?: string
+  readonly httpCharset?: string
 }
 
 /**
@@ -42,8 +42,8 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
     })
   }
   const declared = /^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']/.exec(head.toString('latin1'))?.[1]
-  const transport = hints.transport === undefined || hints.transport === '' ? undefined : hints.transport
-  const precedingEncoding = mark?.encoding ?? setting ?? (transport === undefined ? undefined : labelOf(transport, hints.name))
+  const httpCharset = hints.httpCharset === '' ? undefined : hints.httpCharset
+  const precedingEncoding = mark?.encoding ?? setting ?? (httpCharset === undefined ? undefined : labelOf(httpCharset, hints.name))
   const encoding = precedingEncoding ?? labelOf(declared ?? 'utf-8', hints.name)
   // `declared` was read with one byte for each character, so the file is not UTF-16. Programs write such a declaration if they encode their
   // text later.
@@ -154,7 +154,7 @@ function firstInvalidByte(text: Buffer): number {
 }
 
 /** Number of bytes after the current chunk that the guess uses. */
-const guessedBytes = 65_536
+const bytesForGuess = 65_536
 
 /** Returns the error for a chunk with an invalid byte, with guesses of the encoding. `offset`: offset of the chunk in the file. */
 async function notUtf8(
@@ -163,7 +163,7 @@ async function notUtf8(
 ): Promise<EncodingError> {
   const invalidAt = firstInvalidByte(piece.bytes)
   const lineStart = piece.bytes.lastIndexOf(0x0a, invalidAt) + 1
-  const found = await guessEncodings(Buffer.concat([piece.bytes.subarray(lineStart), await input.peek(guessedBytes)]))
+  const found = await guessEncodings(Buffer.concat([piece.bytes.subarray(lineStart), await input.peek(bytesForGuess)]))
   return new EncodingError({ name: piece.name, byte: piece.offset + invalidAt, found })
 }
 

@@ -50,7 +50,7 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
   const readings = new Map<string, { readonly encoding: string; readonly confidence: number; readonly texts: readonly string[] }>()
   // 63: encodings of all eras.
   for (const { encoding, confidence } of chardet.detectAll(evidence, { encodingEra: 63, ignoreThreshold: true })) {
-    const label = encoding === null ? undefined : labelOf(encoding)
+    const label = encoding === null ? undefined : platformNameOf(encoding)
     const texts = label === undefined ? undefined : decodeAll(cells, label)
     if (label === undefined || texts === undefined || isUnlikely(texts)) continue
     const reading = texts.join('\n')
@@ -100,7 +100,7 @@ function cellsOutsideAscii(bytes: Buffer): readonly Buffer[] {
 const separators: ReadonlySet<number> = new Set(Buffer.from('\t\n\r",;<>'))
 
 /** Returns the platform's name of an encoding; undefined if the platform cannot decode it. */
-function labelOf(name: string): string | undefined {
+function platformNameOf(name: string): string | undefined {
   try {
     return new TextDecoder(platformNames.get(name.toLowerCase()) ?? name).encoding
   } catch {

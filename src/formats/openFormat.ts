@@ -74,7 +74,7 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   const decoded = await decodeText(decompressed.bytes, {
     name,
     setting: definition.encoding,
-    ...(hints.charset === undefined ? {} : { transport: hints.charset }),
+    ...(hints.charset === undefined ? {} : { httpCharset: hints.charset }),
   })
   const text = new ByteQueue(decoded.chunks)
   const sample = await text.peek(sampleBytes)

@@ -27,7 +27,7 @@ export class JsonSurroundings {
   /** Open objects and arrays, outermost first. `key`: undefined for the root and for elements of arrays. */
   readonly #open: { readonly isArray: boolean; readonly key: string | undefined }[] = []
   /** Index in `#bytes` of the start of the last string. */
-  #string = 0
+  #stringStart = 0
   #inString = false
   #escaped = false
   /** Key of the value that follows; undefined outside of an object's value. */
@@ -48,18 +48,18 @@ export class JsonSurroundings {
    * of the array, and calls `arrayClosed` at its closing bracket.
    */
   take(byte: number): boolean {
-    this.#keep(byte)
+    this.#append(byte)
     if (this.#inString) {
       if (this.#escaped) this.#escaped = false
       else if (byte === backslash) this.#escaped = true
       else if (byte === quote) this.#inString = false
     } else if (byte === quote) {
       this.#inString = true
-      this.#string = this.#length - 1
+      this.#stringStart = this.#length - 1
     } else if (byte === colon) {
       this.#key = this.#lastString()
       // A further colon has no key. Without this line, each one would parse the same string again.
-      this.#string = this.#length - 1
+      this.#stringStart = this.#length - 1
     } else if (byte === comma) this.#key = undefined
     else if (byte === openBrace || byte === openBracket) {
       const isRecords = byte === openBracket && this.#isPlace()
@@ -74,7 +74,7 @@ export class JsonSurroundings {
 
   /** Takes the closing bracket of the array of the records. */
   arrayClosed(): void {
-    this.#keep(closeBracket)
+    this.#append(closeBracket)
     this.#pop()
   }
 
@@ -130,16 +130,16 @@ export class JsonSurroundings {
 
   /** Returns the last string, which is a key. Returns undefined if it is malformed, so that it matches no key. */
   #lastString(): string | undefined {
-    if (this.#bytes[this.#string] !== quote) return undefined
+    if (this.#bytes[this.#stringStart] !== quote) return undefined
     try {
-      const text: unknown = JSON.parse(this.#bytes.toString('utf8', this.#string, this.#length - 1))
+      const text: unknown = JSON.parse(this.#bytes.toString('utf8', this.#stringStart, this.#length - 1))
       return typeof text === 'string' ? text : undefined
     } catch {
       return undefined
     }
   }
 
-  #keep(byte: number): void {
+  #append(byte: number): void {
     if (this.#length === this.#limitBytes) {
       throw recordTooLarge({
         name: this.#name,

@@ -8,7 +8,7 @@ import { rowsPerBatch } from '../limits.ts'
 import type { HeaderSettings, SampleRecord, TableHeader } from '../tableHeader.ts'
 import { chooseHeader } from '../tableHeader.ts'
 import type { WorkbookParts, XmlPartHandler } from './workbookParts.ts'
-import { decodeText, parsePart, readWorkbookParts } from './workbookParts.ts'
+import { decodeEscapes, parsePart, readWorkbookParts } from './workbookParts.ts'
 import { ZipDirectory } from './zipDirectory.ts'
 
 /** Sheet of a workbook, opened for reading. */
@@ -162,7 +162,7 @@ class SheetRows implements XmlPartHandler {
 
   #beginRow({ r: reference }: Readonly<Record<string, string>>): void {
     this.#line = reference === undefined ? this.#line + 1 : Number(reference)
-    if (!Number.isSafeInteger(this.#line)) throw this.#wrongPlace('row', reference)
+    if (!Number.isSafeInteger(this.#line)) throw this.#wrongReference('row', reference)
     this.#fields = []
     this.#column = -1
     this.#rowLength = 0
@@ -170,7 +170,7 @@ class SheetRows implements XmlPartHandler {
 
   #beginCell({ r: reference, t: type = 'n', s: style = '0' }: Readonly<Record<string, string>>): void {
     this.#column = reference === undefined ? this.#column + 1 : columnOf(reference)
-    if (this.#column < 0) throw this.#wrongPlace('cell', reference)
+    if (this.#column < 0) throw this.#wrongReference('cell', reference)
     this.#type = type
     this.#style = Number(style)
     this.#value = ''
@@ -201,7 +201,7 @@ class SheetRows implements XmlPartHandler {
     return recordTooLarge({ name: this.#name, part: 'a row', limitBytes, line: this.#line, hint: 'Shorten the cells of that row.' })
   }
 
-  #wrongPlace(element: 'row' | 'cell', reference = ''): Error {
+  #wrongReference(element: 'row' | 'cell', reference = ''): Error {
     return fileError('FILE_MALFORMED', `a ${element} of the sheet has the reference ${JSON.stringify(reference.slice(0, 20))}`, {
       name: this.#name,
       hint: 'Save the workbook again, or save the sheet as CSV.',
@@ -224,7 +224,7 @@ function columnOf(reference: string): number {
 function cellText(value: string, type: string, isDate: boolean, workbook: WorkbookParts): string | undefined {
   if (type === 's') return workbook.strings[Number(value)]
   if (type === 'b') return value === '1' ? 'true' : 'false'
-  if (type === 'inlineStr' || type === 'str') return decodeText(value)
+  if (type === 'inlineStr' || type === 'str') return decodeEscapes(value)
   if (type !== 'n') return value
   const number = Number(value)
   if (!Number.isFinite(number)) return value

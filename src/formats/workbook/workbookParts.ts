@@ -170,7 +170,7 @@ function missingSheet(sheets: readonly { readonly name: string }[], name: string
  * Decodes the escapes `_xHHHH_` of a text (ECMA-376 part 1, 22.9.2.19). A workbook escapes characters that XML cannot store: a carriage
  * return is `_x000D_`. The literal text `_x000D_` is stored as `_x005F_x000D_`.
  */
-export function decodeText(text: string): string {
+export function decodeEscapes(text: string): string {
   if (!text.includes('_x')) return text
   return text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
@@ -202,7 +202,7 @@ async function readStrings(archive: ZipDirectory, { name, limits }: FormatContex
             })
         },
         close: (tag) => {
-          if (tag === 'si') strings.push(decodeText(current))
+          if (tag === 'si') strings.push(decodeEscapes(current))
           else if (tag === 'rPh') inPhonetic = false
           else if (tag === 't') inText = false
         },

@@ -68,7 +68,7 @@ export const planTables = {
     overdue: 'boolean',
     /** An identifier is to be deleted because its person is suppressed. */
     suppressed: 'boolean',
-    /** An identifier has not the desired content or end. */
+    /** An identifier lacks the desired content or end. */
     out_of_sync: 'boolean',
     /** The pending identifiers are only due for renewal. */
     renewal: 'boolean',
