@@ -80,7 +80,7 @@ export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<vo
   const { everyMs = 2_000, unchangedEveryMs = 60_000, clock } = deps
   const wake = wakeOnNotification(deps.db, clock)
   const loop = (async () => {
-    let seenMark: string | undefined
+    let seenFingerprint: string | undefined
     // Environments stay until the end of the process, so that the last messages of a set of credentials are sent.
     const environments = new Map(
       [deps.service, projectFileEnvironment(deps)].map((environment: Fence) => [environmentKey(environment), environment]),
@@ -89,14 +89,14 @@ export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<vo
     while (!ending.signal.aborted) {
       let waitMs = everyMs
       try {
-        const { mark, open, dueMs } = await alertActivity(deps.db, [...environments.values()])
-        if (open || dueMs <= 0 || mark !== seenMark || clock.monotonic() - checkedAt >= unchangedEveryMs) {
+        const { fingerprint, hasOpenRuns, dueMs } = await alertActivity(deps.db, [...environments.values()])
+        if (hasOpenRuns || dueMs <= 0 || fingerprint !== seenFingerprint || clock.monotonic() - checkedAt >= unchangedEveryMs) {
           // If a newer version migrated the database, its server checks and sends. This version does not know the newer columns.
           if ((await compareJournal(deps.db)).isPrefix) {
             for (const environment of await storeConditions(deps)) environments.set(environmentKey(environment), environment)
             await startDeliveries(deps, [...environments.values()], sending, ending.signal)
           }
-          seenMark = mark
+          seenFingerprint = fingerprint
           checkedAt = clock.monotonic()
         } else waitMs = Math.max(everyMs, Math.min(idleMs, unchangedEveryMs, dueMs))
       } catch (error) {

@@ -1,5 +1,5 @@
 /** Loop over the pipelines of a `run` or `plan` command. */
-import type { KnownService } from '../config/config.ts'
+import type { CompleteServiceSettings } from '../config/config.ts'
 import type { Database } from '../db/database.ts'
 import { RunError, SluiceError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -34,7 +34,7 @@ export async function eachPipeline<Report extends RunReport>(
   pipelines: readonly Pipeline[],
   { each, failed, end }: PipelineWork<Report>,
 ): Promise<readonly Report[]> {
-  const services = new Map<Pipeline['credentials'], KnownService>()
+  const services = new Map<Pipeline['credentials'], CompleteServiceSettings>()
   for (const { credentials } of pipelines) if (!services.has(credentials)) services.set(credentials, await serviceOf(context, credentials))
   return withStore(
     context,

@@ -1,4 +1,4 @@
-import type { KnownService, LogLevel } from '../config/config.ts'
+import type { CompleteServiceSettings, LogLevel } from '../config/config.ts'
 import { createTransport } from '../service/client/transport.ts'
 import type { Transport } from '../service/client/exchange.ts'
 import { registerWorker } from '../db/workers.ts'
@@ -62,7 +62,7 @@ export const storeOptions = { connections: 3 }
 export async function openEngine(
   context: Context,
   store: Store,
-  service: KnownService,
+  service: CompleteServiceSettings,
   options: EngineOptions = {},
 ): Promise<Engine & AsyncDisposable> {
   const config = context.config()

@@ -1,5 +1,5 @@
 /** Finds the service and credentials of a pipeline: from the environment, or from a named set of sluice.yaml. */
-import { needService, type KnownService } from '../config/config.ts'
+import { needService, type CompleteServiceSettings } from '../config/config.ts'
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
 import type { Fence } from '../db/fence.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -17,7 +17,7 @@ import type { Row } from '../db/row.ts'
  *
  * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`, `PROJECT_INVALID`
  */
-export async function serviceOf(context: Context, credentials: string | undefined): Promise<KnownService> {
+export async function serviceOf(context: Context, credentials: string | undefined): Promise<CompleteServiceSettings> {
   const config = context.config()
   if (credentials === undefined) return needService(config)
   const { file, credentials: sets } = await readProjectFile(context.pipelines, config.env)

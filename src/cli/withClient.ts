@@ -1,4 +1,4 @@
-import type { KnownService } from '../config/config.ts'
+import type { CompleteServiceSettings } from '../config/config.ts'
 import { createClient, type Client } from '../service/client/index.ts'
 import type { Context } from './context.ts'
 import { waiting } from './terminal/waiting.ts'
@@ -9,7 +9,7 @@ export type ServiceCalls = Pick<Client, 'call' | 'bearerToken' | 'authorizeUrl'>
 /** Opens a client, calls `work`, and closes the client. Does not retry: the user decides whether to call again. */
 export async function withClient<Result>(
   context: Context,
-  service: KnownService,
+  service: CompleteServiceSettings,
   work: (calls: ServiceCalls) => Promise<Result>,
 ): Promise<Result> {
   const client = createClient(service, { clock: context.clock, log: context.log() })

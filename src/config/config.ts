@@ -50,7 +50,7 @@ export type LogLevel = (typeof logLevels)[number]
 
 /** Settings of the HTTP server of `serve`. */
 export interface ServerSettings {
-  /** Bearer token of the API; of pages and metrics for callers from other machines or through a proxy. */
+  /** Bearer token of the API. `api/access.ts` defines which requests for pages and metrics need it. */
   readonly apiToken: Secret | undefined
   /** Public address of the dashboard, without a final slash. Alerts link to this address, and requests may name its host. */
   readonly publicUrl: string | undefined
@@ -77,8 +77,8 @@ export interface ServiceSettings {
   readonly names: Readonly<Record<string, string>>
 }
 
-/** Complete configuration of the signing client: all three hosts and both pairs of credentials, in clear. */
-export interface KnownService {
+/** Settings that the signing client needs, with the secrets in clear. Missing user tokens are empty (`needService`). */
+export interface CompleteServiceSettings {
   readonly baseUrl: string
   readonly adsBaseUrl: string
   /** Undefined for the default of the client (`service/client/config.ts`). */
@@ -99,7 +99,7 @@ const secretName = /SECRET|TOKEN|PASSW(?:OR)?D|(?:API|PRIVATE|ACCESS)_?KEY/i
 /**
  * Reads the environment: the variables of the process, else those of `.env` in the working directory. `NAME_FILE` names the file of a
  * mounted secret. `database`: value of `--database`, which replaces DATABASE_URL. `dotenv`: path in place of `.env`. `signIn`: true if the
- * files of the user's tokens may be missing or empty, because a sign-in writes them.
+ * variables and files of the user's tokens may be unusable, because a sign-in writes them.
  *
  * @throws {ConfigError} `ENVIRONMENT_INVALID` with all problems
  */
@@ -217,7 +217,7 @@ function readDatabaseUrl(env: Environment, option: string | undefined, problems:
   const address = URL.canParse(url) ? new URL(url) : undefined
   const password = decodePart(address?.password ?? '') ?? address?.password ?? ''
   if (password !== '') addSecret(password, secrets)
-  // An address without a password and query is not a secret, so that error messages can show it.
+  // An address with neither a password nor a query is not a secret, so that error messages can show it.
   else if (address?.search === '') secrets.splice(secrets.indexOf(given), 1)
   const verified = verifyFully(url)
   return verified === url ? given : addSecret(verified, secrets)
@@ -228,16 +228,15 @@ function readDatabaseUrl(env: Environment, option: string | undefined, problems:
  *
  * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`: names every variable that is missing
  */
-export function needService(config: Config, options: { readonly user?: boolean } = {}): KnownService {
+export function needService(config: Config, options: { readonly user?: boolean } = {}): CompleteServiceSettings {
   const { service } = config
   const missing: Problem[] = []
   const need = (value: string | undefined, name: string): string => {
     if (value === undefined) missing.push({ path: name, message: 'is not set' })
     return value ?? ''
   }
-  // Before sign-in there is no user yet.
   const user = (value: string | undefined, name: string): string => (options.user === false ? (value ?? '') : need(value, name))
-  const known: KnownService = {
+  const known: CompleteServiceSettings = {
     baseUrl: need(service.baseUrl, 'SLUICE_BASE_URL'),
     adsBaseUrl: service.adsBaseUrl ?? '',
     adsSandboxBaseUrl: service.adsSandboxBaseUrl,

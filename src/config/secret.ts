@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-const shown = '[secret]'
+const placeholder = '[secret]'
 
 /** Secret value. Converted to a text, to JSON or by `util.inspect`, it is `[secret]`. */
 export class Secret {
@@ -16,15 +16,15 @@ export class Secret {
   }
 
   toString(): string {
-    return shown
+    return placeholder
   }
 
   toJSON(): string {
-    return shown
+    return placeholder
   }
 
   [inspect.custom](): string {
-    return shown
+    return placeholder
   }
 }
 
@@ -37,9 +37,9 @@ export function hideSecrets(text: string, secrets: readonly Secret[]): string {
   for (const secret of secrets) {
     const value = secret.reveal()
     if (value.length < 6) continue
-    hidden = hidden.replaceAll(value, shown)
+    hidden = hidden.replaceAll(value, placeholder)
     const encoded = encodeURIComponent(value)
-    if (encoded !== value) hidden = hidden.replaceAll(encoded, shown)
+    if (encoded !== value) hidden = hidden.replaceAll(encoded, placeholder)
   }
   return hidden
 }

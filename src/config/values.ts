@@ -94,7 +94,7 @@ export function decodePart(part: string): string | undefined {
 }
 
 /** Returns true if every value is a text that is not empty. */
-function isTexts(value: Readonly<Record<string, unknown>>): value is Readonly<Record<string, string>> {
+function hasOnlyTexts(value: Readonly<Record<string, unknown>>): value is Readonly<Record<string, string>> {
   return Object.values(value).every((item) => typeof item === 'string' && item !== '')
 }
 
@@ -105,7 +105,7 @@ export function readNames(env: Environment, problems: Problem[]): Readonly<Recor
   const hint = 'write a JSON object of texts: {"service_id":"…"}'
   try {
     const parsed: unknown = JSON.parse(value)
-    if (isPlainRecord(parsed) && isTexts(parsed)) return parsed
+    if (isPlainRecord(parsed) && hasOnlyTexts(parsed)) return parsed
     problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not a JSON object of texts', hint })
   } catch {
     problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not JSON', hint })

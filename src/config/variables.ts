@@ -29,6 +29,6 @@ export const variables: readonly Variable[] = [
   },
   { name: 'SLUICE_USER_HEADER', meaning: 'header in which a trusted proxy sends the signed-in user' },
   { name: 'SLUICE_ALERT_SECRET', meaning: 'signs alerts to webhooks', secret: true },
-  { name: 'SLUICE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent; default warn, of serve and worker info' },
+  { name: 'SLUICE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent; default warn; for serve and worker: info' },
   { name: 'SLUICE_LOG_FORMAT', meaning: 'pretty or json; default pretty' },
 ]

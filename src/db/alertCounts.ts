@@ -51,8 +51,8 @@ export interface EndingMembers {
 }
 
 /**
- * Returns how many memberships have ended or end within each number of days, by pipeline. The numbers are upper bounds. From its earliest
- * end on, a settled update counts with all its users. This includes users that a later request updated or deleted. Leaves out audiences that
+ * Returns how many memberships have ended or end within each number of days, by pipeline. The numbers are upper bounds: a settled update
+ * counts with all its users from its earliest end on. This includes users that a later request updated or deleted. Leaves out audiences that
  * a pipeline had before its last run in the same environment, because no run renews their memberships. `environment`: undefined for all
  * environments.
  */

@@ -206,10 +206,10 @@ export async function adoptAbandonedAlert(db: Database, environment: Fence, pipe
 }
 
 /**
- * Returns the ids of the firing alerts of the pipelines that sent to this destination last, in the environment that owns it. Locks the
- * alerts until the end of the transaction.
+ * Locks all alerts until the end of the transaction. Returns the ids of the firing alerts of the pipelines that sent to this destination
+ * last, in the environment that owns it.
  */
-export async function firingAlerts(tx: Queryable, destinationId: number): Promise<readonly string[]> {
+export async function lockFiringAlerts(tx: Queryable, destinationId: number): Promise<readonly string[]> {
   await lockAlerts(tx)
   const rows = await tx.query<Row<'alert', 'id'>>(
     `select a.id from alert a join destination d on d.id = $1 and (a.service, a.credentials) = (d.service, d.credentials)
@@ -260,23 +260,23 @@ const sendingForS = 60
 /** Facts that decide if and when conditions are checked. */
 export interface AlertActivity {
   /** Text that changes whenever runs or actions of operators may have changed a condition. */
-  readonly mark: string
+  readonly fingerprint: string
   /** True if a run is queued or running. */
-  readonly open: boolean
+  readonly hasOpenRuns: boolean
   /** Milliseconds until the next message is due; 0 or less if one is due. Infinity if no message waits. */
   readonly dueMs: number
 }
 
 /** Loads the facts that decide if and when conditions are checked. Only messages of these environments count. */
 export async function alertActivity(db: Queryable, environments: readonly Fence[]): Promise<AlertActivity> {
-  const [row] = await db.query<{ mark: string; open: boolean; due_ms: number | null }>(
-    `select concat_ws(' ', (select max(id) from run), (select max(id) from audit), o.open) as mark, o.open > 0 as open,
+  const [row] = await db.query<{ fingerprint: string; has_open_runs: boolean; due_ms: number | null }>(
+    `select concat_ws(' ', (select max(id) from run), (select max(id) from audit), o.open) as fingerprint, o.open > 0 as has_open_runs,
        (select extract(epoch from min(d.next_attempt_at) - statement_timestamp()) * 1000 from alert_delivery d join alert a on a.id = d.alert_id
          where d.delivered_at is null and d.failed_at is null and ${isOf('$1', '$2')})::float8 as due_ms
      from (select count(*) as open from run where status in ('queued', 'running')) o`,
     [originsOf(environments), credentialsOf(environments)],
   )
-  return { mark: row?.mark ?? '', open: row?.open ?? true, dueMs: row?.due_ms ?? Number.POSITIVE_INFINITY }
+  return { fingerprint: row?.fingerprint ?? '', hasOpenRuns: row?.has_open_runs ?? true, dueMs: row?.due_ms ?? Number.POSITIVE_INFINITY }
 }
 
 /**

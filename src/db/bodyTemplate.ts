@@ -6,8 +6,8 @@ import { hash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { identifierBytes } from '../model/record.ts'
 
-/** Placeholder of a digest, the byte 0, which JSON never contains. */
-const mark = '\0'
+/** Stands for a digest in a template. JSON never contains the byte 0. */
+const placeholder = '\0'
 /** Number of hex digits of a key in `batch_entries.keys`. Batches with other keys have no template. */
 const keyDigits = identifierBytes * 2
 
@@ -17,14 +17,14 @@ const keyDigits = identifierBytes * 2
  */
 export function toTemplate(body: Buffer, keys: readonly string[]): Buffer | undefined {
   const text = body.toString('latin1')
-  if (text.includes(mark)) return undefined
+  if (text.includes(placeholder)) return undefined
   let template = ''
   let at = 0
   for (const key of keys) {
     const digest = key.slice(2)
     const found = text.indexOf(digest, at)
     if (found < 0) return undefined
-    template += text.slice(at, found) + mark
+    template += text.slice(at, found) + placeholder
     at = found + digest.length
   }
   return compressTemplate(Buffer.from(template + text.slice(at), 'latin1'))
@@ -37,7 +37,7 @@ export function compressTemplate(text: Buffer): Buffer {
 
 /** Rebuilds a body. `keys`: all keys in hex, concatenated. @throws {Error} if the SHA-256 of the result is not `sha256` */
 export function fillTemplate(template: Buffer, keys: string, sha256: Buffer): Buffer {
-  const parts = inflateRawSync(template).toString('latin1').split(mark)
+  const parts = inflateRawSync(template).toString('latin1').split(placeholder)
   let text = parts[0] ?? ''
   for (let i = 1; i < parts.length; i++) {
     const from = (i - 1) * keyDigits

@@ -1,7 +1,7 @@
 /**
- * Stores the keys that may be out of sync, for the next plan. An index for this search would have to be updated at every write of a key. If
- * code changes desired or synced content so that the two may differ, it adds the key to `changed_key`. If very many keys of a destination
- * change, one flag replaces them (docs/decisions/changed-keys.md).
+ * Stores the keys that may be out of sync, so that a plan need not compare all keys. An index of them would have to be updated at every
+ * write of a key. Code that may make desired and synced content differ adds the key to `changed_key`. If very many keys of a destination
+ * change, the flag `destination.all_changed` replaces them (docs/decisions/changed-keys.md).
  */
 import type { Database, Queryable } from './database.ts'
 import { storeAllChanged } from './destinations.ts'
@@ -49,18 +49,17 @@ const manyChanged = (destination: string): string =>
 export class ChangedKeys {
   readonly #db: Queryable
   readonly #destinationId: number
-  #all: boolean
+  #allChanged: boolean
 
-  /** `all`: `destination.all_changed`. */
-  constructor(db: Queryable, destinationId: number, all: boolean) {
+  constructor(db: Queryable, destinationId: number, allChanged: boolean) {
     this.#db = db
     this.#destinationId = destinationId
-    this.#all = all
+    this.#allChanged = allChanged
   }
 
   /** Adds keys, unless all are marked. `keys`: SQL with the destination as `$1`, followed by `values`. */
   async add(keys: string, values: readonly unknown[] = []): Promise<void> {
-    if (!this.#all) await this.#db.execute(addChangedSql(keys), [this.#destinationId, ...values])
+    if (!this.#allChanged) await this.#db.execute(addChangedSql(keys), [this.#destinationId, ...values])
   }
 
   /**
@@ -69,16 +68,16 @@ export class ChangedKeys {
    */
   async write(statement: string, where = 'true'): Promise<void> {
     await this.#db.execute(
-      this.#all ? statement : `with written as (${statement}) ${addChangedSql(`select key from written where ${where}`)}`,
+      this.#allChanged ? statement : `with written as (${statement}) ${addChangedSql(`select key from written where ${where}`)}`,
       [this.#destinationId],
     )
   }
 
   /** Marks all keys as changed. */
   async addAll(): Promise<void> {
-    if (this.#all) return
+    if (this.#allChanged) return
     await storeAllChanged(this.#db, this.#destinationId, true)
-    this.#all = true
+    this.#allChanged = true
   }
 
   /** Marks all keys as changed if `records` is at least `allChangedFrom`. Must be called before this number of records changes. */
@@ -88,7 +87,7 @@ export class ChangedKeys {
 
   /** Returns the SQL condition that the key `m` is out of sync. The condition reads only the changed keys, unless they are many. */
   async outOfSync(): Promise<string> {
-    return this.#all || (await this.#areMany()) ? outOfSync : `(${isChangedKey(`${this.#destinationId}`)} and ${outOfSync})`
+    return this.#allChanged || (await this.#areMany()) ? outOfSync : `(${isChangedKey(`${this.#destinationId}`)} and ${outOfSync})`
   }
 
   async #areMany(): Promise<boolean> {
@@ -116,12 +115,12 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
     }
     // The rows are deleted before the keys are counted. So a row that an answer adds after this statement is kept.
     await tx.execute('delete from changed_key where destination_id = $1', [destinationId])
-    const [counted] = await tx.query<{ keys: number; out_of_sync: number }>(
+    const [counts] = await tx.query<{ keys: number; out_of_sync: number }>(
       `select count(*)::int as keys, count(*) filter (where ${outOfSync})::int as out_of_sync from remote m where destination_id = $1`,
       [destinationId],
     )
-    if (counted === undefined || counted.out_of_sync > maxOutOfSync(counted.keys)) return
-    if (counted.out_of_sync > 0) {
+    if (counts === undefined || counts.out_of_sync > maxOutOfSync(counts.keys)) return
+    if (counts.out_of_sync > 0) {
       await tx.execute(addChangedSql(`select m.key from remote m where m.destination_id = $1 and ${outOfSync}`), [destinationId])
     }
     await storeAllChanged(tx, destinationId, false)
@@ -129,8 +128,8 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
 }
 
 /**
- * Deletes the changed keys without a row in `remote`. Keeps those that a run must still delete at the service. Adds those of an erased
- * person, because earlier versions did not keep them: `identifiers`, and keys in the groups of `records`.
+ * Deletes the changed keys that have no row in `remote`. Adds the keys of an erased person that are out of sync, because earlier versions did
+ * not keep them. These are `identifiers`, and keys in the groups of `records`.
  */
 export async function eraseChanged(
   tx: Queryable,

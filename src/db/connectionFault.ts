@@ -8,7 +8,7 @@ import type { ErrorCode } from '../model/errorCodes.ts'
 import { quoteName } from '../schemaName.ts'
 import { recordOf } from '../unknownValue.ts'
 
-/** Maximum time in milliseconds to open the first connection of a command. */
+/** Maximum time in milliseconds to open a connection outside of a pool, such as the first connection of a command. */
 export const commandConnectMs = 15_000
 
 /** Returns the address without its password, for messages; `DATABASE_URL` if it is not an address. */

@@ -48,10 +48,10 @@ export async function* eachPortion<Row extends pg.QueryResultRow>(
     let next = fetch()
     for (;;) {
       const portion = (await next).rows
-      const last = portion.length < portionRows
-      if (!last) next = fetch()
+      const isLast = portion.length < portionRows
+      if (!isLast) next = fetch()
       if (portion.length > 0) yield portion
-      if (last) break
+      if (isLast) break
     }
   } finally {
     await client.query(`close ${name}`)

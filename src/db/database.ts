@@ -57,7 +57,7 @@ const retryable = new Set(['40001', '40P01'])
  * - An attempt must be on disk before its first byte is sent. If a commit did not wait for the disk, a crash of Postgres could lose the
  *   attempt. Then the request would count as never sent.
  */
-const settings = [
+const sessionSettings = [
   `set datestyle = 'ISO, MDY'`,
   `set timezone = 'UTC'`,
   `set intervalstyle = 'postgres'`,
@@ -77,11 +77,11 @@ const settings = [
 ]
 
 /**
- * Returns the option of the pool that sets up every new connection: settings of the session, search path, and channel of notifications. The
- * search path is needed because statements name tables without a schema.
+ * Returns the pool option that sets up every new connection: session settings, search path, and channel of notifications. Statements name
+ * tables without a schema, so they need the search path.
  */
-function eachConnection(schema: string): { readonly onConnect: (client: pg.ClientBase) => void } {
-  const session = [...settings, `set search_path = ${quoteName(schema)}`, `listen ${channelOf(schema)}`].join('; ')
+function sessionSetup(schema: string): { readonly onConnect: (client: pg.ClientBase) => void } {
+  const session = [...sessionSettings, `set search_path = ${quoteName(schema)}`, `listen ${channelOf(schema)}`].join('; ')
   // The cast holds because the pool waits for the promise, although its type does not declare that.
   return { onConnect: ((client: pg.ClientBase) => client.query(session)) as (client: pg.ClientBase) => void }
 }
@@ -133,7 +133,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     keepAliveInitialDelayMillis: 30_000,
     // Idle clients must not keep a finished command alive.
     allowExitOnIdle: true,
-    ...eachConnection(schema),
+    ...sessionSetup(schema),
   })
   // The pool replaces a broken idle connection. Without a listener, the error would end the process.
   pool.on('error', () => undefined)
@@ -162,10 +162,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   }
 }
 
-/**
- * Runs `work` in a transaction of this connection: commits if `work` returns, rolls back if `work` throws. After a serialization failure or
- * a deadlock, calls `work` again, five times in total. So `work` must have no effects outside of the database.
- */
+/** Runs `work` in a transaction of this connection, with the rules of `Database.transaction`. */
 export async function inTransaction<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     await connection.query('begin')

@@ -1,7 +1,7 @@
 /**
  * Writes the table `destination`: one row for each catalog, audience or list of a service, with the credentials that own the row.
  */
-import { firingAlerts, moveAlerts } from './alerts.ts'
+import { lockFiringAlerts, moveAlerts } from './alerts.ts'
 import { auditLinesSql, logEvent } from './auditLog.ts'
 import type { Database, Queryable } from './database.ts'
 import { databaseIdentity, isSyncedHere } from './databaseIdentity.ts'
@@ -28,21 +28,21 @@ export type DestinationRow = Row<'destination', 'id' | 'credentials'>
  */
 export async function ensureDestination(db: Queryable, key: DestinationKey): Promise<DestinationRow> {
   destinationOf(key.kind)
-  const [known] = await find(db, key)
+  const [known] = await findDestination(db, key)
   if (known) return known
-  await adoptHostOnly(db, key)
+  await adoptRowWithoutPath(db, key)
   await db.execute(`insert into destination (service, kind, account_id, target_id) values ($1, $2, $3, $4) on conflict do nothing`, [
     key.service,
     key.kind,
     key.accountId,
     key.targetId,
   ])
-  const [row] = await find(db, key)
+  const [row] = await findDestination(db, key)
   if (!row) throw new Error('an inserted destination must be stored')
   return row
 }
 
-function find(db: Queryable, key: DestinationKey): Promise<DestinationRow[]> {
+function findDestination(db: Queryable, key: DestinationKey): Promise<DestinationRow[]> {
   return db.query<DestinationRow>(
     `select id, credentials from destination where service = $1 and kind = $2 and account_id = $3 and target_id = $4`,
     [key.service, key.kind, key.accountId, key.targetId],
@@ -69,7 +69,7 @@ export async function ownerOf(db: Queryable, destinationId: number): Promise<str
  * Stores the whole address in the row of an earlier version, which stored the address without its path. The first address on the same host
  * gets the row. Changes only a row without credentials.
  */
-async function adoptHostOnly(db: Queryable, key: DestinationKey): Promise<void> {
+async function adoptRowWithoutPath(db: Queryable, key: DestinationKey): Promise<void> {
   const { origin } = new URL(key.service)
   if (origin === key.service) return
   await db.execute(
@@ -87,7 +87,7 @@ export async function takeOverDestination(db: Database, destinationId: number, c
     const [before] = await tx.query<Row<'destination', 'credentials'>>('select credentials from destination where id = $1 for update', [
       destinationId,
     ])
-    const alerts = await firingAlerts(tx, destinationId)
+    const alerts = await lockFiringAlerts(tx, destinationId)
     const moved = await tx.execute(
       `update destination d set credentials = $2
        where id = $1 and not exists (select from run r where r.destination_id = d.id and r.status = 'running' and r.lease_until > statement_timestamp())`,
@@ -168,8 +168,8 @@ export async function raiseDesiredVersion(tx: Queryable, destinationId: number, 
 }
 
 /** Stores the flag `all_changed`: true if any key may be out of sync, false if only keys in `changed_key` may be. */
-export async function storeAllChanged(tx: Queryable, destinationId: number, all: boolean): Promise<void> {
-  await tx.execute('update destination set all_changed = $2 where id = $1', [destinationId, all])
+export async function storeAllChanged(tx: Queryable, destinationId: number, allChanged: boolean): Promise<void> {
+  await tx.execute('update destination set all_changed = $2 where id = $1', [destinationId, allChanged])
 }
 
 /** Stores the instance of the sandbox that the synced state belongs to. Returns true if it replaces another instance. */

@@ -147,7 +147,7 @@ interface DigestChunk {
  * Collecting them from the table `stage` took 2.4 of 27 s of a first load of a million people.
  */
 export class StagedDigests {
-  #stored = 0
+  #storedChunks = 0
   #count = 0
   #chunks: DigestChunk[] = []
   /** Chunks that were stored, for further digests. */
@@ -190,7 +190,7 @@ export class StagedDigests {
     const chunks = this.#chunks.splice(0, this.#chunks.length - (isLast ? 0 : 1))
     await after
     if (chunks.length === 0 && !isLast) return
-    if (this.#stored === 0)
+    if (this.#storedChunks === 0)
       await tx.query('create temp table staged_digest (chunk int, digests bytea, feature_sets bytea, keys bytea, key_ends int[])')
     const copy = new CopyWriter(tx.client, 'staged_digest (chunk, digests, feature_sets, keys, key_ends)')
     for (const { count, digests, featureSets, keys, keyEnds } of chunks) {
@@ -198,7 +198,7 @@ export class StagedDigests {
       const ends = keyEnds.subarray(0, count)
       const areEquallyLong = ends.every((keyEnd, i) => keyEnd * count === end * (i + 1))
       copy.row(5)
-      copy.int4(this.#stored++)
+      copy.int4(this.#storedChunks++)
       copy.bytes(digests.subarray(0, count * 16))
       copy.bytes(featureSets.subarray(0, count * 2))
       copy.bytes(keys.subarray(0, end))
@@ -226,8 +226,8 @@ export async function dropStagedDigests(tx: Transaction): Promise<void> {
 }
 
 /**
- * Replaces all digests by the digests of a full read. They are in `staged_digest`, or in `stage` if that table was dropped. Stores none if
- * a valid row has no digest. `validKind`: kind of valid rows in `stage`. `quality`: row statistics to which the numbers of the feature sets
+ * Replaces all digests by those of a full read, from `staged_digest`, or from `stage` if `staged_digest` was dropped. Stores none if a valid
+ * row has no digest. `validKind`: kind of valid rows in `stage`. `quality`: row statistics to which the numbers of the feature sets
  * refer.
  */
 export async function replaceDigests(tx: Transaction, destinationId: number, validKind: number, quality: unknown): Promise<void> {

@@ -303,14 +303,14 @@ export async function purgeErasures(db: Database, service: string): Promise<void
   for (const erasure of erasures) {
     const id = Number(erasure.id)
     const keys = await loadErased(db, id)
-    let done = true
+    let isPurged = true
     for (const { id: destinationId } of destinations)
-      done = (await db.transaction((tx) => purgeAudience(tx, id, destinationId, keys))) && done
+      isPurged = (await db.transaction((tx) => purgeAudience(tx, id, destinationId, keys))) && isPurged
     await db.execute(
       `update erasure_delete d set confirmed = true from batch b where d.erasure_id = $1 and b.id = d.batch_id and not d.confirmed and ${isConfirmed}`,
       [id],
     )
-    if (!done) continue
+    if (!isPurged) continue
     // An earlier erasure of the same person has the keys whose data is deleted.
     const [row] = await db.query<{ left: number }>(
       `select count(*)::int as left from erasure_delete d join batch b on b.id = d.batch_id where d.erasure_id = $1
@@ -327,8 +327,8 @@ export async function purgeErasures(db: Database, service: string): Promise<void
 }
 
 /**
- * Deletes the data of the keys in one audience. Returns false if some data remains. The reason is a run in progress, an open request, or an
- * identifier that is still desired or synced. It may also be another identifier of an erased row.
+ * Deletes the data of the keys in one audience. Returns false, and deletes nothing, while a run is in progress or a request with one of the
+ * keys is open. Also returns false if `remote` still has an erased identifier, or an undesired identifier that was sent with an erased row.
  */
 async function purgeAudience(tx: Transaction, erasureId: number, destinationId: number, keys: ErasedKeys): Promise<boolean> {
   await tx.query('select from destination where id = $1 for update', [destinationId])
@@ -338,12 +338,12 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   )
   if (running.length > 0) return false
   const records = keys.records.flatMap((record) => (record.destinationId === destinationId ? [record.key] : []))
-  const of = [destinationId, keys.identifiers, records]
+  const values = [destinationId, keys.identifiers, records]
   const carriers = await tx.query<Row<'batch', 'id'> & { open: boolean }>(
     `select b.id, b.status in ${openStatuses} as open from batch b where b.destination_id = $1 and b.id in (
        ${batchesOfKeys('$1', '$2::bytea[]')} union all ${batchesOfRecords('$1', '$3::bytea[]')}
        union all select d.batch_id from erasure_delete d where d.erasure_id = ${erasureId})`,
-    of,
+    values,
   )
   if (carriers.some((batch) => batch.open)) return false
   const ids = carriers.map(({ id }) => id)
@@ -358,12 +358,12 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
     await deleteDigests(tx, destinationId)
   }
   const hashed = keys.identifiers.filter((key) => key[0] !== plainType)
-  await forgetMentions(tx, destinationId, [...hashed.map((key) => key.subarray(1)), ...records])
+  await eraseMentions(tx, destinationId, [...hashed.map((key) => key.subarray(1)), ...records])
   await eraseRejects(tx, destinationId, records)
   const [left] = await tx.query<{ n: number }>(
     `select count(*)::int as n from remote
      where destination_id = $1 and (key = any($2::bytea[]) or (group_key = any($3::bytea[]) and ref_count <= 0))`,
-    of,
+    values,
   )
   return left?.n === 0
 }
@@ -371,7 +371,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
 /**
  * Replaces the first digits of digests in the guards of plans and runs, which show them as examples. Guards never show a `partner_user_id`.
  */
-async function forgetMentions(tx: Queryable, destinationId: number, digests: readonly Buffer[]): Promise<void> {
+async function eraseMentions(tx: Queryable, destinationId: number, digests: readonly Buffer[]): Promise<void> {
   for (const digest of digests) {
     // Searches the digits with the ellipsis that guards show. The digits alone may be a part of a number in the JSON.
     const shown = `${digest.toString('hex', 0, 6)}…`

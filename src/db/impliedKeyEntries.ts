@@ -18,20 +18,20 @@ export const otherBits = prefixBytes * 8 - 12
  * Identifiers to find, by chunk and by the other bits of their digest. Leaves out identifiers of at most `prefixBytes` bytes, which have no
  * entry.
  */
-export type Wanted = ReadonlyMap<number, ReadonlyMap<number, readonly Buffer[]>>
+export type SearchedIdentifiers = ReadonlyMap<number, ReadonlyMap<number, readonly Buffer[]>>
 
 /** Returns the identifiers by chunk and by the other bits of their digest. */
-export function byChunk(identifiers: readonly Buffer[]): Wanted {
-  const wanted = new Map<number, Map<number, Buffer[]>>()
+export function byChunk(identifiers: readonly Buffer[]): SearchedIdentifiers {
+  const searched = new Map<number, Map<number, Buffer[]>>()
   for (const identifier of identifiers) {
     if (identifier.length <= prefixBytes) continue
     const digest = identifier.readUInt32BE(1)
-    const chunk = wanted.get(digest >>> otherBits) ?? new Map<number, Buffer[]>()
-    wanted.set(digest >>> otherBits, chunk)
+    const chunk = searched.get(digest >>> otherBits) ?? new Map<number, Buffer[]>()
+    searched.set(digest >>> otherBits, chunk)
     const bits = digest & (2 ** otherBits - 1)
     chunk.set(bits, [...(chunk.get(bits) ?? []), identifier])
   }
-  return wanted
+  return searched
 }
 
 /** Place of an entry whose digest begins like the digest of an identifier. */
@@ -45,21 +45,21 @@ export interface Place {
 }
 
 /**
- * Returns the entries of one part of a chunk that may be of a wanted identifier. `wanted`: identifiers of the chunk, by the other bits.
- * `mayBe`: returns false for digests that no wanted identifier has.
+ * Returns the entries of one part of a chunk that may be of a searched identifier. `searched`: identifiers of the chunk, by the other bits.
+ * `mayMatch`: returns false for digests that no searched identifier has.
  */
 export function placesOf(
   { chunk, part, digests }: Row<'implied_key', 'chunk' | 'part' | 'digests'>,
-  wanted: ReadonlyMap<number, readonly Buffer[]> | undefined,
-  mayBe?: (digest: number) => boolean,
+  searched: ReadonlyMap<number, readonly Buffer[]> | undefined,
+  mayMatch?: (digest: number) => boolean,
 ): Place[] {
   const places: Place[] = []
-  if (wanted === undefined) return places
+  if (searched === undefined) return places
   const mask = 2 ** otherBits - 1
   for (let at = 0; at < digests.length; at += prefixBytes) {
     const digest = digests.readUInt32BE(at)
-    if (mayBe?.(digest) === false) continue
-    const identifiers = wanted.get(digest & mask)
+    if (mayMatch?.(digest) === false) continue
+    const identifiers = searched.get(digest & mask)
     if (identifiers !== undefined) for (const identifier of identifiers) places.push({ chunk, part, place: at / prefixBytes, identifier })
   }
   return places

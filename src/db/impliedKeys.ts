@@ -69,15 +69,15 @@ export async function markImpliedKeysVisible(db: Queryable, planId: string): Pro
 }
 
 /**
- * Returns the number of records whose keys are implied, at most `enough`; undefined: all. The caller must have stored the implied keys of
- * open batches. Then all counted records are confirmed.
+ * Counts the records whose keys are implied, up to `enough`; all of them if `enough` is undefined. The caller must have stored the implied
+ * keys of open batches. Then all counted records are confirmed.
  */
 export async function countImpliedRecords(tx: Queryable, destinationId: number, enough: number | undefined): Promise<number> {
   const batches = await tx.query<Row<'batch', 'keys_stored'>>(
     `select b.keys_stored from batch b where b.destination_id = $1 and ${isOfLoad('b')} group by b.keys_stored`,
     [destinationId],
   )
-  // If no batch is left, or each has stored its keys, then `remote` has rows for the records of the load. They keep their `load_id`.
+  // If no batch is left, or each has stored its keys, then `remote` has rows for the records of the load. These records keep their `load_id`.
   if (!batches.some(({ keys_stored }) => !keys_stored)) return 0
   // Usually no batch of the load has stored keys. Then the query reads only records, which takes a quarter of the time (15 of 60 ms).
   const implying =

@@ -20,8 +20,8 @@ export const invalidatedBy = (kind: string, runId: number): string =>
   `set_byte('\\x00'::bytea, 0, array_position(array[${invalidatedKinds.map((name) => `'${name}'`).join(', ')}], ${kind}) - 1) || int8send(${runId})`
 
 /**
- * Returns the SQL condition that `hash` marks invalidated content. A content hash has 16 bytes, or one byte for identifiers without own
- * times. SQL null if `hash` is null.
+ * Returns the SQL condition that `hash` marks invalidated content. A content hash has 16 bytes, or one byte for identifiers without times
+ * of their own. SQL null if `hash` is null.
  */
 export const isInvalidated = (hash: string): string => `(length(${hash}) = ${markerBytes})`
 

@@ -97,7 +97,7 @@ export async function lastRequestId(db: Queryable): Promise<number> {
 
 /**
  * Returns at most `limit` attempts after the attempt `id`, in the order of their ids. Stops before the first attempt that may still get its
- * answer. Such an attempt began less than five minutes ago and has not ended. Leaves out attempts of which no byte was sent in time.
+ * answer. Such an attempt began less than five minutes ago and has not ended. Leaves out attempts that sent no byte in time.
  */
 export async function endedRequestsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRequest[]> {
   const rows = await db.query<Row<'attempt', 'id'> & { endpoint: string; status: string; seconds: number | null }>(
@@ -140,7 +140,7 @@ export interface GaugeValues {
  * pipelines have one value for each environment.
  */
 export async function loadGauges(db: Queryable, lapseDays: readonly number[], shared: readonly SharedName[]): Promise<GaugeValues> {
-  const environments = distinct(shared)
+  const environments = environmentsOf(shared)
   const sharedPipelines = new Set(shared.map(({ pipeline }) => pipeline))
   /** Loads values by pipeline: those of shared names once for each environment, and the others for all environments. */
   const byEnvironment = async <Value extends { readonly pipeline: string }>(
@@ -178,7 +178,7 @@ export async function loadGauges(db: Queryable, lapseDays: readonly number[], sh
 }
 
 /** Returns the environments of the shared names, each with its names. */
-function distinct(shared: readonly SharedName[]): readonly (Fence & { readonly names: ReadonlySet<string> })[] {
+function environmentsOf(shared: readonly SharedName[]): readonly (Fence & { readonly names: ReadonlySet<string> })[] {
   return [...Map.groupBy(shared, environmentKey).values()].flatMap((rows) => {
     const [first] = rows
     if (first === undefined) return []

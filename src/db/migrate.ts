@@ -32,8 +32,8 @@ export async function migrateDatabase(url: string, schema = defaultSchema): Prom
   const client = await connectPlain(url, { application_name: 'sluice migrate' })
   try {
     // The first check needs no lock, so that an ordinary start does not wait.
-    const before = await examine(client, schema)
-    if (isComplete(before)) return statusOf(before)
+    const beforeLock = await examine(client, schema)
+    if (isComplete(beforeLock)) return statusOf(beforeLock)
     // At a stricter level, the statements after the wait would not see what another process has committed.
     await client.query('begin isolation level read committed')
     await client.query(withoutTimeouts)
@@ -41,13 +41,13 @@ export async function migrateDatabase(url: string, schema = defaultSchema): Prom
     // Postgres may have cached that the tables do not exist, although another process created them during the wait. A query that locks a
     // table updates this cache. Without this statement, one of six concurrent starts failed in 6 of 80 trials.
     await client.query('select from pg_catalog.pg_class limit 0')
-    const locked = await examine(client, schema)
-    if (!isComplete(locked)) {
+    const underLock = await examine(client, schema)
+    if (!isComplete(underLock)) {
       if (!(await hasSchema(client, schema))) await client.query(`create schema ${quoteName(schema)}`)
-      for (const statement of pendingStatements(schema, locked)) await client.query(statement)
+      for (const statement of pendingStatements(schema, underLock)) await client.query(statement)
     }
     await client.query('commit')
-    if (locked.journal.isShared) await dropFormerQueue(client)
+    if (underLock.journal.isShared) await dropFormerQueue(client)
     return statusOf(await examine(client, schema))
   } catch (error) {
     throw permissionFault(error, { schema, url }) ?? error

@@ -18,7 +18,7 @@ export interface Store {
  * Opens and migrates the database: `databaseUrl`, else the embedded Postgres below `dataDir`.
  *
  * @throws {RunError} the codes of `connectionFault`, `DATABASE_POOLER`, `DATABASE_TOO_OLD`, `DATABASE_UNUSABLE`,
- *   `POSTGRES_UNAVAILABLE`, `DISK_FULL`, `MIGRATION_MISMATCH`
+ *   `POSTGRES_UNAVAILABLE`, `DISK_FULL`, `NO_PERMISSION`, `MIGRATION_MISMATCH`
  * @throws {UsageError} `WRONG_USER` for the embedded Postgres
  */
 export async function openStore(options: {
@@ -46,16 +46,16 @@ export async function openStore(options: {
     ...(options.applicationName === undefined ? {} : { applicationName: options.applicationName }),
     ...(server === undefined ? {} : { address: server.embeddedAddress(options.dataDir, url) }),
   })
-  const supervised =
+  const stopSupervision =
     options.onEmbeddedRestart === undefined ? undefined : server?.superviseEmbedded(options.dataDir, options.onEmbeddedRestart)
   const close = async () => {
-    supervised?.()
+    stopSupervision?.()
     await db.close()
     await embedded?.release()
   }
   try {
     const client = await (embedded === undefined ? connectUnpooled(url) : connectPlain(url))
-    const ready = openConnections(db, options.connections ?? 1)
+    const connected = openConnections(db, options.connections ?? 1)
     let migrated: boolean
     try {
       await checkServer(client, url)
@@ -64,7 +64,7 @@ export async function openStore(options: {
       await client.end()
     }
     if (!migrated) await migrateDatabase(url, db.schema)
-    await ready
+    await connected
   } catch (error) {
     await close()
     throw error
@@ -72,8 +72,8 @@ export async function openStore(options: {
   return { db, isEmbedded: embedded !== undefined, close }
 }
 
-/** Encodings of databases that can store every text. SQL_ASCII stores the bytes of UTF-8 unchanged. */
-const encodings = new Set(['UTF8', 'SQL_ASCII'])
+/** Encodings that can store every text. SQL_ASCII stores the bytes of UTF-8 unchanged. */
+const completeEncodings = new Set(['UTF8', 'SQL_ASCII'])
 
 /**
  * Checks version and encoding of the database.
@@ -98,7 +98,7 @@ async function checkServer(client: pg.Client, url: string): Promise<void> {
       hint: 'upgrade the server to Postgres 15 or newer; pg_upgrade and pg_dump keep the synced state',
     })
   }
-  if (!encodings.has(encoding)) {
+  if (!completeEncodings.has(encoding)) {
     throw new RunError('DATABASE_UNUSABLE', `the database is encoded in ${encoding}, which cannot store every text of a feed`, {
       where: safeUrl(url),
       hint: `create one in UTF-8: create database sluice template template0 encoding 'UTF8'`,

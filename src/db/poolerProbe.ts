@@ -11,9 +11,9 @@ import { commandConnectMs, connectionFault, safeUrl } from './connectionFault.ts
 export type Pooler = 'none' | 'session' | 'transaction'
 
 /** Number of comparisons of two connections, because a single one may miss that they share a process. */
-const rounds = 3
+const maxComparisons = 3
 /** Timeout of statements in milliseconds. If a pooler has a single server connection, the second client would wait for it without end. */
-const answerMs = 5_000
+const statementTimeoutMs = 5_000
 
 /**
  * Probes the address. One connection is enough if the server sees the port of this process. Otherwise opens a second connection. If the
@@ -35,7 +35,7 @@ async function probeFrom(first: pg.Client, url: string): Promise<Pooler> {
     if (await isSeenByServer(first)) return 'none'
     const second = await connectPlain(url)
     try {
-      for (let round = 0; round < rounds; round++) if (await sharesProcess(first, second)) return 'transaction'
+      for (let i = 0; i < maxComparisons; i++) if (await sharesProcess(first, second)) return 'transaction'
       return 'session'
     } finally {
       await second.end()
@@ -105,7 +105,7 @@ async function processOf(client: pg.Client): Promise<number | undefined> {
 }
 
 /** Settings of a connection for a probe: its statements time out after 5 s. */
-const probeSettings: pg.ClientConfig = { application_name: 'sluice probe', query_timeout: answerMs }
+const probeSettings: pg.ClientConfig = { application_name: 'sluice probe', query_timeout: statementTimeoutMs }
 
 /**
  * Opens a connection without session settings.

@@ -131,8 +131,8 @@ export async function confirmProductSet(
 }
 
 /**
- * Replaces the key of a product in the stored content of a `MANUAL` set. The set may lack the product at the service. Differs from each key
- * that a run sends, so the next run updates the set.
+ * Stored in place of the key of a product that a `MANUAL` set may lack at the service. It differs from every key that a run sends, so the
+ * next run updates the set.
  */
 export const lostKey = ''
 
@@ -147,9 +147,9 @@ export async function markLostProducts(db: Queryable, destinationId: number): Pr
     `select key from remote where destination_id = $1 and key = any($2) and synced_hash is not null and not ${isInvalidated('synced_hash')}`,
     [destinationId, [...new Set(sets.flatMap(({ content: { productIds } }) => productIds))].map((id) => Buffer.from(id))],
   )
-  const held = new Set(rows.map(({ key }) => key.toString()))
+  const confirmedIds = new Set(rows.map(({ key }) => key.toString()))
   for (const { id, content: stored } of sets) {
-    const productKeys = stored.productKeys.map((key, index) => (held.has(stored.productIds[index] ?? '') ? key : lostKey))
+    const productKeys = stored.productKeys.map((key, index) => (confirmedIds.has(stored.productIds[index] ?? '') ? key : lostKey))
     if (isDeepStrictEqual(productKeys, stored.productKeys)) continue
     await db.execute('update product_set set content = $2 where id = $1', [id, JSON.stringify({ ...stored, productKeys })])
   }

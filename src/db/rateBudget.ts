@@ -73,17 +73,17 @@ const takeText = `
   head as materialized (
     select b.* from budget b
     where b.class = $1 and (select is_ahead or possible_from > statement_timestamp() from seen) is not true for update),
-  wanted as materialized (
+  candidates as materialized (
     select i, (b.granted + i) % ${ringSize} as slot, ${possibleFrom('b.granted + i')} as possible_from
     from head b cross join generate_series(0, least($2, b.request_limit - (b.granted - (select granted from seen))) - 1) as i),
-  given as materialized (
-    select slot from wanted where i < coalesce((select min(i) from wanted where possible_from > statement_timestamp()), $2)),
-  filled as (
-    insert into budget_slot (class, slot, granted_at) select $1, slot, statement_timestamp() from given
+  taken as materialized (
+    select slot from candidates where i < coalesce((select min(i) from candidates where possible_from > statement_timestamp()), $2)),
+  stored as (
+    insert into budget_slot (class, slot, granted_at) select $1, slot, statement_timestamp() from taken
     on conflict (class, slot) do update set granted_at = excluded.granted_at),
-  counted as (update budget set granted = granted + (select count(*) from given) where class = $1 and exists (select from given))
-  select (select count(*) from given)::int as granted, is_ahead as "isAhead", ceil(greatest(0, extract(epoch from
-    coalesce((select min(possible_from) from wanted where possible_from > statement_timestamp()), possible_from) - statement_timestamp()
+  raised as (update budget set granted = granted + (select count(*) from taken) where class = $1 and exists (select from taken))
+  select (select count(*) from taken)::int as granted, is_ahead as "isAhead", ceil(greatest(0, extract(epoch from
+    coalesce((select min(possible_from) from candidates where possible_from > statement_timestamp()), possible_from) - statement_timestamp()
   ) * 1000))::float8 as "waitMs"
   from seen`
 

@@ -10,7 +10,7 @@ import type { Queryable } from './queryable.ts'
 import type { ColumnName } from './row.ts'
 
 /** Columns of a row of the source, for `insertRecords` and `updateRecords`. */
-const content = [
+const contentColumns = [
   'hash',
   'body',
   'identifiers',
@@ -26,11 +26,11 @@ interface Read {
   readonly snapshotId: number
 }
 
-/** Inserts records, and returns their number. `rows`: SQL of `key`, the columns of `content` and `load_id`. */
+/** Inserts records, and returns their number. `rows`: SQL of `key`, the `contentColumns` and `load_id`. */
 export async function insertRecords(tx: Queryable, { destinationId, snapshotId }: Read, rows: string): Promise<number> {
   return tx.execute(
-    `insert into record (destination_id, key, ${content.join(', ')}, snapshot_id, load_id)
-     select $1, s.key, ${content.map((column) => `s.${column}`).join(', ')}, $2, s.load_id from (${rows}) s order by s.key`,
+    `insert into record (destination_id, key, ${contentColumns.join(', ')}, snapshot_id, load_id)
+     select $1, s.key, ${contentColumns.map((column) => `s.${column}`).join(', ')}, $2, s.load_id from (${rows}) s order by s.key`,
     [destinationId, snapshotId],
   )
 }
@@ -117,22 +117,22 @@ export class RecordCopy {
 
 /**
  * Replaces the content of records, and marks them as live. The caller must have stored their implied keys (docs/decisions/implied-keys.md),
- * because updated records imply no keys. `rows`: SQL of `key`, the columns of `content`, and `record_ctid`, the last known `ctid` of the
- * record. If a record is no longer there, the keys are searched. Searching 40,000 of a million records by key took 0.4 s.
+ * because updated records imply no keys. `rows`: SQL of `key`, the `contentColumns`, and `record_ctid`, the last known `ctid` of the
+ * record. If a record has another `ctid` by now, all records are found by key. Searching 40,000 of a million records by key took 0.4 s.
  */
 export async function updateRecords(tx: Queryable, { destinationId, snapshotId }: Read, rows: string): Promise<void> {
-  const replace = `update record r set ${content.map((column) => `${column} = s.${column}`).join(', ')}, status = 'live', snapshot_id = $2,
+  const replace = `update record r set ${contentColumns.map((column) => `${column} = s.${column}`).join(', ')}, status = 'live', snapshot_id = $2,
      load_id = null from s where r.destination_id = $1 and r.key = s.key`
   const values = [destinationId, snapshotId]
   // Postgres estimates that each `ctid` costs as much as a random page, and would read the whole table.
   await tx.query('set local enable_seqscan = off')
-  const [found] = await tx.query<{ all: boolean }>(
+  const [result] = await tx.query<{ all_replaced: boolean }>(
     `with s as materialized (${rows}), replaced as (${replace} and r.ctid = s.record_ctid returning r.destination_id)
-     select (select count(*) from replaced) = (select count(*) from s) as all`,
+     select (select count(*) from replaced) = (select count(*) from s) as all_replaced`,
     values,
   )
   await tx.query('set local enable_seqscan = on')
-  if (found?.all !== true) await tx.execute(`with s as materialized (${rows}) ${replace}`, values)
+  if (result?.all_replaced !== true) await tx.execute(`with s as materialized (${rows}) ${replace}`, values)
 }
 
 /** Returns the number of pages of the table `record`. */

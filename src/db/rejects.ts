@@ -48,7 +48,7 @@ export const addRejectsSql = (rows: string): string =>
  * Cells of a contradicting row (`DUPLICATE_CONFLICT`). Its reject is found by line, key, and place among the rejects with this line and
  * key.
  */
-export interface FoundCells {
+export interface ConflictCells {
   readonly line: number
   /** Record key in hex. */
   readonly key: string
@@ -61,7 +61,7 @@ export interface FoundCells {
  * Stores the cells of contradicting rows (`DUPLICATE_CONFLICT`) in their rejects. `source`: index of the source in the pipeline. Rejects
  * with the same line and key differ only in their cells, so their order does not matter.
  */
-export async function fillCells(db: Queryable, runId: number, source: number, found: readonly FoundCells[]): Promise<void> {
+export async function storeConflictCells(db: Queryable, runId: number, source: number, found: readonly ConflictCells[]): Promise<void> {
   await db.execute(
     `update reject r set cells = x.cells
      from (

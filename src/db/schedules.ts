@@ -59,8 +59,8 @@ const isBroken = (broken: string, schedules: string) =>
 
 /**
  * Stores the schedules of a folder. A schedule that is new, was undeclared, or has another cron or timezone begins now, without missed
- * ticks. Schedules that the folder no longer has are marked as undeclared. This happens once no scheduler has declared them for
- * `declaredForS`. Schedules of broken files stay.
+ * ticks. A schedule that the folder no longer has is marked as undeclared once no scheduler has declared it for `declaredForS`. Schedules of
+ * broken files stay.
  *
  * If the last tick of a schedule is in the future, the schedule would not run until that time. The clock of the database was ahead when the
  * tick was decided. If `processTime` confirms the present time of the database, such schedules begin now. Returns the names of their
@@ -110,8 +110,8 @@ interface UndeclaredPipeline extends Fence {
 }
 
 /**
- * Returns the pipelines whose file was deleted or renamed. Only schedules and runs of one environment are compared. All its schedules are
- * undeclared, at least one of them is of this folder, and the pipeline has had no run since.
+ * Returns the pipelines whose file was deleted or renamed. All schedules of such a pipeline are undeclared, and at least one is of this
+ * folder. The pipeline has had no run since. Compares only schedules and runs of the same environment.
  */
 export async function undeclaredPipelines(db: Queryable, folder: string): Promise<readonly UndeclaredPipeline[]> {
   return db.query<UndeclaredPipeline>(
@@ -221,7 +221,7 @@ export async function recordTicks(
 }
 
 /** Stores the time of the last decided tick of a schedule. Never moves the time back; only `declareSchedules` does. */
-export async function moveSchedule(db: Queryable, id: number, lastScheduledFor: Date): Promise<void> {
+export async function storeLastTick(db: Queryable, id: number, lastScheduledFor: Date): Promise<void> {
   await db.execute('update pipeline_schedule set last_scheduled_for = $2 where id = $1 and last_scheduled_for < $2', [id, lastScheduledFor])
 }
 

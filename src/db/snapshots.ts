@@ -1,6 +1,6 @@
 /**
  * Writes the table `snapshot`. A snapshot is open while the sources are read and planned. Its plan ends it as closed (a complete read) or
- * as incomplete. A snapshot without a plan is discarded. Only in a closed snapshot does a missing row cause a delete.
+ * as incomplete. A snapshot without a plan is discarded. A missing row causes a delete only if the snapshot is closed.
  */
 import { z } from 'zod'
 import type { SourceFacts } from '../formats/rows.ts'
@@ -12,7 +12,7 @@ import type { Row } from './row.ts'
 const text = z.string()
 const number = z.number()
 
-const facts: z.ZodType<SourceFacts> = z.object({
+const sourceFacts: z.ZodType<SourceFacts> = z.object({
   uri: text,
   bytes: number,
   sha256: text,
@@ -34,12 +34,12 @@ const facts: z.ZodType<SourceFacts> = z.object({
     })
     .exactOptional(),
   rows: number.exactOptional(),
-  joined: z.object({ main: z.lazy(() => facts), file: z.lazy(() => facts) }).exactOptional(),
+  joined: z.object({ main: z.lazy(() => sourceFacts), file: z.lazy(() => sourceFacts) }).exactOptional(),
   etag: text.exactOptional(),
   lastModified: text.exactOptional(),
 })
 /** Decodes `snapshot.sources`: facts about each source. */
-export const decodeSources = jsonColumn('snapshot', 'sources', z.array(facts))
+export const decodeSources = jsonColumn('snapshot', 'sources', z.array(sourceFacts))
 
 /** Counts of a snapshot with a plan; other snapshots may have none. */
 const rowCounts: z.ZodType<RowCounts> = z.object({

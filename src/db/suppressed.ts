@@ -26,10 +26,10 @@ export const isSuppressed = (
  * while the sources are unchanged (docs/guarantees.md#nothing-lost).
  */
 export async function raiseVersionOfShrunkList(tx: Queryable, batch: ClaimedBatch): Promise<void> {
-  const named = await tx.query(
+  const undesired = await tx.query(
     `select from ${keysOf('$1::bigint')} k left join remote m on m.destination_id = $2 and m.key = k.key
      where coalesce(m.ref_count, 0) <= 0 limit 1`,
     [batch.id, batch.destinationId],
   )
-  if (named.length > 0) await raiseDesiredVersion(tx, batch.destinationId, 1)
+  if (undesired.length > 0) await raiseDesiredVersion(tx, batch.destinationId, 1)
 }

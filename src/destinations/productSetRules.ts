@@ -1,7 +1,7 @@
 /** Schema of `product_sets` of a catalog: sets of products that are defined by a rule (docs/pipelines.md#product-sets). */
 import { z } from 'zod'
 import type { ProductSetRule, SetFilter } from '../model/pipeline.ts'
-import { strict, text, word } from '../settings/values.ts'
+import { scalarText, strict, text } from '../settings/values.ts'
 
 const textFields = [
   'product_type',
@@ -16,7 +16,7 @@ const numberFields = ['price', 'sale_price', 'inventory'] as const
 
 const hasValue = (given: object): boolean => Object.values(given).some((value) => value !== undefined)
 const number = z.number('must be a number').refine(Number.isFinite, 'must be a number')
-const value = word.refine((given) => given.trim() !== '', 'must not be empty')
+const value = scalarText.refine((given) => given.trim() !== '', 'must not be empty')
 const textTest = z.union(
   [
     value,

@@ -10,7 +10,7 @@ import { listPauses } from '../db/pauses.ts'
 import { openRuns } from '../db/runs/queued.ts'
 import { requestRun } from '../db/runs/request.ts'
 import { skipRun } from '../db/runs/end.ts'
-import { loadSchedules, lockSchedule, moveSchedule, recordTicks, type Declaration, type ScheduleRow, type Tick } from '../db/schedules.ts'
+import { loadSchedules, lockSchedule, storeLastTick, recordTicks, type Declaration, type ScheduleRow, type Tick } from '../db/schedules.ts'
 import { ownerOf } from '../db/destinations.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
 import { pausedError } from '../sync/run/requestAndClaim.ts'
@@ -86,7 +86,7 @@ function decide(
       runId: tick.runId,
     }))
     await recordTicks(tx, schedule, [...missed, tick])
-    await moveSchedule(tx, schedule.id, newest)
+    await storeLastTick(tx, schedule.id, newest)
     crashPoint('tick.before_commit')
     return due.length
   })

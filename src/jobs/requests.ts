@@ -6,7 +6,7 @@ import { listPauses, pausePipeline, resumePipeline } from '../db/pauses.ts'
 import { ensureDestination } from '../db/destinations.ts'
 import { findRequest, queuedRunOf, rememberRequest } from '../db/runs/idempotency.ts'
 import type { RunOptions } from '../db/runs/columns.ts'
-import { requestRun, widenRun } from '../db/runs/request.ts'
+import { requestRun, mergeRunOptions } from '../db/runs/request.ts'
 import { schemaLock } from '../db/schemaLock.ts'
 import { destinationKey } from '../sync/destinationKey.ts'
 import type { EngineDeps } from '../sync/engine.ts'
@@ -72,7 +72,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
     }
     // A rerun of failed operations reads no source, so it stays apart from other requests.
     const joined = rerunFailedOf === undefined ? await queuedRunOf(tx, current, pipeline.version) : undefined
-    if (joined !== undefined) await widenRun(tx, joined, options)
+    if (joined !== undefined) await mergeRunOptions(tx, joined, options)
     const runId =
       joined ??
       (await requestRun(tx, {

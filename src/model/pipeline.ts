@@ -32,7 +32,7 @@ export interface Pipeline {
   readonly credentials?: string
   /** Names of receivers of alerts in sluice.yaml. Absent: its default receivers. */
   readonly alerts?: readonly string[]
-  /** Number of consecutive runs with an unchanged source from which the alert `stale` fires. Absent: no such alert. */
+  /** Number of consecutive runs with an unchanged source after which the alert `stale` fires. Absent: no such alert. */
   readonly staleAfterRuns?: number
   /** Keeps the last of several rows with one key and different content. Absent: all of them are rejected. */
   readonly duplicates?: 'last'
@@ -230,7 +230,7 @@ export interface Guards {
   readonly accept?: readonly string[]
   /** Maximum share of the products of the last sync that go out of stock in one run, in percent. Absent: 10. */
   readonly maxOutOfStockPercent?: number
-  /** Change of a price above which there is a note, in percent. Absent: 50. */
+  /** Price changes above this limit, in percent, get a note. Absent: 50. */
   readonly maxPriceChangePercent?: number
 }
 
@@ -241,7 +241,7 @@ export interface MappingOptions {
   readonly maxIdLength: number
   /** IANA zone of sale periods without an offset. Absent: such a period is left out. */
   readonly timezone?: string
-  /** Hosts that product links may lead to; there is a note about others. Absent: any host. */
+  /** Hosts that product links may lead to. Links to other hosts get a note. Absent: any host. */
   readonly linkHosts?: readonly string[]
   /** Number of image links that a run checks. Absent: none. */
   readonly imageSample?: number

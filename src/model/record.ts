@@ -22,8 +22,8 @@ export interface RowFault {
   /** Indexes of the cells that `join:` could not fill, because its file has no row for this row, or several different rows. */
   readonly unjoined?: readonly number[]
   /**
-   * Values of each of the different rows that the file of `join:` has for this row, in the order of `unjoined`. A last row that may be cut
-   * off is not among them; the earlier rows of its id are.
+   * Present if the file of `join:` has several different rows for this row. Contains their cells for the columns in `unjoined`, in this
+   * order. The last row of a file without a proven end is left out, because it may be cut off.
    */
   readonly variants?: readonly (readonly (Cell | undefined)[])[]
   readonly code: RejectCode

@@ -88,9 +88,9 @@ export interface GuardResult {
   readonly code: string
   readonly message: string
   readonly hint: string
-  /** Number of deletes that this guard withheld; 0 if it stopped the run. */
+  /** Number of deletes that this guard withheld, including `outOfStock`; 0 if it stopped the run. */
   readonly withheld: number
-  /** Number of `withheld` that only set a missing product out of stock; missing if there are none. */
+  /** Number of `withheld` changes that only set a missing product out of stock. Absent if there are none. */
   readonly outOfStock?: number
   /** Examples for the user: the first keys of products; never of members. */
   readonly examples: readonly string[]

@@ -9,7 +9,7 @@ import { argumentFault, transforms } from '../mapping/transforms.ts'
 import { parseInstant } from '../mapping/instant.ts'
 import type { FieldMapping } from '../model/pipeline.ts'
 import { destinationSettings, type DestinationSettings } from '../destinations/index.ts'
-import { column, count, oneOf, strict, text, unknownName, word } from '../settings/values.ts'
+import { column, count, oneOf, strict, scalarText, text, unknownName } from '../settings/values.ts'
 import { joinSchema, sourceSchema } from './sourceSchema.ts'
 
 const percent = z
@@ -17,7 +17,7 @@ const percent = z
   .min(0, 'must be a number from 0 to 100')
   .max(100, 'must be a number from 0 to 100')
 
-const wordList = z.array(word, 'must be a list of values').min(1, 'must have at least one value')
+const wordList = z.array(scalarText, 'must be a list of values').min(1, 'must have at least one value')
 /** Schema of `map.remove`. */
 export const removeSchema = strict({ column, values: wordList })
 const isoDate = z
@@ -114,8 +114,8 @@ export const fieldSchema = z.union(
     strict({
       column: z.union([column, z.array(column).min(1)]).optional(),
       columns: z.array(column).min(1).optional(),
-      const: word.optional(),
-      default: word.optional(),
+      const: scalarText.optional(),
+      default: scalarText.optional(),
       default_country: text('a column or an ISO country code').optional(),
       hashed: z.boolean('must be true or false').optional(),
       transform: z
@@ -173,7 +173,7 @@ export const nameSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 
 
 const filter = z.record(
   column,
-  z.union([word, z.array(word).min(1)], 'must be a value or a list of values'),
+  z.union([scalarText, z.array(scalarText).min(1)], 'must be a value or a list of values'),
   'must name columns and their values, such as { country: [DE, AT] }',
 )
 

@@ -2,11 +2,11 @@ import type { Duration } from '../model/pipeline.ts'
 
 const dayMs = 86_400_000
 const unitMs: Readonly<Record<string, number>> = { second: 1000, minute: 60_000, hour: 3_600_000, day: dayMs }
-const form = /^\s*(\d{1,7})\s*(seconds?|minutes?|hours?|days?|months?)\s*$/i
+const durationPattern = /^\s*(\d{1,7})\s*(seconds?|minutes?|hours?|days?|months?)\s*$/i
 
 /** Parses a duration such as `13 months`, `30 days` or `90 seconds`. Undefined for any other text, and for zero. */
 export function parseDuration(text: string): Duration | undefined {
-  const match = form.exec(text)
+  const match = durationPattern.exec(text)
   if (match === null) return undefined
   const count = Number(match[1])
   const unit = (match[2] ?? '').toLowerCase().replace(/s$/, '')

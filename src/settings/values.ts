@@ -24,8 +24,8 @@ export function unknownName(noun: string, name: string, known: readonly string[]
   return `unknown ${noun} "${name}"${near === undefined ? `; known are ${known.join(', ')}` : `; did you mean "${near}"?`}`
 }
 
-/** Returns the schema of a text that is not empty. `what`: end of the message "must be …". */
-export const text = (what: string) => z.string(`must be ${what}`).min(1, `must be ${what}`)
+/** Returns the schema of a text that is not empty. `expected`: end of the message "must be …". */
+export const text = (expected: string) => z.string(`must be ${expected}`).min(1, `must be ${expected}`)
 /** Returns the schema of one of several words. */
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, {
@@ -34,8 +34,8 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(words:
       return `must be one of ${words.join(', ')}${near === undefined ? '' : `; did you mean "${near}"?`}`
     },
   })
-/** Schema of a text. YAML reads some unquoted texts as numbers or booleans, which are converted back. */
-export const word = z.union([z.string(), z.number(), z.boolean()], 'must be a text').transform(String)
+/** Schema of a text. Converts numbers and booleans to texts, because YAML reads some unquoted texts as such. */
+export const scalarText = z.union([z.string(), z.number(), z.boolean()], 'must be a text').transform(String)
 /** Schema of the name of a column. */
 export const column = text('the name of a column')
 

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener } from 'node:http'
-import type { Config, KnownService } from '../../config/config.ts'
+import type { Config, CompleteServiceSettings } from '../../config/config.ts'
 import type { Database } from '../../db/database.ts'
 import { createClient, type Client } from '../../service/client/index.ts'
 import { createWebhookReceiver, databaseEventStore, keepReplays, type ReplayKeeper, type ReplayService } from '../../webhooks/index.ts'
@@ -24,7 +24,7 @@ export async function startHttpServer(
   options: {
     readonly db: Database
     readonly config: Config
-    readonly service: KnownService
+    readonly service: CompleteServiceSettings
     readonly host: string
     readonly port: number
     readonly path?: string | undefined

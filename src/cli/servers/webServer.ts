@@ -1,7 +1,7 @@
 /** Starts the server of `serve` and `demo --keep`: dashboard, API, health, metrics and webhook receiver on one port, and alerts. */
 import { getRequestListener } from '@hono/node-server'
 import { checkedAccess, type AccessSettings } from '../../api/access.ts'
-import type { Config, KnownService } from '../../config/config.ts'
+import type { Config, CompleteServiceSettings } from '../../config/config.ts'
 import { createWebApp } from '../../dashboard/app.ts'
 import { loadPipeline, loadPipelines } from '../../pipeline/load.ts'
 import { ConfigError, UsageError } from '../../errors.ts'
@@ -23,7 +23,7 @@ import { sluiceVersion } from '../version.ts'
 /** Configuration and address of the server. */
 export interface WebServerOptions {
   readonly config: Config
-  readonly service: KnownService
+  readonly service: CompleteServiceSettings
   readonly host: string
   readonly port: number
   /** Returns the seconds since the scheduler's last poll. Infinity before its start; undefined if this process has no scheduler. */

@@ -81,7 +81,7 @@ export async function copyBatches(tx: Transaction, batches: readonly FrozenBatch
   await copy.end()
 }
 
-/** Batch that follows from another batch: a part of it, several merged parts, or a delete of identifiers that it may add. */
+/** Batch that follows from another batch: a part of it, a merge of parts, or a delete beside an update (`insertDeleteBatch`). */
 export interface FollowingBatch {
   readonly planId: string
   readonly destinationId: number

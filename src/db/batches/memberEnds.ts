@@ -25,7 +25,7 @@ const mayBeDue = (due: DueEnds) =>
   `b.destination_id = $1 and b.status = 'settled' and not ${mayImply('b')} and ${isDue('b.expires_at', due)}`
 
 /** Returns true if a membership of the destination may be due. No membership ends before `expires_at` of its batch. */
-export async function mayMembersEnd(tx: Queryable, destinationId: number, due: DueEnds): Promise<boolean> {
+export async function mayHaveDueMembers(tx: Queryable, destinationId: number, due: DueEnds): Promise<boolean> {
   return (await tx.query(`select from batch b where ${mayBeDue(due)} limit 1`, [destinationId])).length > 0
 }
 

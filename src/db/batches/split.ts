@@ -87,7 +87,7 @@ export async function mergeBatches(
   ids: readonly number[],
   part: Omit<Part, 'ords' | 'maybeApplied' | 'parked' | 'waitMs'> & { readonly parentId: number },
 ): Promise<void> {
-  const [first] = await tx.query<Row<'batch', 'plan_id' | 'destination_id' | 'phase' | 'operation' | 'maybe_applied' | 'expires_at'>>(
+  const [combined] = await tx.query<Row<'batch', 'plan_id' | 'destination_id' | 'phase' | 'operation' | 'maybe_applied' | 'expires_at'>>(
     `select min(plan_id) as plan_id, min(destination_id) as destination_id, min(phase) as phase, min(operation) as operation, bool_or(maybe_applied) as maybe_applied, min(expires_at) as expires_at
      from batch where id = any($1::bigint[])`,
     [ids],
@@ -98,22 +98,22 @@ export async function mergeBatches(
      from batch b join entry e on e.batch_id = b.id where b.id = any($1::bigint[]) order by array_position($1::bigint[], b.id), e.ord`,
     [ids],
   )
-  if (first === undefined || rows.length === 0) return
-  const merged = pack(rows, destination.frame(first.operation))
-  await lockEndOfPlan(tx, first.plan_id)
+  if (combined === undefined || rows.length === 0) return
+  const merged = pack(rows, destination.frame(combined.operation))
+  await lockEndOfPlan(tx, combined.plan_id)
   const id = await insertFollowing(tx, {
     ...part,
-    planId: first.plan_id,
-    destinationId: first.destination_id,
-    phase: first.phase,
-    operation: first.operation,
-    maybeApplied: first.maybe_applied,
+    planId: combined.plan_id,
+    destinationId: combined.destination_id,
+    phase: combined.phase,
+    operation: combined.operation,
+    maybeApplied: combined.maybe_applied,
     parked: false,
     body: merged.body,
     sha256: merged.sha256,
     entryCount: rows.length,
     userCount: rows.reduce((sum, entry) => sum + entry.users, 0),
-    expiresAt: first.expires_at,
+    expiresAt: combined.expires_at,
     waitMs: 0,
   })
   await moveEntries(

@@ -11,8 +11,8 @@ import { unavailable } from './unavailable.ts'
 import { makeFolder } from '../../makeFolder.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Major version of Postgres. Another version cannot open the files. */
-const version = 18
+/** Another major version of Postgres cannot open the files. */
+const majorVersion = 18
 const systemFolder = '/var/lib/sluice'
 
 /** Paths of the server's files, and its account. */
@@ -48,6 +48,7 @@ export interface Places {
  * - `dataDir` is not a folder.
  * - `dataDir` is a copy of a data directory whose files are elsewhere.
  * - The user cannot be created.
+ * @throws {RunError} `NO_PERMISSION` if `dataDir` is on a read-only disk
  * @throws {UsageError} `WRONG_USER`
  */
 export function preparePlaces(dataDir: string): Places {
@@ -55,21 +56,21 @@ export function preparePlaces(dataDir: string): Places {
   const home = realpathSync(resolve(dataDir))
   checkOwner(home)
   const account = ensureServerAccount()
-  const base = account === undefined ? home : baseOf(home)
-  if (base !== home) {
-    mkdirSync(base, { recursive: true })
+  const serverFolder = account === undefined ? home : chooseServerFolder(home)
+  if (serverFolder !== home) {
+    mkdirSync(serverFolder, { recursive: true })
     chmodSync(systemFolder, 0o755)
-    chmodSync(base, 0o755)
-    writeFileSync(join(base, 'home'), home)
+    chmodSync(serverFolder, 0o755)
+    writeFileSync(join(serverFolder, 'home'), home)
     sweepOrphans()
   }
   return {
     home,
-    data: join(base, `postgres-${version}`),
+    data: join(serverFolder, `postgres-${majorVersion}`),
     binaries: systemFolder,
-    elsewhere: base === home ? undefined : { file: placeFile(home), name: basename(base) },
+    elsewhere: serverFolder === home ? undefined : { file: placeFile(home), name: basename(serverFolder) },
     password: join(home, 'postgres.password'),
-    log: join(base, 'postgres.log'),
+    log: join(serverFolder, 'postgres.log'),
     port: join(home, 'postgres.port'),
     keep: join(home, 'postgres.keep'),
     lock: join(home, 'postgres.lock'),
@@ -87,20 +88,20 @@ function placeFile(home: string): string {
  * - `home`, if the user of the server can access it
  * - a folder below the system folder
  */
-function baseOf(home: string): string {
+function chooseServerFolder(home: string): string {
   const name = readText(placeFile(home))
   if (name === undefined || !/^[0-9a-f]{16}$/.test(name))
-    return isAccessible(home) || existsSync(join(home, `postgres-${version}`, 'PG_VERSION'))
+    return isAccessible(home) || existsSync(join(home, `postgres-${majorVersion}`, 'PG_VERSION'))
       ? home
       : join(systemFolder, hash('sha256', home).slice(0, 16))
-  const base = join(systemFolder, name)
-  const original = readText(join(base, 'home'))
+  const serverFolder = join(systemFolder, name)
+  const original = readText(join(serverFolder, 'home'))
   if (original !== undefined && original !== home && readText(placeFile(original)) === name)
     throw unavailable(
       `${home} is a copy of ${original}, which has the same database`,
       `run it in ${original}; or start here with an empty database, which knows nothing of what was sent: rm ${quoteArgument(placeFile(home))}`,
     )
-  return base
+  return serverFolder
 }
 
 function readText(path: string): string | undefined {
@@ -132,20 +133,19 @@ function makeDataFolder(path: string): void {
 }
 
 /**
- * Removes the files of a server below the system folder if the server does not run and its data directory is lost. That is a directory in
- * the folder of temporary files that does not exist any more. Keeps all others: a data directory may have been moved, or its disk may not
- * be mounted now.
+ * Removes the files of a server below the system folder if the server does not run and its data directory is lost. A data directory is lost
+ * if it was in the folder of temporary files and does not exist any more. Any other may have been moved, or its disk may not be mounted now.
  */
 function sweepOrphans(): void {
   const temporary = (existsSync(tmpdir()) ? realpathSync(tmpdir()) : tmpdir()) + sep
   for (const name of readdirSync(systemFolder)) {
-    const base = join(systemFolder, name)
+    const serverFolder = join(systemFolder, name)
     try {
-      const home = readFileSync(join(base, 'home'), 'utf8')
+      const home = readFileSync(join(serverFolder, 'home'), 'utf8')
       if (existsSync(home) || !home.startsWith(temporary)) continue
-      const pidFile = join(base, `postgres-${version}`, 'postmaster.pid')
+      const pidFile = join(serverFolder, `postgres-${majorVersion}`, 'postmaster.pid')
       if (existsSync(pidFile) && processExists(Number(readFileSync(pidFile, 'utf8').split('\n')[0]))) continue
-      rmSync(base, { recursive: true, force: true })
+      rmSync(serverFolder, { recursive: true, force: true })
     } catch {
       // These are not the files of a server (the binaries are stored here too), or another process has just removed them.
     }

@@ -7,9 +7,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { unavailable } from './unavailable.ts'
 
-/** First port of the range, and the port after the last one. Systems use higher ports for outgoing connections (Linux: from 32768). */
-const from = 20_000
-const to = 32_768
+/** First port to try, and the port after the last one. Systems use higher ports for outgoing connections (Linux: from 32768). */
+const firstPort = 20_000
+const endPort = 32_768
 /** Maximum number of random ports to try. */
 const maxAttempts = 200
 
@@ -21,13 +21,13 @@ export async function choosePort(file: string): Promise<number> {
   const kept = readPort(file)
   if (kept !== undefined && (await isFree(kept))) return kept
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    const port = randomInt(from, to)
+    const port = randomInt(firstPort, endPort)
     if (!(await isFree(port))) continue
     writeFileSync(file, `${port}\n`)
     return port
   }
   throw unavailable(
-    `${maxAttempts} random ports from ${from} to ${to - 1} are all in use`,
+    `${maxAttempts} random ports from ${firstPort} to ${endPort - 1} are all in use`,
     'close programs that listen on these ports, then the same command again',
   )
 }

@@ -31,7 +31,7 @@ export interface EmbeddedServer {
 /**
  * Starts the server below `dataDir`, or uses the server that runs there. `keep`: the server keeps running after the last command.
  * `maxConnections`: limit of a server that this call starts.
- * @throws {RunError} `POSTGRES_UNAVAILABLE`, `DISK_FULL`
+ * @throws {RunError} `POSTGRES_UNAVAILABLE`, `DISK_FULL`, `NO_PERMISSION`
  * @throws {UsageError} `WRONG_USER`
  */
 export async function startEmbedded(

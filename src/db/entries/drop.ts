@@ -47,7 +47,8 @@ export async function dropOldEntries(db: Database): Promise<number> {
          and (o.status in ${openStatuses} or o.settled_at >= statement_timestamp() - ${keepFor}))
        and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')
        and not exists (select from (${unfinished}) f where f.plan_id = b.plan_id)`
-  // Other destinations, such as catalogs, may have more deleted keys than one value of the driver can hold (7 million).
+  // Deleted keys are returned only for destinations with an index of implied keys. Others, such as catalogs, may have more of them than one
+  // value of the driver can hold (7 million).
   const hasIndex = (row: string) => `exists (select from implied_key ik where ik.destination_id = ${row}.destination_id)`
   return db.transaction(async (tx) => {
     // Prevents planning meanwhile: one query of a plan finds the batches of a record, and a later query reads their entries.

@@ -62,13 +62,9 @@ export async function refuseEntries(
 export async function parkEntries(
   tx: Queryable,
   batchId: number,
-  why: { readonly maybeApplied: boolean; readonly code: string },
+  { maybeApplied, code }: { readonly maybeApplied: boolean; readonly code: string },
 ): Promise<void> {
-  await tx.execute(`update entry set outcome = $2, code = $3 where batch_id = $1`, [
-    batchId,
-    why.maybeApplied ? 'ambiguous' : 'pending',
-    why.code,
-  ])
+  await tx.execute(`update entry set outcome = $2, code = $3 where batch_id = $1`, [batchId, maybeApplied ? 'ambiguous' : 'pending', code])
 }
 
 /** Marks all entries of a batch as pending, because they are sent again. */

@@ -14,16 +14,16 @@ export async function storeAnsweredKeys(tx: Queryable, batch: ClaimedBatch, outc
   )
   if (keyed.length === 0) return
   const values = [batch.id, keyed.map(({ ord }) => ord), keyed.map(({ key }) => key)]
-  const of = `entry e, unnest($2::int[], $3::text[]) as x (ord, remote_key)
+  const changes = `entry e, unnest($2::int[], $3::text[]) as x (ord, remote_key)
      where e.batch_id = $1 and e.ord = x.ord and m.destination_id = e.destination_id and m.key = e.keys[1] and m.remote_key is distinct from x.remote_key`
   // The service should never change the product key of a product, so a change is logged.
   await tx.execute(
     auditLinesSql(
-      `select 'reconcile', 'product_key.changed', $4, $1, jsonb_build_object('ord', x.ord) from remote m, ${of} and m.remote_key is not null`,
+      `select 'reconcile', 'product_key.changed', $4, $1, jsonb_build_object('ord', x.ord) from remote m, ${changes} and m.remote_key is not null`,
     ),
     [...values, batch.planId],
   )
-  await tx.execute(`update remote m set remote_key = x.remote_key from ${of}`, values)
+  await tx.execute(`update remote m set remote_key = x.remote_key from ${changes}`, values)
 }
 
 /**
@@ -35,12 +35,12 @@ export async function storeListedKeys(
   run: { readonly id: number; readonly destinationId: number },
   listed: string,
 ): Promise<void> {
-  const of = `(${listed}) a where m.destination_id = $1 and m.key = a.key and m.remote_key is distinct from a.product_key`
+  const changes = `(${listed}) a where m.destination_id = $1 and m.key = a.key and m.remote_key is distinct from a.product_key`
   await tx.execute(
     auditLinesSql(
-      `select 'audit', 'product_key.changed', null, m.batch_id, jsonb_build_object('runId', $2::int) from remote m, ${of} and m.remote_key is not null`,
+      `select 'audit', 'product_key.changed', null, m.batch_id, jsonb_build_object('runId', $2::int) from remote m, ${changes} and m.remote_key is not null`,
     ),
     [run.destinationId, run.id],
   )
-  await tx.execute(`update remote m set remote_key = a.product_key from ${of}`, [run.destinationId])
+  await tx.execute(`update remote m set remote_key = a.product_key from ${changes}`, [run.destinationId])
 }

@@ -16,8 +16,8 @@ interface Settling {
 
 /**
  * Writes confirmed content, and adds to `changed_key` the keys that are still out of sync because newer content is desired. No index
- * contains the changed columns, so that Postgres updates no index (HOT). `columns`: SQL assignments. `which`: SQL that selects the keys
- * `m`; begins with `from` or `where`, has the batch as `$1` and the destination as `$2`. Returns the number of written keys, and the value
+ * contains the changed columns, so that Postgres updates no index (HOT). `columns`: SQL assignments. `selection`: SQL that selects the
+ * keys `m`; begins with `from` or `where`, has the batch as `$1` and the destination as `$2`. Returns the number of written keys, and the value
  * of `expected`, SQL of a number.
  *
  * Statements that write the keys of an answer take the destination from the entries, or pass the keys as an array. They do not join keys by
@@ -28,13 +28,13 @@ async function writeConfirmed(
   tx: Queryable,
   batch: ClaimedBatch,
   columns: string,
-  which: string,
+  selection: string,
   expected = 'null::int',
 ): Promise<{ readonly keys: number; readonly expected: number | null }> {
   const [row] = await tx.query<{ keys: number; expected: number | null }>(
     `with written as (
        update remote m set ${columns}, synced_at = statement_timestamp(), batch_id = $1, refused_code = null, refused_message = null
-       ${which} returning m.key, ${outOfSync} as open),
+       ${selection} returning m.key, ${outOfSync} as open),
      added as (${addChangedSql('select key from written where open', '$2')})
      select count(*)::int as keys, ${expected} as expected from written`,
     [batch.id, batch.destinationId],

@@ -89,8 +89,8 @@ export async function deleteRuns(tx: Queryable, days: number): Promise<readonly 
 }
 
 /**
- * Ends a run, which unlocks its destination. Adds `counts` to the stored counts. Counts that were never stored become 0. If `guards` is
- * empty, the stored guards stay. Does nothing if another process has ended the run.
+ * Ends a run, which unlocks its destination. `counts` replace the stored counts of the same names. Counts without a value become 0. If
+ * `guards` is empty, the stored guards stay. Does nothing if another process has ended the run.
  */
 export async function finishRun(
   db: Queryable,

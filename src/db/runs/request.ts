@@ -54,10 +54,10 @@ export async function requestRun(
 }
 
 /**
- * Adds the options of a request that joins a queued run. If one of the requests is a full refresh, the run becomes one. The higher limit of
+ * Merges the options of a request that joins a queued run into the run. If one of the requests is a full refresh, the run becomes one. The higher limit of
  * approved deletes applies. `options` must not contain `full: false`. Does nothing if the run is no longer queued.
  */
-export async function widenRun(db: Queryable, runId: number, options: RunOptions): Promise<void> {
+export async function mergeRunOptions(db: Queryable, runId: number, options: RunOptions): Promise<void> {
   await db.execute(
     `update run set options = options || $2::jsonb || case when options ? 'approveDeletes' and $3::bigint is not null
        then jsonb_build_object('approveDeletes', greatest((options ->> 'approveDeletes')::bigint, $3)) else '{}' end

@@ -10,7 +10,7 @@ import { bytea, instant, now, sluice } from './sluice.ts'
 export const erasure = sluice.table(
   'erasure',
   {
-    /** Number of the erasure. A lock ensures that a higher number is committed later. */
+    /** Number of the erasure. A lock ensures that erasures are committed in the order of their numbers. */
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     /** Address of the advertising host that the person was erased from. */
     service: text('service').notNull(),

@@ -13,7 +13,7 @@ export const destination = sluice.table(
     service: text('service').notNull(),
     /** Application and user that the destination belongs to (docs/decisions/fence.md). Null until its first run. */
     credentials: text('credentials'),
-    /** Type of destination. `destinations/index.ts` checks the types instead of the database, so that a new type needs no migration. */
+    /** Type of destination. `destinations/index.ts` checks the types, not a CHECK constraint, so that a new type needs no migration. */
     kind: text('kind').notNull(),
     accountId: text('account_id').notNull().default(''),
     targetId: text('target_id').notNull(),
@@ -95,7 +95,7 @@ export const run = sluice.table(
     index('run_open')
       .on(t.status)
       .where(sql`status in ('queued', 'running')`),
-    // Runs that a guard stopped before their plan: few of all.
+    // Runs that a guard stopped before their plan. They are few, so the index is small.
     index('run_stopped')
       .on(t.pipeline, t.id)
       .where(sql`plan_id is null and guards <> '[]'`),
@@ -110,7 +110,7 @@ export const run = sluice.table(
 )
 
 /**
- * Result of one read of a pipeline's sources. Only in a closed snapshot (a complete read) does a missing row cause a delete
+ * Result of one read of a pipeline's sources. A missing row causes a delete only if the snapshot is closed, so the read was complete
  * (docs/guarantees.md#deletes-need-proof).
  * Written by `db/snapshots.ts`.
  */

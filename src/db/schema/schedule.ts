@@ -6,7 +6,7 @@ import { instant, now, sluice } from './sluice.ts'
 
 /**
  * Schedule that a folder of pipelines declares. The same schedule in two folders, or on two machines, has one row. So only one scheduler
- * decides if a tick starts a run. A scheduler does not end schedules of other folders (docs/decisions/fence.md). Written by
+ * decides whether a tick starts a run. A scheduler does not end schedules of other folders (docs/decisions/fence.md). Written by
  * `db/schedules.ts`.
  */
 export const pipelineSchedule = sluice.table(

@@ -35,7 +35,7 @@ export const record = sluice.table(
      * (`db/impliedKeys.ts`).
      */
     loadId: bigint('load_id', { mode: 'number' }),
-    /** Packed identifiers of all other members, sorted and concatenated. `db/identifiers.ts` has the SQL that reads both forms. */
+    /** Packed identifiers, sorted and concatenated. Null if `identifiers` has them. `db/identifiers.ts` has the SQL that reads both forms. */
     joinedIdentifiers: bytea('joined_identifiers'),
   },
   (t) => [

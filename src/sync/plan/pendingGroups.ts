@@ -2,7 +2,7 @@
  * Selects the pending changes of people, in the table `pending_group`. A group is the identifiers that are sent under one record, as one
  * user.
  */
-import { isDue, mayMembersEnd, updateMemberEnds, type DueEnds } from '../../db/batches/memberEnds.ts'
+import { isDue, mayHaveDueMembers, updateMemberEnds, type DueEnds } from '../../db/batches/memberEnds.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
 import type { Transaction } from '../../db/database.ts'
 import { entriesOf, entryOutcome } from '../../db/entries/read.ts'
@@ -219,9 +219,9 @@ const dueEnds = ({ renewBeforeMs, terms }: MembershipContext): DueEnds => ({
 async function updateEndsIfDue(context: MembershipContext): Promise<boolean> {
   const { tx, destinationId } = context
   const ends = dueEnds(context)
-  if (!(await mayMembersEnd(tx, destinationId, ends))) return false
+  if (!(await mayHaveDueMembers(tx, destinationId, ends))) return false
   await updateMemberEnds(tx, destinationId, ends)
-  return mayMembersEnd(tx, destinationId, ends)
+  return mayHaveDueMembers(tx, destinationId, ends)
 }
 
 async function hasRows(tx: Transaction, query: string): Promise<boolean> {

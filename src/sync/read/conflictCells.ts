@@ -10,7 +10,7 @@ import { SluiceError } from '../../errors.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import type { RecordMapper } from '../../mapping/mapper.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
-import { fillCells, type FoundCells } from '../../db/rejects.ts'
+import { storeConflictCells, type ConflictCells } from '../../db/rejects.ts'
 import { storableText } from '../../storableText.ts'
 import type { Row, Value } from '../../db/row.ts'
 import type { RecordGate } from '../../formats/formatReader.ts'
@@ -45,7 +45,7 @@ export async function fillConflictCells(
       lines.add(Number(line))
     }
     if (unfilledCounts.size === 0 || definition.uri === '-') continue
-    const found: FoundCells[] = []
+    const found: ConflictCells[] = []
     try {
       await findCells(deps, definition, { mapper, lines, unfilledCounts, found, columns: facts[index]?.columns ?? [] })
     } catch (error) {
@@ -55,7 +55,7 @@ export async function fillConflictCells(
         'some contradicting rows have no cells, because their source could not be read again to its end',
       )
     }
-    await fillCells(deps.db, runId, index, found)
+    await storeConflictCells(deps.db, runId, index, found)
   }
 }
 
@@ -66,7 +66,7 @@ interface Search {
   /** Number of rows that are still without cells, by line and key. */
   readonly unfilledCounts: Map<string, number>
   /** Result, to which the search adds. */
-  readonly found: FoundCells[]
+  readonly found: ConflictCells[]
   /** Columns of the first read. JSON and XML add columns as rows have them, so the second read must begin with the same ones. */
   readonly columns: readonly string[]
 }

@@ -1,5 +1,5 @@
 /** Sends calls without the typed client. `sluice api` also sends paths and parameters that the specification does not have. */
-import type { KnownService } from '../../../config/config.ts'
+import type { CompleteServiceSettings } from '../../../config/config.ts'
 import { RunError } from '../../../errors.ts'
 import { basicAuthorization } from '../../../service/client/bearer.ts'
 import type { Answer, Exchange } from '../../../service/client/exchange.ts'
@@ -38,7 +38,7 @@ export interface Caller {
 const timeoutMs = 60_000
 
 /** Creates the caller of a command. Requests an app-only token for the first call with `bearer`, and keeps it for further calls. */
-export function createCaller(service: KnownService, context: Context): Caller {
+export function createCaller(service: CompleteServiceSettings, context: Context): Caller {
   const sender = createSender(service)
   let token: Promise<string> | undefined
   const credentialsOf = async (auth: Auth): Promise<Credentials> => {

@@ -1,4 +1,4 @@
-import type { KnownService } from '../../../config/config.ts'
+import type { CompleteServiceSettings } from '../../../config/config.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import type { Answer, Transport } from '../../../service/client/exchange.ts'
 import { createTransport } from '../../../service/client/index.ts'
@@ -32,7 +32,7 @@ async function examineService(
   pipelines: readonly Pipeline[],
   report: ReportFinding,
 ): Promise<void> {
-  let service: KnownService
+  let service: CompleteServiceSettings
   try {
     service = await serviceOf(context, set)
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { KnownService } from '../../../config/config.ts'
+import type { CompleteServiceSettings } from '../../../config/config.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import type { Transport } from '../../../service/client/exchange.ts'
 import { listOf, recordOf } from '../../../unknownValue.ts'
@@ -12,7 +12,7 @@ import { destinationOf } from '../../../destinations/index.ts'
  */
 export async function examineTargets(
   transport: Transport,
-  service: KnownService,
+  service: CompleteServiceSettings,
   pipelines: readonly Pipeline[],
   accounts: readonly string[],
   report: ReportFinding,
