@@ -3,7 +3,7 @@
  * - the request and attempt that confirmed a key (docs/guarantees.md#confirmed-only)
  * - the snapshots that the next read is compared with
  * - open requests, and the deletes of erasures
- * - the last run of each pipeline
+ * - the last run of each pipeline, in each environment
  */
 import { deleteAttempts } from './attempts.ts'
 import { logEvent } from './auditLog.ts'

@@ -72,8 +72,8 @@ export async function isCancelRequested(db: Queryable, run: Pick<RunRow, 'id' | 
 }
 
 /**
- * Deletes runs that ended more than `days` days ago. Keeps runs with a plan or a snapshot, and the last run of each pipeline. Returns the
- * numbers of the deleted runs.
+ * Deletes runs that ended more than `days` days ago. Keeps runs with a plan or a snapshot, and the last run of each pipeline at each
+ * destination. Returns the numbers of the deleted runs.
  */
 export async function deleteRuns(tx: Queryable, days: number): Promise<readonly number[]> {
   const rows = await tx.query<Row<'run', 'id'>>(
@@ -81,7 +81,7 @@ export async function deleteRuns(tx: Queryable, days: number): Promise<readonly 
      where r.finished_at < statement_timestamp() - $1 * interval '1 day' and not exists (select from plan p where p.run_id = r.id)
        and not exists (select from plan p where p.id = r.plan_id)
        and not exists (select from snapshot s where s.run_id = r.id)
-       and r.id not in (select max(id) from run group by pipeline)
+       and r.id not in (select max(id) from run group by destination_id, pipeline)
      returning id`,
     [days],
   )

@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { openDatabase, type Database } from '../../../src/db/database.ts'
+import { ensureDestination } from '../../../src/db/destinations.ts'
 import { migrateDatabase } from '../../../src/db/migrate.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
+import { dropRuns } from '../../../src/db/runRetention.ts'
 import { registerWorker } from '../../../src/db/workers.ts'
 import { explainKey } from '../../../src/sync/reports/explain.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
@@ -226,6 +228,20 @@ test('runs are deleted after 400 days, except answers that confirmed present con
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { unchanged: 60, requests: 0 } })
   engine.write('feed.xml', feed(20, 20, 8_888))
   expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 40 } })
+})
+
+test('the last run of a pipeline is kept in each environment', async () => {
+  await using engine = await engineUnderTest()
+  for (const service of ['https://one.example.com', 'https://two.example.com']) {
+    const { id } = await ensureDestination(engine.db, { service, kind: 'audience', accountId: '18ce54d4x5t', targetId: '1nmth' })
+    await engine.db.execute(
+      `insert into run (pipeline, destination_id, trigger, status, finished_at)
+       select 'people', $1, 'manual', 'failed', statement_timestamp() - interval '500 days' from generate_series(1, 2)`,
+      [id],
+    )
+  }
+  expect(await dropRuns(engine.db, 400)).toBe(2)
+  expect(await engine.db.query('select id from run order by id')).toEqual([{ id: '2' }, { id: '4' }])
 })
 
 test('retention of one schema does not read another schema', async () => {
