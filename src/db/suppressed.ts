@@ -21,9 +21,9 @@ export const isSuppressed = (
   where b.destination_id = any(${lists}) and b.operation = 'upsert' and ${isUnresolved}))`
 
 /**
- * Raises `desired_version` of a do-not-reach list if the answered batch has members that the list no longer desires. The service may have
- * removed them. Then the audiences of the account read their sources again. Otherwise these members would not be sent to the audiences
- * while the sources are unchanged (docs/guarantees.md#nothing-lost).
+ * Raises `desired_version` of a do-not-reach list if the answered or expired batch has members that the list no longer desires. They may not
+ * be suppressed any more (`isSuppressed`), so the audiences of the account must read their sources again. Otherwise these members would not
+ * be sent to the audiences while the sources are unchanged (docs/guarantees.md#nothing-lost).
  */
 export async function raiseVersionOfShrunkList(tx: Queryable, batch: ClaimedBatch): Promise<void> {
   const undesired = await tx.query(

@@ -23,8 +23,8 @@ export const destination = sluice.table(
      */
     stateVersion: bigint('state_version', { mode: 'number' }).notNull().default(0),
     /**
-     * Version of the desired content. Rises with every plan that changes the content, and with every answer that may remove a member from
-     * a do-not-reach list. If the version of a list rises, the account's audiences read their sources again.
+     * Version of the desired content. Rises with every plan that changes the content. For a do-not-reach list also with every answered or
+     * expired batch after which a member may not be suppressed any more. Then the account's audiences read their sources again.
      */
     desiredVersion: bigint('desired_version', { mode: 'number' }).notNull().default(0),
     /** Key of the digests of raw records. Random, so that the writer of a feed cannot construct a collision. */
