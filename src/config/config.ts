@@ -37,7 +37,6 @@ export interface Config {
   /** Days that ended runs are kept; undefined for the engine's default. */
   readonly keepRunsDays: number | undefined
   readonly log: { readonly level: LogLevel; readonly format: 'pretty' | 'json' }
-  /** The HTTP server of `serve`. */
   readonly server: ServerSettings
   /** Variables of the process, and those of `.env` that the process does not have. Sources look up their credentials here. */
   readonly env: Environment

@@ -29,7 +29,7 @@ export function readDotenv(path: string, problems: Problem[]): Environment {
   return omitEmpty(parse(content))
 }
 
-/** Returns the variables that are not empty. Users unset a variable by `FOO= sluice …`, or by `FOO=` in `.env`. */
+/** Returns the variables that are not empty. An empty variable counts as unset, so an empty one of the process does not hide that of `.env`. */
 export function omitEmpty(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
 }
@@ -161,7 +161,6 @@ export function readSchema(env: Environment, name: string, problems: Problem[]):
   return given
 }
 
-/** Returns true if this process may read the file. */
 export function isReadable(file: string): boolean {
   try {
     accessSync(file, constants.R_OK)

@@ -75,7 +75,6 @@ export async function hasAttempts(db: Pick<Queryable, 'query'>, runId: number): 
 export const lastSender = (batchId: string): string =>
   `select ${sendingRun} from attempt a where a.batch_id = ${batchId} order by a.id desc limit 1`
 
-/** Deletes the attempts of these batches. */
 export async function deleteAttempts(tx: Queryable, batches: readonly string[]): Promise<void> {
   await tx.execute('delete from attempt where batch_id = any($1::bigint[])', [batches])
 }
@@ -83,7 +82,6 @@ export async function deleteAttempts(tx: Queryable, batches: readonly string[]):
 /** Decodes the counts and codes of an attempt's answer; null until the attempt is finished. */
 export const decodeAnswer = jsonColumn('attempt', 'answer', z.record(z.string(), z.unknown()).nullable())
 
-/** Result of an attempt. */
 export interface AttemptResult {
   readonly outcome: 'confirmed' | 'partial' | 'refused' | 'retry' | 'pause' | 'ambiguous'
   /** Null without an answer. */
@@ -102,7 +100,6 @@ export interface SentAttempt {
   readonly sent: Omit<AttemptResult, 'outcome' | 'reason'>
 }
 
-/** Stores the result of an attempt. */
 export async function finishAttempt(tx: Queryable, attemptId: number, result: AttemptResult): Promise<void> {
   await tx.execute(`update attempt set ${finishedColumns(2)} where id = $1`, [attemptId, ...finishedValues(result)])
 }

@@ -84,7 +84,6 @@ export async function logAction(tx: Queryable, action: Action): Promise<void> {
   await notify(tx, 'action')
 }
 
-/** Decodes the detail of a line. */
 export const decodeDetail = jsonColumn('audit', 'detail', z.record(z.string(), z.unknown()))
 
 /** Action of an operator in the audit log. */

@@ -95,7 +95,7 @@ export function connectionFault(error: unknown, url: string | undefined): RunErr
 
 /**
  * Returns true for errors of opening a connection: login, database, full or starting server, network, TLS. A statement on an open
- * connection causes none of them. 53400 is left out, because Postgres also reports it for `temp_file_limit`.
+ * connection causes none of them. SQLSTATE 53400 is left out, because Postgres also reports it for `temp_file_limit`.
  */
 export function isConnectionFault(error: unknown): boolean {
   const { code, message } = factsOf(error)

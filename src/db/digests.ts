@@ -21,7 +21,6 @@ export interface StoredDigests {
   readonly quality: unknown
 }
 
-/** Chunk of digests. */
 export interface StoredChunk {
   /** Number of the chunk. */
   readonly chunk: number

@@ -10,7 +10,6 @@
 
 /** Kinds of invalidation. The order must not change, because the first stored byte is the position of the kind. */
 export const invalidatedKinds = ['changed', 'notListed', 'hidden', 'unsure'] as const
-/** Kind of invalidation. */
 export type InvalidatedKind = (typeof invalidatedKinds)[number]
 
 const markerBytes = 9

@@ -22,9 +22,7 @@ export interface NewPlan {
   readonly guards: readonly object[]
 }
 
-/** Decodes `plan.counts`. */
 export const decodePlanCounts = jsonColumn('plan', 'counts', runCounts)
-/** Decodes `plan.guards`. */
 export const decodePlanGuards = jsonColumn('plan', 'guards', guardResults)
 
 /** Part of `plan.review` that a review of the plan shows. */
@@ -118,7 +116,6 @@ export async function storeFigures(
   if (stored !== 1) throw new Error(`plan ${planId} must be stored`)
 }
 
-/** Stores the planned product sets. */
 export async function storePlannedSets(db: Queryable, planId: string, planned: object): Promise<void> {
   await db.execute('update plan set product_sets = $2 where id = $1', [planId, JSON.stringify(planned)])
 }

@@ -1,4 +1,4 @@
-/** Detects if there is a pooler between this process and Postgres, and its mode. */
+/** Detects whether there is a pooler between this process and Postgres, and its mode. */
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { RunError } from '../errors.ts'

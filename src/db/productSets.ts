@@ -23,7 +23,6 @@ const content: z.ZodType<StoredContent> = z.object({
   productKeys: texts,
   productIds: texts,
 })
-/** Decodes `product_set.content`. */
 export const decodeContent = jsonColumn('product_set', 'content', content)
 
 /** Product set that a pipeline has created. */

@@ -4,7 +4,6 @@ import type { Fault } from '../model/record.ts'
 import type { Queryable } from './database.ts'
 import { jsonColumn } from './jsonColumn.ts'
 
-/** Decodes `reject.cells`. */
 export const decodeCells = jsonColumn('reject', 'cells', z.array(z.string()))
 
 const text = z.string()
@@ -26,7 +25,6 @@ export interface NewReject {
   readonly more: readonly object[]
 }
 
-/** Inserts rejects of a run. */
 export async function insertRejects(db: Queryable, runId: number, rejects: readonly NewReject[]): Promise<void> {
   await db.execute(
     `insert into reject (run_id, line, source, code, field, message, hint, record_key, cells, more)
@@ -74,7 +72,6 @@ export async function storeConflictCells(db: Queryable, runId: number, source: n
   )
 }
 
-/** Deletes the rejects of these runs. */
 export async function deleteRejects(db: Queryable, runs: readonly number[]): Promise<void> {
   await db.execute('delete from reject where run_id = any($1::bigint[])', [runs])
 }

@@ -14,7 +14,6 @@ export interface DeclaredSchedule {
   readonly overlap: 'skip' | 'queue'
 }
 
-/** Stored schedule. */
 export interface ScheduleRow extends DeclaredSchedule {
   readonly id: number
   /** Time of the last decided tick. */
@@ -190,7 +189,6 @@ function toSchedule(row: ScheduleColumns): ScheduleRow {
   }
 }
 
-/** Decided tick. */
 export interface Tick {
   readonly scheduledFor: Date
   readonly outcome: 'ran' | 'queued' | 'skipped' | 'missed'

@@ -2,7 +2,6 @@
 import type { Queryable } from './database.ts'
 import type { Value } from './row.ts'
 
-/** Figures of webhook events. */
 export interface WebhookState {
   /** Time of the last event; null if there is none. */
   readonly lastAt: Date | null

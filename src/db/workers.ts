@@ -6,7 +6,6 @@ import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
 import { processExists } from './embedded/processes.ts'
 
-/** Identity of a process. */
 export interface ProcessIdentity {
   readonly host: string
   /** Boot id and pid namespace: a pid is comparable only if both are equal. */

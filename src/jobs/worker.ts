@@ -208,7 +208,7 @@ async function poll({ deps, queues, work, isKnownVersion }: Polled, signal: Abor
  * claim a run whose pipeline was just resumed. Returns the runs that this recovery found.
  */
 async function skipUnclaimed({ db, service, settings, log }: JobDeps, foundBefore: readonly number[]): Promise<readonly number[]> {
-  const found = await findUnclaimedRuns(db, service, { waitedMs: settings.unclaimedAfterMs, fullFrom: parallelRuns })
+  const found = await findUnclaimedRuns(db, service, { waitedMs: settings.unclaimedAfterMs, maxRuns: parallelRuns })
   const skipped = await skipUnclaimedRuns(
     db,
     found.filter((id) => foundBefore.includes(id)),

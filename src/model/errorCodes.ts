@@ -238,7 +238,7 @@ export const errorGroups = [
         'Send `Authorization: Bearer $SLUICE_API_TOKEN`.',
       ],
       FOREIGN_HOST: ['The request names a host that is not this server (421).', 'Set `SLUICE_PUBLIC_URL` to the address that people use.'],
-      CROSS_SITE: ['Another site sent the request (403).', 'Act on the dashboard itself.'],
+      CROSS_SITE: ['Another site sent the request (403).', 'Send it from the dashboard, or without an `Origin` header.'],
       READ_ONLY: [
         'The dashboard is read-only: beyond loopback a proxy must name the signed-in user.',
         'Set `SLUICE_USER_HEADER` to the header in which the proxy sends the user.',

@@ -85,7 +85,6 @@ export interface ProductRecord {
 
 /** Types in the order of a user object; index + 1 is the type byte of a packed identifier. */
 export const identifierTypes = ['email', 'device_id', 'handle', 'service_id', 'phone_number', 'partner_user_id'] as const
-/** Type of an identifier of a person. */
 export type IdentifierType = (typeof identifierTypes)[number]
 
 /**

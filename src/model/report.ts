@@ -1,7 +1,6 @@
 /** Reports of runs, plans, audits and checks, for `--json`, the API and the terminal. */
 import type { ErrorCode } from './errorCodes.ts'
 
-/** Values of `RunStatus`. */
 export const runStatuses = ['succeeded', 'partial', 'withheld', 'failed', 'cancelled', 'skipped'] as const
 /** Status of a run that ended. Each status has an exit code. */
 export type RunStatus = (typeof runStatuses)[number]
@@ -9,7 +8,6 @@ export type RunStatus = (typeof runStatuses)[number]
 /** Status as stored: of a run that ended, or `queued` or `running`. */
 export type StoredRunStatus = RunStatus | 'queued' | 'running'
 
-/** Values of `RunTrigger`. */
 export const runTriggers = ['manual', 'schedule', 'backfill', 'rerun', 'plan', 'apply'] as const
 /** Reason why a run started, as stored. */
 export type RunTrigger = (typeof runTriggers)[number]
@@ -96,7 +94,6 @@ export interface GuardResult {
   readonly examples: readonly string[]
 }
 
-/** Effect of a guard. */
 export interface GuardEffect {
   /** `run`: all requests, so that the run stops. */
   readonly withholds: 'deletes' | 'run'

@@ -36,7 +36,6 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(words:
   })
 /** Schema of a text. Converts numbers and booleans to texts, because YAML reads some unquoted texts as such. */
 export const scalarText = z.union([z.string(), z.number(), z.boolean()], 'must be a text').transform(String)
-/** Schema of the name of a column. */
 export const column = text('the name of a column')
 
 /** Returns the schema of a whole number from `least` to `most`. */

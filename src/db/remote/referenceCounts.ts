@@ -122,7 +122,7 @@ export async function changeTimes(tx: Queryable, destinationId: number, changedT
 }
 
 /**
- * Returns SQL of a new desired content (`desired_hash`) for the group `group`, SQL of a group key. `salt`: SQL of a text that was not used
+ * Returns SQL of a new desired content (`desired_hash`) for a group. `group`: SQL of the group's key. `salt`: SQL of a text that was not used
  * for earlier content of the group.
  */
 export const contentVersionOf = (salt: string, group: string) => `decode(md5(${salt} || encode(${group}, 'hex')), 'hex')`

@@ -136,7 +136,7 @@ export async function refuseKeys(
  * Marks keys without synced content as synced with unknown content. The service may have applied an update that is not sent again. So the
  * keys must be deleted at the service when no row has them any more.
  */
-export async function doubtKeys(tx: Queryable, destinationId: number, keys: readonly Buffer[], runId: number): Promise<void> {
+export async function markUnknownContent(tx: Queryable, destinationId: number, keys: readonly Buffer[], runId: number): Promise<void> {
   await tx.execute(
     `with doubted as (
        update remote m set synced_hash = ${invalidatedBy(`'unsure'`, runId)}

@@ -26,13 +26,13 @@ export interface RunRow {
 
 /**
  * Returns the numbers of queued runs that no worker claimed for `waitedMs` milliseconds. Leaves out plans and applies, and runs of paused
- * pipelines. Also leaves out runs if their destination was locked within the last `waitedMs` (at most a minute). Returns none while a
- * worker executes `fullFrom` runs, because that worker may have the needed version and no room.
+ * pipelines. Also leaves out runs whose destination is locked, or was locked within the last minute (or within `waitedMs`, if shorter).
+ * Returns none while a worker executes `maxRuns` runs or more, because that worker may have the needed version and no room.
  */
 export async function findUnclaimedRuns(
   db: Queryable,
   fence: Fence,
-  { waitedMs, fullFrom }: { readonly waitedMs: number; readonly fullFrom: number },
+  { waitedMs, maxRuns }: { readonly waitedMs: number; readonly maxRuns: number },
 ): Promise<readonly number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
     `select q.id from run q
@@ -42,7 +42,7 @@ export async function findUnclaimedRuns(
          and (r.status = 'running' or r.finished_at > statement_timestamp() - least($1, 60000) * interval '1 millisecond'))
        and not exists (select from run f where f.status = 'running' and f.lease_until > statement_timestamp()
          group by f.worker_id having count(*) >= $4)`,
-    [waitedMs, fence.origin, fence.credentials, fullFrom],
+    [waitedMs, fence.origin, fence.credentials, maxRuns],
   )
   return rows.map(({ id }) => Number(id))
 }

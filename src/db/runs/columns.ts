@@ -181,11 +181,8 @@ const error: z.ZodType<NonNullable<RunReport['error']>> = z.object({
 export const decodeCounts = jsonColumn('run', 'counts', runCounts)
 /** Decodes `run.counts` for metrics. */
 export const decodeMetricCounts = jsonColumn('run', 'counts', metricCounts)
-/** Decodes `run.guards`. */
 export const decodeGuards = jsonColumn('run', 'guards', guardResults)
-/** Decodes `run.warnings`. */
 export const decodeWarnings = jsonColumn('run', 'warnings', warnings)
-/** Decodes `run.stages`. */
 export const decodeStages = jsonColumn('run', 'stages', stages)
 /** Decodes `run.progress`; null if no stage is running. */
 export const decodeProgress = jsonColumn('run', 'progress', progress.nullable())

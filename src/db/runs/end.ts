@@ -7,7 +7,6 @@ import type { Row } from '../row.ts'
 import { noCounts } from '../../model/report.ts'
 import type { RunRow } from './claim.ts'
 
-/** Result of a cancellation. */
 export type Cancellation =
   /** The run had not started, and will not start. */
   | 'cancelled'

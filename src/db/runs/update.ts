@@ -52,7 +52,6 @@ export async function addStage(
   await db.execute('update run set stages = stages || $3::jsonb where id = $1 and epoch = $2', [run.id, run.epoch, JSON.stringify([stage])])
 }
 
-/** Stores the progress of the running stage. */
 export async function storeProgress(db: Queryable, run: LeasedRun, progress: object): Promise<void> {
   await db.execute(`update run set progress = $3 where id = $1 and epoch = $2 and status = 'running'`, [
     run.id,

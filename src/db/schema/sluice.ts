@@ -9,7 +9,6 @@ import { customType, pgSchema, timestamp } from 'drizzle-orm/pg-core'
 /** Schema with all tables. `db/migrations.ts` replaces its name if the environment uses another schema. */
 export const sluice = pgSchema('sluice')
 
-/** Defines a `bytea` column. */
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 /** Defines a `timestamptz` column. */
 export const instant = <Name extends string>(name: Name) => timestamp(name, { withTimezone: true })

@@ -6,7 +6,7 @@ import { erasurePhase } from '../../db/batches/states.ts'
 import type { Transaction } from '../../db/database.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf } from '../../db/entries/read.ts'
 import { findImpliedKeys } from '../../db/impliedKeySearch.ts'
-import { doubtKeys } from '../../db/remote/syncedState.ts'
+import { markUnknownContent } from '../../db/remote/syncedState.ts'
 import { replaceGroupContent, contentVersionOf } from '../../db/remote/referenceCounts.ts'
 import { storeKeysOf } from '../../db/remote/implied.ts'
 import type { Outer, Row, Value } from '../../db/row.ts'
@@ -217,7 +217,7 @@ async function planRemoteDeletes(
   // Other records have these keys. They are not deleted, but sent again.
   const shared = keyStates.filter(({ ref_count }) => ref_count > 0).map(({ key }) => key)
   const [oldest] = maybeAppliedEntries
-  if (oldest !== undefined) await doubtKeys(tx, destinationId, shared, oldest.runId)
+  if (oldest !== undefined) await markUnknownContent(tx, destinationId, shared, oldest.runId)
   const users = usersToDelete(maybeAppliedEntries, [...keyStates, ...synced], shared)
   if (users.length === 0) return
   const update = oldest?.batch ?? (await updateForDeletes(tx, destinationId, synced[0]))

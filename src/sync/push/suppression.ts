@@ -7,7 +7,7 @@ import type { Destination } from '../../destinations/destination.ts'
 import { renderDeleteOf } from '../../destinations/renderUserOperation.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { markLate } from '../../db/remote/lateRequests.ts'
-import { doubtKeys } from '../../db/remote/syncedState.ts'
+import { markUnknownContent } from '../../db/remote/syncedState.ts'
 import type { Outer, Row } from '../../db/row.ts'
 import type { Queryable } from '../../db/database.ts'
 import { entriesOf } from '../../db/entries/read.ts'
@@ -120,7 +120,7 @@ export async function splitOffOptedOut(
   )
   await removeEntries(tx, destination, batch, entries, sender)
   if (!batch.maybeApplied) return
-  await doubtKeys(
+  await markUnknownContent(
     tx,
     batch.destinationId,
     entries.flatMap(({ keys }) => keys),
