@@ -21,7 +21,7 @@ export async function updateRun(
   await db.execute(
     `update run set counts = coalesce($3, counts), guards = coalesce($4, guards), snapshot_id = coalesce($5, snapshot_id),
        columns = coalesce($6, columns), warnings = coalesce($7, warnings), product_sets = coalesce($8, product_sets)
-     where id = $1 and epoch = $2`,
+     where id = $1 and epoch = $2 and status = 'running'`,
     [
       run.id,
       run.epoch,
@@ -38,7 +38,7 @@ export async function updateRun(
 /** Adds warnings before (`first`) or after (`last`) the stored warnings of the run. */
 export async function addWarnings(db: Queryable, run: LeasedRun, warnings: readonly object[], place: 'first' | 'last'): Promise<void> {
   await db.execute(
-    `update run set warnings = case when $4 then $3::jsonb || warnings else warnings || $3::jsonb end where id = $1 and epoch = $2`,
+    `update run set warnings = case when $4 then $3::jsonb || warnings else warnings || $3::jsonb end where id = $1 and epoch = $2 and status = 'running'`,
     [run.id, run.epoch, jsonOrNull(warnings), place === 'first'],
   )
 }
@@ -49,7 +49,11 @@ export async function addStage(
   run: LeasedRun,
   stage: { readonly stage: string; readonly startedAt: string; readonly durationMs: number },
 ): Promise<void> {
-  await db.execute('update run set stages = stages || $3::jsonb where id = $1 and epoch = $2', [run.id, run.epoch, JSON.stringify([stage])])
+  await db.execute(`update run set stages = stages || $3::jsonb where id = $1 and epoch = $2 and status = 'running'`, [
+    run.id,
+    run.epoch,
+    JSON.stringify([stage]),
+  ])
 }
 
 export async function storeProgress(db: Queryable, run: LeasedRun, progress: object): Promise<void> {

@@ -6,6 +6,7 @@ import { blockBudget, openBudget } from '../../../src/db/rateBudget.ts'
 import { beginAttempt } from '../../../src/db/attempts.ts'
 import type { Database } from '../../../src/db/database.ts'
 import { recoverRuns } from '../../../src/db/runs/claim.ts'
+import { addStage, addWarnings, updateRun } from '../../../src/db/runs/update.ts'
 import { findEndedWorkers, isWorkerAlive, identifyProcess } from '../../../src/db/workers.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
 import { pushPlan, resendUnresolved } from '../../../src/sync/push/push.ts'
@@ -122,6 +123,21 @@ describe('a lease', () => {
     expect(await recoverBatches(db, [], 20, fence)).toBe(1)
     await db.execute(`update sluice.run set status = 'running', lease_until = clock_timestamp() + interval '2 days'`)
     expect(await recoverRuns(db, [], fence)).toEqual([planted.runId])
+  })
+
+  test('of a run that was recovered is lost: later writes of its process have no effect', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const { runId: id } = await plantPlan(db, await plantDestination(db))
+    await db.execute(`update sluice.run set status = 'running', lease_until = clock_timestamp() - interval '1 second'`)
+    const stored = () => db.query('select counts, guards, columns, warnings, stages from sluice.run')
+    const before = await stored()
+    expect(await recoverRuns(db, [], fence)).toEqual([id])
+    const run = { id, epoch: 0 }
+    await updateRun(db, run, { counts: { read: 9 }, columns: ['mail'] })
+    await addWarnings(db, run, [{ code: 'EMAIL_ROLE', message: 'a note' }], 'last')
+    await addStage(db, run, { stage: 'read', startedAt: '2026-01-01T00:00:00.000Z', durationMs: 1 })
+    expect(await stored()).toEqual(before)
   })
 
   test('of a process proven dead ends immediately', async () => {
