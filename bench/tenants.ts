@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import pg from 'pg'
-import { preparePlaces } from '../src/db/embedded/places.ts'
+import { prepareServerPaths } from '../src/db/embedded/serverPaths.ts'
 import { startEmbedded, stopEmbedded } from '../src/db/embedded/server.ts'
 import { createClient } from '../src/service/client/index.ts'
 import { writeCustomers } from './data.ts'
@@ -249,7 +249,7 @@ async function scheduledRuns(client: pg.Client, tenants: readonly Tenant[]): Pro
 }
 
 function postmasterOf(dataDir: string): number {
-  return Number.parseInt(readFileSync(join(preparePlaces(dataDir).data, 'postmaster.pid'), 'utf8'), 10)
+  return Number.parseInt(readFileSync(join(prepareServerPaths(dataDir).data, 'postmaster.pid'), 'utf8'), 10)
 }
 
 function childrenOf(pid: number): readonly number[] {

@@ -31,9 +31,9 @@ export function safeUrl(url: string): string {
  * created again.
  */
 export function connectionFault(error: unknown, url: string | undefined): RunError {
-  const place = url === undefined ? placeOfError(error) : placeOf(url)
+  const address = url === undefined ? addressPartsOfError(error) : addressPartsOf(url)
   const { code, message } = factsOf(error)
-  const where = url === undefined ? place.host : safeUrl(url)
+  const where = url === undefined ? address.host : safeUrl(url)
   const failed = (errorCode: ErrorCode, text: string, hint: string) => new RunError(errorCode, text, { where, hint, cause: error })
 
   if (code === '28P01' || code === '28000')
@@ -41,20 +41,20 @@ export function connectionFault(error: unknown, url: string | undefined): RunErr
       'DATABASE_LOGIN_REFUSED',
       message.includes('pg_hba.conf')
         ? `the database server does not allow this login: ${message}`
-        : `the database server refused the login of role "${place.role}": ${code === '28P01' ? 'wrong password' : message}`,
+        : `the database server refused the login of role "${address.role}": ${code === '28P01' ? 'wrong password' : message}`,
       'correct role and password in DATABASE_URL, then sluice doctor',
     )
   if (code === '3D000')
     return failed(
       'DATABASE_MISSING',
-      `the server ${place.host} has no database "${place.database}"`,
-      `correct the name in DATABASE_URL, or create it: psql -h ${place.hostname} -p ${place.port} -d postgres -c ${quoteArgument(`create database ${quoteName(place.database)}`)}`,
+      `the server ${address.host} has no database "${address.database}"`,
+      `correct the name in DATABASE_URL, or create it: psql -h ${address.hostname} -p ${address.port} -d postgres -c ${quoteArgument(`create database ${quoteName(address.database)}`)}`,
     )
   if (code === '42501')
     return failed(
       'DATABASE_LOGIN_REFUSED',
-      `role "${place.role}" may not connect to database "${place.database}": ${message}`,
-      `grant connect on database ${quoteName(place.database)} to ${quoteName(place.role)}`,
+      `role "${address.role}" may not connect to database "${address.database}": ${message}`,
+      `grant connect on database ${quoteName(address.database)} to ${quoteName(address.role)}`,
     )
   if (code === '53300')
     return failed(
@@ -67,7 +67,7 @@ export function connectionFault(error: unknown, url: string | undefined): RunErr
   if (isTlsFault(code, message))
     return failed(
       'DATABASE_TLS_FAILED',
-      `TLS with the database server ${place.host} failed: ${message}`,
+      `TLS with the database server ${address.host} failed: ${message}`,
       code === 'NO_TLS'
         ? 'remove sslmode from DATABASE_URL, or turn TLS on at the server'
         : 'name the certificate of the CA: add sslrootcert=/path/ca.pem to DATABASE_URL, or set NODE_EXTRA_CA_CERTS=/path/ca.pem',
@@ -75,21 +75,21 @@ export function connectionFault(error: unknown, url: string | undefined): RunErr
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return failed(
       'DATABASE_UNREACHABLE',
-      `the host name of the database, ${place.hostname}, cannot be resolved`,
+      `the host name of the database, ${address.hostname}, cannot be resolved`,
       'correct the host in DATABASE_URL',
     )
   if (code === 'ECONNREFUSED')
     return failed(
       'DATABASE_UNREACHABLE',
-      `no database server listens on ${place.host}`,
+      `no database server listens on ${address.host}`,
       url === undefined
         ? 'if DATABASE_URL is set, start its server; if not, run the same command again, which starts the embedded Postgres'
-        : `start it, or correct host and port in DATABASE_URL: pg_isready -h ${place.hostname} -p ${place.port}`,
+        : `start it, or correct host and port in DATABASE_URL: pg_isready -h ${address.hostname} -p ${address.port}`,
     )
   return failed(
     'DATABASE_UNREACHABLE',
-    `the database server ${place.host} does not answer: ${message}`,
-    `check the network and the firewall: pg_isready -h ${place.hostname} -p ${place.port}`,
+    `the database server ${address.host} does not answer: ${message}`,
+    `check the network and the firewall: pg_isready -h ${address.hostname} -p ${address.port}`,
   )
 }
 
@@ -168,7 +168,7 @@ export function statementFault(error: unknown): RunError {
 }
 
 /** Parts of the address, for messages. */
-interface Place {
+interface AddressParts {
   /** Host and port. `DATABASE_URL` if the address is unknown. */
   readonly host: string
   readonly hostname: string
@@ -177,7 +177,7 @@ interface Place {
   readonly role: string
 }
 
-function placeOf(url: string): Place {
+function addressPartsOf(url: string): AddressParts {
   try {
     const { hostname, port, pathname, username } = new URL(url)
     const name = hostname === '' ? 'localhost' : hostname
@@ -194,12 +194,12 @@ function placeOf(url: string): Place {
   }
 }
 
-/** Returns the address that the error of a failed connection names; the placeholders of `placeOf` if it names none. */
-function placeOfError(error: unknown): Place {
+/** Returns the address that the error of a failed connection names; the placeholders of `addressPartsOf` if it names none. */
+function addressPartsOfError(error: unknown): AddressParts {
   const { address, hostname, port } = recordOf(firstOf(error))
   const name = typeof address === 'string' ? address : typeof hostname === 'string' ? hostname : undefined
-  if (name === undefined) return placeOf('')
-  return placeOf(`postgres://${name.includes(':') ? `[${name}]` : name}${typeof port === 'number' ? `:${port}` : ''}`)
+  if (name === undefined) return addressPartsOf('')
+  return addressPartsOf(`postgres://${name.includes(':') ? `[${name}]` : name}${typeof port === 'number' ? `:${port}` : ''}`)
 }
 
 /** Returns the first error if several addresses were tried, else the error itself. */

@@ -35,7 +35,7 @@ export function byChunk(identifiers: readonly Buffer[]): SearchedIdentifiers {
 }
 
 /** Place of an entry whose digest begins like the digest of an identifier. */
-export interface Place {
+export interface EntryPlace {
   readonly chunk: number
   /** Number of the part: a load may write a chunk in several parts. */
   readonly part: number
@@ -52,8 +52,8 @@ export function placesOf(
   { chunk, part, digests }: Row<'implied_key', 'chunk' | 'part' | 'digests'>,
   searched: ReadonlyMap<number, readonly Buffer[]> | undefined,
   mayMatch?: (digest: number) => boolean,
-): Place[] {
-  const places: Place[] = []
+): EntryPlace[] {
+  const places: EntryPlace[] = []
   if (searched === undefined) return places
   const mask = 2 ** otherBits - 1
   for (let at = 0; at < digests.length; at += prefixBytes) {

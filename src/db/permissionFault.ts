@@ -7,11 +7,11 @@ import { errorCode } from '../unknownValue.ts'
  * Returns `DATABASE_UNUSABLE` for a missing right, a connection limit or a read-only database; undefined for any other error. Messages
  * contain names, never values.
  */
-export function permissionFault(error: unknown, place: { readonly schema: string; readonly url: string }): RunError | undefined {
+export function permissionFault(error: unknown, database: { readonly schema: string; readonly url: string }): RunError | undefined {
   const code = errorCode(error)
   const message = error instanceof Error ? error.message : ''
-  const { role, database } = namesOf(place.url)
-  const schema = quoteName(place.schema)
+  const { role, name } = namesOf(database.url)
+  const schema = quoteName(database.schema)
   const fault = (text: string, hint: string) => new RunError('DATABASE_UNUSABLE', text, { where: 'database', hint, cause: error })
   const handover = `or let its owner run: sluice db migrate --sql`
 
@@ -19,13 +19,10 @@ export function permissionFault(error: unknown, place: { readonly schema: string
     if (message.includes('temporary'))
       return fault(
         `role ${role} may not create temporary tables, which every run needs: ${message}`,
-        `grant temporary on database ${database} to ${role}`,
+        `grant temporary on database ${name} to ${role}`,
       )
     if (message.includes('for database'))
-      return fault(
-        `role ${role} may not create schema ${schema}: ${message}`,
-        `grant create on database ${database} to ${role}; ${handover}`,
-      )
+      return fault(`role ${role} may not create schema ${schema}: ${message}`, `grant create on database ${name} to ${role}; ${handover}`)
     if (message.includes('for schema'))
       return fault(
         `role ${role} has too few rights on schema ${schema}: ${message}`,
@@ -53,14 +50,14 @@ export function rowRights(schema: string, role: string): string {
   return `grant select, insert, update, delete on all tables in schema ${schema} to ${role}; grant usage, select on all sequences in schema ${schema} to ${role}`
 }
 
-function namesOf(url: string): { readonly role: string; readonly database: string } {
+function namesOf(url: string): { readonly role: string; readonly name: string } {
   try {
     const { username, pathname } = new URL(url)
     return {
       role: username === '' ? 'ROLE' : quoteName(decodeURIComponent(username)),
-      database: pathname.length < 2 ? 'NAME' : quoteName(decodeURIComponent(pathname.slice(1))),
+      name: pathname.length < 2 ? 'NAME' : quoteName(decodeURIComponent(pathname.slice(1))),
     }
   } catch {
-    return { role: 'ROLE', database: 'NAME' }
+    return { role: 'ROLE', name: 'NAME' }
   }
 }

@@ -20,7 +20,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { findBinaries } from './binaries.ts'
-import type { Places } from './places.ts'
+import type { ServerPaths } from './serverPaths.ts'
 import { choosePort } from './port.ts'
 import { processExists } from './processes.ts'
 import { serverFailure, unavailable } from './unavailable.ts'
@@ -36,42 +36,42 @@ const user = 'sluice'
  *
  * @throws {RunError} `POSTGRES_UNAVAILABLE`, `DISK_FULL`; then removes the new folder
  */
-export async function initializeServer(places: Places): Promise<void> {
-  const { initdb } = findBinaries(places.account, places.binaries)
-  const folder = `${places.data}.new-${randomBytes(4).toString('hex')}`
-  removeUnfinished(places)
-  rmSync(places.data, { recursive: true, force: true })
+export async function initializeServer(paths: ServerPaths): Promise<void> {
+  const { initdb } = findBinaries(paths.account, paths.binaries)
+  const folder = `${paths.data}.new-${randomBytes(4).toString('hex')}`
+  removeUnfinished(paths)
+  rmSync(paths.data, { recursive: true, force: true })
   mkdirSync(folder, { mode: 0o700 })
   const password = randomBytes(24).toString('hex')
-  writeFileSync(places.password, password, { mode: 0o600 })
+  writeFileSync(paths.password, password, { mode: 0o600 })
   // initdb reads the password from a second file, which the server's account can read. This file is removed when initdb has ended.
   const pwFile = `${folder}.password`
   writeFileSync(pwFile, password, { mode: 0o600 })
-  if (places.account) {
-    for (const path of [folder, pwFile]) chownSync(path, places.account.uid, places.account.gid)
+  if (paths.account) {
+    for (const path of [folder, pwFile]) chownSync(path, paths.account.uid, paths.account.gid)
   }
   // The event loop stays free, so that the lock of this command is renewed meanwhile.
   const child = spawn(
     initdb,
     ['-D', folder, '-U', user, `--pwfile=${pwFile}`, '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
-    { stdio: ['ignore', 'ignore', 'pipe'], cwd: '/', ...places.account },
+    { stdio: ['ignore', 'ignore', 'pipe'], cwd: '/', ...paths.account },
   )
   const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')])
   rmSync(pwFile, { force: true })
   if (status !== 0) {
     rmSync(folder, { recursive: true, force: true })
-    throw serverFailure('the embedded Postgres could not be set up', stderr, places.home)
+    throw serverFailure('the embedded Postgres could not be set up', stderr, paths.home)
   }
-  renameSync(folder, places.data)
+  renameSync(folder, paths.data)
   // By now, an initdb that wrote to its folder meanwhile has ended.
-  removeUnfinished(places)
+  removeUnfinished(paths)
 }
 
 /** Removes the files of incomplete starts. */
-function removeUnfinished(places: Places): void {
-  const parent = dirname(places.data)
+function removeUnfinished(paths: ServerPaths): void {
+  const parent = dirname(paths.data)
   for (const name of readdirSync(parent)) {
-    if (!name.startsWith(`${basename(places.data)}.new`)) continue
+    if (!name.startsWith(`${basename(paths.data)}.new`)) continue
     try {
       rmSync(join(parent, name), { recursive: true, force: true })
     } catch {
@@ -89,19 +89,19 @@ const endingMs = 10_000
  *
  * @throws {RunError} `POSTGRES_UNAVAILABLE` with the cause from the server's log, `DISK_FULL`
  */
-export async function startServer(places: Places, maxConnections = 200): Promise<string> {
+export async function startServer(paths: ServerPaths, maxConnections = 200): Promise<string> {
   let deadline = performance.now() + endingMs
   for (;;) {
-    while (await isRecovering(places)) {
+    while (await isRecovering(paths)) {
       await sleep(200)
       deadline = performance.now() + endingMs
     }
-    if ((await runningAddress(places)) !== undefined) return createDatabase(places)
-    const started = await startOnce(places, maxConnections)
+    if ((await runningAddress(paths)) !== undefined) return createDatabase(paths)
+    const started = await startOnce(paths, maxConnections)
     if (typeof started === 'string') return started
     // These errors mean that processes of a killed server still use the files.
     if (!/postmaster\.pid" already exists|pre-existing shared memory/.test(started.written) || performance.now() > deadline)
-      throw serverFailure('the embedded Postgres did not start', started.written, places.home, places.log)
+      throw serverFailure('the embedded Postgres did not start', started.written, paths.home, paths.log)
     await sleep(200)
   }
 }
@@ -123,18 +123,18 @@ const serverSettings = [
 ]
 
 /** Starts the process of the server. Returns the address of the database, or what a failed server wrote to its log. */
-async function startOnce(places: Places, maxConnections: number): Promise<string | { readonly written: string }> {
-  const { postgres } = findBinaries(places.account, places.binaries)
-  const port = await choosePort(places.port)
-  if (!existsSync(places.log)) writeFileSync(places.log, '')
-  if (places.account) chownSync(places.log, places.account.uid, places.account.gid)
-  const before = statSync(places.log).size
-  const log = openSync(places.log, 'a')
+async function startOnce(paths: ServerPaths, maxConnections: number): Promise<string | { readonly written: string }> {
+  const { postgres } = findBinaries(paths.account, paths.binaries)
+  const port = await choosePort(paths.port)
+  if (!existsSync(paths.log)) writeFileSync(paths.log, '')
+  if (paths.account) chownSync(paths.log, paths.account.uid, paths.account.gid)
+  const before = statSync(paths.log).size
+  const log = openSync(paths.log, 'a')
   const child = spawn(
     postgres,
-    ['-D', places.data, ...[...serverSettings, `port=${port}`, `max_connections=${maxConnections}`].flatMap((setting) => ['-c', setting])],
+    ['-D', paths.data, ...[...serverSettings, `port=${port}`, `max_connections=${maxConnections}`].flatMap((setting) => ['-c', setting])],
     // `detached`: Ctrl-C and the end of this process do not stop the server.
-    { stdio: ['ignore', log, log], detached: true, cwd: '/', ...places.account },
+    { stdio: ['ignore', log, log], detached: true, cwd: '/', ...paths.account },
   )
   closeSync(log)
   child.unref()
@@ -142,16 +142,16 @@ async function startOnce(places: Places, maxConnections: number): Promise<string
   child.once('exit', () => (ended = true))
   const deadline = performance.now() + 30_000
   // After a crash the server first replays its log, which may take minutes.
-  while ((performance.now() < deadline || isStarting(places)) && !ended) {
-    if (await runningAddress(places)) return createDatabase(places)
+  while ((performance.now() < deadline || isStarting(paths)) && !ended) {
+    if (await runningAddress(paths)) return createDatabase(paths)
     await sleep(20)
   }
-  return { written: readFileSync(places.log).subarray(before).toString() }
+  return { written: readFileSync(paths.log).subarray(before).toString() }
 }
 
 /** Returns the address of the database on the running server, after a test query. Undefined if no server answers. */
-export async function runningAddress(places: Places): Promise<string | undefined> {
-  const server = readAddress(places)
+export async function runningAddress(paths: ServerPaths): Promise<string | undefined> {
+  const server = readAddress(paths)
   if (server === undefined) return undefined
   const client = new pg.Client({ connectionString: addressOf(server, 'postgres'), connectionTimeoutMillis: 5_000 })
   ignoreLaterErrors(client)
@@ -167,8 +167,8 @@ export async function runningAddress(places: Places): Promise<string | undefined
 }
 
 /** Returns the address of the database from the files of the server; undefined if no server is ready. Does not connect. */
-export function currentAddress(places: Places): string | undefined {
-  const server = readAddress(places)
+export function currentAddress(paths: ServerPaths): string | undefined {
+  const server = readAddress(paths)
   return server === undefined ? undefined : addressOf(server, database)
 }
 
@@ -179,8 +179,8 @@ export interface ConnectedProgram {
 }
 
 /** Returns the programs with open connections, by name, without the connection of this function. */
-export async function connectedPrograms(places: Places): Promise<readonly ConnectedProgram[]> {
-  return asAdministrator(places, async (client) => {
+export async function connectedPrograms(paths: ServerPaths): Promise<readonly ConnectedProgram[]> {
+  return asAdministrator(paths, async (client) => {
     const { rows } = await client.query<{ name: string; connections: number }>(
       `select coalesce(nullif(application_name, ''), 'unnamed') as name, count(*)::int as connections
        from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() group by 1 order by 1`,
@@ -193,14 +193,14 @@ export async function connectedPrograms(places: Places): Promise<readonly Connec
  * Stops the server. Returns false if no server answers. The pid in an outdated file may then be that of another program.
  * @throws {RunError} `POSTGRES_UNAVAILABLE` if the server does not stop
  */
-export async function stopServer(places: Places): Promise<boolean> {
-  if ((await runningAddress(places)) === undefined) return false
-  const pid = Number(readServerFile(places)[0])
+export async function stopServer(paths: ServerPaths): Promise<boolean> {
+  if ((await runningAddress(paths)) === undefined) return false
+  const pid = Number(readServerFile(paths)[0])
   if (!pid) return false
   process.kill(pid, 'SIGINT') // fast shutdown: sessions end, nothing is lost
   const deadline = performance.now() + 20_000
   while (performance.now() < deadline) {
-    if (!processExists(pid) || !existsSync(join(places.data, 'postmaster.pid'))) return true
+    if (!processExists(pid) || !existsSync(join(paths.data, 'postmaster.pid'))) return true
     await sleep(10)
   }
   throw unavailable('the embedded Postgres did not stop within 20 s')
@@ -212,8 +212,8 @@ function ignoreLaterErrors(client: pg.Client): void {
 }
 
 /** Creates the database of Sluice if it is missing. Returns its address. */
-async function createDatabase(places: Places): Promise<string> {
-  return asAdministrator(places, async (client, server) => {
+async function createDatabase(paths: ServerPaths): Promise<string> {
+  return asAdministrator(paths, async (client, server) => {
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [database])
     if (rowCount === 0) await client.query(`create database ${database}`)
     return addressOf(server, database)
@@ -221,8 +221,8 @@ async function createDatabase(places: Places): Promise<string> {
 }
 
 /** Runs `work` on a connection to the database `postgres`, which exists even before the database of Sluice is created. */
-async function asAdministrator<Result>(places: Places, work: (client: pg.Client, server: Server) => Promise<Result>): Promise<Result> {
-  const server = readAddress(places)
+async function asAdministrator<Result>(paths: ServerPaths, work: (client: pg.Client, server: Server) => Promise<Result>): Promise<Result> {
+  const server = readAddress(paths)
   if (server === undefined) throw unavailable('the embedded Postgres has just stopped')
   const client = new pg.Client({ connectionString: addressOf(server, 'postgres') })
   ignoreLaterErrors(client)
@@ -241,28 +241,28 @@ interface Server {
 }
 
 /** Reads port and password of the server from its files. Undefined if the server is not set up, not running, or not ready yet. */
-function readAddress(places: Places): Server | undefined {
-  const lines = readServerFile(places)
+function readAddress(paths: ServerPaths): Server | undefined {
+  const lines = readServerFile(paths)
   const pid = Number(lines[0])
   const port = Number(lines[3])
   if (!pid || !port || lines[7]?.trim() !== 'ready' || !processExists(pid)) return undefined
   try {
-    return { port, password: readFileSync(places.password, 'utf8') }
+    return { port, password: readFileSync(paths.password, 'utf8') }
   } catch {
     return undefined
   }
 }
 
 /** Returns true if the process of a server runs and does not accept connections yet. */
-function isStarting(places: Places): boolean {
-  const lines = readServerFile(places)
+function isStarting(paths: ServerPaths): boolean {
+  const lines = readServerFile(paths)
   return lines[7]?.trim() === 'starting' && processExists(Number(lines[0]))
 }
 
 /** Returns true if a server is starting and rejects connections, for example because it replays its log. */
-async function isRecovering(places: Places): Promise<boolean> {
-  if (!isStarting(places)) return false
-  const port = Number(readServerFile(places)[3])
+async function isRecovering(paths: ServerPaths): Promise<boolean> {
+  if (!isStarting(paths)) return false
+  const port = Number(readServerFile(paths)[3])
   const client = new pg.Client({ host: '127.0.0.1', port, user, database: 'postgres', connectionTimeoutMillis: 5_000 })
   ignoreLaterErrors(client)
   try {
@@ -279,9 +279,9 @@ async function isRecovering(places: Places): Promise<boolean> {
 const cannotConnectNow = '57P03'
 
 /** Returns the lines of the file that Postgres keeps while it runs: pid first, port fourth, state eighth. Empty without the file. */
-function readServerFile(places: Places): readonly string[] {
+function readServerFile(paths: ServerPaths): readonly string[] {
   try {
-    return readFileSync(join(places.data, 'postmaster.pid'), 'utf8').split('\n')
+    return readFileSync(join(paths.data, 'postmaster.pid'), 'utf8').split('\n')
   } catch {
     return []
   }

@@ -18,7 +18,7 @@ import {
   type ConnectedProgram,
 } from './cluster.ts'
 import { lockServer } from './commandLock.ts'
-import { preparePlaces } from './places.ts'
+import { prepareServerPaths } from './serverPaths.ts'
 import { unavailable } from './unavailable.ts'
 
 /** Running server. */
@@ -38,19 +38,19 @@ export async function startEmbedded(
   dataDir: string,
   options: { readonly keep?: boolean; readonly maxConnections?: number } = {},
 ): Promise<EmbeddedServer> {
-  const places = preparePlaces(dataDir)
-  const unlock = await lockServer(places.lock)
+  const paths = prepareServerPaths(dataDir)
+  const unlock = await lockServer(paths.lock)
   try {
-    let url = await runningAddress(places)
+    let url = await runningAddress(paths)
     if (!url) {
-      if (!existsSync(join(places.data, 'PG_VERSION'))) {
-        if (places.elsewhere !== undefined && existsSync(places.elsewhere.file)) throw missingError(places.data, places.elsewhere.file)
-        await initializeServer(places)
+      if (!existsSync(join(paths.data, 'PG_VERSION'))) {
+        if (paths.elsewhere !== undefined && existsSync(paths.elsewhere.file)) throw missingError(paths.data, paths.elsewhere.file)
+        await initializeServer(paths)
       }
-      url = await startServer(places, options.maxConnections)
+      url = await startServer(paths, options.maxConnections)
     }
-    if (places.elsewhere !== undefined) writeFileSync(places.elsewhere.file, places.elsewhere.name)
-    if (options.keep) writeFileSync(places.keep, '')
+    if (paths.elsewhere !== undefined) writeFileSync(paths.elsewhere.file, paths.elsewhere.name)
+    if (options.keep) writeFileSync(paths.keep, '')
     return { url, release: () => releaseEmbedded(dataDir) }
   } finally {
     unlock()
@@ -66,7 +66,7 @@ function missingError(data: string, file: string): RunError {
 
 /** Returns the address of the running server; undefined if none runs. Does not start a server. */
 export async function embeddedUrl(dataDir: string): Promise<string | undefined> {
-  return existsSync(resolve(dataDir)) ? runningAddress(preparePlaces(dataDir)) : undefined
+  return existsSync(resolve(dataDir)) ? runningAddress(prepareServerPaths(dataDir)) : undefined
 }
 
 /**
@@ -74,19 +74,19 @@ export async function embeddedUrl(dataDir: string): Promise<string | undefined> 
  * `known`: address at the time of the call.
  */
 export function embeddedAddress(dataDir: string, known: string): () => string {
-  const places = preparePlaces(dataDir)
-  return () => (known = currentAddress(places) ?? known)
+  const paths = prepareServerPaths(dataDir)
+  return () => (known = currentAddress(paths) ?? known)
 }
 
 /** Returns the programs that are connected to the running server; empty if no server runs. */
 export async function embeddedClients(dataDir: string): Promise<readonly ConnectedProgram[]> {
   if ((await embeddedUrl(dataDir)) === undefined) return []
-  return connectedPrograms(preparePlaces(dataDir))
+  return connectedPrograms(prepareServerPaths(dataDir))
 }
 
 /** Returns the number of free bytes on the disk of the embedded server's files. The server must have been started before. */
 export function embeddedFreeBytes(dataDir: string): number {
-  const { bavail, bsize } = statfsSync(preparePlaces(dataDir).data)
+  const { bavail, bsize } = statfsSync(prepareServerPaths(dataDir).data)
   return bavail * bsize
 }
 
@@ -98,10 +98,10 @@ const superviseEveryMs = 2_000
  * error of a failed one. Returns a function that ends the supervision.
  */
 export function superviseEmbedded(dataDir: string, onRestart: (error?: unknown) => void): () => void {
-  const places = preparePlaces(dataDir)
+  const paths = prepareServerPaths(dataDir)
   let starting = false
   const timer = setInterval(() => {
-    if (starting || currentAddress(places) !== undefined) return
+    if (starting || currentAddress(paths) !== undefined) return
     starting = true
     startEmbedded(dataDir)
       .then(() => onRestart(), onRestart)
@@ -113,11 +113,11 @@ export function superviseEmbedded(dataDir: string, onRestart: (error?: unknown) 
 
 /** Stops the server, even if a command uses or keeps it. Returns false if no server runs. */
 export async function stopEmbedded(dataDir: string): Promise<boolean> {
-  const places = preparePlaces(dataDir)
-  const unlock = await lockServer(places.lock)
+  const paths = prepareServerPaths(dataDir)
+  const unlock = await lockServer(paths.lock)
   try {
-    rmSync(places.keep, { force: true })
-    return await stopServer(places)
+    rmSync(paths.keep, { force: true })
+    return await stopServer(paths)
   } finally {
     unlock()
   }
@@ -125,12 +125,12 @@ export async function stopEmbedded(dataDir: string): Promise<boolean> {
 
 /** Stops the server if no program is connected and no command keeps it. */
 async function releaseEmbedded(dataDir: string): Promise<void> {
-  const places = preparePlaces(dataDir)
-  const unlock = await lockServer(places.lock)
+  const paths = prepareServerPaths(dataDir)
+  const unlock = await lockServer(paths.lock)
   try {
     // Under the lock, because another command may start to keep the server while this one waits.
-    if (existsSync(places.keep)) return
-    if ((await runningAddress(places)) && (await connectedPrograms(places)).length === 0) await stopServer(places)
+    if (existsSync(paths.keep)) return
+    if ((await runningAddress(paths)) && (await connectedPrograms(paths)).length === 0) await stopServer(paths)
   } finally {
     unlock()
   }

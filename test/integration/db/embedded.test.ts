@@ -22,9 +22,9 @@ import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { copyBinaries } from '../../../src/db/embedded/binaries.ts'
 import { lockServer } from '../../../src/db/embedded/commandLock.ts'
-import { checkOwner } from '../../../src/db/embedded/places.ts'
+import { checkOwner } from '../../../src/db/embedded/serverPaths.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { preparePlaces } from '../../../src/db/embedded/places.ts'
+import { prepareServerPaths } from '../../../src/db/embedded/serverPaths.ts'
 import { embeddedUrl, startEmbedded, stopEmbedded } from '../../../src/db/embedded/server.ts'
 
 /** ErrorResponse of a Postgres that replays its log. */
@@ -89,7 +89,7 @@ describe('the server of one data directory', () => {
 
   test('a command that ends does not stop a server that another command has kept meanwhile', async () => {
     const { url, release } = await startEmbedded(folder)
-    const places = preparePlaces(folder)
+    const places = prepareServerPaths(folder)
     const unlock = await lockServer(places.lock)
     const released = release()
     // As \`sluice db url\` does under the lock.
@@ -102,7 +102,7 @@ describe('the server of one data directory', () => {
 
   test('a server whose predecessor was killed and is still ending starts when that has ended', async () => {
     await (await startEmbedded(folder)).release()
-    const places = preparePlaces(folder)
+    const places = prepareServerPaths(folder)
     const ending = spawn('sleep', ['1'], { ...places.account })
     writeFileSync(join(places.data, 'postmaster.pid'), `${ending.pid}\n`)
     const server = await startEmbedded(folder)
@@ -111,7 +111,7 @@ describe('the server of one data directory', () => {
 
   test('a server that another command started and that still replays its log is waited for, and no second one is started', async () => {
     await (await startEmbedded(folder)).release()
-    const places = preparePlaces(folder)
+    const places = prepareServerPaths(folder)
     const recovering = spawn('sleep', ['60'], { ...places.account })
     let asked = 0
     const port = createServer((socket) => {
@@ -135,7 +135,7 @@ describe('the server of one data directory', () => {
 
   test('a program that has the pid of an outdated file is not stopped', async () => {
     await (await startEmbedded(folder)).release()
-    const { data, account } = preparePlaces(folder)
+    const { data, account } = prepareServerPaths(folder)
     const other = spawn('sleep', ['30'], { ...account })
     const ended = once(other, 'exit')
     writeFileSync(join(data, 'postmaster.pid'), `${other.pid}\n${data}\n0\n1\n\n\n\nready\n`)
@@ -156,7 +156,7 @@ describe('the server of one data directory', () => {
   // The last one, because no server starts from the folder after it.
   test('the hint of a server that does not start keeps its data', async () => {
     await (await startEmbedded(folder)).release()
-    const { data, log } = preparePlaces(folder)
+    const { data, log } = prepareServerPaths(folder)
     rmSync(join(data, 'global', 'pg_control'))
     await expect(startEmbedded(folder)).rejects.toMatchObject({
       code: 'POSTGRES_UNAVAILABLE',
@@ -168,7 +168,7 @@ describe('the server of one data directory', () => {
 test.for(['with its initdb', 'alone'])(
   'a server whose first start was killed (%s) while its files were made is set up by the next start',
   async (how) => {
-    const places = preparePlaces(folder)
+    const places = prepareServerPaths(folder)
     const module = join(import.meta.dirname, '../../../src/db/embedded/server.ts')
     const code = `import { startEmbedded } from ${JSON.stringify(module)}; await startEmbedded(${JSON.stringify(folder)})`
     const starting = spawn(process.execPath, ['--input-type=module', '-e', code], { detached: true, stdio: 'ignore' })
@@ -193,7 +193,7 @@ test('a lock is renewed while its command runs, so that it does not expire', asy
 })
 
 test('a lock is renewed also while the files of the server are made', async () => {
-  const parent = dirname(preparePlaces(folder).data)
+  const parent = dirname(prepareServerPaths(folder).data)
   let ticks = 0
   const timer = setInterval(() => (ticks += readdirSync(parent).some((name) => name.includes('.new-')) ? 1 : 0), 10)
   await startEmbedded(folder)
@@ -273,7 +273,7 @@ describe.skipIf(!root)('the files of a server below the system folder (needs roo
 
   test('that are missing are not replaced by an empty database', async () => {
     await first('create table if not exists sent ()')
-    const { data } = preparePlaces(folder)
+    const { data } = prepareServerPaths(folder)
     renameSync(data, `${data}.away`)
     await expect(startEmbedded(folder)).rejects.toMatchObject({
       code: 'POSTGRES_UNAVAILABLE',
@@ -293,7 +293,7 @@ describe.skipIf(!root)('the files of a server below the system folder (needs roo
       folder = moved
       if (move === 'open') chmodSync(moved, 0o755)
       // Commands of other folders do not delete the files meanwhile.
-      preparePlaces(other)
+      prepareServerPaths(other)
       expect(await first(`select to_regclass('sent')::text`)).toBe('sent')
     }
     rmSync(other, { recursive: true })

@@ -16,7 +16,7 @@ const majorVersion = 18
 const systemFolder = '/var/lib/sluice'
 
 /** Paths of the server's files, and its account. */
-export interface Places {
+export interface ServerPaths {
   /** Absolute path of the data directory, without symbolic links. */
   readonly home: string
   /** Folder of Postgres' files. Not below `home` if the user of the server cannot access it. */
@@ -51,7 +51,7 @@ export interface Places {
  * @throws {RunError} `NO_PERMISSION` if `dataDir` is on a read-only disk
  * @throws {UsageError} `WRONG_USER`
  */
-export function preparePlaces(dataDir: string): Places {
+export function prepareServerPaths(dataDir: string): ServerPaths {
   makeDataFolder(resolve(dataDir))
   const home = realpathSync(resolve(dataDir))
   checkOwner(home)
