@@ -208,18 +208,18 @@ function checkTlsVariables(env: Environment, processEnv: Environment, problems: 
  * neither is set.
  */
 function readDatabaseUrl(env: Environment, option: string | undefined, problems: Problem[], secrets: Secret[]): Secret | undefined {
-  const given = option === undefined ? readSecret('DATABASE_URL', env, problems, secrets) : addSecret(option, secrets)
-  if (given === undefined) return undefined
-  const url = given.reveal()
+  const configured = option === undefined ? readSecret('DATABASE_URL', env, problems, secrets) : addSecret(option, secrets)
+  if (configured === undefined) return undefined
+  const url = configured.reveal()
   checkDatabaseUrl(url, option === undefined ? 'DATABASE_URL' : '--database', problems)
   // Error messages of Postgres clients may quote the password alone, so the password is a secret of its own.
   const address = URL.canParse(url) ? new URL(url) : undefined
   const password = decodePart(address?.password ?? '') ?? address?.password ?? ''
   if (password !== '') addSecret(password, secrets)
   // An address with neither a password nor a query is not a secret, so that error messages can show it.
-  else if (address?.search === '') secrets.splice(secrets.indexOf(given), 1)
+  else if (address?.search === '') secrets.splice(secrets.indexOf(configured), 1)
   const verified = verifyFully(url)
-  return verified === url ? given : addSecret(verified, secrets)
+  return verified === url ? configured : addSecret(verified, secrets)
 }
 
 /**

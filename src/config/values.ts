@@ -155,10 +155,10 @@ export function readHeaderName(env: Environment, name: string, problems: Problem
 
 /** Reads the name of a database schema; default `sluice`. */
 export function readSchema(env: Environment, name: string, problems: Problem[]): string {
-  const given = readText(env, name) ?? defaultSchema
-  const fault = schemaNameFault(given)
-  if (fault !== undefined) problems.push({ path: name, message: `"${given}" ${fault}`, hint: `${name}=sluice_staging, or unset it` })
-  return given
+  const schema = readText(env, name) ?? defaultSchema
+  const fault = schemaNameFault(schema)
+  if (fault !== undefined) problems.push({ path: name, message: `"${schema}" ${fault}`, hint: `${name}=sluice_staging, or unset it` })
+  return schema
 }
 
 export function isReadable(file: string): boolean {

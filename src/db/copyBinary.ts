@@ -215,13 +215,13 @@ export class CopyWriter {
   /** Passes the buffered rows to the connection, and waits if the connection is slow (back-pressure). Throws errors of the COPY. */
   async flush(): Promise<void> {
     if (this.#at === 0) return
-    const filled = this.#buffer
+    const flushed = this.#buffer
     const length = this.#at
     this.#buffer = spares.pop() ?? Buffer.allocUnsafe(length < chunkBytes ? firstBytes : largeBytes)
     this.#at = 0
     // A small write may resolve while its bytes are still in use, so only the buffers of large writes are reused.
-    await this.#write(filled.subarray(0, length), (error) => {
-      if (length >= chunkBytes && !error) keep(filled)
+    await this.#write(flushed.subarray(0, length), (error) => {
+      if (length >= chunkBytes && !error) keep(flushed)
     })
   }
 

@@ -60,7 +60,7 @@ export async function startEmbedded(
 function missingError(data: string, file: string): RunError {
   return unavailable(
     `the database of this folder is missing: ${data}`,
-    `restore or mount that folder; or start with an empty database, which knows nothing of what was sent: rm ${file}`,
+    `restore or mount that folder; or start with an empty database without any synced state: rm ${file}`,
   )
 }
 

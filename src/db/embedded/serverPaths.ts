@@ -99,7 +99,7 @@ function chooseServerFolder(home: string): string {
   if (original !== undefined && original !== home && readText(placeFile(original)) === name)
     throw unavailable(
       `${home} is a copy of ${original}, which has the same database`,
-      `run it in ${original}; or start here with an empty database, which knows nothing of what was sent: rm ${quoteArgument(placeFile(home))}`,
+      `run it in ${original}; or start here with an empty database without any synced state: rm ${quoteArgument(placeFile(home))}`,
     )
   return serverFolder
 }
@@ -168,7 +168,7 @@ export function checkOwner(home: string, me: number | undefined = process.getuid
     hint:
       me === 0
         ? `sudo -u ${owner.startsWith('#') ? `'${owner}'` : owner} sluice …   (run it as ${owner}, as before)`
-        : `run it as ${owner}; another SLUICE_DATA_DIR is an empty database, which knows nothing of what was sent`,
+        : `run it as ${owner}; another SLUICE_DATA_DIR is an empty database without any synced state`,
   })
 }
 
