@@ -85,7 +85,7 @@ interface Resource<S, T> {
 
 /**
  * Returns the handlers `NAME.list`, `NAME.get` and `NAME.delete` of a resource. The parameter `q` of a list selects records whose `name`
- * begins with `q`, ignoring case. An area replaces one of them by its own handler of the same name, listed later.
+ * begins with `q`, ignoring case. To replace one of these handlers, an area lists its own handler with the same name after them.
  */
 export function recordHandlers<S, T extends AccountRecord>(name: string, resource: Resource<S, T>): Readonly<Record<string, Handler<S>>> {
   const { table, idParameter, notFoundCode, filters, sortable, isVisible = () => true, toWire = (_, record) => record } = resource
@@ -96,14 +96,14 @@ export function recordHandlers<S, T extends AccountRecord>(name: string, resourc
   }
   return {
     [`${name}.list`]: (call) => {
-      const given = Object.entries(filters).map(([parameter, field]) => [listParam(call, parameter), field] as const)
-      const found = [...recordsOf(call, table(call.state)).values()].filter(
+      const filterValues = Object.entries(filters).map(([parameter, field]) => [listParam(call, parameter), field] as const)
+      const selected = [...recordsOf(call, table(call.state)).values()].filter(
         (record) =>
-          given.every(([values, field]) => passesFilter(values, String(record[field]))) &&
+          filterValues.every(([values, field]) => passesFilter(values, String(record[field]))) &&
           isVisible(call, record) &&
           matchesPrefix(String(recordOf(record)['name'] ?? ''), call.params['q']),
       )
-      return listReply(call, found, { ...(sortable === undefined ? {} : { sortable }), render: (record) => toWire(call, record) })
+      return listReply(call, selected, { ...(sortable === undefined ? {} : { sortable }), render: (record) => toWire(call, record) })
     },
     [`${name}.get`]: (call) => ok(toWire(call, find(call))),
     [`${name}.delete`]: (call) => ok(toWire(call, markDeleted(call, find(call)))),

@@ -25,7 +25,7 @@ import { joinLines } from './text.ts'
  */
 export type Params = Readonly<Record<string, unknown>>
 
-/** Validated request, which a handler gets. `S`: state of the area. */
+/** Validated request that a handler gets. `S`: state of the handler's area. */
 export interface Call<S> {
   readonly endpoint: Endpoint
   readonly world: World
@@ -39,7 +39,7 @@ export interface Call<S> {
   /** Parsed JSON body; undefined if the endpoint takes none, or the request has none. */
   readonly body: unknown
   readonly rawBody: Buffer
-  /** Decoded query. Browser pages have fields in it that are not in the contract. */
+  /** Decoded query. The query of a browser page may have fields that the contract lacks (`PAGE_FIELDS`). */
   readonly query: ReadonlyMap<string, string>
   /** Value of `request.params` in the answer (docs/spec-notes.md#echoes-and-cursors). Handlers may change it. */
   readonly echo: Record<string, unknown>
@@ -100,8 +100,8 @@ export type Reply =
 export type Handler<S> = (call: Call<S>) => Reply | Promise<Reply>
 
 /**
- * Answer of the control API in plain text. All lines of an audience may be longer than the longest string, so the answer consists of
- * pieces of about 64 KiB.
+ * Answer of the control API in plain text. Consists of pieces of about 64 KiB, because all lines of an audience may exceed the maximum
+ * length of a string.
  */
 export class ControlText {
   readonly pieces: readonly Buffer[]
@@ -154,7 +154,7 @@ export interface Area<S, Event = unknown, Saved = unknown> {
   /** Applies an event: a change that no call in the journal describes. `World.record` and a replay of the journal call it. */
   readonly applyEvent?: (world: World, state: S, event: Event) => void
   /**
-   * Returns true for an event after which every endpoint still reads the same. The fault `stale` then keeps no copy of the state before the
+   * Returns true for an event that changes the answer of no read endpoint. The fault `stale` then needs no copy of the state before the
    * event. Default: false.
    */
   readonly isHiddenFromReads?: (event: Event) => boolean
@@ -187,7 +187,7 @@ export interface SandboxUser {
   readonly createdAt?: string
 }
 
-/** Account: the fields of spec 2.5, then `userIds`, `roles` and `currency`, which answers do not contain. */
+/** Account. Answers contain all fields except `userIds`, `roles` and `currency` (spec 2.5). */
 export interface SandboxAccount {
   readonly id: string
   name: string

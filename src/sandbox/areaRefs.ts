@@ -1,4 +1,4 @@
-/** Refs of all areas. An area passes them to `World.stateOf`, which returns the state of another area, and to `World.record`. */
+/** Names of all areas, with the types of their states and events. Arguments of `World.stateOf` and `World.record`. */
 import type { AreaRef } from './area.ts'
 import type { AudienceState } from './audiences/state.ts'
 import type { AuthState, BearerExpired, UserAdded } from './auth/state.ts'

@@ -118,17 +118,16 @@ export class ControlApi {
     } catch (error) {
       // SyntaxError: the body is not JSON. URIError: the path has an invalid percent-encoding.
       const isWrongInput = error instanceof ControlError || error instanceof SyntaxError || error instanceof URIError
-      const status = isWrongInput ? 400 : 500
-      if (status === 500)
+      if (!isWrongInput)
         this.#parts.world.log.error(
           { path: url.pathname, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
           'a call of the control API failed',
         )
-      return jsonAnswer(status, { error: error instanceof Error ? error.message : 'unknown' })
+      return jsonAnswer(isWrongInput ? 400 : 500, { error: error instanceof Error ? error.message : 'unknown' })
     }
   }
 
-  /** Runs the call `METHOD NAME`, which this class or an area serves. Returns undefined for an unknown call. */
+  /** Runs the call `METHOD NAME` of this class or of an area. Returns undefined for an unknown call. */
   #call(name: string, input: Input): unknown {
     const own = this.#calls[name]
     if (own !== undefined) return own(input)

@@ -16,9 +16,9 @@ export function readFields(body: unknown, known: readonly string[], ignored: rea
   return fields
 }
 
-/** Returns a value that must be an object. `what`: name of the value in the message. @throws {ControlError} for any other value */
-export function requireObject(value: unknown, what: string): Readonly<Record<string, unknown>> {
-  if (!isPlainRecord(value)) throw new ControlError(`${what} must be an object`)
+/** Returns a value that must be an object. `valueName`: its name in the message. @throws {ControlError} for any other value */
+export function requireObject(value: unknown, valueName: string): Readonly<Record<string, unknown>> {
+  if (!isPlainRecord(value)) throw new ControlError(`${valueName} must be an object`)
   return value
 }
 

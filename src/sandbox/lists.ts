@@ -5,7 +5,6 @@ import type { Call, Reply } from './area.ts'
 import { adsRefusals, invalidParameter, type Refusal } from './refusal.ts'
 import { recordOf } from '../unknownValue.ts'
 
-/** Options of a listing. */
 export interface ListOptions<T> {
   /** Attributes that `sort_by` may name if the records have them. Default: `created_at`, `updated_at`, `name`. */
   readonly sortable?: readonly string[]
@@ -16,7 +15,7 @@ export interface ListOptions<T> {
 }
 
 /**
- * Returns one page of `records`, which are in their default order. Omits deleted records, except with `with_deleted=true`. The
+ * Returns one page of `records`. They must be in their default order. Omits deleted records, except with `with_deleted=true`. The
  * cursor contains the id and the position of the first record of the next page. The next page begins at that record, also if other records
  * were added or deleted meanwhile. If the record itself is no longer in the list, the page begins at the stored position.
  *

@@ -15,17 +15,17 @@ export interface Names {
   readonly neutralBody: (body: unknown) => unknown
 }
 
-/** Creates the translation from a map of neutral words to the service's own names. */
-export function namesOf(spelling: Readonly<Record<string, string>> = {}): Names {
-  const pairs = Object.entries(spelling).filter(([neutral, own]) => neutral !== own)
+/** Creates the translation. `ownNames`: the service's own name of each neutral word. */
+export function namesOf(ownNames: Readonly<Record<string, string>> = {}): Names {
+  const pairs = Object.entries(ownNames).filter(([neutral, own]) => neutral !== own)
   if (pairs.length === 0) return { active: false, neutral: (name) => name, own: (name) => name, neutralBody: (body) => body }
-  const inward = new Map(pairs.map(([neutral, own]) => [own, neutral]))
-  const outward = new Map(pairs)
-  const neutral = (name: string): string => inward.get(name) ?? name
+  const neutralByOwn = new Map(pairs.map(([neutral, own]) => [own, neutral]))
+  const ownByNeutral = new Map(pairs)
+  const neutral = (name: string): string => neutralByOwn.get(name) ?? name
   const neutralBody = (body: unknown): unknown => {
     if (Array.isArray(body)) return body.map(neutralBody)
     if (typeof body !== 'object' || body === null) return body
     return Object.fromEntries(Object.entries(body).map(([key, value]) => [neutral(key), neutralBody(value)]))
   }
-  return { active: true, neutral, own: (name) => outward.get(name) ?? name, neutralBody }
+  return { active: true, neutral, own: (name) => ownByNeutral.get(name) ?? name, neutralBody }
 }

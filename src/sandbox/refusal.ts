@@ -59,7 +59,7 @@ export function adsRefusals(errors: readonly AdsError[], status?: number): Refus
   return new Refusal(status ?? ADS_STATUS.get(errors[0]?.code ?? '') ?? 400, { kind: 'ads', errors })
 }
 
-/** Returns the errors as an answer has them: with `integer`, the HTTP status of a code replaces the code (the switch `ads_error_codes`). */
+/** Returns the errors in a form of the switch `ads_error_codes`. With `integer`, the HTTP status of each code replaces the code. */
 export function withCodes(
   form: SwitchValue<'ads_error_codes'>,
   errors: readonly AdsError[],
@@ -67,7 +67,6 @@ export function withCodes(
   return form === 'string' ? errors : errors.map((error) => ({ ...error, code: ADS_STATUS.get(error.code) ?? 400 }))
 }
 
-/** Returns the error for a missing parameter. */
 export function missingParameter(name: string): AdsError {
   return { code: 'MISSING_PARAMETER', message: `"${name}" is a required parameter`, parameter: name }
 }
@@ -91,7 +90,6 @@ export function invalidParameter(name: string, expected: string, value: unknown,
   }
 }
 
-/** Returns the error for parameters that exclude each other. */
 export function exclusiveParameters(names: readonly string[]): AdsError {
   return {
     code: 'EXCLUSIVE_PARAMETERS',
@@ -131,14 +129,13 @@ export function invalidTokenRefusal(token: 'access' | 'bearer'): Refusal {
   return coreRefusal(401, 89, token === 'access' ? 'Invalid or expired token.' : 'Invalid or expired token')
 }
 
-/** Returns a refusal with any JSON body. */
 export function jsonRefusal(status: number, body: unknown): Refusal {
   return new Refusal(status, { kind: 'json', body })
 }
 
 /**
- * Returns the 400 of a request with several operations. It has a list of errors for each operation. With the switch `operation_errors:
- * flat`, it has only the first error of each operation, or null.
+ * Returns the 400 of a request with several operations. The field `operation_errors` has a list of errors for each operation. With the
+ * switch `operation_errors: flat`, the field has only the first error of each operation, or null.
  */
 export function operationRefusal(world: World, errors: readonly (readonly AdsError[])[], request: unknown): Refusal {
   const coded = errors.map((one) => withCodes(world.switch('ads_error_codes'), one))

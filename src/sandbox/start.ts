@@ -30,7 +30,10 @@ export interface SandboxOptions {
   readonly credentials?: Partial<SandboxCredentials>
   /** Journal that keeps the state across restarts and kills. Default: the state is only in memory. */
   readonly stateFile?: string
-  /** If the journal has more bytes than this, the current state replaces its lines. Default: 64 MiB. */
+  /**
+   * Maximum number of bytes of the journal's lines. If they exceed it and the size of the state before them, the current state replaces
+   * them. Default: 64 MiB.
+   */
   readonly compactAfterBytes?: number
   /** Clock of the machine. Default: the system's. */
   readonly clock?: Clock
@@ -81,14 +84,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const trafficRules = new TrafficRules(clock.now, recordViolation, () => Number(world.switch('retry_after_grace_ms')))
   const valueOrder = new ValueOrder(recordViolation)
   const faults = new ArmedFaults(clock.now, world.random)
-  const connectionFaults = {
+  const portFaults = {
     refuse: (ms: number): void => {
       server.listener.refuse(ms)
       listeners.refuse(ms)
     },
     acceptAndClose: (ms: number) => server.listener.acceptAndClose(ms),
   }
-  const runner = new FaultRunner(world, trafficRules, connectionFaults, options.crash)
+  const runner = new FaultRunner(world, trafficRules, portFaults, options.crash)
   const listeners = new TlsListeners((socket) => server.listener.adopt(socket), world.log)
   const rates = new Rates(clock.now)
   const observer = new Observer({ world, ledger, trafficRules, valueOrder })

@@ -23,7 +23,7 @@ export function codePoints(text: string): number {
   return count
 }
 
-/** Joins lines to pieces of about 65,536 characters. All lines together may be longer than the longest string. */
+/** Joins lines to pieces of about 65,536 characters. All lines together may exceed the maximum length of a string. */
 export function* joinLines(lines: Iterable<string>): Generator<string> {
   let piece = ''
   for (const line of lines) {

@@ -97,7 +97,7 @@ const CORRUPTIONS: Readonly<Record<CorruptingKind, Corruption>> = {
   wrong_type: (answer, fault) => ({ ...answer, headers: { ...answer.headers, 'content-type': textOf(fault['type'] ?? 'text/plain') } }),
 }
 
-/** Returns a corruption of the JSON body of an answer with a status below 400. It does not change bodies that are not a JSON object. */
+/** Returns a corruption of the JSON body of an answer with a status below 400. Leaves a body that is not a JSON object unchanged. */
 function onJson(change: (body: JsonObject, fault: Fault, request: RequestFacts) => JsonObject): Corruption {
   return (answer, fault, request) => {
     const body = answer.status >= 400 ? undefined : parseExact(answer.body.toString())
@@ -225,7 +225,7 @@ function answerPartially(body: JsonObject, fault: Fault, { items, json }: Reques
 
 /** Returns the users of an accepted upload, in the order of the request. */
 function usersOf(json: unknown): readonly User[] {
-  // The answer of an upload with other operations or users is a refusal.
+  // The handler refuses an upload with any other operation or user.
   return listOf(json).flatMap((operation) => listOf(recordOf(recordOf(operation)['params'])['users']) as readonly User[])
 }
 

@@ -16,16 +16,16 @@ import {
   sendInterimAnswers,
   sendSlowly,
   sendThen,
-  sendThenCut,
+  sendPartThenClose,
   sendWithoutEnd,
-  silence,
-  type Port,
+  ignoreLaterRequests,
+  type PortFaults,
 } from './wireFaults.ts'
 
 /** Functions of the server that a fault calls for its request, and the number of entries in the request. */
 export interface FaultHooks {
   /** Handles the request, and applies the given part of it. Returns refusals as answers. */
-  readonly apply: (apply: AppliedPart) => Answer | Promise<Answer>
+  readonly apply: (part: AppliedPart) => Answer | Promise<Answer>
   /** Converts a refusal to an answer. Sends nothing. */
   readonly answerRefusal: (refusal: Refusal) => Answer
   /** Handles a read with the state as it was at `time`, a machine time. */
@@ -42,7 +42,7 @@ export interface FaultHooks {
 export interface FaultTools {
   readonly world: SandboxWorld
   readonly waits: Waits
-  readonly port: Port
+  readonly portFaults: PortFaults
   /** Ends the process like a kill. Undefined if the sandbox has no process of its own. */
   readonly crash: (() => void) | undefined
 }
@@ -80,31 +80,31 @@ interface FaultActions {
 const delay: FaultActions = { wait: ({ fault, tools }) => tools.waits.pause(delayMsOf(fault, tools.world)) }
 
 /**
- * Returns the actions that break the connection with `cut` at the stage of the fault. Exception: at `mid_response`, `sendThenCut` closes
- * the connection.
+ * Returns the actions that break the connection with `disconnect` at the stage of the fault. Exception: at `mid_response`,
+ * `sendPartThenClose` closes the connection.
  */
-const breakConnection = (cut: (context: FaultContext) => void): FaultActions => ({
+const breakConnection = (disconnect: (context: FaultContext) => void): FaultActions => ({
   end: ({ context, stage }) => {
     if (stage === 'mid_response' || stage === 'after_response') return false
-    // A rule with `contains_key` or `attempt_of_same_body` hits after the body is read. Then no `data` or `end` follows, so it cuts now.
+    // A rule with `contains_key` or `attempt_of_same_body` hits after the body is read. Then no `data` or `end` follows, so disconnect now.
     if (stage === 'mid_upload' && !context.request.readableEnded) {
-      context.request.once('data', () => cut(context))
-      context.request.once('end', () => cut(context))
-    } else cut(context)
+      context.request.once('data', () => disconnect(context))
+      context.request.once('end', () => disconnect(context))
+    } else disconnect(context)
     return true
   },
   send: ({ context, stage }, answer) => {
-    if (stage === 'mid_response') return sendThenCut(context, answer, Math.floor(Buffer.byteLength(answer.body) / 2))
-    sendThen(context, answer, () => cut(context))
+    if (stage === 'mid_response') return sendPartThenClose(context, answer, Math.floor(Buffer.byteLength(answer.body) / 2))
+    sendThen(context, answer, () => disconnect(context))
   },
 })
 
 const resetConnection = breakConnection(({ request }) => reset(request.socket))
 
 /** Returns the action that sets the port to `state` for `ms` (default: 1,000), and resets the connection of the request. */
-const breakPort = (state: keyof Port): FaultActions => ({
+const breakPort = (state: keyof PortFaults): FaultActions => ({
   end: ({ context, fault, tools }) => {
-    tools.port[state](integerSetting(fault, 'ms', 1000))
+    tools.portFaults[state](integerSetting(fault, 'ms', 1000))
     reset(context.request.socket)
     return true
   },
@@ -158,10 +158,10 @@ const ACTIONS = {
   half_open: {
     end: ({ context, stage }) => {
       if (stage === 'after_response') return false
-      silence(context.request.socket)
+      ignoreLaterRequests(context.request.socket)
       return true
     },
-    beforeSend: ({ context }) => context.response.once('finish', () => silence(context.request.socket)),
+    beforeSend: ({ context }) => context.response.once('finish', () => ignoreLaterRequests(context.request.socket)),
   },
   idle_close: {
     beforeSend: ({ context, fault, tools }) =>
@@ -174,14 +174,14 @@ const ACTIONS = {
   http10: { send: ({ context }, answer) => sendHttp10Answer(context, answer) },
   truncate: {
     send: ({ context, fault }, answer) =>
-      sendThenCut(context, answer, integerSetting(fault, 'bytes', Math.floor(Buffer.byteLength(answer.body) / 2))),
+      sendPartThenClose(context, answer, integerSetting(fault, 'bytes', Math.floor(Buffer.byteLength(answer.body) / 2))),
   },
   slow: sendAtRate,
   drip: sendAtRate,
   wrong_length: {
     send: ({ context, fault }, answer) => {
       const bytes = Buffer.byteLength(answer.body)
-      sendThenCut(context, answer, bytes, bytes + integerSetting(fault, 'by', 10))
+      sendPartThenClose(context, answer, bytes, bytes + integerSetting(fault, 'by', 10))
     },
   },
   no_chunk_end: { send: ({ context }, answer) => sendWithoutEnd(context, answer) },

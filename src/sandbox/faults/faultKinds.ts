@@ -19,7 +19,6 @@ export const STAGES = [
   'mid_response',
   'after_response',
 ] as const
-/** Stage of a request. */
 export type Stage = (typeof STAGES)[number]
 
 /** Checked fault of a rule. All other fields are settings of the kind. */
@@ -53,7 +52,6 @@ const KINDS = {
   ...kindsWithDefaults('all', 'mid_upload', 'slow_upload'),
 }
 
-/** Name of a kind. */
 export type FaultKind = keyof typeof KINDS
 
 const COMMON_SETTINGS = 'kind stage apply at close'
@@ -97,7 +95,6 @@ export function settingsOf(kind: FaultKind): readonly string[] {
 
 export const FAULT_KINDS: readonly string[] = Object.keys(KINDS)
 
-/** Returns true for the name of a kind. */
 export function isFaultKind(kind: unknown): kind is FaultKind {
   return typeof kind === 'string' && Object.hasOwn(KINDS, kind)
 }

@@ -11,15 +11,15 @@ import { actsAfterApplying, stageAndPartOf } from './faultKinds.ts'
 import type { FaultRule } from './faultRule.ts'
 import { injectAnswer, isInjected } from './injectedAnswers.ts'
 import { Waits, type Hold } from './waits.ts'
-import type { Port } from './wireFaults.ts'
+import type { PortFaults } from './wireFaults.ts'
 
 export class FaultRunner {
   readonly #tools: FaultTools
   readonly #trafficRules: TrafficRules
 
   /** `crash`: as in `FaultTools`. */
-  constructor(world: SandboxWorld, trafficRules: TrafficRules, port: Port, crash: (() => void) | undefined) {
-    this.#tools = { world, waits: new Waits(world.machineNow), port, crash }
+  constructor(world: SandboxWorld, trafficRules: TrafficRules, portFaults: PortFaults, crash: (() => void) | undefined) {
+    this.#tools = { world, waits: new Waits(world.machineNow), portFaults, crash }
     this.#trafficRules = trafficRules
   }
 
@@ -99,27 +99,27 @@ export class FaultRunner {
   async #apply({ context, fault, tools }: HitRequest, hooks: FaultHooks): Promise<Answer | undefined> {
     // By default `counts` applies nothing. Only answers to uploads of users have counts, so any other request is applied as usual.
     const withoutCounts = fault.kind === 'counts' && fault.apply === undefined && context.endpoint?.path.endsWith('/users') !== true
-    const apply: AppliedPart = withoutCounts ? 'all' : stageAndPartOf(fault).apply
-    if (apply === 'none') return undefined
-    if (apply === 'twice') await hooks.apply('all')
-    if (typeof apply === 'string' && apply.startsWith('later:')) {
+    const part: AppliedPart = withoutCounts ? 'all' : stageAndPartOf(fault).apply
+    if (part === 'none') return undefined
+    if (part === 'twice') await hooks.apply('all')
+    if (typeof part === 'string' && part.startsWith('later:')) {
       // Not awaited, so that the answer is sent first. Requests that arrive in between are applied before this one.
       void tools.waits
-        .pause(Number(apply.slice(6)))
+        .pause(Number(part.slice(6)))
         .then(() => hooks.apply('all'))
         .catch(hooks.fail)
       return undefined
     }
-    if (apply === 'half') return hooks.apply(`first:${appliedCount(apply, hooks.items)}`)
-    return hooks.apply(apply === 'twice' ? 'all' : apply)
+    if (part === 'half') return hooks.apply(`first:${appliedCount(part, hooks.items)}`)
+    return hooks.apply(part === 'twice' ? 'all' : part)
   }
 
   /** Returns the answer to send. `applied`: answer of the handler, if the request was applied. Some kinds replace it, others corrupt it. */
   async #answer(hit: HitRequest, applied: Answer | undefined, hooks: FaultHooks): Promise<Answer> {
     const { context, fault } = hit
     if (isInjected(fault.kind)) return this.#inject(hit, hooks)
-    const base = applied ?? (await this.#answerWithoutApplying(hit, hooks))
-    return corruptAnswer(base, fault, {
+    const uncorrupted = applied ?? (await this.#answerWithoutApplying(hit, hooks))
+    return corruptAnswer(uncorrupted, fault, {
       cursor: cursorOf(context),
       items: hooks.items,
       json: context.json,

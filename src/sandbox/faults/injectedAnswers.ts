@@ -21,7 +21,6 @@ const INJECTED_KINDS = ['status', 'html', 'empty', 'rate_limit', 'expire_token']
 /** Kind that this module implements. */
 export type InjectedKind = (typeof INJECTED_KINDS)[number]
 
-/** Returns true for an {@link InjectedKind}. */
 export function isInjected(kind: string): kind is InjectedKind {
   return INJECTED_KINDS.some((one) => one === kind)
 }

@@ -6,23 +6,23 @@ import type { Fault } from './faultKinds.ts'
 import type { FaultContext } from './faultContext.ts'
 
 /** States of the listening port that a fault can set for `ms` milliseconds. */
-export interface Port {
+export interface PortFaults {
   /** New connections are refused. */
   readonly refuse: (ms: number) => void
   /** New connections are accepted and closed immediately. */
   readonly acceptAndClose: (ms: number) => void
 }
 
-const silenced = new WeakSet<Socket>()
+const ignored = new WeakSet<Socket>()
 
-/** Returns true if `silence` was called for the socket. */
-export function isSilenced(socket: Socket): boolean {
-  return silenced.has(socket)
+/** Returns true if `ignoreLaterRequests` was called for the socket. */
+export function ignoresRequests(socket: Socket): boolean {
+  return ignored.has(socket)
 }
 
 /** Makes the server ignore all later requests on the connection. Does not close the connection. */
-export function silence(socket: Socket): void {
-  silenced.add(socket)
+export function ignoreLaterRequests(socket: Socket): void {
+  ignored.add(socket)
 }
 
 /** Resets the connection (RST). Node cannot reset a TLS connection, so such a connection is closed. */
@@ -77,7 +77,12 @@ export function sendHalfThen(context: FaultContext, answer: Answer, end: () => v
 }
 
 /** Sends the header `content-length: LENGTH`, and the first `bytes` of the body, at most `length - 1`. Then closes the connection. */
-export function sendThenCut(context: FaultContext, answer: Answer, bytes: number, length: number = Buffer.byteLength(answer.body)): void {
+export function sendPartThenClose(
+  context: FaultContext,
+  answer: Answer,
+  bytes: number,
+  length: number = Buffer.byteLength(answer.body),
+): void {
   const part = Buffer.from(answer.body).subarray(0, Math.min(bytes, length - 1))
   context.recordAnswer(answer.status, part.length)
   context.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(length) })

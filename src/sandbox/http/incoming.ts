@@ -10,7 +10,7 @@ import { parsePairs, type Pair } from '../verify/signature.ts'
 import { reset } from '../faults/wireFaults.ts'
 
 /** Maximum number of bytes of a body that are stored. The rest is read too, so that the client gets the refusal. */
-export const MAX_BODY = 32 * 1024 * 1024
+export const MAX_BODY_BYTES = 32 * 1024 * 1024
 
 /** Returns the path of a request target. A client of a proxy sends a target with scheme and host (RFC 9112 3.2.2). */
 export function pathOf(target: string): string {
@@ -57,7 +57,7 @@ const NO_PAIRS: readonly Pair[] = []
  * Returns true if the body has content and is not a form, such as JSON or multipart. The bodies `{}` and `null` have no content. Does not
  * parse the body.
  */
-export function hasOtherBodyThanForm(context: RequestContext): boolean {
+export function hasNonFormBody(context: RequestContext): boolean {
   const type = context.request.headers['content-type'] ?? ''
   return (
     context.body.length > 0 &&
@@ -66,12 +66,12 @@ export function hasOtherBodyThanForm(context: RequestContext): boolean {
   )
 }
 
-/** Parses the body, and stores it in `context.json` with the neutral keys of `names`. Sets `jsonError` if the body is not JSON. */
+/** Parses the body, and stores it in `context.json` with the neutral keys of `names`. Sets `isInvalidJson` if the body is not JSON. */
 export function parseJson(context: RequestContext, names: Names): void {
   try {
     context.json = names.neutralBody(JSON.parse(context.body.toString()))
   } catch {
-    context.jsonError = true
+    context.isInvalidJson = true
   }
 }
 
@@ -95,15 +95,15 @@ export function checkContentType(context: RequestContext, endpoint: Endpoint): v
  */
 export function checkSize(context: RequestContext, endpoint: Endpoint, overLimit: string): void {
   const limit = endpoint.bodyLimit
-  const bytes = limit?.bytes ?? MAX_BODY
-  const entries = limit?.entries ?? Number.POSITIVE_INFINITY
-  const isTooLong = context.entry.bytes > bytes
-  const hasTooMany = Array.isArray(context.json) && context.json.length > entries
-  if (!isTooLong && !hasTooMany) return
+  const maxBytes = limit?.bytes ?? MAX_BODY_BYTES
+  const maxEntries = limit?.entries ?? Number.POSITIVE_INFINITY
+  const isTooLong = context.entry.bytes > maxBytes
+  const hasTooManyEntries = Array.isArray(context.json) && context.json.length > maxEntries
+  if (!isTooLong && !hasTooManyEntries) return
   if (overLimit === 'reset') {
     reset(context.request.socket)
     throw new DroppedRequest('the connection was reset')
   }
-  const message = isTooLong ? `The request body is larger than ${bytes} bytes` : `The request has more than ${entries} operations`
+  const message = isTooLong ? `The request body is larger than ${maxBytes} bytes` : `The request has more than ${maxEntries} operations`
   throw adsRefusals([{ code: 'REQUEST_TOO_COMPLEX', message }], isTooLong && overLimit === 'split' ? 413 : 400)
 }

@@ -20,7 +20,7 @@ export interface RequestContext extends FaultContext {
   /** Parsed JSON body, with neutral keys (`names.ts`). Undefined until the body is read, and without a JSON body. */
   json: unknown
   /** True if the body should be JSON and is not. */
-  jsonError: boolean
+  isInvalidJson: boolean
   /** Products or users in the body. Empty until the body is parsed. */
   content: RequestContent
   /** As `Caller.id`; `anonymous` before authentication. */

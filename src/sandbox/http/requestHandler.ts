@@ -10,10 +10,9 @@ import { DroppedRequest } from '../droppedRequest.ts'
 import { authenticate, Nonces, type Caller } from '../verify/authenticate.ts'
 import type { RateInput, Rates, RateState } from '../verify/rates.ts'
 import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } from '../answer.ts'
-import { checkContentType, checkSize, formOf, hasOtherBodyThanForm, servedEndpoint } from './incoming.ts'
+import { checkContentType, checkSize, formOf, hasNonFormBody, servedEndpoint } from './incoming.ts'
 import type { RequestContext } from './requestContext.ts'
 
-/** Parts of the sandbox that the handler uses. */
 export interface HandlerParts {
   readonly world: SandboxWorld
   readonly stateWriter: StateWriter
@@ -66,15 +65,15 @@ export class RequestHandler {
       if (checked.errors.length > 0) throw parameterRefusal(request.endpoint, checked.errors)
       ledger.current = context.entry
       if (request.endpoint.method !== 'GET') world.keepPastState()
-      // A fault may apply some entries of a request. A request without entries is applied as a whole, or only rehearsed.
-      const isRehearsed = request.endpoint.method !== 'GET' && context.content.items === 0 && !stateWriter.appliesWithoutEntries(part)
-      const done = isRehearsed ? stateWriter.rehearse(request, checked) : stateWriter.apply(request, checked, part)
-      if (done instanceof Promise)
-        return done.then(
+      // A fault may apply some entries of a request. A request without entries is applied as a whole, or only in a dry run.
+      const isDryRun = request.endpoint.method !== 'GET' && context.content.items === 0 && !stateWriter.appliesWithoutEntries(part)
+      const result = isDryRun ? stateWriter.dryRun(request, checked) : stateWriter.apply(request, checked, part)
+      if (result instanceof Promise)
+        return result.then(
           ({ reply, echo, isApplied }) => this.#completeAnswer(context, answerOf(reply, echo), answerParts, isApplied),
           (error: unknown) => this.#answerError(context, error, answerParts),
         )
-      return this.#completeAnswer(context, answerOf(done.reply, done.echo), answerParts, done.isApplied)
+      return this.#completeAnswer(context, answerOf(result.reply, result.echo), answerParts, result.isApplied)
     } catch (error) {
       return this.#answerError(context, error, answerParts)
     }
@@ -157,8 +156,8 @@ export class RequestHandler {
     answerParts.echo = { ...path }
     checkContentType(context, endpoint)
     checkSize(context, endpoint, world.switch('over_limit'))
-    if (context.jsonError) throw parameterRefusal(endpoint, [{ ...invalidParameter('body', 'JSON', ''), details: 'invalid JSON' }])
-    if (endpoint.body !== 'json' && hasOtherBodyThanForm(context))
+    if (context.isInvalidJson) throw parameterRefusal(endpoint, [{ ...invalidParameter('body', 'JSON', ''), details: 'invalid JSON' }])
+    if (endpoint.body !== 'json' && hasNonFormBody(context))
       throw parameterRefusal(endpoint, [
         { ...invalidParameter('body', 'no body except a form; parameters go into the query or a form', ''), details: 'unexpected body' },
       ])
@@ -200,12 +199,12 @@ export class RequestHandler {
     return answer
   }
 
-  /** Returns the properties of a request on which its rate limits depend. Without `caller`, the user is `anonymous`. */
+  /** Returns the properties of a request on which its rate limits depend. Without `caller`, the caller id is `anonymous`. */
   #rateInput(endpoint: Endpoint, context: RequestContext, caller?: Caller): RateInput {
     const { world } = this.#parts
     return {
       endpoint,
-      userId: caller?.id ?? 'anonymous',
+      callerId: caller?.id ?? 'anonymous',
       accountId: context.route.kind === 'found' ? context.route.path['account_id'] : undefined,
       hasTotalCount: context.query.some(([name, value]) => name === 'with_total_count' && /^(?:true|t|1)$/i.test(value)),
       specifiedLimitsOnly: world.switch('rate_limits') === 'off',

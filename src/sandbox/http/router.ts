@@ -2,7 +2,6 @@
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { CURRENT_VERSION, OLDER_VERSION } from '../paths.ts'
 
-/** Result of the search for an endpoint. */
 export type Route =
   /** `path`: decoded path parameters. Their names are those in the called path, which may be an alias. */
   | { readonly kind: 'found'; readonly endpoint: Endpoint; readonly path: Readonly<Record<string, string>> }

@@ -4,20 +4,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ControlApi } from '../controlApi.ts'
 import type { ArmedFaults, ArmedRule, RequestToMatch } from '../faults/armedFaults.ts'
 import type { FaultRunner } from '../faults/faultRunner.ts'
-import { isSilenced } from '../faults/wireFaults.ts'
+import { ignoresRequests } from '../faults/wireFaults.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Observer } from '../ledger/observer.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { parsePairs } from '../verify/signature.ts'
 import type { Answer } from '../answer.ts'
-import { MAX_BODY, parseJson, pathOf } from './incoming.ts'
+import { MAX_BODY_BYTES, parseJson, pathOf } from './incoming.ts'
 import { Listener } from './listener.ts'
 import { DroppedRequest } from '../droppedRequest.ts'
 import type { RequestHandler } from './requestHandler.ts'
 import type { Router } from './router.ts'
 import type { RequestContext } from './requestContext.ts'
 
-/** Parts of the sandbox that the server uses. */
 export interface ServerParts {
   readonly world: SandboxWorld
   readonly router: Router
@@ -43,7 +42,7 @@ export class SandboxServer {
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const url = request.url ?? '/'
-    if (isSilenced(request.socket)) return
+    if (ignoresRequests(request.socket)) return
     if (CONTROL_PATH.test(url)) return this.#parts.control.receive(request, response)
     const context = this.#createContext(request, response, url)
     const rule = this.#parts.faults.hitBeforeBody(requestToMatch(context))
@@ -99,7 +98,7 @@ export class SandboxServer {
       query: parsePairs(rawQuery),
       body: EMPTY,
       json: undefined,
-      jsonError: false,
+      isInvalidJson: false,
       content: { items: 0, keys: [] },
       caller: 'anonymous',
       finished: false,
@@ -125,7 +124,7 @@ export class SandboxServer {
     let size = 0
     context.request.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size <= MAX_BODY) chunks.push(chunk)
+      if (size <= MAX_BODY_BYTES) chunks.push(chunk)
     })
     context.request.on('end', () => {
       context.body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
@@ -151,7 +150,7 @@ export class SandboxServer {
     recordFault(context, rule)
     runner
       .run(context, rule, {
-        apply: (apply) => handler.handle(context, apply),
+        apply: (part) => handler.handle(context, part),
         // Handlers of reads are synchronous, so `asOf` covers the whole read.
         applyAsOf: (time) => world.asOf(time, () => handler.handle(context, 'all')),
         answerRefusal: (refusal) => handler.answerRefusal(context, refusal),

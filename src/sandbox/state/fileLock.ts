@@ -1,6 +1,6 @@
 /**
- * Locks a state file, so that only one sandbox uses it. The lock file (`FILE.lock`) names the machine and the process that has the lock. If
- * that process ran on this machine and has ended, the next sandbox replaces the lock.
+ * Locks a state file, so that only one sandbox uses it. The lock file (`FILE.lock`) names the machine and the process that has the lock. A
+ * lock is expired if its process ran on this machine and has ended, or if the file is damaged. The next sandbox replaces an expired lock.
  */
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -30,13 +30,13 @@ export function lockStateFile(file: string): FileLock {
   const path = resolve(file)
   const lock = `${path}.lock`
   if (lockedPaths.has(path)) throw lockedError(path, lock, process.pid)
-  const written = `${lock}.${process.pid}`
+  const ownFile = `${lock}.${process.pid}`
   const self: Holder = { pid: process.pid, host: hostname(), startedAt: startTimeOf(process.pid) }
-  writeFileSync(written, JSON.stringify(self), { mode: 0o600 })
+  writeFileSync(ownFile, JSON.stringify(self), { mode: 0o600 })
   try {
-    acquire(path, lock, written)
+    acquire(path, lock, ownFile)
   } finally {
-    rmSync(written, { force: true })
+    rmSync(ownFile, { force: true })
   }
   lockedPaths.add(path)
   return {
@@ -59,11 +59,11 @@ function acquire(path: string, lock: string, ownFile: string): void {
   while (!tryLink(ownFile, lock)) {
     const holder = holderOf(lock)
     if (holder === 'none') continue
-    if (holder !== 'ended') throw lockedError(path, lock, holder.pid)
+    if (holder !== 'expired') throw lockedError(path, lock, holder.pid)
     const removal = `${lock}.lock`
     acquire(path, removal, ownFile)
     try {
-      if (holderOf(lock) === 'ended') rmSync(lock, { force: true })
+      if (holderOf(lock) === 'expired') rmSync(lock, { force: true })
     } finally {
       rmSync(removal, { force: true })
     }
@@ -87,11 +87,11 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
-/** Returns the process that has the lock. Returns `none` without a lock file, and `ended` if the process has ended. */
-function holderOf(lock: string): Holder | 'none' | 'ended' {
+/** Returns the process that has the lock. Returns `none` without a lock file, and `expired` for an expired lock. */
+function holderOf(lock: string): Holder | 'none' | 'expired' {
   try {
     const holder = parseHolder(readFileSync(lock, 'utf8'))
-    return holder !== undefined && mayRun(holder) ? holder : 'ended'
+    return holder !== undefined && mayRun(holder) ? holder : 'expired'
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return 'none'
     throw error

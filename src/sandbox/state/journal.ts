@@ -23,8 +23,8 @@ export interface Counters {
 }
 
 /**
- * Entry of the journal: a change of the state. `now`: time of the sandbox's clock, milliseconds since 1970. A call has the request as in
- * `AdmittedRequest`: `endpoint` is the name of the endpoint, and `user` the id of the user.
+ * Entry of the journal: a change of the state. `now`: time of the sandbox's clock, milliseconds since 1970. The entry of a call has the
+ * fields of `AdmittedRequest`. Differences: `endpoint` is the name of the endpoint, and `user` the id of the user.
  */
 export type JournalEntry =
   | ({
@@ -212,8 +212,8 @@ async function replayLine(
   replay: (entry: JournalEntry) => Promise<void>,
 ): Promise<void> {
   const countedFrom = stateBytes === 0 ? '' : `, counted after the ${stateBytes} bytes of the stored state`
-  const lineError = (what: string, cause?: unknown): UsageError =>
-    damagedError(`Line ${line} of the state file ${what}`, { path, where: `${path}:${line}${countedFrom}`, cause })
+  const lineError = (problem: string, cause?: unknown): UsageError =>
+    damagedError(`Line ${line} of the state file ${problem}`, { path, where: `${path}:${line}${countedFrom}`, cause })
   let entry: JournalEntry
   try {
     // The check below rejects a value without a `kind`.
@@ -248,13 +248,13 @@ function damagedError(
  */
 function readHead(file: number, path: string): { readonly parts: ReadonlyMap<string, Buffer>; readonly bytes: number } | undefined {
   const { size } = fstatSync(file)
-  let line = readFrom(file, 0, Math.min(size, 65_536))
-  if (!line.subarray(0, 16).toString().startsWith('{"kind":"state"')) return undefined
-  while (!line.includes(10) && line.length < size) line = readFrom(file, 0, Math.min(size, line.length * 2))
-  const end = line.indexOf(10)
+  let beginning = readFrom(file, 0, Math.min(size, 65_536))
+  if (!beginning.subarray(0, 16).toString().startsWith('{"kind":"state"')) return undefined
+  while (!beginning.includes(10) && beginning.length < size) beginning = readFrom(file, 0, Math.min(size, beginning.length * 2))
+  const end = beginning.indexOf(10)
   // `compact` renames only a complete file, so another program truncated this one.
   if (end === -1) throw damagedError(TRUNCATED, { path })
-  const lengths = partsOfHead(line.toString('utf8', 0, end), path)
+  const lengths = partsOfHead(beginning.toString('utf8', 0, end), path)
   if (end + 1 + lengths.reduce((sum, { bytes }) => sum + bytes, NEWLINE.length) > size) throw damagedError(TRUNCATED, { path })
   let at = end + 1
   const parts = new Map<string, Buffer>()

@@ -1,8 +1,8 @@
 /**
  * Changes the state for API calls, events and the control API, and writes the changes to the journal. No other module writes the journal.
  *
- * Reads and refused calls change cursors of product listings, and counters of ids and random numbers. These changes get no entry in the
- * journal.
+ * Two kinds of changes get no entry in the journal. Listings of products store cursors. Refused calls and faults change the counters of ids
+ * and random numbers.
  */
 import { accountPath, type Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
@@ -24,7 +24,7 @@ import { READ_ONLY_ROLES } from '../auth/users.ts'
 export interface AdmittedRequest {
   readonly endpoint: Endpoint
   readonly path: Readonly<Record<string, string>>
-  /** Decoded pairs of query and form, with the names of the specification (`names.ts`), also if the maker's names were sent. */
+  /** Decoded pairs of query and form. Their names are neutral (`names.ts`), also if the service's own names were sent. */
   readonly pairs: readonly Pair[]
   /** Decoded pairs of the query, with their names as sent. */
   readonly query: readonly Pair[]
@@ -183,7 +183,7 @@ export class StateWriter {
     } catch (error) {
       // Only a synchronous handler applies a part of a refused call.
       if (error instanceof Refusal && error.isPartlyApplied) {
-        // Also if a fault omitted every entry: the call may start the processing of the audience.
+        // Written even if a fault omitted every entry, because the call may start the processing of the audience.
         write()
         // For the answer, the call is applied only if an entry was.
         error.isPartlyApplied = hasApplied()
@@ -203,7 +203,7 @@ export class StateWriter {
    *
    * @throws {Refusal}
    */
-  rehearse(request: AdmittedRequest, checked: Validated): HandlerResult | Promise<HandlerResult> {
+  dryRun(request: AdmittedRequest, checked: Validated): HandlerResult | Promise<HandlerResult> {
     const { area, handler } = this.#handlerOf(request.endpoint)
     return this.#world.onCopy(() => {
       const call = this.#callOf(area, request, checked, {
@@ -265,11 +265,11 @@ export class StateWriter {
   }
 
   /** Writes a call to the journal, if there is one and the endpoint can change the state. */
-  #writeCall(request: AdmittedRequest, run: Pick<CallEntry, 'now' | 'apply' | 'effects' | keyof Counters>): void {
+  #writeCall(request: AdmittedRequest, otherFields: Pick<CallEntry, 'now' | 'apply' | 'effects' | keyof Counters>): void {
     if (this.#journal === undefined || !canChangeState(request.endpoint)) return
     this.#write({
       kind: 'call',
-      ...run,
+      ...otherFields,
       endpoint: request.endpoint.name,
       path: request.path,
       pairs: request.pairs,
@@ -395,6 +395,6 @@ function canChangeState(endpoint: Endpoint): boolean {
 function appliesOf(part: AppliedPart): (index: number, key: string) => boolean {
   if (typeof part === 'object') return (_, key) => part.only.includes(key)
   if (!part.startsWith('first:')) return appliesToAll
-  const first = appliedCount(part, Infinity)
-  return (index) => index < first
+  const count = appliedCount(part, Infinity)
+  return (index) => index < count
 }

@@ -90,7 +90,6 @@ export const SWITCHES = [
 ] as const satisfies readonly SwitchDefinition[]
 
 type Switch = (typeof SWITCHES)[number]
-/** Name of a switch. */
 export type SwitchName = Switch['name']
 /** Type of the values of a switch; `string` where numbers are allowed. */
 export type SwitchValue<N extends SwitchName> =

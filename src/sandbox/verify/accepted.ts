@@ -14,7 +14,6 @@ import {
 import { endpoints } from '../../service/contract/index.ts'
 import { withDeleted } from '../../service/contract/parameter.ts'
 
-/** Parameters and fields that an endpoint accepts. */
 export interface Accepted {
   /** In the order of the contract. */
   readonly parameters: readonly Parameter[]

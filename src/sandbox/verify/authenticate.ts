@@ -82,7 +82,7 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
 /** Verifies an OAuth 1.0a signature. @throws {Refusal} unless it is valid and fresh, and the token and the app may make the call */
 function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, request: AuthInput, requiredAuth: Endpoint['auth']): Caller {
   const oauth = request.authorization === undefined ? undefined : parseAuthorization(request.authorization.trim())
-  // A function, because every new Error captures the stack, which costs time.
+  // A function: a refusal captures the stack, which would cost time for each correct request.
   const makeRefusal = (): Refusal => unauthenticatedRefusal(world, endpoint, request)
   if (oauth === undefined)
     throw endpoint.host === 'core' && !request.rawPath.startsWith('/2/') ? coreRefusal(400, 215, 'Bad Authentication data') : makeRefusal()
@@ -127,21 +127,21 @@ function signerOf(
   const token = fields.get('oauth_token') ?? ''
   if (requiredAuth === 'request-token') {
     const name = token || (request.query.find(([key]) => key === 'oauth_token') ?? request.form.find(([key]) => key === 'oauth_token'))?.[1]
-    const found = auth.requestTokens.get(name ?? '')
-    if (found === undefined) throw makeRefusal()
+    const requestToken = auth.requestTokens.get(name ?? '')
+    if (requestToken === undefined) throw makeRefusal()
     // If the token is not in the header, some clients sign with its secret and some without.
-    return { user: undefined, secrets: token === '' ? ['', found.secret] : [found.secret] }
+    return { user: undefined, secrets: token === '' ? ['', requestToken.secret] : [requestToken.secret] }
   }
   if (requiredAuth === 'consumer' && token === '') return { user: undefined, secrets: [''] }
-  const found = auth.accessTokens.get(token)
-  if (found === undefined) throw token !== '' && endpoint.host === 'core' ? invalidTokenRefusal('access') : makeRefusal()
-  if (!found.active) throw invalidTokenRefusal('access')
-  const user = world.users.get(found.userId)
-  if (found.access === 'read' && request.method !== 'GET') {
+  const accessToken = auth.accessTokens.get(token)
+  if (accessToken === undefined) throw token !== '' && endpoint.host === 'core' ? invalidTokenRefusal('access') : makeRefusal()
+  if (!accessToken.active) throw invalidTokenRefusal('access')
+  const user = world.users.get(accessToken.userId)
+  if (accessToken.access === 'read' && request.method !== 'GET') {
     if (endpoint.host !== 'core') throw adsRefusal('READONLY_CLIENT_APPLICATION', 'This access token may only read')
     if (endpoint.path.startsWith('/2/')) throw v2Problem(403, 'Forbidden', 'This access token may only read.', 'oauth1-permissions')
   }
-  return { user, secrets: [found.secret] }
+  return { user, secrets: [accessToken.secret] }
 }
 
 /**

@@ -18,29 +18,30 @@ export function checkConditions(endpoint: Endpoint, params: Record<string, unkno
 
 function checkRule(rule: Rule, params: Record<string, unknown>, isPresent: (name: string) => boolean, errors: AdsError[]): void {
   if (rule.kind === 'other') return
-  const given = rule.names.filter(isPresent)
+  const present = rule.names.filter(isPresent)
   // The answer for a card of slides has `components: []`, which clients send back beside `slides`. So an empty list does not count beside a
   // parameter with a value.
-  const filled = given.filter((name) => !isEmptyList(params[name]))
-  const counted = filled.length > 0 ? filled : given
+  const withContent = present.filter((name) => !isEmptyList(params[name]))
+  const considered = withContent.length > 0 ? withContent : present
   switch (rule.kind) {
     case 'exclusive':
-      if (counted.length > 1 && !errors.some((error) => error.code === 'EXCLUSIVE_PARAMETERS')) errors.push(exclusiveParameters(counted))
+      if (considered.length > 1 && !errors.some((error) => error.code === 'EXCLUSIVE_PARAMETERS'))
+        errors.push(exclusiveParameters(considered))
       return
     case 'one-of':
-      if (counted.length === 0)
+      if (considered.length === 0)
         errors.push({
           ...missingParameter(rule.names[0] ?? ''),
           message: `one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required`,
         })
       return
     case 'exactly-one':
-      if (counted.length === 0)
+      if (considered.length === 0)
         errors.push({
           ...missingParameter(rule.names[0] ?? ''),
           message: `exactly one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required`,
         })
-      else if (counted.length > 1) errors.push(exclusiveParameters(counted))
+      else if (considered.length > 1) errors.push(exclusiveParameters(considered))
       return
     case 'required-if': {
       const { when } = rule

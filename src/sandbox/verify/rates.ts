@@ -24,7 +24,7 @@ interface Window {
 export interface RateInput {
   readonly endpoint: Endpoint
   /** As `Caller.id`; `anonymous` before authentication. */
-  readonly userId: string
+  readonly callerId: string
   readonly accountId: string | undefined
   /** True if the request has `with_total_count`, which has a limit of its own. */
   readonly hasTotalCount: boolean
@@ -48,17 +48,17 @@ export class Rates {
     this.#now = now
   }
 
-  /** Returns the state of the request's limit with the fewest remaining requests. Counts nothing. */
+  /** A request may have several limits. Returns the state of the one with the fewest remaining requests. Counts nothing. */
   peek(input: RateInput): RateState {
-    return decisive(limitNames(input).map((name) => this.#peekOrCount(name, input, false)))
+    return mostRestrictive(limitNames(input).map((name) => this.#peekOrCount(name, input, false)))
   }
 
   /**
-   * Counts the request against each of its limits, except a limit that refuses it. Returns the state of the first limit that refuses it, or
-   * else of the limit with the fewest remaining requests.
+   * Counts the request against each of its enforced limits, except a limit that refuses it. Returns the state of the first limit that
+   * refuses it, or else of the limit with the fewest remaining requests.
    */
   count(input: RateInput): RateState {
-    return decisive(limitNames(input).map((name) => this.#peekOrCount(name, input, true)))
+    return mostRestrictive(limitNames(input).map((name) => this.#peekOrCount(name, input, true)))
   }
 
   /** Returns the state for a request that no endpoint serves, for the headers of its answer. Such a request counts against no limit. */
@@ -81,7 +81,7 @@ export class Rates {
     const nowMs = this.#now()
     const limit = name === 'global_reads' ? input.globalReads : rule.limit
     const per = name === 'user_lists' ? input.uploadsPer : rule.per
-    const owner = per === 'user' ? input.userId : per === 'account' ? (input.accountId ?? input.userId) : 'app'
+    const owner = per === 'user' ? input.callerId : per === 'account' ? (input.accountId ?? input.callerId) : 'app'
     const key = `${name} ${rule.shared ? '' : input.endpoint.name} ${owner}`
     let window = this.#windows.get(key)
     if (window === undefined || window.endsAt <= nowMs) {
@@ -102,13 +102,13 @@ export class Rates {
   }
 }
 
-function decisive(states: readonly RateState[]): RateState {
+function mostRestrictive(states: readonly RateState[]): RateState {
   return states.find(({ refused }) => refused) ?? states.reduce((fewest, state) => (state.remaining < fewest.remaining ? state : fewest))
 }
 
 function limitNames(input: RateInput): LimitClass[] {
   // For lookups of posts and users, the caller decides: the app has one limit, and each user a larger one.
-  const names: LimitClass[] = [input.endpoint.limit === 'v2_lookups' && input.userId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]
+  const names: LimitClass[] = [input.endpoint.limit === 'v2_lookups' && input.callerId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]
   if (input.hasTotalCount) names.push('total_count')
   if (input.endpoint.limit === 'v2_posts') names.push('v2_posts_app')
   return names

@@ -17,7 +17,10 @@ function changedFieldErrors(sentBack: ReadonlyMap<string, unknown>, record: Read
   )
 }
 
-/** Returns true for equal values. Empty and null values are equal, lists of texts in any order, and a number and its text. */
+/**
+ * Returns true for equal values. These count as equal too: empty and null values, lists of the same texts in another order, a number and
+ * its text.
+ */
 export function isSameValue(sent: unknown, stored: unknown): boolean {
   return isDeepStrictEqual(comparable(sent), comparable(stored))
 }

@@ -39,16 +39,16 @@ export type DuplicateOauth = 'both' | 'rfc'
 
 /** Returns true if the `oauth_signature` of the request is valid. */
 export function verifySignature(request: SignedRequest, secrets: Secrets, duplicates: DuplicateOauth = 'both'): boolean {
-  const given = request.oauth.find(([name]) => name === 'oauth_signature')?.[1] ?? ''
+  const sent = request.oauth.find(([name]) => name === 'oauth_signature')?.[1] ?? ''
   const pairs: Pair[] = [
     ...request.query,
     ...request.form,
     ...request.oauth.filter(([name]) => name !== 'oauth_signature' && name !== 'realm'),
   ]
-  if (sameText(given, sign(request, pairs, secrets))) return true
+  if (sameText(sent, sign(request, pairs, secrets))) return true
   if (duplicates === 'rfc') return false
   const collapsed = collapseOauth(pairs)
-  return collapsed.length !== pairs.length && sameText(given, sign(request, collapsed, secrets))
+  return collapsed.length !== pairs.length && sameText(sent, sign(request, collapsed, secrets))
 }
 
 /** Returns the signature base string: method, base URI and normalized parameters (RFC 5849 3.4.1). */

@@ -168,8 +168,8 @@ function acceptsOauthParameter({ path, auth }: Endpoint, name: string, strict: b
 }
 
 /**
- * Reads the fields of a JSON body. If the endpoint takes an object or an array, a bare array is the value of its body parameter. If it
- * takes only an array, handlers read the entries.
+ * Reads the fields of a JSON body. If the endpoint takes an object or an array, a bare array is the value of its only body parameter. If
+ * the endpoint takes only an array, its handler reads the entries.
  */
 function readBody(validation: Validation, sent: unknown): void {
   const { endpoint, accepted, strict, params, given, errors } = validation

@@ -5,7 +5,6 @@
  */
 import { generateKeyPairSync, hash, randomBytes, sign, type KeyObject } from 'node:crypto'
 
-/** Content of a new certificate. */
 export interface CertificateOptions {
   readonly commonName: string
   /** Host names and IPv4 addresses for which the certificate is valid. Default: none. */
@@ -54,7 +53,7 @@ export function makeCertificate(options: CertificateOptions): Certificate {
     ...(options.isAuthority === true
       ? [
           criticalExtension(BASIC_CONSTRAINTS, sequence(TRUE)),
-          // keyCertSign and cRLSign.
+          // keyCertSign and cRLSign. The first byte of a bit string is the number of unused bits.
           criticalExtension(KEY_USAGE, der(0x03, Buffer.from([1, 0x06]))),
         ]
       : [

@@ -59,11 +59,11 @@ export class TlsListeners {
     }))
     const good = this.#tlsServer('good', authority)
     const faulty = tlsKind === 'stall' || tlsKind === 'drop' ? undefined : this.#tlsServer(tlsKind, authority)
-    let left = times ?? Number.POSITIVE_INFINITY
+    let remainingFaults = times ?? Number.POSITIVE_INFINITY
     const server = createTcpServer((socket) => {
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket)).on('error', () => socket.destroy())
-      const chosen = left-- > 0 ? faulty : good
+      const chosen = remainingFaults-- > 0 ? faulty : good
       if (chosen !== undefined) chosen.emit('connection', socket)
       // `drop` closes the connection at the first bytes of the client. `stall` reads the bytes and never answers.
       else if (tlsKind === 'drop') socket.once('data', () => socket.destroy())
@@ -95,15 +95,15 @@ export class TlsListeners {
   }
 
   #tlsServer(kind: Exclude<Kind, 'stall' | 'drop'>, authority: Certificate): TlsServer {
-    const made = makeCertificate({
+    const certificate = makeCertificate({
       commonName: 'Sandbox',
       hosts: kind === 'wrong_host' ? [{ dns: 'other.example.com' }] : HOSTS,
       ...(kind === 'self_signed' ? {} : { issuer: authority }),
       ...(kind === 'expired' ? validFor(-30, -1) : validFor(-1, 365)),
     })
     const server = createServer({
-      cert: made.certificatePem,
-      key: made.privateKeyPem,
+      cert: certificate.certificatePem,
+      key: certificate.privateKeyPem,
       // OpenSSL allows TLS 1.1 only with security level 0.
       ...(kind === 'old_version' ? { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } : {}),
     })
