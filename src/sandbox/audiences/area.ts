@@ -26,19 +26,19 @@ export const audiencesArea = defineArea({
   },
   control: {
     'GET /_sandbox/audiences': ({ world, state, rest }) => {
-      const found = state.audiences.get(rest[0] ?? '') ?? state.lists.get(rest[0] ?? '')
-      if (found === undefined) return undefined
+      const audience = state.audiences.get(rest[0] ?? '') ?? state.lists.get(rest[0] ?? '')
+      if (audience === undefined) return undefined
       const nowS = world.now() / 1000
-      if (rest[1] === undefined) return { ...found.memberships.count(nowS), digest: membersDigest(found, nowS) }
+      if (rest[1] === undefined) return { ...audience.memberships.count(nowS), digest: membersDigest(audience, nowS) }
       if (rest[1] !== 'identifiers') return undefined
       return new ControlText(
-        linesOf(found.memberships, nowS, ({ type, value, expiresAt }) => `${type}\t${value}\t${isoSeconds(expiresAt * 1000)}\n`),
+        linesOf(audience.memberships, nowS, ({ type, value, expiresAt }) => `${type}\t${value}\t${isoSeconds(expiresAt * 1000)}\n`),
       )
     },
   },
 })
 
-/** Returns the SHA-256, in hex, of a line `type TAB value LF` for each identifier in force. Order: `Memberships.sortedInForce`. */
+/** Returns one SHA-256, in hex, over a line `type TAB value LF` for each identifier in force, in the order of `sortedInForce`. */
 function membersDigest(audience: Audience, nowS: number): string {
   const digest = createHash('sha256')
   const lines = linesOf(audience.memberships, nowS, ({ type, value }) => `${type}\t${value}\n`)

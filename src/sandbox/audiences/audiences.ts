@@ -41,10 +41,10 @@ function listAudiences(call: AudienceCall): Reply {
   const isOwn = (one: Audience) => one.accountId === call.account?.id
   const isShared = (one: Audience) => !isOwn(one) && levels.has(one.id)
   const isInScope = call.params['permission_scope'] === 'SHARED' ? isShared : isOwn
-  const found = [...call.state.audiences.values()].filter(
+  const audiences = [...call.state.audiences.values()].filter(
     (one) => isInScope(one) && passesFilter(ids, one.id) && matchesPrefix(one.name, call.params['q']),
   )
-  return listReply(call, found, { render: (one) => audienceWire(call, one) })
+  return listReply(call, audiences, { render: (one) => audienceWire(call, one) })
 }
 
 /** Returns the permission levels of the call's account on audiences that are shared with it, by audience id. */
@@ -133,28 +133,28 @@ function audienceWire(call: AudienceCall, audience: Audience): Record<string, un
 /** Returns the audience in the path parameter. @throws {Refusal} 404 if it is unknown, deleted, or belongs to another account */
 export function ownAudience(call: AudienceCall, parameter: 'custom_audience_id' | 'tailored_audience_id'): Audience {
   const id = String(call.params[parameter])
-  const found = call.state.audiences.get(id)
-  if (found === undefined || found.deleted || found.accountId !== call.account?.id)
+  const audience = call.state.audiences.get(id)
+  if (audience === undefined || audience.deleted || audience.accountId !== call.account?.id)
     throw notFound('TAILORED_AUDIENCE_NOT_FOUND', parameter, id)
-  return found
+  return audience
 }
 
 /**
- * Returns the audience in the path parameter, which belongs to the account or is shared with it.
+ * Returns the audience in the path parameter: one that the account owns, or that is shared with the account.
  *
  * @throws {Refusal} 404 if the audience is not accessible, or if it is deleted and the call has no `with_deleted`
  */
 function readableAudience(call: AudienceCall): Audience {
   const id = String(call.params['custom_audience_id'])
-  const found = call.state.audiences.get(id)
-  const isReadable = found?.accountId === call.account?.id || sharedLevels(call).has(id)
-  if (found === undefined || !isReadable || (found.deleted && call.params['with_deleted'] !== true))
+  const audience = call.state.audiences.get(id)
+  const isReadable = audience?.accountId === call.account?.id || sharedLevels(call).has(id)
+  if (audience === undefined || !isReadable || (audience.deleted && call.params['with_deleted'] !== true))
     throw notFound('TAILORED_AUDIENCE_NOT_FOUND', 'custom_audience_id', id)
-  return found
+  return audience
 }
 
 /**
- * Returns the audience in the path parameter, which belongs to the account or is shared with it as `READ_WRITE`.
+ * Returns the audience in the path parameter: one that the account owns, or that is shared with the account as `READ_WRITE`.
  *
  * @throws {Refusal} 404 if the audience is not accessible, deleted, or shared as `READ_ONLY`
  */

@@ -39,9 +39,9 @@ export function ownLists(call: AudienceCall): Audience[] {
 /** Returns the list in the path parameter. @throws {Refusal} 404 if it is unknown, deleted, or belongs to another account */
 function listOfPath(call: AudienceCall): Audience {
   const id = String(call.params['do_not_reach_list_id'])
-  const found = ownLists(call).find((one) => one.id === id && !one.deleted)
-  if (found === undefined) throw notFound('NOT_FOUND', 'do_not_reach_list_id', id)
-  return found
+  const list = ownLists(call).find((one) => one.id === id && !one.deleted)
+  if (list === undefined) throw notFound('NOT_FOUND', 'do_not_reach_list_id', id)
+  return list
 }
 
 function listWire(call: AudienceCall, list: Audience): Record<string, unknown> {

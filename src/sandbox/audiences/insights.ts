@@ -25,18 +25,17 @@ const MAX_KEYWORDS = 10
 const MAX_RANGE_MS = 7 * 86_400_000
 
 /**
- * Returns an invented volume for each hour or day, of all keywords together, and 30 invented related keywords. Negative keywords and a
- * location reduce the volume.
+ * Returns an invented volume for each hour or day, of all keywords together, and 30 invented related keywords. A keyword that is also
+ * negative does not count. Other negative keywords and a location reduce the volume.
  *
  * @throws {Refusal}
  */
 export function searchKeywords(call: InsightsCall): Reply {
   const keywords = listParam(call, 'keywords') ?? []
-  const negative = listParam(call, 'negative_keywords') ?? []
-  if (keywords.length + negative.length > MAX_KEYWORDS)
-    throw adsRefusals([
-      invalidParameter('keywords', `at most ${MAX_KEYWORDS} keywords in total`, `${keywords.length + negative.length} keywords`),
-    ])
+  const negativeKeywords = listParam(call, 'negative_keywords') ?? []
+  const total = keywords.length + negativeKeywords.length
+  if (total > MAX_KEYWORDS)
+    throw adsRefusals([invalidParameter('keywords', `at most ${MAX_KEYWORDS} keywords in total`, `${total} keywords`)])
   const start = Date.parse(String(call.params['start_time']))
   const end = call.params['end_time'] === undefined ? call.now : Date.parse(textOf(call.params['end_time']))
   if (end <= start) throw adsRefusal('INVALID_TIME_WINDOW', 'end_time must be later than start_time', { parameter: 'end_time' })
@@ -46,11 +45,12 @@ export function searchKeywords(call: InsightsCall): Reply {
   if (typeof location === 'string' && !countryTargets.some(([, , id]) => id === location))
     throw adsRefusals([invalidParameter('location', 'a targeting value of a country', location)])
   const stepMs = call.params['granularity'] === 'DAY' ? 86_400_000 : 3_600_000
-  const counted = lowerCaseSet(keywords).difference(lowerCaseSet(negative))
-  const share = shareOf([...lowerCaseSet(negative).difference(lowerCaseSet(keywords)), ...(typeof location === 'string' ? [location] : [])])
+  const [searched, excluded] = [lowerCaseSet(keywords), lowerCaseSet(negativeKeywords)]
+  const countedKeywords = searched.difference(excluded)
+  const share = shareOf([...excluded.difference(searched), ...(typeof location === 'string' ? [location] : [])])
   const volume: number[] = []
   for (let at = start; at < end; at += stepMs) {
-    const posts = [...counted].reduce((sum, keyword) => sum + (numberFrom(`${keyword} ${at}`) % 5000), 0)
+    const posts = [...countedKeywords].reduce((sum, keyword) => sum + (numberFrom(`${keyword} ${at}`) % 5000), 0)
     volume.push(Math.floor(posts * share))
   }
   const stem = keywords[0] ?? ''

@@ -65,7 +65,7 @@ export class Memberships {
   find(type: number, digest: Buffer): number {
     const slot = this.#slot(type, digest)
     const record = (this.#index[slot] ?? 0) - 1
-    return record >= 0 && (this.#chunk(record)[this.#at(record) + TYPE] ?? 0) < REMOVED ? record : -1
+    return record >= 0 && (this.#chunk(record)[this.#offset(record) + TYPE] ?? 0) < REMOVED ? record : -1
   }
 
   /** Adds an identifier, or changes its times. Returns its record. `partnerId`: value of a `partner_user_id`. */
@@ -82,7 +82,7 @@ export class Memberships {
       if (partnerId !== undefined) this.#partnerIds.set(record, partnerId)
     }
     const chunk = this.#chunk(record)
-    const at = this.#at(record)
+    const at = this.#offset(record)
     // A new or removed record starts as the only record of a user.
     if (chunk[at + TYPE] !== type) {
       chunk[at + TYPE] = type
@@ -109,7 +109,7 @@ export class Memberships {
     let current = record
     do {
       const next = this.#next(current)
-      this.#drop(current)
+      this.#markRemoved(current)
       current = next
     } while (current !== record)
   }
@@ -119,11 +119,11 @@ export class Memberships {
     let before = record
     while (this.#next(before) !== record) before = this.#next(before)
     this.#setNext(before, this.#next(record))
-    this.#drop(record)
+    this.#markRemoved(record)
   }
 
-  /** Counts the identifiers in force at `now` by type. `members`: number of users with at least one of them. */
-  count(now: number): { members: number; identifiers: Record<IdentifierType, number> } {
+  /** Counts the identifiers in force at `nowS` by type. `members`: number of users with at least one of them. */
+  count(nowS: number): { members: number; identifiers: Record<IdentifierType, number> } {
     const identifiers: Record<IdentifierType, number> = {
       email: 0,
       device_id: 0,
@@ -135,8 +135,8 @@ export class Memberships {
     const seen = new Uint8Array(this.#records)
     let members = 0
     for (let record = 0; record < this.#records; record++) {
-      if (!this.#inForce(record, now)) continue
-      const type = IDENTIFIER_TYPES[this.#chunk(record)[this.#at(record) + TYPE] ?? 0]
+      if (!this.#inForce(record, nowS)) continue
+      const type = IDENTIFIER_TYPES[this.#chunk(record)[this.#offset(record) + TYPE] ?? 0]
       if (type !== undefined) identifiers[type]++
       if (seen[record] === 1) continue
       members++
@@ -150,14 +150,14 @@ export class Memberships {
   }
 
   /**
-   * Returns the records in force at `now`, sorted by type name, then bytewise by value. Compares digests, not their hex texts, because that
-   * needs less memory and gives the same order.
+   * Returns the records in force at `nowS`, sorted by type name, then bytewise by value. Compares digests, not their hex texts: that needs
+   * less memory and gives the same order.
    */
-  sortedInForce(now: number): Uint32Array {
-    const found = new Uint32Array(this.#records)
+  sortedInForce(nowS: number): Uint32Array {
+    const inForce = new Uint32Array(this.#records)
     let length = 0
-    for (let record = 0; record < this.#records; record++) if (this.#inForce(record, now)) found[length++] = record
-    return found.subarray(0, length).sort((a, b) => this.#compare(a, b))
+    for (let record = 0; record < this.#records; record++) if (this.#inForce(record, nowS)) inForce[length++] = record
+    return inForce.subarray(0, length).sort((a, b) => this.#compare(a, b))
   }
 
   clone(): Memberships {
@@ -180,25 +180,25 @@ export class Memberships {
 
   /** Restores the result of `save`, and builds the hash table. */
   static fromSaved({ records, live, plain }: SavedMemberships, bytes: readonly Uint8Array[]): Memberships {
-    const made = new Memberships()
-    made.#chunks = bytes.map((one) => {
+    const restored = new Memberships()
+    restored.#chunks = bytes.map((one) => {
       const chunk = Buffer.alloc(CHUNK_RECORDS * RECORD_BYTES)
       chunk.set(one)
       return chunk
     })
-    made.#records = records
-    made.#live = live
-    made.#partnerIds = plain
-    let slots = made.#index.length
+    restored.#records = records
+    restored.#live = live
+    restored.#partnerIds = plain
+    let slots = restored.#index.length
     while (records + 1 > slots * MAX_LOAD) slots *= 2
-    made.#reindex(slots)
-    return made
+    restored.#reindex(slots)
+    return restored
   }
 
   /** Returns the identifier of a record that was not removed. */
   member(record: number): Member {
     const chunk = this.#chunk(record)
-    const at = this.#at(record)
+    const at = this.#offset(record)
     return {
       type: IDENTIFIER_TYPES[chunk[at + TYPE] ?? 0] ?? 'email',
       value: this.#partnerIds.get(record) ?? chunk.toString('hex', at, at + 32),
@@ -210,8 +210,8 @@ export class Memberships {
   #compare(a: number, b: number): number {
     const left = this.#chunk(a)
     const right = this.#chunk(b)
-    const leftAt = this.#at(a)
-    const rightAt = this.#at(b)
+    const leftAt = this.#offset(a)
+    const rightAt = this.#offset(b)
     const byType = (TYPE_RANK[left[leftAt + TYPE] ?? 0] ?? 0) - (TYPE_RANK[right[rightAt + TYPE] ?? 0] ?? 0)
     if (byType !== 0) return byType
     if (this.#partnerIds.size > 0 && this.#partnerIds.has(a))
@@ -219,14 +219,14 @@ export class Memberships {
     return left.compare(right, rightAt, rightAt + 32, leftAt, leftAt + 32)
   }
 
-  #inForce(record: number, now: number): boolean {
+  #inForce(record: number, nowS: number): boolean {
     const chunk = this.#chunk(record)
-    const at = this.#at(record)
-    return (chunk[at + TYPE] ?? REMOVED) < REMOVED && chunk.readUInt32LE(at + EFFECTIVE) <= now && chunk.readUInt32LE(at + EXPIRES) > now
+    const at = this.#offset(record)
+    return (chunk[at + TYPE] ?? REMOVED) < REMOVED && chunk.readUInt32LE(at + EFFECTIVE) <= nowS && chunk.readUInt32LE(at + EXPIRES) > nowS
   }
 
-  #drop(record: number): void {
-    const at = this.#at(record)
+  #markRemoved(record: number): void {
+    const at = this.#offset(record)
     const chunk = this.#chunk(record)
     chunk[at + TYPE] = (chunk[at + TYPE] ?? 0) | REMOVED
     chunk.writeUInt32LE(record, at + NEXT)
@@ -236,13 +236,13 @@ export class Memberships {
   /** Returns the slot of an identifier. For an unknown identifier, returns the free slot that `put` will use. */
   #slot(type: number, digest: Buffer): number {
     const mask = this.#index.length - 1
-    let slot = ((digest.readUInt32LE(0) ^ Math.imul(type + 1, 0x9e3779b1)) >>> 0) & mask
+    let slot = firstSlot(type, digest.readUInt32LE(0)) & mask
     for (;;) {
       const entry = this.#index[slot] ?? 0
       if (entry === 0) return slot
       const record = entry - 1
       const chunk = this.#chunk(record)
-      const at = this.#at(record)
+      const at = this.#offset(record)
       if (((chunk[at + TYPE] ?? 0) & TYPE_BITS) === type && digest.compare(chunk, at, at + 32) === 0) return slot
       slot = (slot + 1) & mask
     }
@@ -253,7 +253,7 @@ export class Memberships {
     const record = this.#records++
     if (record >> CHUNK_BITS === this.#chunks.length) this.#chunks.push(Buffer.alloc(CHUNK_RECORDS * RECORD_BYTES))
     const chunk = this.#chunk(record)
-    const at = this.#at(record)
+    const at = this.#offset(record)
     digest.copy(chunk, at, 0, 32)
     chunk[at + TYPE] = REMOVED | TYPE_BITS
     return record
@@ -264,9 +264,9 @@ export class Memberships {
     const index = new Uint32Array(slots)
     for (let record = 0; record < this.#records; record++) {
       const chunk = this.#chunk(record)
-      const at = this.#at(record)
+      const at = this.#offset(record)
       const type = (chunk[at + TYPE] ?? 0) & TYPE_BITS
-      let slot = ((chunk.readUInt32LE(at) ^ Math.imul(type + 1, 0x9e3779b1)) >>> 0) & mask
+      let slot = firstSlot(type, chunk.readUInt32LE(at)) & mask
       while (index[slot] !== 0) slot = (slot + 1) & mask
       index[slot] = record + 1
     }
@@ -274,11 +274,11 @@ export class Memberships {
   }
 
   #next(record: number): number {
-    return this.#chunk(record).readUInt32LE(this.#at(record) + NEXT)
+    return this.#chunk(record).readUInt32LE(this.#offset(record) + NEXT)
   }
 
   #setNext(record: number, next: number): void {
-    this.#chunk(record).writeUInt32LE(next, this.#at(record) + NEXT)
+    this.#chunk(record).writeUInt32LE(next, this.#offset(record) + NEXT)
   }
 
   #chunk(record: number): Buffer {
@@ -286,9 +286,14 @@ export class Memberships {
     return this.#chunks[record >> CHUNK_BITS] as Buffer
   }
 
-  #at(record: number): number {
+  #offset(record: number): number {
     return (record & (CHUNK_RECORDS - 1)) * RECORD_BYTES
   }
+}
+
+/** Returns the slot, before the mask, at which the search for an identifier begins. `digestStart`: first four bytes of the digest. */
+function firstSlot(type: number, digestStart: number): number {
+  return digestStart ^ Math.imul(type + 1, 0x9e3779b1)
 }
 
 /** Returns the 32 bytes that a record stores of an identifier: its digest, or the SHA-256 of a `partner_user_id`. */
@@ -296,9 +301,9 @@ export function digestBytes(type: number, value: string): Buffer {
   return IDENTIFIER_TYPES[type] === 'partner_user_id' ? Buffer.from(hash('sha256', value), 'hex') : Buffer.from(value, 'hex')
 }
 
-/** Yields the line of each identifier in force at `now`, in the order of `sortedInForce`. */
-export function* linesOf(memberships: Memberships, now: number, line: (member: Member) => string): Generator<string> {
-  for (const record of memberships.sortedInForce(now)) yield line(memberships.member(record))
+/** Yields the line of each identifier in force at `nowS`, in the order of `sortedInForce`. */
+export function* linesOf(memberships: Memberships, nowS: number, toLine: (member: Member) => string): Generator<string> {
+  for (const record of memberships.sortedInForce(nowS)) yield toLine(memberships.member(record))
 }
 
 /** Position of each type in the order of the type names. */

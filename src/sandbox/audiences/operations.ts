@@ -46,7 +46,7 @@ const DO_NOT_REACH_TYPES: readonly string[] = doNotReachIdentifiers
 const HEX = /^[0-9a-f]{64}$/
 const HEX_ANY_CASE = /^[0-9a-fA-F]{64}$/
 /** Digests of the empty text and of placeholders. A client should not hash such a value. */
-const JUNK: ReadonlySet<string> = new Set(
+const JUNK_DIGESTS: ReadonlySet<string> = new Set(
   ['', ' ', 'null', 'undefined', 'none', 'n/a', 'na', 'unknown', '0', '-', 'nan', 'test', 'test@test.com'].map((text) =>
     hash('sha256', text),
   ),
@@ -58,12 +58,12 @@ const JUNK: ReadonlySet<string> = new Set(
  */
 export function readOperations(call: UsersCall, target: UploadTarget, errors: AdsError[][]): (Operation | undefined)[] {
   let firstUserIndex = 0
-  return listOf(call.body).map((one) => {
-    const found: AdsError[] = []
-    errors.push(found)
-    const operation = readOperation(call, target, one, firstUserIndex, found)
+  return listOf(call.body).map((input) => {
+    const errorsOfOperation: AdsError[] = []
+    errors.push(errorsOfOperation)
+    const operation = readOperation(call, target, input, firstUserIndex, errorsOfOperation)
     if (operation !== undefined) firstUserIndex += operation.users.length
-    return found.length > 0 ? undefined : operation
+    return errorsOfOperation.length > 0 ? undefined : operation
   })
 }
 
@@ -155,7 +155,7 @@ function checkUser(call: UsersCall, target: UploadTarget, user: unknown, errors:
   if (count === 0) errors.push(invalidParameter('users', 'users with at least one identifier', ''))
 }
 
-/** Checks a `partner_user_id`, which is not hashed. Reports a violation if it looks like an email or phone number, or is in `JUNK`. */
+/** Checks a `partner_user_id`, which is not hashed. Reports a violation if it looks like an email or phone, or is in `JUNK_DIGESTS`. */
 function checkPartnerId(call: UsersCall, value: unknown, errors: AdsError[]): void {
   if (typeof value !== 'string' || value === '' || value.length > 1000)
     return void errors.push(identifierError('partner_user_id', 'text of 1 to 1,000 characters'))
@@ -177,7 +177,7 @@ function checkWrongDigest(call: UsersCall, type: string, value: unknown, errors:
 }
 
 function reportJunk(call: UsersCall, type: string, value: string): void {
-  if (JUNK.has(value)) call.world.reportViolation('junk_digest', `${type} is the digest of an empty or placeholder value`)
+  if (JUNK_DIGESTS.has(value)) call.world.reportViolation('junk_digest', `${type} is the digest of an empty or placeholder value`)
 }
 
 /** Returns the error for a wrong identifier. Omits the value, because it may be personal. */

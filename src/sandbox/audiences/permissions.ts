@@ -21,10 +21,10 @@ function listPermissions(call: AudienceCall): Reply {
   const audience = ownAudience(call, 'tailored_audience_id')
   const accounts = listParam(call, 'granted_account_ids')
   const ids = listParam(call, 'tailored_audience_permission_ids')
-  const found = [...call.state.permissions.values()].filter(
+  const permissions = [...call.state.permissions.values()].filter(
     (one) => one.tailored_audience_id === audience.id && passesFilter(accounts, one.granted_account_id) && passesFilter(ids, one.id),
   )
-  return listReply(call, found, { render: (one) => permissionWire(call, one) })
+  return listReply(call, permissions, { render: (one) => permissionWire(call, one) })
 }
 
 /**

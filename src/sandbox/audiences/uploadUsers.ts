@@ -20,14 +20,14 @@ export function uploadUsers(call: UsersCall, target: UploadTarget): Reply {
   const errors: AdsError[][] = []
   const operations = readOperations(call, target, errors)
   const correct = operations.filter((operation) => operation !== undefined)
-  const isWrong = correct.length < operations.length
-  const isApplied = !isWrong || (correct.length > 0 && call.world.switch('partial_apply') === 'on')
+  const hasWrongOperation = correct.length < operations.length
+  const isApplied = !hasWrongOperation || (correct.length > 0 && call.world.switch('partial_apply') === 'on')
   if (isApplied) {
     startProcessing(call, target.audience)
     applyAll(call, target, correct)
   }
   const request = operations.map((operation, index) => echoOf(call, target, operation, index))
-  if (isWrong) throw Object.assign(operationRefusal(call.world, errors, request), { isPartlyApplied: isApplied })
+  if (hasWrongOperation) throw Object.assign(operationRefusal(call.world, errors, request), { isPartlyApplied: isApplied })
   return replyOf(call, target, correct, request)
 }
 
@@ -56,15 +56,15 @@ function applyAll(call: UsersCall, target: UploadTarget, operations: readonly Op
 /** Adds the identifiers of a user object, and merges the users that have them into one. */
 function addUser(call: UsersCall, target: UploadTarget, user: User, times: { effectiveAt: number; expiresAt: number }): void {
   const { memberships } = target.audience
-  let first = -1
+  let firstRecord = -1
   for (const type in user) {
     const typeIndex = TYPE_INDEX.get(type) ?? 0
     for (const value of user[type] ?? []) {
       const digest = digestBytes(typeIndex, value)
       if (target.doNotReachLists.length > 0) reportSuppressed(call, target, typeIndex, digest)
       const record = memberships.put(typeIndex, digest, times, type === 'partner_user_id' ? value : undefined)
-      if (first === -1) first = record
-      else memberships.mergeUsers(first, record)
+      if (firstRecord === -1) firstRecord = record
+      else memberships.mergeUsers(firstRecord, record)
     }
   }
 }

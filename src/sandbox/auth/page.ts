@@ -4,7 +4,6 @@ import type { RequestToken } from './state.ts'
 /** Fields of the authorization form that are not parameters of the API. The form sends them in the query. */
 export const PAGE_FIELDS: readonly string[] = ['decision', 'password']
 
-/** Content of the authorization page. */
 export interface AuthorizationPage {
   readonly token: RequestToken
   /** Path to which the form is sent. */
@@ -17,7 +16,6 @@ export interface AuthorizationPage {
   readonly isUnknownUser: boolean
 }
 
-/** Renders the form with the buttons Allow and Deny. */
 export function authorizationPage({ token, path, screenName, forceLogin, isUnknownUser }: AuthorizationPage): string {
   const password = forceLogin ? '<p><label>Password <input type="password" name="password" autocomplete="off"></label></p>' : ''
   return page(

@@ -2,7 +2,6 @@
 import type { SandboxUser, World } from '../area.ts'
 import { FIXED_USER } from '../firstIds.ts'
 
-/** Access token of a user. */
 export interface AccessToken {
   readonly token: string
   readonly secret: string

@@ -21,7 +21,7 @@ export const tokenHandlers: Readonly<Record<string, Handler<AuthState>>> = {
 }
 
 function createRequestToken(call: AuthCall): Reply {
-  // Only this endpoint limits the characters of the nonce: to printable ASCII (spec 4.1).
+  // Unlike other endpoints, this one accepts only printable ASCII in the nonce (spec 4.1).
   if (/[^\x20-\x7e]/.test(call.oauth.get('oauth_nonce') ?? '')) throw coreRefusal(401, 32, 'Could not authenticate you.')
   const callback = String(call.params['oauth_callback'])
   if (callback !== 'oob' && !isLoopbackUrl(callback)) throw callbackRefusal()
@@ -118,9 +118,9 @@ function invalidateBearer(call: AuthCall): Reply {
   const { bearer } = call.state
   // Earlier versions of the sandbox accepted the signature of every user. A replay must not refuse such a call.
   if (call.user !== undefined && call.user.id !== FIXED_USER && !call.isReplay) throw oauth2Refusal()
-  const given = String(call.params['access_token'])
+  const sent = String(call.params['access_token'])
   // A token that a client put into a form or query without encoding it arrives without its escapes.
-  if (bearer === null || (given !== bearer && given !== decodeURIComponent(bearer))) throw oauth2Refusal()
+  if (bearer === null || (sent !== bearer && sent !== decodeURIComponent(bearer))) throw oauth2Refusal()
   call.state.bearer = null
   return { kind: 'json', body: { access_token: bearer } }
 }

@@ -50,12 +50,16 @@ export interface CheckedProduct {
 }
 
 /**
- * Checks a product. Null or an empty text unsets a field. `base`: stored fields that `input` changes (the switch `product_put: merge`); by
- * default none.
+ * Checks a product. Null or an empty text unsets a field. `keptFields`: stored fields that stay if `input` lacks them (the switch
+ * `product_put: merge`).
  */
-export function checkProduct(input: Readonly<Record<string, unknown>>, base: StoredProduct | undefined, unit: LengthUnit): CheckedProduct {
+export function checkProduct(
+  input: Readonly<Record<string, unknown>>,
+  keptFields: StoredProduct | undefined,
+  unit: LengthUnit,
+): CheckedProduct {
   const errors: string[] = []
-  const fields: StoredProduct = { ...base }
+  const fields: StoredProduct = { ...keptFields }
   for (const name in input) {
     const value = input[name]
     if (!KNOWN_FIELDS.has(name)) errors.push(`${name}: unknown field`)
@@ -81,10 +85,10 @@ function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]):
   }
   for (const name in MAX_LENGTH) {
     const value = fields[name]
-    const most = MAX_LENGTH[name] ?? 0
+    const maxLength = MAX_LENGTH[name] ?? 0
     // A UTF-16 unit has at most 3 bytes in UTF-8. So most texts are short enough in every unit, and need no count.
-    if (typeof value === 'string' && value.length * 3 > most && lengthOf(value, unit) > most)
-      errors.push(`${name}: longer than ${most} ${UNIT_NAMES[unit]}`)
+    if (typeof value === 'string' && value.length * 3 > maxLength && lengthOf(value, unit) > maxLength)
+      errors.push(`${name}: longer than ${maxLength} ${UNIT_NAMES[unit]}`)
   }
   if (fields['brand'] === undefined && fields['gtin'] === undefined && fields['mpn'] === undefined)
     errors.push('brand: one of brand, gtin, mpn is required')

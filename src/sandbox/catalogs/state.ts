@@ -2,7 +2,6 @@
 import { FIRST_DAY, FIXED_CATALOG, FIXED_USER } from '../firstIds.ts'
 import type { StoredProduct } from './productRules.ts'
 
-/** Product of a catalog. */
 export interface Product {
   /** Generated key (`product_key`). */
   readonly key: string
@@ -60,7 +59,6 @@ export interface Catalog {
   nextOrder: number
 }
 
-/** State of the catalogs area. */
 export interface CatalogState {
   /** For each cursor of a product listing, the digests (`listingDigest`) of the listings for which it is valid, separated by spaces. */
   readonly cursors: Map<string, string>

@@ -79,10 +79,10 @@ export class Ledger {
   readonly #inFlight = new Map<string, { now: number; most: number }>()
 
   /** Adds an entry for a request, and counts the request as in flight. The other fields of the entry are set later. */
-  open(first: Pick<LedgerEntry, 'time' | 'method' | 'path' | 'query' | 'endpoint' | 'connection' | 'worker'>): LedgerEntry {
+  open(initial: Pick<LedgerEntry, 'time' | 'method' | 'path' | 'query' | 'endpoint' | 'connection' | 'worker'>): LedgerEntry {
     const entry: LedgerEntry = {
       seq: this.entries.length + 1,
-      ...first,
+      ...initial,
       status: null,
       bytes: 0,
       body_sha256: '',
@@ -110,7 +110,7 @@ export class Ledger {
     return this.entries.slice(Math.max(0, seq))
   }
 
-  /** Returns true if the entry is in the ledger, which a reset empties. */
+  /** Returns false once a reset has removed the entry. */
   has(entry: LedgerEntry): boolean {
     return this.entries[entry.seq - 1] === entry
   }
@@ -134,26 +134,27 @@ export class Ledger {
   /** Returns the counts of all requests by endpoint name. Requests without an endpoint count as `unknown`. */
   stats(): Record<string, EndpointStats> {
     const stats: Record<string, EndpointStats> = {}
-    const starts = new Map<string, { times: number[]; first: number }>()
+    // Start times of the requests to each endpoint. `first`: index of the first one in the 60 s before the current entry.
+    const windows = new Map<string, { times: number[]; first: number }>()
     for (const entry of this.entries) {
       const name = nameOf(entry)
-      const one = (stats[name] ??= {
+      const counts = (stats[name] ??= {
         requests: 0,
         by_status: {},
         items: 0,
         most_in_flight: this.#inFlight.get(name)?.most ?? 0,
         most_in_60_s: 0,
       })
-      one.requests++
-      one.items += entry.items
+      counts.requests++
+      counts.items += entry.items
       const status = entry.status === null ? 'none' : String(entry.status)
-      one.by_status[status] = (one.by_status[status] ?? 0) + 1
-      let window = starts.get(name)
-      if (window === undefined) starts.set(name, (window = { times: [], first: 0 }))
+      counts.by_status[status] = (counts.by_status[status] ?? 0) + 1
+      let window = windows.get(name)
+      if (window === undefined) windows.set(name, (window = { times: [], first: 0 }))
       const at = Date.parse(entry.time)
       window.times.push(at)
       while ((window.times[window.first] ?? at) <= at - 60_000) window.first++
-      one.most_in_60_s = Math.max(one.most_in_60_s, window.times.length - window.first)
+      counts.most_in_60_s = Math.max(counts.most_in_60_s, window.times.length - window.first)
     }
     return stats
   }

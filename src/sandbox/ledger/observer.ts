@@ -59,9 +59,9 @@ export class Observer {
   finish(context: RequestContext): void {
     this.#ledger.finish(context.entry)
     this.#trafficRules.finish(context.entry)
-    // A restore clears `#valueOrder`, and may change the instance. Requests from before that change do not count.
+    // A reset or restore clears `#valueOrder`. A request from before a change of the instance must not add values to it again.
     if (context.content.keys.length > 0 && context.instance === this.#world.core.instance)
-      this.#valueOrder.finish(context.entry, () => this.#valuesOf(context), context.content.keys, this.#strict)
+      this.#valueOrder.finish(context.entry, () => this.#valuesOf(context), context.content.keys, this.#valuesNeverRecur)
   }
 
   clearRecords(): void {
@@ -72,17 +72,17 @@ export class Observer {
   }
 
   /** True if the test promises that no key gets an earlier value again (the switch `values_recur: never`). */
-  get #strict(): boolean {
+  get #valuesNeverRecur(): boolean {
     return this.#world.switch('values_recur') === 'never'
   }
 
   /** Checks the order of the values of each key. To save time, hashes only the entries to which a rule can apply. */
   #checkOrder(context: RequestContext): void {
     const { keys } = context.content
-    const strict = this.#strict
-    if (!strict && !this.#valueOrder.tracksAny(keys)) return
-    const values = this.#valuesOf(context, strict ? undefined : (own) => this.#valueOrder.tracksAny(own))
-    this.#valueOrder.arrive(context.entry, values, keys, this.#world.now(), strict)
+    const valuesNeverRecur = this.#valuesNeverRecur
+    if (!valuesNeverRecur && !this.#valueOrder.tracksAny(keys)) return
+    const values = this.#valuesOf(context, valuesNeverRecur ? undefined : (own) => this.#valueOrder.tracksAny(own))
+    this.#valueOrder.arrive(context.entry, values, keys, this.#world.now(), valuesNeverRecur)
   }
 
   #valuesOf({ route, json }: RequestContext, isNeeded?: (keys: readonly string[]) => boolean): readonly KeyValue[] {
@@ -116,12 +116,12 @@ class ProductIds {
 function checkLimits(context: RequestContext, ledger: Ledger): void {
   const { entry, endpoint, content, json } = context
   const recordViolation = (rule: string, detail: string): void => ledger.recordViolation(entry, entry.time, rule, detail)
-  const { entries, bytes } = endpoint?.bodyLimit ?? {}
-  const products = endpoint?.name === 'products.put' ? endpoint.parameters.find(({ name }) => name === 'products')?.maxItems : undefined
-  if (products !== undefined && content.items > products) recordViolation(`over_${products}_products`, `${content.items} products`)
-  if (entries !== undefined && Array.isArray(json) && json.length > entries)
-    recordViolation(`over_${entries}_operations`, `${json.length} operations`)
-  if (bytes !== undefined && entry.bytes > bytes) recordViolation(`over_${bytes}_bytes`, `${entry.bytes} bytes`)
+  const { entries: maxEntries, bytes: maxBytes } = endpoint?.bodyLimit ?? {}
+  const maxProducts = endpoint?.name === 'products.put' ? endpoint.parameters.find(({ name }) => name === 'products')?.maxItems : undefined
+  if (maxProducts !== undefined && content.items > maxProducts) recordViolation(`over_${maxProducts}_products`, `${content.items} products`)
+  if (maxEntries !== undefined && Array.isArray(json) && json.length > maxEntries)
+    recordViolation(`over_${maxEntries}_operations`, `${json.length} operations`)
+  if (maxBytes !== undefined && entry.bytes > maxBytes) recordViolation(`over_${maxBytes}_bytes`, `${entry.bytes} bytes`)
 }
 
 /** Checks that a DELETE of a catalog has the header `x-operator`. Only a person may delete a catalog. */
@@ -135,14 +135,14 @@ function checkOperator({ entry, endpoint, request }: RequestContext, ledger: Led
  * with a plus sign: other digits may be ids or times. The audiences area checks the bodies of uploads.
  */
 function checkRawIdentifiers(context: RequestContext, ledger: Ledger): void {
-  const found = (place: string, type = 'email'): void =>
+  const recordRaw = (place: string, type = 'email'): void =>
     ledger.recordViolation(context.entry, context.entry.time, 'raw_identifier', `looks like an ${type} in the ${place}`)
-  if (looksLikeEmail(context.rawPath)) found('path')
+  if (looksLikeEmail(context.rawPath)) recordRaw('path')
   if (context.query.some(([, value]) => looksLikeEmail(value) || (value.startsWith('+') && looksLikePhone(value))))
-    found('query', 'email or phone')
+    recordRaw('query', 'email or phone')
   const { headers } = context.request
   for (const name in headers) {
     const value = headers[name]
-    if (name !== 'authorization' && typeof value === 'string' && looksLikeEmail(value)) found(`header ${name}`)
+    if (name !== 'authorization' && typeof value === 'string' && looksLikeEmail(value)) recordRaw(`header ${name}`)
   }
 }

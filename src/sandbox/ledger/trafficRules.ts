@@ -44,7 +44,7 @@ export class TrafficRules {
 
   /**
    * `graceMs` returns a time in milliseconds, from the answer that requests a wait. Requests in that time are allowed: the caller may have
-   * sent them before it read the answer. This can happen on the same connection too, which a pool may reuse before the caller reads.
+   * sent them before it read the answer. They may come on the connection of the answer: a pool may reuse it before the caller reads.
    */
   constructor(now: () => number, recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void, graceMs: () => number) {
     this.#now = now

@@ -1,5 +1,6 @@
 /**
- * Checks the order in which a caller sends the values of a key (docs/guarantees.md#key-order, docs/guarantees.md#idempotent-resend):
+ * Checks the order in which a caller sends the values of a key. A key names a product or identifier. Its value is the hash of the entry
+ * that a request sends for it (`KeyValue`). Rules (docs/guarantees.md#key-order, docs/guarantees.md#idempotent-resend):
  * - While the outcome of a value is unknown, the caller must send the same value again before it sends a newer one.
  * - Once it has sent a newer value, it must not send the older one.
  *
@@ -56,12 +57,13 @@ export class ValueOrder {
 
   /**
    * Checks the values of a request whose body arrived. `keysOfRequest`: all keys of the request. `now`: time of the sandbox's clock,
-   * milliseconds since 1970. `strict`: true with the switch `values_recur: never`.
+   * milliseconds since 1970. `valuesNeverRecur`: true with `values_recur: never`.
    */
-  arrive(entry: LedgerEntry, values: readonly KeyValue[], keysOfRequest: readonly string[], now: number, strict: boolean): void {
+  arrive(entry: LedgerEntry, values: readonly KeyValue[], keysOfRequest: readonly string[], now: number, valuesNeverRecur: boolean): void {
     const broken = new Set<string>()
     for (const value of values) {
-      const rule = this.#checkValue(value, keysOfRequest, now) ?? (strict && !value.removes ? this.#checkHistory(value) : undefined)
+      const rule =
+        this.#checkValue(value, keysOfRequest, now) ?? (valuesNeverRecur && !value.removes ? this.#checkHistory(value) : undefined)
       if (rule !== undefined) broken.add(rule)
     }
     for (const rule of broken) this.#recordViolation(entry, rule, DETAIL[rule] ?? '')
@@ -69,16 +71,16 @@ export class ValueOrder {
 
   /**
    * Records the outcome of a request, as its caller sees it. `values`: returns the values of the request; called only if they are needed.
-   * `keysOfRequest`, `strict`: as for `arrive`.
+   * `keysOfRequest`, `valuesNeverRecur`: as for `arrive`.
    */
-  finish(entry: LedgerEntry, values: () => readonly KeyValue[], keysOfRequest: readonly string[], strict: boolean): void {
+  finish(entry: LedgerEntry, values: () => readonly KeyValue[], keysOfRequest: readonly string[], valuesNeverRecur: boolean): void {
     const outcome = outcomeOf(entry)
     if (outcome === 'unknown') this.#keepUnresolved(values(), keysOfRequest)
     else if (outcome === 'known' && this.tracksAny(keysOfRequest))
       for (const { key, value, removes } of values()) {
         const unresolved = this.#unresolved.get(key)
         if (unresolved?.value === value || (removes && unresolved?.removes === true)) this.#unresolved.delete(key)
-        if (!strict && removes && isUser(key)) this.#superseded.delete(key)
+        if (!valuesNeverRecur && removes && isUser(key)) this.#superseded.delete(key)
       }
   }
 

@@ -8,7 +8,7 @@ import type { CheckOutcome, Webhook, WebhooksState } from './state.ts'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 /** Time since the last successful check after which a transient failure makes a webhook invalid. */
-const GRACE_MS = 28 * HOUR
+const INVALID_AFTER_MS = 28 * HOUR
 
 /** Sends a challenge to the URL. Resolves to the outcome; `transient` if {@link cancelSignal} aborts. `token`: default random. */
 export function sendChallenge(world: World, url: string, token?: string): Promise<CheckOutcome> {
@@ -28,8 +28,8 @@ export function isCheckDue(webhook: Webhook, now: number, period: string): boole
 }
 
 /**
- * Records the outcome of a check. Success makes the webhook valid. After a transient failure, it stays valid until {@link GRACE_MS} after
- * the last success. Any other failure makes it invalid (spec 3.1).
+ * Records the outcome of a check. Success makes the webhook valid. After a transient failure, it stays valid until
+ * {@link INVALID_AFTER_MS} after the last success. Any other failure makes it invalid (spec 3.1).
  */
 export function recordCheck(webhook: Webhook, outcome: CheckOutcome, now: number): void {
   webhook.lastCheckAt = now
@@ -41,7 +41,7 @@ export function recordCheck(webhook: Webhook, outcome: CheckOutcome, now: number
   else invalidateIfExpired(webhook, now)
 }
 
-/** Makes a webhook invalid if its last check failed transiently, and its last success is more than {@link GRACE_MS} ago. */
+/** Makes a webhook invalid if its last check failed transiently, and its last success is more than {@link INVALID_AFTER_MS} ago. */
 export function invalidateIfExpired(webhook: Webhook, now: number): void {
   if (isExpired(webhook, now)) webhook.valid = false
 }
@@ -65,5 +65,5 @@ async function runCheck(world: World, webhook: Webhook, cancelled: AbortSignal):
 }
 
 function isExpired(webhook: Webhook, now: number): boolean {
-  return webhook.valid && webhook.lastOutcome === 'transient' && now - webhook.lastSuccessAt > GRACE_MS
+  return webhook.valid && webhook.lastOutcome === 'transient' && now - webhook.lastSuccessAt > INVALID_AFTER_MS
 }

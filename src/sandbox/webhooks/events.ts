@@ -18,7 +18,6 @@ export const REPLAYABLE_MS = 5 * 86_400_000
 /** Current names of event types by their deprecated names. */
 const CURRENT_TYPES: ReadonlyMap<string, string> = new Map(Object.entries(deprecatedEventTypes))
 
-/** Event to emit. */
 export interface ActivityEvent {
   readonly event_type: string
   readonly filter: SubscriptionFilter
@@ -37,7 +36,10 @@ export interface EmitOptions {
   readonly bytesPerS?: number
   /** Delivers only to this webhook, and to no stream. */
   readonly webhookId?: string
-  /** Delivers only to matching subscriptions. By default, a webhook without subscriptions gets every event. So do streams. */
+  /**
+   * Delivers only to matching subscriptions. By default, a webhook without subscriptions gets every event. So do the streams, unless a
+   * subscription is for them.
+   */
   readonly subscribedOnly?: boolean
 }
 
@@ -57,7 +59,7 @@ export function emitPost(world: World, type: 'post.create' | 'post.delete', post
 }
 
 /**
- * Adds the copies of an event (`copiesFor`) to the log for replays. Queues the copies for valid webhooks, which `deliverDue` sends. Writes
+ * Adds the copies of an event (`copiesFor`) to the log for replays. Queues the copies for valid webhooks; `deliverDue` sends them. Writes
  * the event to the open streams. Returns the id of the event.
  */
 export function emitEvent(world: World, event: ActivityEvent, options: EmitOptions = {}): string {

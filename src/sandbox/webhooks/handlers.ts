@@ -19,8 +19,8 @@ type Reason = (typeof webhookReasons)[number]
 export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> = {
   'webhooks.create': async (call) => {
     const url = String(call.params['url'])
-    const wrong = webhookUrlProblem(url, call.world.switch('webhook_dev_urls') === 'on')
-    if (wrong !== undefined) throw webhookRefusal('UrlValidationFailed', wrong, 'url', url)
+    const urlProblem = webhookUrlProblem(url, call.world.switch('webhook_dev_urls') === 'on')
+    if (urlProblem !== undefined) throw webhookRefusal('UrlValidationFailed', urlProblem, 'url', url)
     const checkRegistrations = (): void => {
       if ([...call.state.webhooks.values()].some((one) => one.url === url))
         throw webhookRefusal('DuplicateUrlFailed', 'the url is registered already', 'url', url)
@@ -55,7 +55,7 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     // Another call may have deleted the webhook while this one waited for the receiver.
     findWebhook(call, webhook.id)
     if (outcome !== 'valid') {
-      // The journal does not contain refused calls, so the outcome is written to it as an event of the journal.
+      // The journal does not contain refused calls. So an event records the outcome.
       call.world.record(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: call.now })
       throw webhookRefusal('CrcValidationFailed', failureReason(outcome), 'webhook_id', webhook.id)
     }
@@ -74,7 +74,7 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     const webhook = findWebhook(call, call.params['webhook_id'])
     const from = minuteOf(call, 'from_date')
     const to = minuteOf(call, 'to_date')
-    // Events of the last 5 days can be replayed. `from_date` has no seconds, so it may be up to a minute before that.
+    // Events of the last 5 days can be replayed. `from_date` has no seconds, so it may be up to a minute earlier.
     if (from < call.now - REPLAYABLE_MS - MINUTE || from > call.now)
       throw v2ParameterRefusal('from_date', String(call.params['from_date']), 'from_date must be a time of the last 5 days')
     if (to <= from) throw v2ParameterRefusal('to_date', String(call.params['to_date']), 'to_date must be later than from_date')

@@ -19,7 +19,7 @@ function sign(bytes: string | Uint8Array, secret: string, form: SignatureForm): 
   return `sha256=${createHmac('sha256', secret).update(bytes).digest(form)}`
 }
 
-/** Request to a receiver. `secret`: consumer secret. The sandbox signs events with it, and the receiver the token of a challenge. */
+/** Request to a receiver. `secret`: consumer secret. The sandbox signs events with it, and the receiver signs tokens of challenges. */
 interface ReceiverRequest {
   readonly url: string
   readonly secret: string
@@ -47,7 +47,6 @@ export async function checkWebhook({ url, secret, form, token, limitMs, cancelle
   return responseToken(answer.body) === sign(expected, secret, form) ? 'valid' : 'wrong-token'
 }
 
-/** Event to post. */
 export interface EventRequest extends ReceiverRequest {
   readonly body: string
   readonly signature: 'good' | 'bad' | 'none'

@@ -1,6 +1,6 @@
 /**
  * Runs replay jobs (docs/spec-notes.md#replays). A job delivers the events of a webhook in a time range again, then an event with the
- * result. If the webhook is invalid or deleted, the job delivers nothing and is `Incomplete`.
+ * result. If the webhook is invalid or deleted, the job delivers nothing and is `Incomplete`, even without events.
  */
 import type { World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
@@ -20,8 +20,7 @@ async function runJob(world: World, state: WebhooksState, job: ReplayJob, cancel
   const webhook = state.webhooks.get(job.webhookId)
   const events = state.log.filter((event) => event.webhookId === job.webhookId && event.at >= job.from && event.at < job.to)
   const isValid = webhook?.valid === true
-  // A job for an invalid webhook is `Incomplete`, even without events.
-  let failedCount = isValid ? 0 : 1
+  let failedCount = 0
   if (isValid) {
     for (const event of events) {
       // Waits for each delivery, so that a replay keeps the order of events.
@@ -40,7 +39,7 @@ async function runJob(world: World, state: WebhooksState, job: ReplayJob, cancel
     await postEvent(world, webhook.url, { body: JSON.stringify({ replay_job_status: status }), signature: 'good' }, cancelled)
   }
   if (cancelled.aborted) return
-  world.record(areaRefs.webhooks, { kind: 'replayed', id: job.job_id, state: failedCount === 0 ? 'Complete' : 'Incomplete' })
+  world.record(areaRefs.webhooks, { kind: 'replayed', id: job.job_id, state: isValid && failedCount === 0 ? 'Complete' : 'Incomplete' })
 }
 
 /** Reads `yyyymmddhhmm` in UTC. Returns milliseconds since 1970; undefined for any other text. */

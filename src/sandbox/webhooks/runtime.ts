@@ -56,8 +56,8 @@ export function endRuntime(world: World): void {
  */
 export function startUnlessRunning(world: World, key: string, work: (cancelled: AbortSignal) => Promise<void>): Promise<void> {
   const { running, cancelled } = runtimeOf(world).work
-  const found = running.get(key)
-  if (found !== undefined) return found
+  const alreadyRunning = running.get(key)
+  if (alreadyRunning !== undefined) return alreadyRunning
   const started = work(cancelled.signal).finally(() => running.delete(key))
   running.set(key, started)
   return started

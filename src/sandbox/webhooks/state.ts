@@ -6,7 +6,6 @@
 /** Outcome of a check (spec 3.1). `wrong-token`, `redirect` and `tls` make the webhook invalid immediately. */
 export type CheckOutcome = 'valid' | 'wrong-token' | 'redirect' | 'tls' | 'transient'
 
-/** Registered webhook. */
 export interface Webhook {
   readonly id: string
   readonly url: string
@@ -25,7 +24,6 @@ export interface SubscriptionFilter {
   readonly direction?: string
 }
 
-/** Subscription to a type of event. */
 export interface Subscription {
   readonly subscription_id: string
   readonly event_type: string

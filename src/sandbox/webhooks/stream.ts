@@ -36,7 +36,7 @@ export function openStream(world: World, response: ServerResponse): void {
   })
 }
 
-/** Closes the open streams. Returns a new random id for each, which the answer lists. */
+/** Closes the open streams. Returns a new random id for each stream, because the answer names them. */
 export function closeStreams(world: World): string[] {
   const streams = streamsOf(world)
   const ids = Array.from(streams, () => randomUUID())
