@@ -38,6 +38,12 @@ interface ControlAnswer {
   readonly pieces: readonly Buffer[]
 }
 
+/**
+ * Upper limit of the clock, exclusive. Audiences store times as 32-bit numbers of seconds, which end in February 2106. By default, an
+ * identifier expires after 13 months.
+ */
+const MAX_CLOCK_MS = Date.UTC(2105, 0, 1)
+
 /** Path segments after the name of the call, parsed body, and query. */
 type Input = { readonly rest: readonly string[]; readonly body: unknown; readonly query: URLSearchParams }
 
@@ -157,8 +163,8 @@ export class ControlApi {
       offsetMs = at - world.machineNow()
     } else if (typeof advanceS === 'number' && Number.isFinite(advanceS)) offsetMs += Math.round(advanceS * 1000)
     else throw new ControlError('give { "now": ISO } or { "advance_s": seconds }')
-    if (Number.isNaN(new Date(world.machineNow() + offsetMs).getTime()))
-      throw new ControlError('the time must be between the years -271821 and 275760')
+    const nowMs = world.machineNow() + offsetMs
+    if (!(nowMs >= 0 && nowMs < MAX_CLOCK_MS)) throw new ControlError('the time must be in the years 1970 to 2104')
     await stateWriter.setClock(offsetMs)
     return { now: new Date(world.now()).toISOString(), offset_ms: offsetMs }
   }

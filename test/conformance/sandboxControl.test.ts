@@ -79,6 +79,15 @@ test('the clock is set and advanced', async () => {
   expect(error).toBe('advance is unknown; there are: now, advance_s')
 })
 
+test('uploads work up to the last time of the clock', async () => {
+  await sandbox.control.setClock('2104-12-31T23:00:00Z')
+  const answer = await sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {
+    json: [{ operation_type: 'Update', params: { users: [{ email: ['a'.repeat(64)] }] } }],
+  })
+  expect(answer.status).toBe(200)
+  expect(await sandbox.control.identifiers()).toBe(`email\t${'a'.repeat(64)}\t2106-01-31T23:00:00Z\n`)
+})
+
 test('an unknown switch or value is refused and changes nothing', async () => {
   expect((await sandbox.control.request('PUT', 'switches', { product_put: 'merge', nonsense: 1 })).status).toBe(400)
   expect((await sandbox.control.request('PUT', 'switches', { product_put: 'both' })).status).toBe(400)
@@ -90,6 +99,8 @@ test.for([
   ['GET', 'audiences/%E0%A4%A', undefined],
   ['GET', 'ledger?after=x', undefined],
   ['PUT', 'clock', '{"advance_s":1e300}'],
+  ['PUT', 'clock', '{"now":"1969-12-31T23:59:59Z"}'],
+  ['PUT', 'clock', '{"now":"2105-01-01T00:00:00Z"}'],
   ['PUT', 'clock', '{"now":"2027-01-01T00:00:00Z","advance_s":10}'],
   ['POST', 'events', '[null]'],
   ['POST', 'events', '{"event_type":5}'],
