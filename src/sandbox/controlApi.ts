@@ -213,7 +213,7 @@ export class ControlApi {
     const snapshot = id === undefined ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)
     if (snapshot === undefined) return undefined
     this.#parts.stateWriter.restore(snapshot)
-    // Values that the restored state does not have may be sent again.
+    // After a restore, callers may send earlier values of a key again.
     this.#parts.valueOrder.clear()
     return { ok: true }
   }

@@ -45,7 +45,7 @@ const UNIT_NAMES: Readonly<Record<LengthUnit, string>> = { code_points: 'charact
 export interface CheckedProduct {
   /** Fields to store if there are no errors. */
   readonly fields: StoredProduct
-  /** Sentences that begin with the name of a field and a colon. */
+  /** Texts such as `title: is required`, each with the name of its field. */
   readonly errors: readonly string[]
 }
 

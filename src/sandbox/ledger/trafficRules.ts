@@ -68,7 +68,7 @@ export class TrafficRules {
     const request: SeenRequest = { entry, startedAt, content, keySet: undefined, finishedAt: Number.POSITIVE_INFINITY }
     for (const other of this.#seen) if (other.finishedAt > startedAt) this.#checkKeys(request, other)
     this.#seen.push(request)
-    const repeated = repeatedOf(content.keys).size
+    const repeated = countRepeated(content.keys)
     if (repeated > 0) this.#recordViolation(entry, 'duplicate_in_request', `keys that occur more than once in one request: ${repeated}`)
   }
 
@@ -139,11 +139,12 @@ export class TrafficRules {
   }
 }
 
-function repeatedOf(keys: readonly string[]): Set<string> {
+/** Returns the number of different keys that occur more than once. */
+function countRepeated(keys: readonly string[]): number {
   const seen = new Set<string>()
   const repeated = new Set<string>()
   for (const key of keys) (seen.has(key) ? repeated : seen).add(key)
-  return repeated
+  return repeated.size
 }
 
 function bodyKeyOf(entry: LedgerEntry): string {
