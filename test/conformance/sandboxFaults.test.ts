@@ -386,6 +386,11 @@ describe('answers that do not fit', () => {
     ]).toEqual(sums)
     expect([(await last()).applied, (await sandbox.control.audience()).members]).toEqual([applied, applied ? 3 : 0])
   })
+  test.for(['/12/accounts', '/2/users?ids=1001'])('counts leaves other requests as they are: GET %s', async (address) => {
+    await arm({ kind: 'counts' }, { method: 'GET' })
+    expect((await sandbox.call('GET', address)).status).toBe(200)
+    expect(await last()).toMatchObject({ fault: 'counts', applied: true })
+  })
   test('counts as text, null, one object, empty, too short', async () => {
     await sandbox.control.switches({ audience_users_response: 'array' })
     const data = async (fault: Record<string, unknown>): Promise<Loose> => {

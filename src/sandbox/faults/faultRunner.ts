@@ -1,6 +1,6 @@
 /** Runs the fault of a rule on the request that the rule hits (docs/sandbox.md#faults). */
 import type { Answer } from '../answer.ts'
-import { appliedCount, type AppliedPart } from '../appliedPart.ts'
+import { appliedCount } from '../appliedPart.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { actsBeforeBody, bodyMatchOf, type ArmedRule } from './armedFaults.ts'
@@ -12,6 +12,9 @@ import type { FaultRule } from './faultRule.ts'
 import { injectAnswer, isInjected } from './injectedAnswers.ts'
 import { Waits, type Hold } from './waits.ts'
 import type { PortFaults } from './wireFaults.ts'
+
+/** Names of the endpoints whose answers have counts. */
+const UPLOADS_OF_USERS: readonly string[] = ['audiences.users', 'doNotReachLists.users']
 
 export class FaultRunner {
   readonly #tools: FaultTools
@@ -98,8 +101,8 @@ export class FaultRunner {
    */
   async #apply({ context, fault, tools }: HitRequest, hooks: FaultHooks): Promise<Answer | undefined> {
     // By default `counts` applies nothing. Only answers to uploads of users have counts, so any other request is applied as usual.
-    const withoutCounts = fault.kind === 'counts' && fault.apply === undefined && context.endpoint?.path.endsWith('/users') !== true
-    const part: AppliedPart = withoutCounts ? 'all' : stageAndPartOf(fault).apply
+    const isUpload = UPLOADS_OF_USERS.includes(context.endpoint?.name ?? '')
+    const part = fault.kind === 'counts' && fault.apply === undefined && !isUpload ? 'all' : stageAndPartOf(fault).apply
     if (part === 'none') return undefined
     if (part === 'twice') await hooks.apply('all')
     if (typeof part === 'string' && part.startsWith('later:')) {
