@@ -59,11 +59,13 @@ export class ArmedFaults {
     return armed
   }
 
-  /** Removes a rule. Returns false for an unknown id. */
+  /** Removes a rule. Returns false for an unknown id. The last rule is removed as by `clear`. */
   remove(id: string): boolean {
-    const before = this.#rules.length
-    this.#rules = this.#rules.filter((rule) => rule.id !== id)
-    return this.#rules.length < before
+    const others = this.#rules.filter((rule) => rule.id !== id)
+    if (others.length === this.#rules.length) return false
+    if (others.length === 0) this.clear()
+    else this.#rules = others
+    return true
   }
 
   /** Removes all rules, and the counts for `attempt_of_same_body`. */

@@ -14,3 +14,16 @@ test('a stale fault needs no past states once it has hit its requests', () => {
   }
   expect(lags).toEqual([5000, 5000, 1000])
 })
+
+test.for(['by id', 'all'])('removing the last rule (%s) ends the counts of attempts with the same body', (way) => {
+  const faults = new ArmedFaults(Date.now, Math.random)
+  const rule = readRule({ match: { attempt_of_same_body: 1 }, times: 'always', fault: { kind: 'status' } })
+  const body = Buffer.from('{}')
+  const request = { method: 'PUT', path: '/', query: '', worker: undefined, isFirstOfConnection: false, body, bodyHash: 'h' }
+  const { id } = faults.add(rule)
+  expect([faults.hitWithBody(request)?.id, faults.hitWithBody(request)?.id]).toEqual([id, undefined])
+  if (way === 'all') faults.clear()
+  else faults.remove(id)
+  faults.add(rule)
+  expect(faults.hitWithBody(request)).toBeDefined()
+})
