@@ -48,9 +48,9 @@ export interface SavedMemberships {
 export class Memberships {
   #chunks: Buffer[] = []
   /** Number of records, including removed records. */
-  #records = 0
+  #recordCount = 0
   /** Number of records that were not removed. */
-  #live = 0
+  #liveCount = 0
   /** Hash table: record + 1; 0 for a free slot. */
   #index = new Uint32Array(1024)
   /** Values of `partner_user_id` by record. The record itself contains only the SHA-256. */
@@ -58,7 +58,7 @@ export class Memberships {
 
   /** Number of identifiers that were not removed, including those not in force. */
   get size(): number {
-    return this.#live
+    return this.#liveCount
   }
 
   /** Returns the record of an identifier; -1 if the identifier is unknown or removed. `digest`: result of `digestBytes`. */
@@ -73,7 +73,7 @@ export class Memberships {
     let slot = this.#slot(type, digest)
     let record = (this.#index[slot] ?? 0) - 1
     if (record < 0) {
-      if (this.#records + 1 > this.#index.length * MAX_LOAD) {
+      if (this.#recordCount + 1 > this.#index.length * MAX_LOAD) {
         this.#reindex(this.#index.length * 2)
         slot = this.#slot(type, digest)
       }
@@ -87,7 +87,7 @@ export class Memberships {
     if (chunk[at + TYPE] !== type) {
       chunk[at + TYPE] = type
       chunk.writeUInt32LE(record, at + NEXT)
-      this.#live++
+      this.#liveCount++
     }
     chunk.writeUInt32LE(times.effectiveAt, at + EFFECTIVE)
     chunk.writeUInt32LE(times.expiresAt, at + EXPIRES)
@@ -132,9 +132,9 @@ export class Memberships {
       phone_number: 0,
       partner_user_id: 0,
     }
-    const seen = new Uint8Array(this.#records)
+    const seen = new Uint8Array(this.#recordCount)
     let members = 0
-    for (let record = 0; record < this.#records; record++) {
+    for (let record = 0; record < this.#recordCount; record++) {
       if (!this.#inForce(record, nowS)) continue
       const type = IDENTIFIER_TYPES[this.#chunk(record)[this.#offset(record) + TYPE] ?? 0]
       if (type !== undefined) identifiers[type]++
@@ -154,17 +154,17 @@ export class Memberships {
    * less memory and gives the same order.
    */
   sortedInForce(nowS: number): Uint32Array {
-    const inForce = new Uint32Array(this.#records)
+    const inForce = new Uint32Array(this.#recordCount)
     let length = 0
-    for (let record = 0; record < this.#records; record++) if (this.#inForce(record, nowS)) inForce[length++] = record
+    for (let record = 0; record < this.#recordCount; record++) if (this.#inForce(record, nowS)) inForce[length++] = record
     return inForce.subarray(0, length).sort((a, b) => this.#compare(a, b))
   }
 
   clone(): Memberships {
     const copy = new Memberships()
     copy.#chunks = this.#chunks.map((chunk) => Buffer.from(chunk))
-    copy.#records = this.#records
-    copy.#live = this.#live
+    copy.#recordCount = this.#recordCount
+    copy.#liveCount = this.#liveCount
     copy.#index = this.#index.slice()
     copy.#partnerIds = new Map(this.#partnerIds)
     return copy
@@ -173,9 +173,9 @@ export class Memberships {
   /** Returns the content for a state file, without the hash table. Does not copy the bytes of the chunks. */
   save(): { readonly plain: SavedMemberships; readonly bytes: readonly Uint8Array[] } {
     const bytes = this.#chunks.map((chunk, at) =>
-      chunk.subarray(0, Math.min(CHUNK_RECORDS, this.#records - at * CHUNK_RECORDS) * RECORD_BYTES),
+      chunk.subarray(0, Math.min(CHUNK_RECORDS, this.#recordCount - at * CHUNK_RECORDS) * RECORD_BYTES),
     )
-    return { plain: { records: this.#records, live: this.#live, plain: this.#partnerIds }, bytes }
+    return { plain: { records: this.#recordCount, live: this.#liveCount, plain: this.#partnerIds }, bytes }
   }
 
   /** Restores the result of `save`, and builds the hash table. */
@@ -186,8 +186,8 @@ export class Memberships {
       chunk.set(one)
       return chunk
     })
-    restored.#records = records
-    restored.#live = live
+    restored.#recordCount = records
+    restored.#liveCount = live
     restored.#partnerIds = plain
     let slots = restored.#index.length
     while (records + 1 > slots * MAX_LOAD) slots *= 2
@@ -230,7 +230,7 @@ export class Memberships {
     const chunk = this.#chunk(record)
     chunk[at + TYPE] = (chunk[at + TYPE] ?? 0) | REMOVED
     chunk.writeUInt32LE(record, at + NEXT)
-    this.#live--
+    this.#liveCount--
   }
 
   /** Returns the slot of an identifier. For an unknown identifier, returns the free slot that `put` will use. */
@@ -250,7 +250,7 @@ export class Memberships {
 
   /** Appends a record that is marked as removed, and returns its number. `put` then writes its type and times, and counts it. */
   #append(digest: Buffer): number {
-    const record = this.#records++
+    const record = this.#recordCount++
     if (record >> CHUNK_BITS === this.#chunks.length) this.#chunks.push(Buffer.alloc(CHUNK_RECORDS * RECORD_BYTES))
     const chunk = this.#chunk(record)
     const at = this.#offset(record)
@@ -262,7 +262,7 @@ export class Memberships {
   #reindex(slots: number): void {
     const mask = slots - 1
     const index = new Uint32Array(slots)
-    for (let record = 0; record < this.#records; record++) {
+    for (let record = 0; record < this.#recordCount; record++) {
       const chunk = this.#chunk(record)
       const at = this.#offset(record)
       const type = (chunk[at + TYPE] ?? 0) & TYPE_BITS

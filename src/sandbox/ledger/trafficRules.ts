@@ -30,10 +30,10 @@ const MAX_SEEN = 1000
 
 /** Requests in flight, and the waits that answers requested. */
 export class TrafficRules {
-  /** Requests in flight whose body arrived, and ended ones that a request in `#uploads` may overlap. */
+  /** Requests in flight whose body arrived, and ended ones that a request in `#incompleteRequests` may overlap. */
   #seen: SeenRequest[] = []
   /** Start of each request whose body has not arrived, by `seq`. */
-  readonly #uploads = new Map<number, number>()
+  readonly #incompleteRequests = new Map<number, number>()
   /** Waits by endpoint and caller. */
   readonly #waits = new Map<string, Wait>()
   /** Requests in flight with the same method, path and body, by `seq`, in the order of their arrival. */
@@ -58,11 +58,11 @@ export class TrafficRules {
   }
 
   begin(entry: LedgerEntry, startedAt: number): void {
-    this.#uploads.set(entry.seq, startedAt)
+    this.#incompleteRequests.set(entry.seq, startedAt)
   }
 
   arrive(entry: LedgerEntry, startedAt: number, content: RequestContent): void {
-    this.#uploads.delete(entry.seq)
+    this.#incompleteRequests.delete(entry.seq)
     this.#beginBody(entry)
     if (content.keys.length === 0) return
     const request: SeenRequest = { entry, startedAt, content, keySet: undefined, finishedAt: Number.POSITIVE_INFINITY }
@@ -73,12 +73,12 @@ export class TrafficRules {
   }
 
   finish(entry: LedgerEntry): void {
-    this.#uploads.delete(entry.seq)
+    this.#incompleteRequests.delete(entry.seq)
     this.#endBody(entry)
     const request = this.#seen.find((one) => one.entry === entry)
     if (request !== undefined) request.finishedAt = this.#now()
     // Later requests cannot overlap an ended request. A violation with an ended request above `MAX_SEEN` is missed.
-    const oldestStart = Math.min(...this.#uploads.values())
+    const oldestStart = Math.min(...this.#incompleteRequests.values())
     let excess = this.#seen.length - MAX_SEEN
     this.#seen = this.#seen.filter(
       ({ finishedAt }) => finishedAt === Number.POSITIVE_INFINITY || (finishedAt > oldestStart && excess-- <= 0),
@@ -106,7 +106,7 @@ export class TrafficRules {
 
   clear(): void {
     this.#seen = []
-    this.#uploads.clear()
+    this.#incompleteRequests.clear()
     this.#waits.clear()
     this.#bodiesInFlight.clear()
   }

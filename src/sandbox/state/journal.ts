@@ -77,9 +77,9 @@ export class Journal {
   /** Descriptor of the open file; -1 before `open` and after `close`. */
   #file = -1
   /** Length of the state at the beginning of the file, in bytes. */
-  #headBytes = 0
+  #stateBytes = 0
   /** Length of the lines after the state, in bytes. */
-  #tailBytes = 0
+  #lineBytes = 0
   #scheduledCompaction: NodeJS.Immediate | undefined
   #lock: FileLock | undefined
 
@@ -109,7 +109,7 @@ export class Journal {
 
   /** True if the open file has neither a state nor entries. */
   get isEmpty(): boolean {
-    return this.#headBytes + this.#tailBytes === 0
+    return this.#stateBytes + this.#lineBytes === 0
   }
 
   /** Appends an entry. Does nothing unless the file is open. */
@@ -117,9 +117,9 @@ export class Journal {
     if (this.#file === -1) return
     const bytes = Buffer.from(JSON.stringify(entry) + '\n')
     writeAll(this.#file, bytes)
-    this.#tailBytes += bytes.length
+    this.#lineBytes += bytes.length
     // Compacts in the next turn of the event loop, because events are written before they are applied to the state.
-    if (this.#tailBytes > Math.max(this.#compactAfterBytes, this.#headBytes))
+    if (this.#lineBytes > Math.max(this.#compactAfterBytes, this.#stateBytes))
       this.#scheduledCompaction ??= setImmediate(() => this.compact())
   }
 
@@ -133,8 +133,8 @@ export class Journal {
     const file = openSync(this.#newPath, 'w', 0o600)
     for (const bytes of [Buffer.from(JSON.stringify(head) + '\n'), ...parts.map((part) => part.bytes), NEWLINE]) writeAll(file, bytes)
     fsyncSync(file)
-    this.#headBytes = fstatSync(file).size
-    this.#tailBytes = 0
+    this.#stateBytes = fstatSync(file).size
+    this.#lineBytes = 0
     closeSync(file)
     renameSync(this.#newPath, this.#path)
     closeSync(this.#file)
@@ -145,8 +145,8 @@ export class Journal {
   restart(): void {
     if (this.#file === -1) return
     ftruncateSync(this.#file, 0)
-    this.#headBytes = 0
-    this.#tailBytes = 0
+    this.#stateBytes = 0
+    this.#lineBytes = 0
   }
 
   /** Closes the file and releases its lock. */
@@ -162,27 +162,27 @@ export class Journal {
     rmSync(this.#newPath, { force: true })
     if (!existsSync(this.#path)) return
     const file = openSync(this.#path, 'r')
-    const head = readHead(file, this.#path)
-    if (head !== undefined) {
+    const state = readState(file, this.#path)
+    if (state !== undefined) {
       try {
-        load(head.parts)
+        load(state.parts)
       } catch (error) {
         throw damagedError('The state file contains a state that cannot be read', { path: this.#path, cause: error })
       }
-      this.#headBytes = head.bytes
+      this.#stateBytes = state.bytes
     }
-    const lines = readFrom(file, this.#headBytes, fstatSync(file).size - this.#headBytes)
+    const lines = readFrom(file, this.#stateBytes, fstatSync(file).size - this.#stateBytes)
     closeSync(file)
     let start = 0
     let line = 1
     for (let end = lines.indexOf(10, start); end !== -1; end = lines.indexOf(10, start)) {
-      const location = { path: this.#path, line, stateBytes: this.#headBytes }
+      const location = { path: this.#path, line, stateBytes: this.#stateBytes }
       await replayLine(lines.toString('utf8', start, end), location, replay)
       start = end + 1
       line++
     }
-    this.#tailBytes = start
-    if (start < lines.length) truncate(this.#path, this.#headBytes + start)
+    this.#lineBytes = start
+    if (start < lines.length) truncate(this.#path, this.#stateBytes + start)
   }
 
   #release(): void {
@@ -246,7 +246,7 @@ function damagedError(
  *
  * @throws {UsageError} if the state is incomplete, of another version, or cannot be read
  */
-function readHead(file: number, path: string): { readonly parts: ReadonlyMap<string, Buffer>; readonly bytes: number } | undefined {
+function readState(file: number, path: string): { readonly parts: ReadonlyMap<string, Buffer>; readonly bytes: number } | undefined {
   const { size } = fstatSync(file)
   let beginning = readFrom(file, 0, Math.min(size, 65_536))
   if (!beginning.subarray(0, 16).toString().startsWith('{"kind":"state"')) return undefined
