@@ -59,8 +59,8 @@ export interface HitRequest {
 /**
  * Actions of a kind of fault, all optional.
  * - If the rule hits before the body is read, only one action runs: `wait`, else `upload`, else `end`.
- * - If the rule hits later, all actions except `upload` run in the order of the fields. At a stage after applying, `wait` runs after
- *   `apply`.
+ * - If the rule hits later, all actions except `upload` run in the order of the fields. At every stage after applying, `wait` runs between
+ *   `apply` and `end`.
  */
 interface FaultActions {
   /** Calls `readBody` to start reading the body, and limits the speed. */
