@@ -1,7 +1,7 @@
 /**
  * Handles batches of campaigns, line items and targeting criteria. If one operation fails, none is applied (docs/spec-notes.md#batches).
  */
-import { operationMarks } from '../../service/contract/batches.ts'
+import { sdkInternalFields } from '../../service/contract/batches.ts'
 import { parameterOf, type Endpoint } from '../../service/contract/endpoint.ts'
 import { endpointOf, type EndpointName } from '../../service/contract/index.ts'
 import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
@@ -137,7 +137,7 @@ function readParams(
   for (const [name, value] of Object.entries(params)) {
     const parameter = parameterOf(endpoint, name)
     if (parameter?.in === 'path' && name !== 'account_id') path[name] = textOfValue(value)
-    else if (strict || !operationMarks.includes(name)) pairs.push([name, textOfValue(value)])
+    else if (strict || !sdkInternalFields.includes(name)) pairs.push([name, textOfValue(value)])
   }
   // Official SDKs send all fields of the record. Its id may then be only in the field `id`.
   const idParameter = endpoint.parameters.findLast((one) => one.in === 'path')

@@ -18,8 +18,8 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   'curatedCategories.list': (call) => {
     const given = listParam(call, 'country_codes') ?? []
     const countries = given.map((code) => code.toUpperCase())
-    const bad = given.find((code) => !isCountryCode(code.toUpperCase()))
-    if (bad !== undefined) throw adsRefusals([invalidParameter('country_codes', 'ISO 3166-1 alpha-2 codes', bad)])
+    const unknownCode = given.find((code) => !isCountryCode(code.toUpperCase()))
+    if (unknownCode !== undefined) throw adsRefusals([invalidParameter('country_codes', 'ISO 3166-1 alpha-2 codes', unknownCode)])
     return listReply(
       call,
       curatedCategories.filter((category) => category.country_codes.some((code) => countries.includes(code))),
@@ -43,9 +43,9 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   }),
   'lineItemCuratedCategories.create': (call) => {
     const links = linkedIds(call)
-    const made: LineItemCategory = { id: call.world.newShortId(), ...links, ...creationFields(call) }
-    recordsOf(call, call.state.lineItemCategories).set(made.id, made)
-    return ok(made)
+    const link: LineItemCategory = { id: call.world.newShortId(), ...links, ...creationFields(call) }
+    recordsOf(call, call.state.lineItemCategories).set(link.id, link)
+    return ok(link)
   },
   'lineItemCuratedCategories.update': (call) => {
     const record = findChild(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')

@@ -22,7 +22,7 @@ export function defaultGoal(objective: string): string {
   return DEFAULT_GOAL[objective] ?? 'ENGAGEMENT'
 }
 
-/** Returns the default of `pay_by` for the objective, goal and bid strategy (spec 4.6). */
+/** Returns the default of `pay_by` for the objective, goal and bid strategy (spec 4.6; the values are assumed). */
 export function defaultPayBy(item: { readonly objective: string; readonly goal: string; readonly bid_strategy: string }): string {
   if (item.objective === 'APP_INSTALLS' || item.objective === 'APP_ENGAGEMENTS') return 'APP_CLICK'
   return item.goal === 'LINK_CLICKS' && item.bid_strategy === 'TARGET' ? 'LINK_CLICK' : 'IMPRESSION'
@@ -34,18 +34,18 @@ export function defaultPayBy(item: { readonly objective: string; readonly goal: 
  */
 export function checkLineItem(next: LineItem, campaign: Campaign | undefined, changedFields: ReadonlySet<string>): AdsError[] {
   const errors: AdsError[] = []
-  const wrong = (name: keyof LineItem, expected: string) => errors.push(invalidParameter(name, expected, next[name]))
+  const addInvalid = (name: keyof LineItem, expected: string) => errors.push(invalidParameter(name, expected, next[name]))
   const objective = next.objective
   if (next.placements.includes('PUBLISHER_NETWORK')) {
     if (next.advertiser_domain === null) errors.push(missingParameter('advertiser_domain'))
     if (next.categories.length === 0) errors.push(missingParameter('categories'))
   }
   if (next.advertiser_domain !== null && !/^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]+$/i.test(next.advertiser_domain))
-    wrong('advertiser_domain', 'a domain without protocol')
+    addInvalid('advertiser_domain', 'a domain without protocol')
   if (next.advertiser_user_id !== null && objective !== 'PREROLL_VIEWS')
-    wrong('advertiser_user_id', 'no value unless the objective is PREROLL_VIEWS')
+    addInvalid('advertiser_user_id', 'no value unless the objective is PREROLL_VIEWS')
   if (next.ios_app_store_identifier !== null && !/^\d+$/.test(next.ios_app_store_identifier))
-    wrong('ios_app_store_identifier', 'the numeric part of the store identifier')
+    addInvalid('ios_app_store_identifier', 'the numeric part of the store identifier')
   if (
     (objective === 'APP_INSTALLS' || objective === 'APP_ENGAGEMENTS') &&
     next.android_app_store_identifier === null &&
@@ -57,7 +57,7 @@ export function checkLineItem(next: LineItem, campaign: Campaign | undefined, ch
     })
   checkBid(next, changedFields, errors)
   if (next.frequency_cap !== null && !CAPPED_OBJECTIVES.includes(objective))
-    wrong('frequency_cap', `no value unless the objective is one of ${CAPPED_OBJECTIVES.join(', ')}`)
+    addInvalid('frequency_cap', `no value unless the objective is one of ${CAPPED_OBJECTIVES.join(', ')}`)
   checkBudget(next, campaign, changedFields, errors)
   if (next.start_time !== null && next.end_time !== null && Date.parse(next.end_time) <= Date.parse(next.start_time))
     errors.push({ ...invalidParameter('end_time', 'a time later than start_time', next.end_time), code: 'INVALID_TIME_WINDOW' })
@@ -69,16 +69,16 @@ export function checkLineItem(next: LineItem, campaign: Campaign | undefined, ch
 
 function checkBid(next: LineItem, changedFields: ReadonlySet<string>, errors: AdsError[]): void {
   const { objective, bid_strategy: strategy } = next
-  const wrong = (name: 'bid_strategy' | 'pay_by', expected: string) => errors.push(invalidParameter(name, expected, next[name]))
+  const addInvalid = (name: 'bid_strategy' | 'pay_by', expected: string) => errors.push(invalidParameter(name, expected, next[name]))
   if (strategy !== 'AUTO' && next.bid_amount_local_micro === null) errors.push(missingParameter('bid_amount_local_micro'))
   if (strategy === 'MAX' && (objective === 'REACH' || objective === 'FOLLOWERS'))
-    wrong('bid_strategy', `AUTO${objective === 'REACH' ? ' or TARGET' : ''} with objective ${objective}`)
+    addInvalid('bid_strategy', `AUTO${objective === 'REACH' ? ' or TARGET' : ''} with objective ${objective}`)
   if (strategy === 'TARGET' && objective !== 'REACH' && objective !== 'WEBSITE_CLICKS')
-    wrong('bid_strategy', 'TARGET only with objective REACH or WEBSITE_CLICKS')
+    addInvalid('bid_strategy', 'TARGET only with objective REACH or WEBSITE_CLICKS')
   if (next.pay_by === 'IMPRESSION' && strategy === 'TARGET' && next.goal === 'LINK_CLICKS')
-    wrong('pay_by', 'another unit than IMPRESSION with bid strategy TARGET for the LINK_CLICKS goal')
+    addInvalid('pay_by', 'another unit than IMPRESSION with bid strategy TARGET for the LINK_CLICKS goal')
   else if (changedFields.has('pay_by') && objective !== 'APP_INSTALLS')
-    wrong('pay_by', 'the default: it changes only with objective APP_INSTALLS')
+    addInvalid('pay_by', 'the default: it changes only with objective APP_INSTALLS')
 }
 
 function checkBudget(next: LineItem, campaign: Campaign | undefined, changedFields: ReadonlySet<string>, errors: AdsError[]): void {

@@ -48,8 +48,8 @@ function promote(call: Call<CampaignsState>): PromotedTweet[] {
   for (const id of tweetIds) if (!posts.has(id)) throw notFound('TWEET_NOT_FOUND', 'tweet_ids', id)
   const stored = recordsOf(call, call.state.promotedTweets)
   return tweetIds.map((tweetId) => {
-    const already = [...stored.values()].find((one) => one.line_item_id === item.id && one.tweet_id === tweetId && !one.deleted)
-    if (already !== undefined) return already
+    const existing = [...stored.values()].find((one) => one.line_item_id === item.id && one.tweet_id === tweetId && !one.deleted)
+    if (existing !== undefined) return existing
     const promoted: PromotedTweet = {
       id: call.world.newShortId(),
       line_item_id: item.id,

@@ -90,7 +90,7 @@ function addApps(state: CampaignsState): void {
 }
 
 function campaigns(): Campaign[] {
-  const base = {
+  const shared = {
     funding_instrument_id: 'lygyi',
     entity_status: 'ACTIVE',
     currency: 'USD',
@@ -106,7 +106,7 @@ function campaigns(): Campaign[] {
       budget_optimization: 'LINE_ITEM',
       daily_budget_amount_local_micro: null,
       total_budget_amount_local_micro: null,
-      ...base,
+      ...shared,
     },
     {
       id: '8wku3',
@@ -114,14 +114,14 @@ function campaigns(): Campaign[] {
       budget_optimization: 'CAMPAIGN',
       daily_budget_amount_local_micro: 20_000_000n,
       total_budget_amount_local_micro: 900_000_000n,
-      ...base,
+      ...shared,
     },
   ]
 }
 
 /** Returns line items of every objective. Tests may delete `9cqi1` and `9cqi2` (docs/sandbox.md#initial-data). */
 function lineItems(): LineItem[] {
-  const base: Omit<LineItem, 'id' | 'name' | 'objective' | 'goal'> = {
+  const shared: Omit<LineItem, 'id' | 'name' | 'objective' | 'goal'> = {
     campaign_id: '8wku2',
     product_type: 'PROMOTED_TWEETS',
     placements: ['ALL_ON_SERVICE'],
@@ -139,11 +139,11 @@ function lineItems(): LineItem[] {
     ...created,
   }
   return [
-    { ...base, id: '9cqi0', name: 'Mugs, website clicks', objective: 'WEBSITE_CLICKS', goal: 'LINK_CLICKS' },
-    { ...base, id: '9cqi1', name: 'Mugs, engagements', objective: 'ENGAGEMENTS', goal: 'ENGAGEMENT' },
-    { ...base, id: '9cqi2', name: 'Mugs, paused', objective: 'ENGAGEMENTS', goal: 'ENGAGEMENT', entity_status: 'PAUSED' },
+    { ...shared, id: '9cqi0', name: 'Mugs, website clicks', objective: 'WEBSITE_CLICKS', goal: 'LINK_CLICKS' },
+    { ...shared, id: '9cqi1', name: 'Mugs, engagements', objective: 'ENGAGEMENTS', goal: 'ENGAGEMENT' },
+    { ...shared, id: '9cqi2', name: 'Mugs, paused', objective: 'ENGAGEMENTS', goal: 'ENGAGEMENT', entity_status: 'PAUSED' },
     {
-      ...base,
+      ...shared,
       id: '9cqi3',
       name: 'Film, pre-roll',
       objective: 'PREROLL_VIEWS',
@@ -152,7 +152,7 @@ function lineItems(): LineItem[] {
       categories: ['IAB8'],
     },
     {
-      ...base,
+      ...shared,
       id: '9cqi4',
       name: 'App installs',
       objective: 'APP_INSTALLS',
@@ -161,7 +161,7 @@ function lineItems(): LineItem[] {
       android_app_store_identifier: 'com.example.mugs',
     },
     {
-      ...base,
+      ...shared,
       id: '9cqi5',
       name: 'App engagements',
       objective: 'APP_ENGAGEMENTS',
@@ -169,11 +169,11 @@ function lineItems(): LineItem[] {
       pay_by: 'APP_CLICK',
       ios_app_store_identifier: '333903271',
     },
-    { ...base, id: '9cqi6', name: 'Reach', objective: 'REACH', goal: 'MAX_REACH', frequency_cap: 5, duration_in_days: 7 },
-    { ...base, id: '9cqi7', name: 'Followers', objective: 'FOLLOWERS', goal: 'FOLLOWERS', product_type: 'PROMOTED_ACCOUNT' },
-    { ...base, id: '9cqi8', name: 'Video views', objective: 'VIDEO_VIEWS', goal: 'VIEW_6S' },
+    { ...shared, id: '9cqi6', name: 'Reach', objective: 'REACH', goal: 'MAX_REACH', frequency_cap: 5, duration_in_days: 7 },
+    { ...shared, id: '9cqi7', name: 'Followers', objective: 'FOLLOWERS', goal: 'FOLLOWERS', product_type: 'PROMOTED_ACCOUNT' },
+    { ...shared, id: '9cqi8', name: 'Video views', objective: 'VIDEO_VIEWS', goal: 'VIEW_6S' },
     {
-      ...base,
+      ...shared,
       id: '9cqi9',
       name: 'Publisher network',
       objective: 'WEBSITE_CLICKS',
@@ -183,7 +183,7 @@ function lineItems(): LineItem[] {
       categories: ['IAB10'],
     },
     {
-      ...base,
+      ...shared,
       id: '9cqia',
       name: 'Brand reach',
       objective: 'REACH',

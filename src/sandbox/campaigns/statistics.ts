@@ -43,16 +43,16 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
       )
       .map((item) => ({ item, served: servedPeriod(item, { start, end: Math.min(end, call.now) }) }))
       .filter(({ served }) => served.start < served.end)
-    const found = Map.groupBy(
+    const servingByEntity = Map.groupBy(
       serving.flatMap((one) => entitiesOf(call.state, accountOf(call).id, one.item, entity).map((id) => ({ id, ...one }))),
       ({ id }) => id,
     )
     return ok(
-      [...found].map(([id, own]) => ({
+      [...servingByEntity].map(([id, items]) => ({
         entity_id: id,
-        activity_start_time: isoSeconds(Math.min(...own.map(({ served }) => served.start))),
-        activity_end_time: isoSeconds(Math.max(...own.map(({ served }) => served.end))),
-        placements: [...new Set(own.flatMap(({ item }) => item.placements))],
+        activity_start_time: isoSeconds(Math.min(...items.map(({ served }) => served.start))),
+        activity_end_time: isoSeconds(Math.max(...items.map(({ served }) => served.end))),
+        placements: [...new Set(items.flatMap(({ item }) => item.placements))],
       })),
     )
   },

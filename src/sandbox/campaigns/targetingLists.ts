@@ -7,7 +7,7 @@ export interface TargetingOption {
 }
 
 /** Returns an option for each name. Its value is its position, from 1, in base 36. */
-const named = (type: string, names: readonly string[]): TargetingOption[] =>
+const numberedOptions = (type: string, names: readonly string[]): TargetingOption[] =>
   names.map((name, index) => ({ name, targeting_type: type, targeting_value: (index + 1).toString(36) }))
 
 /** Countries. `id`: targeting value. `posts/seed.ts` has the first id as a `place_id`. */
@@ -95,7 +95,7 @@ export const targetingLists: Readonly<Record<string, readonly TargetingOption[]>
       end_time: '2027-01-02T00:00:00Z',
     },
   ],
-  interests: named('INTEREST', ['Arts and crafts', 'Cooking', 'Home and garden', 'Sports', 'Travel']),
+  interests: numberedOptions('INTEREST', ['Arts and crafts', 'Cooking', 'Home and garden', 'Sports', 'Travel']),
   languages: [
     ['en', 'English'],
     ['de', 'German'],
@@ -115,7 +115,7 @@ export const targetingLists: Readonly<Record<string, readonly TargetingOption[]>
     targeting_type: 'NETWORK_OPERATOR',
     targeting_value: `n${index + 1}`,
   })),
-  platforms: named('PLATFORM', ['iOS', 'Android', 'Desktop and laptop computers', 'Mobile web on other devices']),
+  platforms: numberedOptions('PLATFORM', ['iOS', 'Android', 'Desktop and laptop computers', 'Mobile web on other devices']),
   platformVersions: ['17.0', '18.0'].map((number, index) => ({
     name: 'iOS',
     number,

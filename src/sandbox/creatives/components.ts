@@ -187,13 +187,13 @@ function checkApp(destination: unknown, at: string, errors: AdsError[]): void {
   const country = readText(destination, 'country_code', at, errors)
   if (country !== undefined && !isCountryCode(country))
     errors.push(invalidParameter(`${at}.country_code`, 'an ISO 3166-1 alpha-2 code', country))
-  const has = (name: string) => typeof destination[name] === 'string' && destination[name] !== ''
-  if (!has('googleplay_app_id') && !has('ios_app_store_identifier')) errors.push(missingParameter(`${at}.googleplay_app_id`))
+  const hasText = (name: string) => typeof destination[name] === 'string' && destination[name] !== ''
+  if (!hasText('googleplay_app_id') && !hasText('ios_app_store_identifier')) errors.push(missingParameter(`${at}.googleplay_app_id`))
   for (const [link, app] of [
     ['googleplay_deep_link', 'googleplay_app_id'],
     ['ios_deep_link', 'ios_app_store_identifier'],
   ] as const) {
-    if (destination[link] !== undefined && !has(app))
+    if (destination[link] !== undefined && !hasText(app))
       errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `"${link}" is only allowed with "${app}"`, parameter: `${at}.${link}` })
   }
 }

@@ -86,19 +86,19 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
   // A card stores neither the key of its poster nor the keys of the media that a vote unlocks (spec 2.4, 4.4).
   const { poster_media_key: _poster, unlocked_image_media_key: _image, unlocked_video_media_key: _video, ...fields } = givenFields(call)
   const next: Record<string, unknown> = { ...card, ...fields }
-  const filled = new Set(Object.keys(next).filter((name) => typeof next[name] === 'string' && next[name] !== ''))
+  const fieldsWithText = new Set(Object.keys(next).filter((name) => typeof next[name] === 'string' && next[name] !== ''))
   const errors: AdsError[] = []
   for (const cta of CTAS) {
-    if (filled.has(cta) && codePoints(String(next[cta]).replaceAll('#', '')) > 20)
+    if (fieldsWithText.has(cta) && codePoints(String(next[cta]).replaceAll('#', '')) > 20)
       errors.push(invalidParameter(cta, 'at most 20 characters, not counting `#`', next[cta]))
-    if (filled.has(`${cta}_tweet`) && !filled.has(cta))
+    if (fieldsWithText.has(`${cta}_tweet`) && !fieldsWithText.has(cta))
       errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `"${cta}_tweet" is only allowed with "${cta}"`, parameter: `${cta}_tweet` })
   }
   // The contract lists the rules for a new card. A changed card must satisfy them too.
   const creation = endpointOf('videoConversationCards.create')
   for (const { name, required, in: place } of creation.parameters)
-    if (required === true && place === 'query' && !filled.has(name)) errors.push(missingParameter(name))
-  checkConditions(creation, next, filled, errors)
+    if (required === true && place === 'query' && !fieldsWithText.has(name)) errors.push(missingParameter(name))
+  checkConditions(creation, next, fieldsWithText, errors)
   if (errors.length > 0) throw adsRefusals(errors)
   // The URLs depend on the video and the poster. An update with neither a new video nor a poster keeps them.
   if (next['media_key'] !== card['media_key'] || call.given.has('poster_media_key'))

@@ -1,7 +1,7 @@
 /** Finds known names in the text of a post, for `context_annotations` and for `entities.annotations` (spec 2.6). Pure. */
 import { codePoints } from '../text.ts'
 
-interface Named {
+interface KnownName {
   readonly text: string
   /** Type of the annotation, and key in `DOMAINS`. */
   readonly type: 'Place' | 'Product' | 'Organization'
@@ -9,7 +9,7 @@ interface Named {
 }
 
 /** Real cities, and an invented brand with its products. A name comes before any name that is a part of it. */
-const NAMES: readonly Named[] = [
+const NAMES: readonly KnownName[] = [
   { text: 'Berlin', type: 'Place', entityId: '1000000000000000001' },
   { text: 'Munich', type: 'Place', entityId: '1000000000000000002' },
   { text: 'Paris', type: 'Place', entityId: '1000000000000000003' },
@@ -25,14 +25,14 @@ const NAMES: readonly Named[] = [
 const SKIPPED = /https?:\/\/\S+|(?<!\S)[^\s@]+@[^\s@]+\.\S+|[#@][\p{L}\p{N}_]+/giu
 
 /** Patterns of the names as whole words. They match no part of an address that has no scheme, such as `London.example`. */
-const PATTERNS: ReadonlyMap<Named, RegExp> = new Map(
-  NAMES.map((named) => [
-    named,
-    new RegExp(String.raw`(?<![\p{Script=Latin}\p{N}_/.])${named.text}(?![\p{Script=Latin}\p{N}_])(?!\.\w)`, 'gu'),
+const PATTERNS: ReadonlyMap<KnownName, RegExp> = new Map(
+  NAMES.map((known) => [
+    known,
+    new RegExp(String.raw`(?<![\p{Script=Latin}\p{N}_/.])${known.text}(?![\p{Script=Latin}\p{N}_])(?!\.\w)`, 'gu'),
   ]),
 )
 
-const blank = (text: string): string => ' '.repeat(text.length)
+const spacesFor = (text: string): string => ' '.repeat(text.length)
 
 const DOMAINS = {
   Place: { id: '160', name: 'Place', description: 'A place, like a city' },
@@ -54,13 +54,13 @@ export interface Annotation {
  * without names.
  */
 export function annotationsOf(text: string): readonly Annotation[] | undefined {
-  let rest = text.replace(SKIPPED, blank)
-  const found = Array.from(PATTERNS).flatMap(([named, pattern]) => {
+  let rest = text.replace(SKIPPED, spacesFor)
+  const found = Array.from(PATTERNS).flatMap(([known, pattern]) => {
     const at = rest.search(pattern)
     if (at < 0) return []
-    rest = rest.replace(pattern, blank)
+    rest = rest.replace(pattern, spacesFor)
     const start = codePoints(text.slice(0, at))
-    return [{ start, end: start + codePoints(named.text), probability: 0.94, type: named.type, normalized_text: named.text }]
+    return [{ start, end: start + codePoints(known.text), probability: 0.94, type: known.type, normalized_text: known.text }]
   })
   return found.length === 0 ? undefined : found.toSorted((a, b) => a.start - b.start)
 }
@@ -68,8 +68,8 @@ export function annotationsOf(text: string): readonly Annotation[] | undefined {
 /** Returns a domain and an entity for each known name in the text. Undefined without names. */
 export function contextAnnotationsOf(text: string): readonly object[] | undefined {
   const found = (annotationsOf(text) ?? []).flatMap(({ normalized_text: name }) => {
-    const named = NAMES.find((one) => one.text === name)
-    return named === undefined ? [] : [{ domain: DOMAINS[named.type], entity: { id: named.entityId, name } }]
+    const known = NAMES.find((one) => one.text === name)
+    return known === undefined ? [] : [{ domain: DOMAINS[known.type], entity: { id: known.entityId, name } }]
   })
   return found.length === 0 ? undefined : found
 }

@@ -189,7 +189,7 @@ function addUsers(state: PostsState): void {
 
 function addDraftAndScheduled(state: PostsState): void {
   const at = FIRST_DAY
-  const base: Omit<DraftOrScheduledPost, 'id' | 'text' | 'scheduled_at'> = {
+  const shared: Omit<DraftOrScheduledPost, 'id' | 'text' | 'scheduled_at'> = {
     account_id: FIXED_ACCOUNT,
     user_id: FIXED_USER,
     name: null,
@@ -203,10 +203,10 @@ function addDraftAndScheduled(state: PostsState): void {
     updated_at: at,
   }
   state.scheduled.set('917438609065623552', {
-    ...base,
+    ...shared,
     id: '917438609065623552',
     text: 'New glaze next month',
     scheduled_at: '2036-01-01T00:00:00Z',
   })
-  state.drafts.set('994747471329873920', { ...base, id: '994747471329873920', text: 'An idea for summer', scheduled_at: null })
+  state.drafts.set('994747471329873920', { ...shared, id: '994747471329873920', text: 'An idea for summer', scheduled_at: null })
 }

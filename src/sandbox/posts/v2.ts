@@ -133,8 +133,8 @@ function pollOf(call: Call<PostsState>): Readonly<Record<string, unknown>> | und
   if (poll === undefined || poll === null) return undefined
   const { options, duration_minutes: minutes, ...rest } = recordOf(poll)
   refuseOtherFields('poll', rest, ['reply_settings'])
-  const fits = (option: unknown): boolean => typeof option === 'string' && option !== '' && codePoints(option) <= 25
-  if (!Array.isArray(options) || options.length < 2 || options.length > 4 || !options.every(fits))
+  const isValidOption = (option: unknown): boolean => typeof option === 'string' && option !== '' && codePoints(option) <= 25
+  if (!Array.isArray(options) || options.length < 2 || options.length > 4 || !options.every(isValidOption))
     throw v2ParameterRefusal('poll.options', textOf(options), 'expected 2 to 4 options of 1 to 25 characters')
   if (typeof minutes !== 'number' || !Number.isInteger(minutes) || minutes < 5 || minutes > 10_080)
     throw v2ParameterRefusal('poll.duration_minutes', textOf(minutes), 'expected 5 to 10080 minutes')

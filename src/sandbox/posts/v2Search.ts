@@ -45,7 +45,7 @@ export function searchPosts(call: Call<PostsState>): Reply {
 type Term = (call: Call<PostsState>, post: Post) => boolean
 
 /**
- * Reads a query: words, phrases in quotes, addresses, `from:` with a handle or id, `min_likes:N`, `min_replies:N` and `min_reposts:N`. `-`
+ * Reads a query: words, phrases in quotes, URLs, `from:` with a handle or id, `min_likes:N`, `min_replies:N` and `min_reposts:N`. `-`
  * negates a term. `#tag` and `@handle` are searched as text.
  *
  * @throws {Refusal} for another operator, or if N is not a whole number
@@ -59,7 +59,7 @@ function readQuery(query: string): readonly Term[] {
   })
 }
 
-/** One term of a query. The last alternative matches an operator without a number, such as `min_likes:`, so that it is refused. */
+/** One term of a query. The last alternative matches an operator `min_…` without a number, so that it is refused. */
 const TERM = /(-?)(?:(\w+):)?(?:"([^"]+)"|(\S+)|(?<=min_\w+:))/g
 
 function hasText(value: string): Term {

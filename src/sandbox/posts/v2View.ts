@@ -24,11 +24,11 @@ export interface Selection {
   readonly poll: ReadonlySet<string>
   readonly expansions: ReadonlySet<string>
   /** Id of the caller; undefined with an app-only token. Private metrics are shown only to the author. */
-  readonly userId: string | undefined
+  readonly callerId: string | undefined
   /** Prefix of field names: `tweet` as in the specification, or `post` (the switch `v2_names`). */
   readonly prefix: SwitchValue<'v2_names'>
   /** True if posts have their edit history by default (the switch `edit_history`). */
-  readonly editHistory: boolean
+  readonly showsEditHistory: boolean
 }
 
 type Wire = Record<string, unknown>
@@ -42,18 +42,18 @@ export function postSelectionOf(call: Call<PostsState>): Selection {
  * Reads the requested fields and expansions. Replaces `edit_history_post_ids` by `edit_history_tweet_ids`. `prefix`: as in `Selection`.
  */
 export function selectionOf(call: Call<PostsState>, prefix: Selection['prefix']): Selection {
-  const set = (name: string) =>
+  const requested = (name: string) =>
     new Set((listParam(call, name) ?? []).map((value) => (value === newestEditHistory ? 'edit_history_tweet_ids' : value)))
   return {
-    post: set(`${prefix}.fields`),
-    user: set('user.fields'),
-    media: set('media.fields'),
-    place: set('place.fields'),
-    poll: set('poll.fields'),
-    expansions: set('expansions'),
-    userId: call.user?.id,
+    post: requested(`${prefix}.fields`),
+    user: requested('user.fields'),
+    media: requested('media.fields'),
+    place: requested('place.fields'),
+    poll: requested('poll.fields'),
+    expansions: requested('expansions'),
+    callerId: call.user?.id,
     prefix,
-    editHistory: call.world.switch('edit_history') === 'on',
+    showsEditHistory: call.world.switch('edit_history') === 'on',
   }
 }
 
@@ -64,12 +64,12 @@ export function selectionOf(call: Call<PostsState>, prefix: Selection['prefix'])
  */
 function checkedPrefix(call: Call<PostsState>): Selection['prefix'] {
   const prefix = call.world.switch('v2_names')
-  const unwanted = prefix === 'post' ? 'tweet.fields' : 'post.fields'
-  if (call.given.has(unwanted))
+  const otherName = prefix === 'post' ? 'tweet.fields' : 'post.fields'
+  if (call.given.has(otherName))
     throw v2ParameterRefusal(
-      unwanted,
-      String(call.params[unwanted]),
-      `The query parameter [${unwanted}] is not one of [ids,expansions,${prefix}.fields,media.fields,poll.fields,user.fields,place.fields]`,
+      otherName,
+      String(call.params[otherName]),
+      `The query parameter [${otherName}] is not one of [ids,expansions,${prefix}.fields,media.fields,poll.fields,user.fields,place.fields]`,
     )
   if (prefix === 'tweet' && listParam(call, 'expansions')?.includes(newestEditHistory) === true)
     throw v2ParameterRefusal('expansions', newestEditHistory, `"${newestEditHistory}" is not an expansion`)
@@ -81,16 +81,16 @@ const MEDIA_TYPE = { IMAGE: 'photo', VIDEO: 'video', GIF: 'animated_gif' } as co
 /** Fields with private metrics, which only the author of a post gets. */
 const PRIVATE_METRICS = ['non_public_metrics', 'organic_metrics', 'promoted_metrics']
 
-/** Returns the id and text of a post, and the selected fields that have a value. Adds the edit history if `selection.editHistory`. */
+/** Returns the id and text of a post, and the selected fields that have a value. Adds the edit history if `selection.showsEditHistory`. */
 export function postWire(world: World, state: PostsState, post: Post, selection: Selection): Wire {
   const wire = { id: post.id, text: post.text, ...pick(fieldsOf(world, state, post), visibleNames(selection, post, selection.post)) }
-  if (!selection.editHistory && !selection.post.has('edit_history_tweet_ids')) return wire
+  if (!selection.showsEditHistory && !selection.post.has('edit_history_tweet_ids')) return wire
   return { ...wire, [`edit_history_${selection.prefix}_ids`]: post.edit_history }
 }
 
 /** Returns `names`. If the caller is not the author of the post, omits those of private metrics. */
-function visibleNames({ userId }: Selection, post: Post, names: ReadonlySet<string>): string[] {
-  return [...names].filter((name) => userId === post.author_id || !PRIVATE_METRICS.includes(name))
+function visibleNames({ callerId }: Selection, post: Post, names: ReadonlySet<string>): string[] {
+  return [...names].filter((name) => callerId === post.author_id || !PRIVATE_METRICS.includes(name))
 }
 
 /** Returns `includes`: the objects of the requested expansions, each once, in order of first use. Undefined without such objects. */
@@ -144,7 +144,7 @@ function pollAt(poll: Readonly<Record<string, unknown>>, now: number): Readonly<
 
 /** Returns an error for each requested private field of a post. If the caller is the author, returns none. */
 export function forbiddenFields(post: Post, selection: Selection): PartialError[] {
-  if (selection.userId === post.author_id) return []
+  if (selection.callerId === post.author_id) return []
   return PRIVATE_METRICS.filter((name) => selection.post.has(name)).map((name) => ({
     resource_id: post.id,
     resource_type: 'tweet',
@@ -221,7 +221,7 @@ export function editsRemaining({ edit_history: { length: versions } }: Post): nu
 export function userWire(world: World, state: PostsState, id: string, selection: Selection): Wire | undefined {
   const user = v2UserOf(world, state, id)
   if (user === undefined) return undefined
-  const shown = [...selection.user].filter((name) => name !== 'confirmed_email' || selection.userId === id)
+  const shown = [...selection.user].filter((name) => name !== 'confirmed_email' || selection.callerId === id)
   return pick(user, ['id', 'name', 'username', ...shown])
 }
 

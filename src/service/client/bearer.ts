@@ -26,7 +26,7 @@ export interface Bearer {
 const quietMs = 60_000
 
 /** Token request that several calls share. */
-interface Shared {
+interface SharedRequest {
   readonly token: Promise<string>
   readonly ending: AbortController
   callers: number
@@ -34,7 +34,7 @@ interface Shared {
 
 export function createBearer(fetchToken: (options: CallOptions) => Promise<string>, clock: Clock): Bearer {
   let token: string | undefined
-  let pending: Shared | undefined
+  let pending: SharedRequest | undefined
   let refused: { readonly error: BearerRefusedError; readonly untilMs: number } | undefined
 
   const fetchOnce = async (options: CallOptions) => {

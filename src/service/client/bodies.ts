@@ -117,7 +117,7 @@ export interface DoNotReachOperation {
   readonly operation_type: 'Update' | 'Delete'
   readonly params: {
     readonly users: readonly Pick<UserIdentifiers, 'email' | 'phone_number'>[]
-    /** Under 13 months ahead (spec 4.3). */
+    /** Later than now, and under 13 months ahead (spec 4.3; docs/spec-notes.md#audience-uploads). */
     readonly expires_at?: string | Date
   }
 }
@@ -159,14 +159,17 @@ export type CardComponent =
   | { readonly type: 'DETAILS'; readonly title: string; readonly destination: WebsiteDestination }
   | { readonly type: 'BUTTON'; readonly label: ButtonLabel; readonly destination: AppDestination }
 
-/** A criterion of an audience estimate (spec 4.8). */
+/** A criterion of an audience estimate (docs/spec-notes.md#custom-audiences). */
 export interface TargetingCriterion {
   readonly targeting_type: string
   readonly targeting_value: string
   readonly operator_type?: 'EQ' | 'NE' | 'GTE' | 'LT'
 }
 
-/** One operation of a batch. `Create`, `Update`: parameters of these calls. `Id`: name of the parameter with the record's id (spec 4.8). */
+/**
+ * One operation of a batch (docs/spec-notes.md#batches). `Create`, `Update`: parameters of the call for one record. `Id`: name of the
+ * parameter with the record's id.
+ */
 export type BatchOperation<Create, Update, Id extends string> =
   | { readonly operation_type: 'Create'; readonly params: Omit<Create, 'account_id'> }
   // Without an update, the type of its operation is `never`, because `Omit<never, …>` would accept any object.

@@ -195,8 +195,8 @@ async function waitForLimit(
   for (;;) {
     const waitMs = (waits.get(endpoint.limit) ?? Number.NEGATIVE_INFINITY) - clock.monotonic()
     if (waitMs <= 0) return waitedMs
-    const isOver = options.signal?.aborted === true || sender.closing.aborted
-    if (options.retry === false || waitedMs + waitMs > leftMs || isOver) throw waitError(where, clock.now() + waitMs)
+    const isCancelled = options.signal?.aborted === true || sender.closing.aborted
+    if (options.retry === false || waitedMs + waitMs > leftMs || isCancelled) throw waitError(where, clock.now() + waitMs)
     waitedMs += waitMs
     await clock.sleep(waitMs, endOfWaits(sender, options))
   }

@@ -1,4 +1,4 @@
-/** Creates the typed client, which has a method for each endpoint of the contract. Lists and streams are async iterables. */
+/** Creates the typed client. Lists and streams are async iterables. */
 import { type Clock, systemClock } from '../../clock.ts'
 import { type Logger, silentLogger } from '../../log.ts'
 import { hasPages, type Endpoint } from '../contract/endpoint.ts'
@@ -31,7 +31,7 @@ interface General {
   /** Same as `call`, for names that are known only at run time. @throws {CallError} for an unknown name, and for a page for a browser */
   readonly callByName: (name: string, params: Params, options?: CallOptions) => Promise<CallResult>
   /**
-   * Returns the address at which a person allows the application. Default: `authorize`, which requires approval each time. `authenticate`
+   * Returns the address at which a user authorizes the application. Default: `authorize`, which requires approval each time. `authenticate`
    * skips the approval for a user who has approved before, if the app's settings enable sign-in.
    */
   readonly authorizeUrl: (
@@ -44,7 +44,7 @@ interface General {
   readonly close: () => Promise<void>
 }
 
-/** Typed client of the service: a method for each endpoint, and general functions. */
+/** Typed client of the service: a method for each endpoint that a program can call, and general functions. */
 export type Client = Methods & General
 
 /**
@@ -86,7 +86,7 @@ export function createClient(given: ClientConfig, options: ClientOptions = {}): 
     bearerToken: (options) => caller.bearer.get(options),
     close: () => sender.close(),
   }
-  // `createMethods` creates a method for each endpoint of the contract, from which `Methods` is derived.
+  // The type `Methods` and the methods are derived from the same contract.
   return { ...createMethods({ config, caller, sender, spelling, clock }), ...general } as Client
 }
 
@@ -132,7 +132,7 @@ function createList(endpoint: Endpoint, params: Params, options: CallOptions, ca
   }, `${endpoint.method} ${endpoint.path}`)
 }
 
-/** Returns the endpoint with the name. @throws {CallError} for an unknown name */
+/** Returns the endpoint with the name. @throws {CallError} for an unknown name, and for a page for a browser */
 function endpointNamed(name: string): Endpoint {
   const endpoint = findEndpoint(name)
   if (endpoint?.answer.resource === 'page')
@@ -142,9 +142,9 @@ function endpointNamed(name: string): Endpoint {
     })
   if (endpoint !== undefined) return endpoint
   const group = `${name.split('.')[0] ?? ''}.`
-  const near = callable.filter((endpoint) => endpoint.name.startsWith(group)).map((endpoint) => endpoint.name)
+  const namesOfGroup = callable.filter((endpoint) => endpoint.name.startsWith(group)).map((endpoint) => endpoint.name)
   throw new CallError(`there is no endpoint ${name}`, {
     where: name,
-    hint: near.length > 0 ? `There are ${near.join(', ')}.` : 'docs/coverage.md lists all endpoints.',
+    hint: namesOfGroup.length > 0 ? `There are ${namesOfGroup.join(', ')}.` : 'docs/coverage.md lists all endpoints.',
   })
 }

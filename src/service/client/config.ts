@@ -11,14 +11,14 @@ export interface ServiceConfig {
    * address, calls to that sandbox fail before a request is sent, because some of them delete accounts.
    */
   readonly adsSandboxBaseUrl?: string | undefined
-  /** First path segment of the advertising paths; `12` (spec 9). */
+  /** First segment of advertising paths, `12` (spec 9). Paths of version 5 keep their version. */
   readonly adsVersion: string
   readonly consumerKey: string
   readonly consumerSecret: string
   /** Access token of the user. Without it, the service refuses calls that need a user. */
   readonly accessToken?: string
   readonly accessTokenSecret?: string
-  /** Own words of the service, by the neutral word of the specification (`SLUICE_SERVICE_NAMES`). */
+  /** The service's names, by the neutral word of the specification (`SLUICE_SERVICE_NAMES`). */
   readonly names?: Readonly<Record<string, string>>
 }
 

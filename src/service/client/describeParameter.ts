@@ -7,14 +7,14 @@ import { parameterOf, type Endpoint, type Parameter, type Rule } from '../contra
  */
 export function describeParameter(endpoint: Endpoint, name: string): string | undefined {
   // The service names nested parameters by their path (`params.expires_at`, `products[3].price`).
-  const plain = name.split(/[.[]/)[0] ?? name
-  const parameter = parameterOf(endpoint, name) ?? parameterOf(endpoint, plain)
+  const topLevelName = name.split(/[.[]/)[0] ?? name
+  const parameter = parameterOf(endpoint, name) ?? parameterOf(endpoint, topLevelName)
   if (parameter === undefined) return undefined
   const rules = (endpoint.rules ?? [])
     .filter((rule) => (rule.kind === 'other' ? isAbout(rule.text, parameter.name) : rule.names.includes(parameter.name)))
     .map((rule) => describeRule(rule))
-  const pair = parameter.name === 'cursor' ? 'with_total_count' : parameter.name === 'with_total_count' ? 'cursor' : undefined
-  if (pair !== undefined && parameterOf(endpoint, pair) !== undefined) rules.push(`not together with ${pair}`)
+  const excluded = parameter.name === 'cursor' ? 'with_total_count' : parameter.name === 'with_total_count' ? 'cursor' : undefined
+  if (excluded !== undefined && parameterOf(endpoint, excluded) !== undefined) rules.push(`not together with ${excluded}`)
   if (parameter.name === 'cursor') rules.unshift('the next_cursor of an earlier answer, all other parameters as they were')
   const source = parameter.source === undefined ? '' : ` (${parameter.source})`
   return [`${parameter.name}: ${describeType(parameter)}${source}`, ...rules].join('; ')

@@ -60,7 +60,7 @@ export function notFoundHint(endpoint: Endpoint, issues: readonly ServiceIssue[]
   return `Check ${names.length > 0 ? names.join(' and ') : 'the ids in the path'}: there is no such record, or it is deleted${deleted}.`
 }
 
-/** Returns the hint for an invalid token. `isAppOnly`: the kind of the token that was sent. */
+/** Returns the hint for an invalid token. `isAppOnly`: true if the request was sent with an app-only token. */
 export function tokenHint(isAppOnly: boolean): string {
   return isAppOnly
     ? `A new app-only token is needed: sluice auth bearer (${consumerVariables}).`

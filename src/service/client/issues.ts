@@ -42,8 +42,8 @@ function readErrors(errors: unknown): ServiceIssue[] {
 /** Reads `operation_errors`: for each entry an array of errors, or one error or null (docs/spec-notes.md#audience-uploads). */
 function readOperationErrors(operations: unknown): ServiceIssue[] {
   if (!Array.isArray(operations)) return []
-  return operations.flatMap((own: unknown, index) =>
-    (Array.isArray(own) ? own : [own]).filter(isGiven).map((item) => ({ ...readIssue(item), index })),
+  return operations.flatMap((errors: unknown, index) =>
+    (Array.isArray(errors) ? errors : [errors]).filter(isGiven).map((item) => ({ ...readIssue(item), index })),
   )
 }
 

@@ -23,10 +23,14 @@ export interface BuiltRequest {
 
 /**
  * Builds the request of a call. In path, query and form, lists are joined by commas, and null is an empty value; JSON bodies keep both.
- * Times are in UTC without milliseconds. Does not check bounds and rules of values: the service does. `version`: first segment of
- * advertising paths, such as `12`.
+ * Times are in UTC without milliseconds. Does not check bounds and rules of values: the service does. `version`: replaces the `12` of
+ * advertising paths.
  *
- * @throws {CallError} for an unknown or missing parameter, a `body` that must be an array, or an invalid time or number
+ * @throws {CallError} in these cases:
+ * - A parameter is unknown or missing.
+ * - `body` is not an array, although the endpoint takes one.
+ * - A time or number is invalid.
+ * - A list entry has a comma.
  */
 export function buildRequest(endpoint: Endpoint, params: Params, version: string): BuiltRequest {
   throwIfUnknown(endpoint, params)

@@ -2,7 +2,7 @@
 import type { ServiceConfig } from './config.ts'
 import type { Exchange, ExchangeRequest } from './exchange.ts'
 import type { OAuthParameters } from './signing.ts'
-import type { Opened } from './wireStream.ts'
+import type { OpenResult } from './wireStream.ts'
 
 /** Credentials of one request: an OAuth signature (without `token`, only of the consumer), a complete header, or none. */
 export type Credentials =
@@ -22,7 +22,7 @@ export interface Sender {
   /** Sends a request. Returns a failure as an `Exchange`. */
   readonly send: (request: AuthenticatedRequest) => Promise<Exchange>
   /** Opens a stream: an answer that is read while it arrives. Returns an `Exchange` if no stream was opened. */
-  readonly open: (request: AuthenticatedRequest) => Promise<Opened>
+  readonly open: (request: AuthenticatedRequest) => Promise<OpenResult>
   /**
    * Returns the number of corrections of the clock of signatures. A refused request that was signed before the last correction may be sent
    * again.

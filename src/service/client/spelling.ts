@@ -3,7 +3,7 @@
  * (`SLUICE_SERVICE_NAMES`). Values are not changed.
  */
 
-/** Own words of the service, by the neutral word of the specification. */
+/** The service's names of parameters, headers and JSON keys, by the neutral word of the specification. */
 export type Names = Readonly<Record<string, string>>
 
 /** Translation of words in both directions. */

@@ -12,11 +12,11 @@ import { AnswerLostError, TokenInvalidError } from './serviceErrors.ts'
 import { toServiceError } from './toServiceError.ts'
 import type { Credentials, Sender } from './sender.ts'
 import type { CallOptions } from './typed.ts'
-import type { Open } from './wireStream.ts'
+import type { OpenedStream } from './wireStream.ts'
 
 const reopenHint = 'Open the stream again, and request a replay of the events between.'
 
-/** Call of a stream, and the parts of the client that open it. `findCredentials`: returns the credentials. */
+/** Call of a stream, and the parts of the client that open it. */
 export interface StreamParts {
   readonly endpoint: Endpoint
   readonly built: BuiltRequest
@@ -43,7 +43,7 @@ const maxUnendedLine = 1024 * 1024
 export async function* openStream(parts: StreamParts): AsyncGenerator<Readonly<Record<string, unknown>>, void, undefined> {
   const { endpoint, built, options, spelling } = parts
   const where = `${endpoint.method} ${built.path}`
-  let opened: Open
+  let opened: OpenedStream
   try {
     opened = await openConnection(parts, where, { mayRenewToken: options.retry !== false })
   } catch (error) {
@@ -76,7 +76,11 @@ export async function* openStream(parts: StreamParts): AsyncGenerator<Readonly<R
 }
 
 /** Opens the stream. `mayRenewToken`: if the service refuses the app-only token, opens the stream once more with a new one. */
-async function openConnection(parts: StreamParts, where: string, { mayRenewToken }: { readonly mayRenewToken: boolean }): Promise<Open> {
+async function openConnection(
+  parts: StreamParts,
+  where: string,
+  { mayRenewToken }: { readonly mayRenewToken: boolean },
+): Promise<OpenedStream> {
   const { endpoint, built, options, sender, findCredentials, bearer, clock } = parts
   const credentials = await findCredentials()
   const opened = await sender.open({

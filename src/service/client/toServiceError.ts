@@ -104,9 +104,9 @@ function classify(answer: Answer, context: CallContext, decoded: Decoded): Servi
     issues: issues ?? [],
     message: `${status}${issues?.[0]?.code ? ` ${issues[0].code}` : ''}${detail === '' ? '' : `: ${detail}`}`,
     details: (hint) => ({ where: context.where, hint, status, issues: issues ?? [] }),
-    has: (...codes) => (issues ?? []).some(({ code }) => codes.includes(code)),
+    hasCode: (...codes) => (issues ?? []).some(({ code }) => codes.includes(code)),
   }
-  return classifyWait(failed) ?? classifyAccess(failed) ?? classifyRequest(failed)
+  return classifyServiceFailure(failed) ?? classifyAccess(failed) ?? classifyRequest(failed)
 }
 
 /** Answer that is not a 2xx, with its errors and the parts of the `ServiceError`. */
@@ -117,18 +117,18 @@ interface FailedAnswer {
   readonly message: string
   readonly details: (hint: string) => ServiceErrorDetails
   /** Returns true if the answer has an error with one of the codes. */
-  readonly has: (...codes: readonly string[]) => boolean
+  readonly hasCode: (...codes: readonly string[]) => boolean
 }
 
 /** Largest time that a `Date` can have. A later one has no ISO text. */
 export const maxDateMs = 8.64e15
 
-/** Classifies temporary errors: rate limits and failures of the service. Undefined for any other. */
-function classifyWait({ answer, context, message, details, has }: FailedAnswer): ServiceError | undefined {
+/** Classifies rate limits and failures of the service (408, 423 and 5xx). Undefined for any other answer. */
+function classifyServiceFailure({ answer, context, message, details, hasCode }: FailedAnswer): ServiceError | undefined {
   const { status } = answer
   const waitMs = requestedWaitMs(answer, context.nowMs)
   const waitUntilMs = waitMs === undefined ? undefined : context.nowMs + waitMs
-  if (status === 429 || has('88', 'TOO_MANY_REQUESTS', 'TWEET_RATE_LIMIT_EXCEEDED', 'rate-limit-exceeded')) {
+  if (status === 429 || hasCode('88', 'TOO_MANY_REQUESTS', 'TWEET_RATE_LIMIT_EXCEEDED', 'rate-limit-exceeded')) {
     const until =
       waitUntilMs === undefined ? '' : ` The service requests a wait until ${new Date(Math.min(waitUntilMs, maxDateMs)).toISOString()}.`
     return new RateLimitedError(message, {
@@ -150,21 +150,21 @@ function classifyWait({ answer, context, message, details, has }: FailedAnswer):
 }
 
 /** Classifies refused credentials and missing permissions: token, signature, application, account, user. Undefined for any other error. */
-function classifyAccess({ answer, context, issues, message, details, has }: FailedAnswer): ServiceError | undefined {
+function classifyAccess({ answer, context, issues, message, details, hasCode }: FailedAnswer): ServiceError | undefined {
   const { status } = answer
-  if (has('99')) {
+  if (hasCode('99')) {
     return new BearerRefusedError(
       message,
       details(`Check ${consumerVariables}. If they are right, too many tokens were requested: wait some minutes, and keep the next one.`),
     )
   }
-  if (has('89')) return new TokenInvalidError(message, details(tokenHint(context.asApplication ?? context.endpoint.auth === 'bearer')))
-  if (has('93'))
+  if (hasCode('89')) return new TokenInvalidError(message, details(tokenHint(context.asApplication ?? context.endpoint.auth === 'bearer')))
+  if (hasCode('93'))
     return new PermissionLevelError(
       message,
       details('Raise the permission level in the app settings, then sign in again: sluice auth login.'),
     )
-  if (has('220', 'unsupported-authentication')) {
+  if (hasCode('220', 'unsupported-authentication')) {
     return new WrongContextError(
       message,
       details(
@@ -172,8 +172,8 @@ function classifyAccess({ answer, context, issues, message, details, has }: Fail
       ),
     )
   }
-  if (has('415')) return new CallbackNotApprovedError(message, details('Add the callback URL in the app settings, or use oob.'))
-  if (has('UNAUTHORIZED_CLIENT_APPLICATION', 'client-forbidden')) {
+  if (hasCode('415')) return new CallbackNotApprovedError(message, details('Add the callback URL in the app settings, or use oob.'))
+  if (hasCode('UNAUTHORIZED_CLIENT_APPLICATION', 'client-forbidden')) {
     return new ApplicationNotApprovedError(
       message,
       details(
@@ -181,13 +181,13 @@ function classifyAccess({ answer, context, issues, message, details, has }: Fail
       ),
     )
   }
-  if (has('ACCOUNT_NOT_FOUND')) {
+  if (hasCode('ACCOUNT_NOT_FOUND')) {
     return new AccountOutOfReachError(
       message,
       details('Check the account id; the user behind SLUICE_ACCESS_TOKEN must be given access to that account.'),
     )
   }
-  if (status === 401 || has('32', '215', 'UNAUTHORIZED_ACCESS')) {
+  if (status === 401 || hasCode('32', '215', 'UNAUTHORIZED_ACCESS')) {
     if (context.asApplication === true && context.endpoint.auth === 'user')
       return new BadSignatureError(
         message,
@@ -213,7 +213,7 @@ function classifyAccess({ answer, context, issues, message, details, has }: Fail
 }
 
 /** Classifies every other refusal. */
-function classifyRequest({ answer, context, issues, message, details, has }: FailedAnswer): ServiceError {
+function classifyRequest({ answer, context, issues, message, details, hasCode }: FailedAnswer): ServiceError {
   const { status } = answer
   if (status === 404) return new NotFoundError(message, details(notFoundHint(context.endpoint, issues)))
   if (status === 405)
@@ -221,7 +221,7 @@ function classifyRequest({ answer, context, issues, message, details, has }: Fai
       message,
       details(`Use another method${answer.headers['allow'] === undefined ? '' : `: ${redactServiceText(answer.headers['allow'])}`}.`),
     )
-  if (status === 413 || has('REQUEST_TOO_COMPLEX')) return new RequestTooLargeError(message, details(sizeHint(context.endpoint)))
+  if (status === 413 || hasCode('REQUEST_TOO_COMPLEX')) return new RequestTooLargeError(message, details(sizeHint(context.endpoint)))
   if (issues.some(({ index }) => index !== undefined)) return new BatchRefusedError(message, details(batchHint(context.endpoint, issues)))
   if (status === 400) return new InvalidParameterError(message, details(parameterHint(context.endpoint, issues)))
   return new RefusedError(
@@ -245,22 +245,22 @@ function classifySuccess(
   issues: readonly ServiceIssue[] | undefined,
 ): ServiceError | undefined {
   const { status } = answer
-  const base = { where: context.where, status }
+  const statusAndPlace = { where: context.where, status }
   if (decoded.kind === 'html')
     return new UnreadableAnswerError(`${status}: the answer is an HTML page`, {
-      ...base,
+      ...statusAndPlace,
       hint: `Check ${hostVariable(context.endpoint)}: another server answers there.`,
     })
   const isForm = context.endpoint.host === 'core' && context.endpoint.path.startsWith('/oauth/')
   if (decoded.kind === 'text' && !isForm && !(status === 204 && decoded.value === '')) {
     return new UnreadableAnswerError(`${status}: the answer is not JSON`, {
-      ...base,
+      ...statusAndPlace,
       hint: 'The request may have been applied: read back before sending it again.',
     })
   }
   if (issues === undefined && context.endpoint.host !== 'core' && !hasData(context.endpoint, decoded))
     return new UnreadableAnswerError(`${status}: the answer has an unexpected shape`, {
-      ...base,
+      ...statusAndPlace,
       hint: 'The request may have been applied: read back before sending it again.',
     })
   // A 2xx of v2 may have errors about some ids, and data about the others (docs/spec-notes.md#posts).
@@ -268,12 +268,12 @@ function classifySuccess(
   const data = decoded.kind === 'json' && isPlainRecord(decoded.value) ? decoded.value['data'] : undefined
   if (data !== undefined && data !== null && !(Array.isArray(data) && data.length === 0)) {
     return new UnreadableAnswerError(`${status}: the answer has both errors and results`, {
-      ...base,
+      ...statusAndPlace,
       issues,
       hint: 'Part of the request may have been applied: read back.',
     })
   }
-  const details = { ...base, issues, hint: parameterHint(context.endpoint, issues) }
+  const details = { ...statusAndPlace, issues, hint: parameterHint(context.endpoint, issues) }
   const message = `${status} with errors: ${issues[0]?.code ?? ''} ${issues[0]?.message ?? ''}`.trim()
   return issues.some(({ index }) => index !== undefined)
     ? new BatchRefusedError(message, details)

@@ -15,7 +15,7 @@ export interface TransportOptions {
   readonly clock?: Clock
   /** Maximum number of connections to one host; streams do not count. Default: 64. */
   readonly connections?: number
-  /** Maximum size of an answer. A larger answer counts as lost. Default: 8 MiB; the largest valid answer has less than 1 MB. */
+  /** Maximum size of an answer. A larger answer counts as lost. Default: 8 MiB; 100 products with the longest texts have about 3 MB. */
   readonly maxAnswerBytes?: number
 }
 
@@ -40,7 +40,7 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
   const loadWire = () =>
     (wire ??= import('./wire.ts').then(({ createWire }) => createWire({ clock, connections: options.connections ?? 64, maxAnswerBytes })))
   const spelling = createSpelling(config.names)
-  const baseOf = createBases(config)
+  const baseOf = createBaseLookup(config)
   const offset = createClockOffset(clock)
   const closing = new AbortController()
 
@@ -73,12 +73,12 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
  * Returns a function that returns the address of a request's host. For the service's own sandbox without an address, the function throws a
  * `CallError` (`ServiceConfig.adsSandboxBaseUrl`).
  */
-function createBases(config: ServiceConfig): (request: AuthenticatedRequest) => Base {
+function createBaseLookup(config: ServiceConfig): (request: AuthenticatedRequest) => Base {
   const core = splitBase('baseUrl', config.baseUrl)
   const ads = splitBase('adsBaseUrl', config.adsBaseUrl)
   const isOneAddress = core.origin === ads.origin && core.prefix === ads.prefix
-  const given = config.adsSandboxBaseUrl
-  const sandbox = given !== undefined ? splitBase('adsSandboxBaseUrl', given) : isOneAddress ? core : undefined
+  const sandboxUrl = config.adsSandboxBaseUrl
+  const sandbox = sandboxUrl !== undefined ? splitBase('adsSandboxBaseUrl', sandboxUrl) : isOneAddress ? core : undefined
   return ({ host, method, path }) => {
     const base = host === 'core' ? core : host === 'ads' ? ads : sandbox
     if (base !== undefined) return base

@@ -225,8 +225,8 @@ export interface CallOptions {
   /** Aborts the call, its waits and its stream, but not a request for a token that calls share (`Bearer.get`). */
   readonly signal?: AbortSignal
   /**
-   * Maximum time of each attempt in milliseconds. It includes the wait for a connection, and ends with the last byte; for a stream, with
-   * its headers. Default: 30,000. Does not limit waits between attempts. Also does not limit a request for an app-only token, which
+   * Maximum time of each attempt in milliseconds, from the wait for a connection to the last byte. Default: 30,000. For a stream, limits
+   * the connect and the wait for the headers, each alone. Does not limit waits between attempts, or a request for an app-only token that
    * concurrent calls share.
    */
   readonly timeoutMs?: number
@@ -235,8 +235,8 @@ export interface CallOptions {
   /** Secret of the request token, for `oauth.accessToken`. */
   readonly tokenSecret?: string
   /**
-   * If false, the call has one attempt and never waits. While a wait of an earlier answer is not over, it fails without an attempt.
-   * Default: true. A stream is opened a second time only with a new app-only token.
+   * If false, the call has one attempt and never waits. While a wait that an earlier answer requested is not over, the call fails without
+   * an attempt. Default: true. A stream is opened a second time only with a new app-only token.
    */
   readonly retry?: boolean
 }

@@ -5,20 +5,23 @@ import type { Exchange } from './exchange.ts'
 import { flatHeaders, tooLarge, WireError, type WireRequest } from './wire.ts'
 
 /** Open stream. */
-export interface Open {
+export interface OpenedStream {
   readonly kind: 'open'
   readonly chunks: AsyncIterable<Uint8Array>
   readonly close: () => void
 }
 
-export type Opened = Open | Exchange
+/** Outcome of the request that opens a stream. */
+export type OpenResult = OpenedStream | Exchange
 
 /**
  * Opens a stream. Returns the answer if its status is not 200. Any failure is `lost`, even if no byte was sent, because the request of a
- * stream changes nothing. `timeoutMs` limits three times: to connect, to the headers, and to the end of an answer that is not a stream.
- * `maxAnswerBytes` limits the size of an answer that is not a stream.
+ * stream changes nothing. `maxAnswerBytes` limits the size of an answer that is not a stream. `timeoutMs` limits each of these steps alone:
+ * - the connect
+ * - the wait for the headers
+ * - the body of an answer that is not a stream
  */
-export async function openWire(request: WireRequest, maxAnswerBytes: number): Promise<Opened> {
+export async function openWire(request: WireRequest, maxAnswerBytes: number): Promise<OpenResult> {
   const { origin, path, method, headers, timeoutMs, signal } = request
   const client = new Client(origin, {
     allowH2: false,

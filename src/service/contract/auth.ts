@@ -8,7 +8,7 @@ const oauth = <const Name extends string>(name: Name, source: string) =>
 /** Properties of most requests for tokens. An endpoint may replace some. */
 const tokenRequest = { method: 'POST', host: 'core', body: 'form', limit: 'oauth', source: 'spec 4.1' } as const
 
-/** Properties of the pages on which a person allows the application. */
+/** Properties of the pages on which a user authorizes the application. */
 const loginPage = {
   method: 'GET',
   host: 'core',

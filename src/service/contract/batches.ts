@@ -13,7 +13,7 @@ const operation = <const Types extends readonly string[]>(types: Types) =>
  * Internal fields that official SDKs send with the parameters of an operation. The sandbox ignores them, but refuses them with the switch
  * `unknown_parameters: strict`.
  */
-export const operationMarks: readonly string[] = ['to_delete']
+export const sdkInternalFields: readonly string[] = ['to_delete']
 
 const batchEndpoint = <const Name extends string, const Resource extends string, const Types extends readonly string[]>(
   name: Name,

@@ -84,8 +84,8 @@ export interface Parameter {
  * - `one-of`: at least one
  * - `exactly-one`: exactly one
  * - `required-if`: if the parameter `when.name` has one of the values `is`, `names` are required. Without `is`, any value counts.
- * - `other`: a rule as text, which the code of the sandbox's area checks. It has the names of parameters in backticks, so that hints about
- *   a parameter show it.
+ * - `other`: a rule as text. The handler of the sandbox checks it. The text has parameter names in backticks, because the hint about a
+ *   parameter shows each rule that contains its name in backticks.
  */
 export type Rule =
   | { readonly kind: 'exclusive' | 'one-of' | 'exactly-one'; readonly names: readonly string[]; readonly source: string }

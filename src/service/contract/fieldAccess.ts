@@ -25,7 +25,10 @@ export function fieldAccess(update: Endpoint): ReadonlyMap<string, FieldAccess> 
   )
 }
 
-/** Returns the parameters of the endpoint that creates such records as `update` changes, by name. None if there is no such endpoint. */
+/**
+ * Returns the parameters of the endpoint that creates the record that `update` changes, by name. Omits those of the path. None if no
+ * endpoint creates such a record.
+ */
 export function creationParameters(update: Endpoint): ReadonlyMap<string, Parameter> {
   const create = endpoints.find(
     (one) =>

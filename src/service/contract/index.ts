@@ -21,9 +21,7 @@ import { promotionEndpoints } from './promotion.ts'
 import { specialCardEndpoints } from './specialCards.ts'
 import { webhookEndpoints } from './webhooks.ts'
 
-/**
- * All endpoints: those of the specification in its order, then the others. The types of the client are derived from these literal types.
- */
+/** All endpoints. The types of the client are derived from these literal types. */
 export const contract = [
   ...authEndpoints,
   ...catalogEndpoints,

@@ -21,30 +21,12 @@ const quarterHour = 15 * minute
 const day = 24 * 60 * minute
 
 const notes = 'docs/spec-notes.md#limits'
-const perUser = (limit: number, source = notes): RateLimit => ({
-  limit,
-  windowMs: quarterHour,
-  per: 'user',
-  shared: false,
-  isSpecified: false,
-  source,
-})
-const perApp = (limit: number, source = notes): RateLimit => ({
-  limit,
-  windowMs: quarterHour,
-  per: 'app',
-  shared: false,
-  isSpecified: false,
-  source,
-})
-const perAccount = (limit: number): RateLimit => ({
-  limit,
-  windowMs: quarterHour,
-  per: 'account',
-  shared: false,
-  isSpecified: false,
-  source: notes,
-})
+const inQuarterHour =
+  (per: RateLimit['per']) =>
+  (limit: number, source = notes): RateLimit => ({ limit, windowMs: quarterHour, per, shared: false, isSpecified: false, source })
+const perUser = inQuarterHour('user')
+const perApp = inQuarterHour('app')
+const perAccount = inQuarterHour('account')
 
 /** All rate limits, by the name in `Endpoint.limit`. */
 export const rateLimits = {

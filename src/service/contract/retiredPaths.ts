@@ -1,4 +1,4 @@
-/** Paths that official SDKs call, but the sandbox does not serve. Some have another path to call instead. */
+/** Paths that official SDKs call and the sandbox does not serve: older paths, and endpoints outside the specification. */
 
 /** Path that the sandbox does not serve. */
 export interface RetiredPath {
