@@ -25,10 +25,13 @@ function isAbout(text: string, name: string): boolean {
   return text.includes(`\`${name}\``) || text.includes(`\`${name}.`)
 }
 
-/** Returns the names of the parameters: `required: account_id, name; optional: user_id`. */
+/** Returns the names of the parameters: `required: account_id, name; optional: user_id`. A bare array is the parameter `body`. */
 export function describeParameters(endpoint: Endpoint): string {
-  const required = endpoint.parameters.filter((parameter) => parameter.required === true).map(({ name }) => name)
-  const optional = endpoint.parameters.filter((parameter) => parameter.required !== true).map(({ name }) => name)
+  const takesArray = endpoint.bodyIs === 'array'
+  const named = endpoint.parameters.filter((parameter) => !takesArray || parameter.in !== 'body')
+  const required = named.filter((parameter) => parameter.required === true).map(({ name }) => name)
+  if (takesArray) required.push('body')
+  const optional = named.filter((parameter) => parameter.required !== true).map(({ name }) => name)
   return [`required: ${required.join(', ') || 'none'}`, `optional: ${optional.join(', ') || 'none'}`].join('; ')
 }
 

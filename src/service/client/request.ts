@@ -59,7 +59,8 @@ export function buildRequest(endpoint: Endpoint, params: Params, version: string
         throw callError(endpoint, name, 'has an entry with a comma, which the service cannot take')
       if (parameter.in === 'path') {
         // An empty segment, `.` and `..` would lead to another path.
-        if (/^\.{0,2}$/.test(text)) throwMissing(endpoint, name)
+        if (text === '') throwMissing(endpoint, name)
+        if (text === '.' || text === '..') throw callError(endpoint, name, `must not be "${text}"`)
         path = path.replace(new RegExp(`:${name}(?![a-z_])`), () => percentEncode(text))
       } else if (parameter.in === 'oauth') oauth[name] = text
       else query[name] = text

@@ -481,9 +481,24 @@ describe('sends', () => {
     expect([service.asked.length, other.asked.length]).toEqual([2, 0])
   })
 
-  test.for(['', '.', '..'])('nothing for the path segment "%s"', async (id) => {
+  test.for([
+    ['', 'product_catalog_id is required'],
+    ['.', 'product_catalog_id must not be "."'],
+    ['..', 'product_catalog_id must not be ".."'],
+  ] as const)('nothing for the path segment "%s"', async ([id, message]) => {
     const service = await serve([{}])
-    await expect(service.client().catalogs.delete({ product_catalog_id: id })).rejects.toThrow(CallError)
+    const call = service.client().catalogs.delete({ product_catalog_id: id })
+    await expect(call).rejects.toThrow(CallError)
+    await expect(call).rejects.toThrow(message)
+    expect(service.asked).toHaveLength(0)
+  })
+
+  test('nothing for an unknown parameter of an endpoint that takes an array: the hint names `body`', async () => {
+    const service = await serve([{}])
+    await expect(service.client().callByName('audiences.users', { account_id: 'a', operation_type: 'Update' })).rejects.toMatchObject({
+      code: 'CALL_INVALID',
+      hint: 'Its parameters: required: account_id, custom_audience_id, body; optional: none.',
+    })
     expect(service.asked).toHaveLength(0)
   })
 
