@@ -54,11 +54,13 @@ describe('statistics', () => {
   test('are refused for an unknown entity, more than 7 days, and times that are no whole hours', async () => {
     const refused = [
       await stats({ entity_ids: 'none' }),
+      await stats({ entity: 'ACCOUNT', entity_ids: '18ce55media' }),
       await stats({ end_time: '2026-02-09T00:00:00Z' }),
       await stats({ start_time: '2026-02-01T00:30:00Z' }),
     ]
     expect(refused.map(({ status, body }) => [status, body.errors[0].code])).toEqual([
       [404, 'LINE_ITEM_NOT_FOUND'],
+      [403, 'ACCOUNT_NOT_FOUND'],
       [400, 'INVALID_TIME_WINDOW'],
       [400, 'INVALID_PARAMETER'],
     ])

@@ -448,6 +448,9 @@ describe('what takes time, by the clock where the switch says so', () => {
 
     const media = await sandbox.call('POST', `${account}/media_library`, { query: { media_key: '7_42' } })
     expect(media.body.data.media_status).not.toBe('TRANSCODE_COMPLETED')
+    await sandbox.call('POST', `${account}/media_library`, { query: { media_key: '7_43' } })
+    const deletedMedia = await sandbox.call('DELETE', `${account}/media_library/7_43`)
+    expect(deletedMedia.body.data).toMatchObject({ deleted: true, media_status: media.body.data.media_status })
 
     const put = await sandbox.call('PUT', '/12/product_catalogs/4001/products', { json: { products: [product('SKU')] } })
     const keys = [put.body.data.products_response[0].product_key]

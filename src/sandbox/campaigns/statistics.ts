@@ -100,13 +100,16 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
   },
 }
 
-/** Reads the parameters that select statistics. @throws {Refusal} as `periodOf`, or 404 for an unknown entity */
+/** Reads the parameters that select statistics. @throws {Refusal} as `periodOf`, and for an unknown entity */
 function queryOf(call: Call<CampaignsState>, limits: { readonly maxDays: number }): StatisticsQuery {
   const period = periodOf(call, limits)
   const entity = String(call.params['entity'])
   const ids = listParam(call, 'entity_ids') ?? []
   const unknown = ids.find((id) => !isKnown(call.state, accountOf(call).id, entity, id))
-  if (unknown !== undefined) throw notFound(`${entity}_NOT_FOUND`, 'entity_ids', unknown)
+  if (unknown !== undefined)
+    throw adsRefusal(`${entity}_NOT_FOUND`, `${entity.toLowerCase().replaceAll('_', ' ')} ${unknown} was not found`, {
+      parameter: 'entity_ids',
+    })
   return {
     entity,
     entity_ids: ids,

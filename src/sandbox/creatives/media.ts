@@ -49,7 +49,10 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
     media.updated_at = isoSeconds(call.now)
     return ok(mediaWire(call, media))
   },
-  'mediaLibrary.delete': (call) => ok(markDeleted(call, findRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND'))),
+  'mediaLibrary.delete': (call) => {
+    const media = markDeleted(call, findRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND'))
+    return ok(mediaWire(call, media))
+  },
 }
 
 /** Returns the media in wire form. Until the media is processed, its status is `TRANSCODE_IN_PROGRESS` (assumed). */
