@@ -92,7 +92,7 @@ export class RefusedError extends Refusal {
   readonly code = 'SERVICE_REFUSED'
 }
 
-/** Code 99: too many requests for bearer tokens, or a wrong consumer key or secret. */
+/** Code 99: too many requests for bearer tokens, a wrong consumer key or secret, or an unknown token to invalidate. */
 export class BearerRefusedError extends ServiceError {
   readonly code = 'SERVICE_BEARER_REFUSED'
   readonly recovery: Recovery = 'fix-config'

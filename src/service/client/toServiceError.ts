@@ -70,7 +70,7 @@ export function toServiceError(exchange: Exchange, context: CallContext, decoded
     case 'lost':
       return new AnswerLostError(`the request was sent and no complete answer came: ${reason(exchange.error)}`, {
         where: context.where,
-        hint: 'The request may have been applied: read back before sending it again.',
+        hint: resendHint(context.endpoint),
         cause: exchange.error,
         ...(exchange.status === undefined ? {} : { status: exchange.status }),
       })
@@ -141,7 +141,7 @@ function classifyServiceFailure({ answer, context, message, details, hasCode }: 
       ...details(
         status === 423
           ? 'Another request has locked the record; try again.'
-          : 'The service failed; try again later. The request may have been applied.',
+          : `The service failed; try again later.${context.endpoint.method === 'GET' ? '' : ' The request may have been applied.'}`,
       ),
       ...(waitUntilMs === undefined ? {} : { waitUntilMs }),
     })
@@ -255,13 +255,13 @@ function classifySuccess(
   if (decoded.kind === 'text' && !isForm && !(status === 204 && decoded.value === '')) {
     return new UnreadableAnswerError(`${status}: the answer is not JSON`, {
       ...statusAndPlace,
-      hint: 'The request may have been applied: read back before sending it again.',
+      hint: resendHint(context.endpoint),
     })
   }
   if (issues === undefined && context.endpoint.host !== 'core' && !hasData(context.endpoint, decoded))
     return new UnreadableAnswerError(`${status}: the answer has an unexpected shape`, {
       ...statusAndPlace,
-      hint: 'The request may have been applied: read back before sending it again.',
+      hint: resendHint(context.endpoint),
     })
   // A 2xx of v2 may have errors about some ids, and data about the others (docs/spec-notes.md#posts).
   if (issues === undefined || context.endpoint.path.startsWith('/2/')) return undefined
@@ -291,15 +291,23 @@ function textOfIssues(issues: readonly ServiceIssue[]): string {
   return texts.slice(0, 5).join('; ') + (texts.length > 5 ? `; and ${texts.length - 5} more` : '')
 }
 
-/** Returns true if the answer has `data` as the contract requires: one record, or a list of records or texts (spec Conventions). */
+/**
+ * Returns true if the answer has `data` of the contract (spec Conventions): one record, or a list of records or texts. One record may be in
+ * an array, and a list may be one record or null.
+ */
 function hasData(endpoint: Endpoint, decoded: Decoded): boolean {
   if (decoded.kind !== 'json' || !isPlainRecord(decoded.value) || !('data' in decoded.value)) return false
   const { data } = decoded.value
-  // The service may return an empty list as null.
   if (data === null) return endpoint.answer.many
   const items = Array.isArray(data) ? listOf(data) : [data]
   if (!endpoint.answer.many && items.length !== 1) return false
   return items.every((item) => isPlainRecord(item) || (endpoint.answer.many && typeof item === 'string'))
+}
+
+/** Returns the hint for a call with an unknown outcome. A read changes nothing, so it needs no check before it is repeated. */
+function resendHint(endpoint: Endpoint): string {
+  if (endpoint.method === 'GET') return `Try again; if it repeats, check ${hostVariable(endpoint)}.`
+  return 'The request may have been applied: read back before sending it again.'
 }
 
 /** Returns the message of the error, else its code or name, without personal data. */

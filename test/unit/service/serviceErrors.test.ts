@@ -34,6 +34,18 @@ test('a refused verifier has a hint about the sign-in, not about the credentials
   )
 })
 
+test('the hint of a failed call warns of an effect only for a write', () => {
+  const hintsOf = (name: string) => {
+    const lost = toServiceError(
+      { kind: 'lost', error: new Error('reset'), durationMs: 1 },
+      { endpoint: endpoint(name), where: name, nowMs },
+    )
+    return [lost, errorOf(503, '', { name }), errorOf(200, 'OK', { name }), errorOf(200, '[]', { name })].map((error) => error?.hint)
+  }
+  for (const hint of hintsOf('catalogs.update')) expect(hint).toContain('may have been applied')
+  for (const hint of hintsOf('catalogs.list')) expect(hint).toMatch(/^(?!.*applied).*again/)
+})
+
 describe('the answer of the service becomes one class', () => {
   test.for([
     [401, ads('UNAUTHORIZED_ACCESS'), 'SERVICE_BAD_SIGNATURE'],
