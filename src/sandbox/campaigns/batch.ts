@@ -120,8 +120,8 @@ function typeErrors(endpoint: Endpoint, params: Readonly<Record<string, unknown>
   return endpoint.parameters.flatMap(({ name, type }) => {
     const value = params[name]
     const takesList = type === 'csv' || type === 'csv-enum'
-    const fits = Array.isArray(value) ? takesList && value.every((item) => item !== null && !isRecord(item)) : !isRecord(value)
-    return fits ? [] : [invalidParameter(name, takesList ? 'list of strings' : type, value)]
+    const hasRightType = Array.isArray(value) ? takesList && value.every((item) => item !== null && !isRecord(item)) : !isRecord(value)
+    return hasRightType ? [] : [invalidParameter(name, takesList ? 'list of strings' : type, value)]
   })
 }
 

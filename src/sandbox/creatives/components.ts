@@ -20,8 +20,8 @@ interface MediaPart {
   readonly swipeable: boolean
 }
 /** Contribution of a DETAILS or BUTTON component to the card's type. */
-interface GoalPart {
-  readonly goal: 'WEBSITE' | 'APP'
+interface DestinationPart {
+  readonly destination: 'WEBSITE' | 'APP'
 }
 
 /**
@@ -71,7 +71,7 @@ function readComponents(value: unknown): CardContent {
   const classified = classify(value, 'components', errors)
   if (errors.length > 0 || classified === undefined) throw adsRefusals(errors)
   const carousel = classified.swipeable ? (classified.media === 'MIXED_MEDIA' ? '_SINGLE_DEST_CAROUSEL' : '_CAROUSEL') : ''
-  return { components: listOf(value).filter(isPlainRecord), card_type: `${classified.media}${carousel}_${classified.goal}` }
+  return { components: listOf(value).filter(isPlainRecord), card_type: `${classified.media}${carousel}_${classified.destination}` }
 }
 
 /** Checks the slides of a multi-destination carousel. @throws {Refusal} */
@@ -81,7 +81,7 @@ function readSlides(value: unknown): CardContent {
     throw adsRefusals([invalidParameter('slides', 'an array of 2 to 6 slides', value)])
   const slides = value.map((slide, index) => {
     const classified = classify(slide, `slides[${index}]`, errors)
-    if (classified?.swipeable === true || classified?.goal === 'APP')
+    if (classified?.swipeable === true || classified?.destination === 'APP')
       errors.push(invalidParameter(`slides[${index}]`, 'one MEDIA and one DETAILS component', slide))
     return classified
   })
@@ -97,19 +97,20 @@ function readSlides(value: unknown): CardContent {
  * Checks a list of components. Returns the properties that determine the card's type. If something is wrong, adds an error to `errors` and
  * returns undefined.
  */
-function classify(value: unknown, place: string, errors: AdsError[]): (MediaPart & GoalPart) | undefined {
+function classify(value: unknown, place: string, errors: AdsError[]): (MediaPart & DestinationPart) | undefined {
   const before = errors.length
   if (!Array.isArray(value)) return void errors.push(invalidParameter(place, 'an array of components', value))
   const parts = value.map((component: unknown, index) => readComponent(component, `${place}[${index}]`, errors))
   if (errors.length > before) return undefined
   const [media, ...otherMedia] = parts.filter((part) => part !== undefined && 'media' in part)
-  const [goal, ...otherGoals] = parts.filter((part) => part !== undefined && 'goal' in part)
-  if (media !== undefined && goal !== undefined && otherMedia.length === 0 && otherGoals.length === 0) return { ...media, ...goal }
+  const [destination, ...otherDestinations] = parts.filter((part) => part !== undefined && 'destination' in part)
+  if (media !== undefined && destination !== undefined && otherMedia.length === 0 && otherDestinations.length === 0)
+    return { ...media, ...destination }
   return void errors.push(invalidParameter(place, 'one media component and either a DETAILS or a BUTTON component', value))
 }
 
 /** Checks a component, and returns its contribution to the card's type. Adds what is wrong to `errors`. */
-function readComponent(component: unknown, at: string, errors: AdsError[]): MediaPart | GoalPart | undefined {
+function readComponent(component: unknown, at: string, errors: AdsError[]): MediaPart | DestinationPart | undefined {
   if (!isPlainRecord(component)) return void errors.push(invalidParameter(at, 'a component', component))
   switch (component['type']) {
     case 'MEDIA':
@@ -127,12 +128,12 @@ function readComponent(component: unknown, at: string, errors: AdsError[]): Medi
       checkFieldNames(component, ['type', 'title', 'destination'], at, errors)
       readText(component, 'title', at, errors)
       checkWebsite(component['destination'], `${at}.destination`, errors)
-      return { goal: 'WEBSITE' }
+      return { destination: 'WEBSITE' }
     case 'BUTTON':
       checkFieldNames(component, ['type', 'label', 'destination'], at, errors)
       checkLabel(component['label'], `${at}.label`, errors)
       checkApp(component['destination'], `${at}.destination`, errors)
-      return { goal: 'APP' }
+      return { destination: 'APP' }
     case undefined:
       return void errors.push(missingParameter(`${at}.type`))
     default:
