@@ -62,7 +62,7 @@ export interface PostsState {
   readonly posts: Map<string, Post>
   readonly scheduled: Map<string, DraftOrScheduledPost>
   readonly drafts: Map<string, DraftOrScheduledPost>
-  /** Users of the first state, with all fields of v2. `World.users` has the users that can sign in, with fewer fields. */
+  /** Users of the first state, with most fields of v2. `World.users` has the users that can sign in, with fewer fields. */
   readonly users: Map<string, Readonly<Record<string, unknown>>>
   readonly media: Map<string, Readonly<Record<string, unknown>>>
   readonly places: Map<string, Readonly<Record<string, unknown>>>

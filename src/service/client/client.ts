@@ -40,7 +40,7 @@ interface General {
   ) => string
   /** Returns the cached app-only token, or fetches a token (`Bearer.get`). The token must not be logged. */
   readonly bearerToken: (options?: CallOptions) => Promise<string>
-  /** Waits for the requests in flight, then closes the connections. Does not close open streams. */
+  /** Ends the waits of calls, waits for the requests in flight, then closes the connections. Does not close open streams. */
   readonly close: () => Promise<void>
 }
 
@@ -50,8 +50,8 @@ export type Client = Methods & General
 /**
  * Creates a client of the service or of a sandbox. Only the addresses differ.
  *
- * The client waits and retries if that is safe (`Endpoint.repeatable`, docs/client.md#retries). Failures of calls are
- * `ServiceError`s: compare the class or `code`.
+ * The client waits and retries if that is safe (`Endpoint.repeatable`, docs/client.md#retries). A failed call throws a `ServiceError`, a
+ * call that does not match the contract a `CallError`. Compare the class or `code`.
  *
  * ```ts
  * const client = createClient({ baseUrl, consumerKey, consumerSecret, accessToken, accessTokenSecret })

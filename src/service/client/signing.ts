@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import OAuth from 'oauth-1.0a'
 import { decodePairs, percentEncode } from './encode.ts'
 
-/** Secrets that sign a request. */
+/** Keys and secrets that sign a request. */
 export interface OAuthKeys {
   readonly consumerKey: string
   readonly consumerSecret: string

@@ -56,11 +56,11 @@ type ValueOf<P> = P extends { readonly type: 'enum'; readonly values: readonly (
   ? V
   : P extends { readonly type: 'csv-enum'; readonly values: readonly (infer V)[] }
     ? readonly V[]
-    : P extends { readonly type: keyof Values }
-      ? Values[P['type']]
+    : P extends { readonly type: keyof ValueByType }
+      ? ValueByType[P['type']]
       : unknown
 
-interface Values {
+interface ValueByType {
   readonly string: string
   readonly url: string
   readonly enum: string
@@ -105,11 +105,11 @@ export type ParamsOf<E> = { readonly [P in RequiredOf<E> as P['name']]: Typed<E,
 
 type FieldValue<F> = F extends { readonly type: 'enum'; readonly values: readonly (infer V)[] }
   ? V | (string & {})
-  : F extends { readonly type: keyof Fields }
-    ? Fields[F['type']]
+  : F extends { readonly type: keyof FieldValueByType }
+    ? FieldValueByType[F['type']]
     : unknown
 
-interface Fields {
+interface FieldValueByType {
   readonly string: string
   readonly enum: string
   readonly timestamp: string
@@ -145,6 +145,7 @@ export type RecordOf<R extends ResourceName> = R extends 'feature'
     ? Omit<ContractRecord<R>, keyof Details[R]> & Details[R]
     : ContractRecord<R>
 
+/** Fields that the contract does not list. */
 type Unlisted = Readonly<Record<string, unknown>>
 
 /** Types of fields that contain objects, more precise than those of the contract. */

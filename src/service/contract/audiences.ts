@@ -19,11 +19,11 @@ import {
 } from './parameter.ts'
 import { createOne, deleteOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
 
-const audience = `${accountPath}/custom_audiences/:custom_audience_id` as const
-const permissions = '/5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions'
-const currentPermissions = `${accountPath}/custom_audiences/:custom_audience_id/permissions` as const
-/** Names of parameters on the path of custom audiences (`aliases`), each with its name on the documented path. */
-const currentNames = {
+const audiencePath = `${accountPath}/custom_audiences/:custom_audience_id` as const
+const permissionsPath = '/5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions'
+const permissionsAlias = `${audiencePath}/permissions` as const
+/** Names of parameters on `permissionsAlias`, each with its name on `permissionsPath`. */
+const aliasNames = {
   custom_audience_id: 'tailored_audience_id',
   custom_audience_permission_id: 'tailored_audience_permission_id',
   custom_audience_permission_ids: 'tailored_audience_permission_ids',
@@ -65,9 +65,9 @@ export const audienceEndpoints = [
   {
     name: 'audiencePermissions.list',
     ...readRequest,
-    path: permissions,
-    aliases: [currentPermissions],
-    alsoNamed: currentNames,
+    path: permissionsPath,
+    aliases: [permissionsAlias],
+    alsoNamed: aliasNames,
     parameters: [
       accountId,
       tailoredAudienceId,
@@ -84,9 +84,9 @@ export const audienceEndpoints = [
   {
     name: 'audiencePermissions.create',
     ...createRequest,
-    path: permissions,
-    aliases: [currentPermissions],
-    alsoNamed: currentNames,
+    path: permissionsPath,
+    aliases: [permissionsAlias],
+    alsoNamed: aliasNames,
     parameters: [
       accountId,
       tailoredAudienceId,
@@ -102,9 +102,9 @@ export const audienceEndpoints = [
   {
     name: 'audiencePermissions.delete',
     ...deleteRequest,
-    path: `${permissions}/:tailored_audience_permission_id`,
-    aliases: [`${currentPermissions}/:custom_audience_permission_id`],
-    alsoNamed: currentNames,
+    path: `${permissionsPath}/:tailored_audience_permission_id`,
+    aliases: [`${permissionsAlias}/:custom_audience_permission_id`],
+    alsoNamed: aliasNames,
     parameters: [accountId, tailoredAudienceId, path('tailored_audience_permission_id')],
     answer: { resource: 'audiencePermission', many: false },
     repeatable: false,
@@ -144,7 +144,7 @@ export const audienceEndpoints = [
   {
     name: 'audiences.targeted',
     ...readRequest,
-    path: `${audience}/targeted`,
+    path: `${audiencePath}/targeted`,
     parameters: [accountId, audienceId, query('with_active', 'boolean', { default: true, source: spec43 }), count200, cursor],
     answer: { resource: 'targetedCampaign', many: true },
     source: spec43,
@@ -152,7 +152,7 @@ export const audienceEndpoints = [
   {
     name: 'audiences.users',
     ...createRequest,
-    path: `${audience}/users`,
+    path: `${audiencePath}/users`,
     body: 'json',
     bodyIs: 'array',
     bodyLimit: batchLimits.userOperations,

@@ -3,29 +3,29 @@ import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint
 import { batchLimits } from './limits.ts'
 import { body, count200, cursor, path, query } from './parameter.ts'
 
-const catalogs = '/12/product_catalogs'
-const catalog = `${catalogs}/:product_catalog_id` as const
+const catalogsPath = '/12/product_catalogs'
+const catalogPath = `${catalogsPath}/:product_catalog_id` as const
 const catalogId = path('product_catalog_id')
 const setId = path('product_set_id')
 const feedId = path('scheduled_feed_id')
 
 const spec42 = 'spec 4.2'
-const sets = 'docs/spec-notes.md#product-sets'
-const feeds = 'docs/spec-notes.md#scheduled-feeds'
+const setNotes = 'docs/spec-notes.md#product-sets'
+const feedNotes = 'docs/spec-notes.md#scheduled-feeds'
 
 const feedSchedule = [
-  query('feed_format', 'string', { unsettable: true, source: feeds }),
-  query('frequency', 'string', { unsettable: true, source: feeds }),
-  query('repeat', 'integer', { min: 1, unsettable: true, source: feeds }),
-  query('start_time', 'timestamp', { unsettable: true, source: feeds }),
-  query('time_zone', 'string', { unsettable: true, source: feeds }),
+  query('feed_format', 'string', { unsettable: true, source: feedNotes }),
+  query('frequency', 'string', { unsettable: true, source: feedNotes }),
+  query('repeat', 'integer', { min: 1, unsettable: true, source: feedNotes }),
+  query('start_time', 'timestamp', { unsettable: true, source: feedNotes }),
+  query('time_zone', 'string', { unsettable: true, source: feedNotes }),
 ] as const
 
 export const catalogEndpoints = [
   {
     name: 'catalogs.list',
     ...readRequest,
-    path: catalogs,
+    path: catalogsPath,
     parameters: [query('user_id', 'long', { source: spec42 }), count200, cursor],
     answer: { resource: 'productCatalog', many: true },
     limit: 'catalog_reads',
@@ -34,7 +34,7 @@ export const catalogEndpoints = [
   {
     name: 'catalogs.create',
     ...createRequest,
-    path: catalogs,
+    path: catalogsPath,
     parameters: [query('name', 'string', { required: true, source: spec42 }), query('user_id', 'long', { source: spec42 })],
     rules: [{ kind: 'other', text: 'a user can have one catalog', source: 'spec 2.2' }],
     answer: { resource: 'productCatalog', many: false },
@@ -44,7 +44,7 @@ export const catalogEndpoints = [
   {
     name: 'catalogs.update',
     ...updateRequest,
-    path: catalog,
+    path: catalogPath,
     parameters: [catalogId, query('name', 'string', { required: true, source: spec42 })],
     answer: { resource: 'productCatalog', many: false },
     limit: 'catalog_writes',
@@ -53,7 +53,7 @@ export const catalogEndpoints = [
   {
     name: 'catalogs.delete',
     ...deleteRequest,
-    path: catalog,
+    path: catalogPath,
     parameters: [catalogId],
     answer: { resource: 'productCatalog', many: false },
     limit: 'catalog_writes',
@@ -63,7 +63,7 @@ export const catalogEndpoints = [
   {
     name: 'products.list',
     ...readRequest,
-    path: `${catalog}/products`,
+    path: `${catalogPath}/products`,
     parameters: [
       catalogId,
       query('item_group_key', 'string', { source: spec42 }),
@@ -78,7 +78,7 @@ export const catalogEndpoints = [
   {
     name: 'products.put',
     ...updateRequest,
-    path: `${catalog}/products`,
+    path: `${catalogPath}/products`,
     body: 'json',
     parameters: [
       catalogId,
@@ -97,7 +97,7 @@ export const catalogEndpoints = [
   {
     name: 'products.delete',
     ...deleteRequest,
-    path: `${catalog}/products`,
+    path: `${catalogPath}/products`,
     body: 'json',
     parameters: [catalogId, body('product_keys', 'array', { required: true, source: 'spec 4.2; docs/spec-notes.md#catalogs' })],
     answer: { resource: 'deleteProducts', many: false },
@@ -107,16 +107,16 @@ export const catalogEndpoints = [
   {
     name: 'productSets.list',
     ...readRequest,
-    path: `${catalog}/product_sets`,
+    path: `${catalogPath}/product_sets`,
     parameters: [catalogId, count200, cursor],
     answer: { resource: 'productSet', many: true },
     limit: 'product_set_reads',
-    source: sets,
+    source: setNotes,
   },
   {
     name: 'productSets.get',
     ...readRequest,
-    path: `${catalog}/product_sets/:product_set_id`,
+    path: `${catalogPath}/product_sets/:product_set_id`,
     parameters: [catalogId, setId],
     answer: { resource: 'productSet', many: false },
     limit: 'product_set_reads',
@@ -125,15 +125,15 @@ export const catalogEndpoints = [
   {
     name: 'productSets.create',
     ...createRequest,
-    path: `${catalog}/product_sets`,
+    path: `${catalogPath}/product_sets`,
     body: 'json',
     parameters: [
       catalogId,
       body('name', 'string', { required: true, source: spec42 }),
       body('description', 'string', { source: spec42 }),
       body('type', 'enum', { required: true, values: ['MANUAL', 'FILTERED'], source: spec42 }),
-      body('filters', 'array', { maxItems: 30, source: `${spec42}; ${sets}` }),
-      body('product_keys', 'array', { maxItems: 50, source: `${spec42}; ${sets}` }),
+      body('filters', 'array', { maxItems: 30, source: `${spec42}; ${setNotes}` }),
+      body('product_keys', 'array', { maxItems: 50, source: `${spec42}; ${setNotes}` }),
     ],
     rules: [
       { kind: 'required-if', names: ['filters'], when: { name: 'type', is: ['FILTERED'] }, source: spec42 },
@@ -146,75 +146,75 @@ export const catalogEndpoints = [
   {
     name: 'productSets.update',
     ...updateRequest,
-    path: `${catalog}/product_sets/:product_set_id`,
+    path: `${catalogPath}/product_sets/:product_set_id`,
     body: 'json',
     parameters: [
       catalogId,
       setId,
-      body('name', 'string', { minLength: 1, source: sets }),
-      body('description', 'string', { unsettable: true, source: sets }),
-      body('product_keys', 'array', { maxItems: 50, source: sets }),
+      body('name', 'string', { minLength: 1, source: setNotes }),
+      body('description', 'string', { unsettable: true, source: setNotes }),
+      body('product_keys', 'array', { maxItems: 50, source: setNotes }),
     ],
-    rules: [{ kind: 'other', text: '`product_keys` is not for FILTERED sets', source: sets }],
+    rules: [{ kind: 'other', text: '`product_keys` is not for FILTERED sets', source: setNotes }],
     answer: { resource: 'productSet', many: false },
     limit: 'product_set_puts',
-    source: sets,
+    source: setNotes,
   },
   {
     name: 'productSets.delete',
     ...deleteRequest,
-    path: `${catalog}/product_sets/:product_set_id`,
+    path: `${catalogPath}/product_sets/:product_set_id`,
     parameters: [catalogId, setId],
     answer: { resource: 'productSet', many: false },
     limit: 'product_set_deletes',
     repeatable: false,
-    source: sets,
+    source: setNotes,
   },
   {
     name: 'scheduledFeeds.list',
     ...readRequest,
-    path: `${catalog}/scheduled_feeds`,
+    path: `${catalogPath}/scheduled_feeds`,
     parameters: [catalogId, count200, cursor],
     answer: { resource: 'scheduledFeed', many: true },
     limit: 'feed_reads',
-    source: feeds,
+    source: feedNotes,
   },
   {
     name: 'scheduledFeeds.get',
     ...readRequest,
-    path: `${catalog}/scheduled_feeds/:scheduled_feed_id`,
+    path: `${catalogPath}/scheduled_feeds/:scheduled_feed_id`,
     parameters: [catalogId, feedId],
     answer: { resource: 'scheduledFeed', many: false },
     limit: 'feed_reads',
-    source: feeds,
+    source: feedNotes,
   },
   {
     name: 'scheduledFeeds.create',
     ...createRequest,
-    path: `${catalog}/scheduled_feeds`,
-    parameters: [catalogId, query('feed_url', 'url', { required: true, source: feeds }), ...feedSchedule],
-    rules: [{ kind: 'other', text: 'one feed per user; an import only adds products', source: feeds }],
+    path: `${catalogPath}/scheduled_feeds`,
+    parameters: [catalogId, query('feed_url', 'url', { required: true, source: feedNotes }), ...feedSchedule],
+    rules: [{ kind: 'other', text: 'one feed per user; an import only adds products', source: feedNotes }],
     answer: { resource: 'scheduledFeed', many: false },
     limit: 'feed_writes',
-    source: feeds,
+    source: feedNotes,
   },
   {
     name: 'scheduledFeeds.update',
     ...updateRequest,
-    path: `${catalog}/scheduled_feeds/:scheduled_feed_id`,
-    parameters: [catalogId, feedId, query('feed_url', 'url', { source: feeds }), ...feedSchedule],
+    path: `${catalogPath}/scheduled_feeds/:scheduled_feed_id`,
+    parameters: [catalogId, feedId, query('feed_url', 'url', { source: feedNotes }), ...feedSchedule],
     answer: { resource: 'scheduledFeed', many: false },
     limit: 'feed_writes',
-    source: feeds,
+    source: feedNotes,
   },
   {
     name: 'scheduledFeeds.delete',
     ...deleteRequest,
-    path: `${catalog}/scheduled_feeds/:scheduled_feed_id`,
+    path: `${catalogPath}/scheduled_feeds/:scheduled_feed_id`,
     parameters: [catalogId, feedId],
     answer: { resource: 'scheduledFeed', many: false },
     limit: 'feed_writes',
     repeatable: false,
-    source: feeds,
+    source: feedNotes,
   },
 ] as const satisfies readonly Endpoint[]

@@ -1,4 +1,5 @@
 /** Paths that official SDKs call and the sandbox does not serve: older paths, and endpoints outside the specification. */
+import { accountPath } from './endpoint.ts'
 
 /** Path that the sandbox does not serve. */
 export interface RetiredPath {
@@ -10,23 +11,21 @@ export interface RetiredPath {
   readonly why?: string
 }
 
-const account = '/12/accounts/:account_id'
-
 /** All retired paths. The first match applies. */
 export const retiredPaths: readonly RetiredPath[] = [
-  { path: `${account}/tailored_audiences`, successor: `${account}/custom_audiences` },
-  { path: `${account}/tailored_audiences/:id`, successor: `${account}/custom_audiences/:id` },
-  { path: `${account}/tailored_audiences/:id/:part`, successor: `${account}/custom_audiences/:id/:part` },
-  { path: `${account}/tailored_audiences/:id/:part/:part_id`, successor: `${account}/custom_audiences/:id/:part/:part_id` },
-  { path: `${account}/tailored_audience_changes`, successor: `${account}/custom_audiences/:id/users` },
-  { path: `${account}/reach_estimate`, successor: `${account}/audience_estimate` },
-  { path: `${account}/audience_summary`, successor: `${account}/audience_estimate` },
-  { path: `${account}/scoped_timeline`, successor: `${account}/tweets` },
-  { path: `${account}/videos`, successor: `${account}/media_library` },
-  { path: `${account}/videos/:id`, successor: `${account}/media_library/:id` },
+  { path: `${accountPath}/tailored_audiences`, successor: `${accountPath}/custom_audiences` },
+  { path: `${accountPath}/tailored_audiences/:id`, successor: `${accountPath}/custom_audiences/:id` },
+  { path: `${accountPath}/tailored_audiences/:id/:part`, successor: `${accountPath}/custom_audiences/:id/:part` },
+  { path: `${accountPath}/tailored_audiences/:id/:part/:part_id`, successor: `${accountPath}/custom_audiences/:id/:part/:part_id` },
+  { path: `${accountPath}/tailored_audience_changes`, successor: `${accountPath}/custom_audiences/:id/users` },
+  { path: `${accountPath}/reach_estimate`, successor: `${accountPath}/audience_estimate` },
+  { path: `${accountPath}/audience_summary`, successor: `${accountPath}/audience_estimate` },
+  { path: `${accountPath}/scoped_timeline`, successor: `${accountPath}/tweets` },
+  { path: `${accountPath}/videos`, successor: `${accountPath}/media_library` },
+  { path: `${accountPath}/videos/:id`, successor: `${accountPath}/media_library/:id` },
   ...['image_conversation', 'website', 'video_website', 'image_app_download', 'video_app_download'].flatMap((type) => [
-    { path: `${account}/cards/${type}`, successor: `${account}/cards` },
-    { path: `${account}/cards/${type}/:card_id`, successor: `${account}/cards/:card_id` },
+    { path: `${accountPath}/cards/${type}`, successor: `${accountPath}/cards` },
+    { path: `${accountPath}/cards/${type}/:card_id`, successor: `${accountPath}/cards/:card_id` },
   ]),
   { path: '/12/iab_categories', successor: '/12/content_categories' },
   { path: '/12/targeting_criteria/behaviors', successor: '/12/targeting_criteria/conversations' },
@@ -49,5 +48,5 @@ export const retiredPaths: readonly RetiredPath[] = [
     'scheduled_promoted_tweets',
     'tweet_previews',
     'web_event_tags',
-  ].flatMap((name) => [{ path: `${account}/${name}` }, { path: `${account}/${name}/:id` }]),
+  ].flatMap((name) => [{ path: `${accountPath}/${name}` }, { path: `${accountPath}/${name}/:id` }]),
 ]
