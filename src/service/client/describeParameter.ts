@@ -56,8 +56,11 @@ function describeType(parameter: Parameter): string {
   if (parameter.min !== undefined && parameter.max !== undefined) parts.push(`${parameter.min} to ${parameter.max}`)
   else if (parameter.min !== undefined) parts.push(`${parameter.min} or more`)
   else if (parameter.max !== undefined) parts.push(`${parameter.max} at most`)
-  if (parameter.minLength !== undefined) parts.push(`at least ${parameter.minLength} characters`)
-  if (parameter.maxLength !== undefined) parts.push(`at most ${parameter.maxLength} characters`)
+  const { minLength, maxLength } = parameter
+  if (minLength !== undefined && maxLength !== undefined)
+    parts.push(minLength === maxLength ? `exactly ${maxLength} characters` : `${minLength} to ${maxLength} characters`)
+  else if (minLength !== undefined) parts.push(minLength === 1 ? 'not empty' : `at least ${minLength} characters`)
+  else if (maxLength !== undefined) parts.push(`at most ${maxLength} characters`)
   if (parameter.maxItems !== undefined) parts.push(`at most ${parameter.maxItems} entries`)
   if (parameter.required === true) parts.push('required')
   if (parameter.default !== undefined) parts.push(`default ${parameter.default}`)

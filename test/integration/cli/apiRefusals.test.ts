@@ -88,12 +88,7 @@ test.for([
     /at most 25 characters, got .* for third_choice/,
     /third_choice: text, at most 25 characters/,
   ],
-  [
-    'a text too short',
-    ['GET', `${own}/media_library`, '-F', 'q='],
-    /at least 1 characters, got "" for q/,
-    /q: text, at least 1 characters/,
-  ],
+  ['a text too short', ['GET', `${own}/media_library`, '-F', 'q='], /at least 1 characters, got "" for q/, /q: text, 1 to 255 characters/],
   [
     'too many items',
     ['GET', `${own}/campaigns`, '-F', `campaign_ids=${'1,'.repeat(200)}1`],
