@@ -15,8 +15,8 @@ export interface OpenedStream {
 export type OpenResult = OpenedStream | Exchange
 
 /**
- * Opens a stream. Returns the answer if its status is not 200. Any failure is `lost`, even if no byte was sent, because the request of a
- * stream changes nothing. `maxAnswerBytes` limits the size of an answer that is not a stream. `timeoutMs` limits each of these steps alone:
+ * Opens a stream. Returns the answer if its status is not 200. A failure after the connect is `lost`, even if no byte was sent, because the
+ * request of a stream changes nothing. `maxAnswerBytes` limits the size of an answer that is not a stream. `timeoutMs` limits each of these steps alone:
  * - the connect
  * - the wait for the headers
  * - the body of an answer that is not a stream
@@ -28,6 +28,10 @@ export async function openWire(request: WireRequest, maxAnswerBytes: number): Pr
     headersTimeout: timeoutMs,
     bodyTimeout: 0,
     connect: connectorOverInterim({ timeout: timeoutMs, minVersion: 'TLSv1.2', allowH2: false }),
+  })
+  let isConnected = false
+  client.once('connect', () => {
+    isConnected = true
   })
   const close = () => void client.destroy()
   let status: number | undefined
@@ -48,12 +52,8 @@ export async function openWire(request: WireRequest, maxAnswerBytes: number): Pr
     return { kind: 'answer', status, headers: flatHeaders(response.headers), body: Buffer.concat(chunks), durationMs: 0 }
   } catch (error) {
     close()
-    return {
-      kind: 'lost',
-      error: error instanceof Error ? error : new Error(String(error)),
-      durationMs: 0,
-      ...(status === undefined ? {} : { status }),
-    }
+    const failure = { error: error instanceof Error ? error : new Error(String(error)), durationMs: 0 }
+    return isConnected ? { kind: 'lost', ...failure, ...(status === undefined ? {} : { status }) } : { kind: 'not-sent', ...failure }
   } finally {
     clearTimeout(timer)
   }

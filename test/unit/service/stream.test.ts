@@ -50,6 +50,19 @@ test.for([
   await client.close()
 })
 
+test('reports a stream to a stopped service as not sent', async () => {
+  server = await startRawServer((socket) => void socket.write(answerText(200, '{"token_type":"bearer","access_token":"t"}')))
+  const client = createClient({ baseUrl: server.url, consumerKey: 'k', consumerSecret: 's' })
+  await client.bearerToken()
+  await server.close()
+  server = undefined
+  await expect(Array.fromAsync(client.activity.stream())).rejects.toMatchObject({
+    code: 'SERVICE_UNREACHABLE',
+    hint: expect.stringContaining('Check SLUICE_BASE_URL'),
+  })
+  await client.close()
+})
+
 test.for(['while it opens', 'later'])('ends without an error if the caller aborts %s', async (when) => {
   const caller = new AbortController()
   server = await startRawServer((socket, head) => {
