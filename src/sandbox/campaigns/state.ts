@@ -94,7 +94,6 @@ export interface PromotedTweet extends AccountRecord {
   approval_status: string
 }
 
-/** Targeting criterion of a line item. */
 export interface TargetingCriterion extends AccountRecord {
   line_item_id: string
   name: string | null
@@ -113,7 +112,6 @@ export interface LineItemCategory extends AccountRecord {
   curated_category_id: string
 }
 
-/** Tracking tag of a line item. */
 export interface TrackingTag extends AccountRecord {
   readonly line_item_id: string
   readonly tracking_tag_type: string
@@ -161,7 +159,6 @@ export interface HistoryEntry {
   readonly change_type: string
 }
 
-/** State of the area. */
 export interface CampaignsState {
   readonly apps: Table<AccountApp>
   readonly funding: Table<FundingInstrument>

@@ -46,7 +46,6 @@ export interface MediaObject {
 /** Poll or video conversation card in wire form. */
 export type SpecialCard = AccountRecord & { name: string; card_uri: string; card_type: string } & Record<string, unknown>
 
-/** State of the creatives area. */
 export interface CreativesState {
   readonly accountMedia: Table<AccountMedia>
   readonly cards: Table<Card>

@@ -2,7 +2,6 @@
 import { recordOf } from '../../unknownValue.ts'
 import { InvalidParameterError, RepeatingCursorError } from './serviceErrors.ts'
 
-/** One page of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[]
   /** Undefined on the last page. */

@@ -15,7 +15,6 @@ import type {
 } from './bodies.ts'
 import type { List } from './list.ts'
 
-/** Endpoint of the contract with the name. */
 export type EndpointOf<Name extends EndpointName> = Extract<(typeof contract)[number], { readonly name: Name }>
 
 type Params<Name extends EndpointName> = ParamsOf<EndpointOf<Name>>
@@ -202,7 +201,6 @@ export interface V2Includes {
   readonly polls?: readonly RecordOf<'postPoll'>[]
 }
 
-/** Answer of v2. */
 export interface V2Answer<Data> {
   readonly data?: Data
   readonly includes?: V2Includes
@@ -221,7 +219,6 @@ type ResultOf<E> = E extends { readonly stream: true }
     ? List<ResourceOf<E>>
     : Promise<AnswerOf<E>>
 
-/** Options of one call. */
 export interface CallOptions {
   /** Aborts the call, its waits and its stream, but not a request for a token that calls share (`Bearer.get`). */
   readonly signal?: AbortSignal

@@ -7,7 +7,6 @@ import type { Clock } from '../../clock.ts'
 import { connectorOverInterim } from '../../http/interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Options of `createWire`. */
 export interface WireOptions {
   readonly clock: Clock
   /** Maximum number of connections to one host. Further requests wait for a free connection, within `timeoutMs`. */

@@ -4,7 +4,6 @@ import { connectorOverInterim } from '../../http/interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
 import { flatHeaders, tooLarge, WireError, type WireRequest } from './wire.ts'
 
-/** Open stream. */
 export interface OpenedStream {
   readonly kind: 'open'
   readonly chunks: AsyncIterable<Uint8Array>

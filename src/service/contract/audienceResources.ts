@@ -8,7 +8,6 @@ export const userIdentifiers = ['email', 'device_id', 'handle', 'service_id', 'p
 /** Types of identifiers of a user of a do-not-reach list. */
 export const doNotReachIdentifiers = ['email', 'phone_number'] as const
 
-/** Records of audiences, by name. */
 export const audienceResources = {
   keywordInsights: {
     fields: [field('related_keywords', 'strings', { maxItems: 30 }), field('tweet_volume', 'integers')],

@@ -1,7 +1,6 @@
 /** Resources of authentication (spec 2.1). */
 import { field, type Resource } from './resource.ts'
 
-/** Answers of token endpoints, by name. */
 export const authResources = {
   requestToken: {
     fields: [field('oauth_token', 'string'), field('oauth_token_secret', 'string'), field('oauth_callback_confirmed', 'string')],

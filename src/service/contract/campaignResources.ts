@@ -145,7 +145,6 @@ const money = <const Name extends string>(name: Name) => field(name, 'long', nul
 const notes = 'docs/spec-notes.md#campaigns-and-line-items'
 const promotionNotes = 'docs/spec-notes.md#promotion-and-targeting'
 
-/** Records of campaigns, by name. */
 export const campaignResources = {
   account: {
     fields: [

@@ -65,12 +65,10 @@ export const filterAttributes = [
   'custom_label_3',
   'custom_label_4',
 ] as const
-/** Operators of the filters of product sets. */
 export const filterOperators = ['GREATER_THAN', 'EQUAL_TO', 'LESS_THAN', 'MATCH', 'NOT_CONTAINS', 'CONTAINS'] as const
 /** Results of the write of one product (spec 3.3). */
 export const productStatuses = ['CREATE_SUCCESS', 'UPDATE_SUCCESS', 'ERROR', 'NO_CHANGE'] as const
 
-/** Records of catalogs, by name. */
 export const catalogResources = {
   productCatalog: { fields: [field('id', 'string'), field('name', 'string')], source: spec22 },
   product: { fields: productFields, source: spec22 },

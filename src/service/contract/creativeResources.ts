@@ -47,7 +47,6 @@ const text = <const Name extends string>(name: Name) => field(name, 'string', nu
 const maybe = <const Name extends string>(name: Name) => field(name, 'string', { nullable: true, optional: true })
 const card = [field('id', 'string'), field('name', 'string'), field('card_uri', 'string'), field('card_type', 'string')] as const
 
-/** Records of creatives, by name. */
 export const creativeResources = {
   accountMedia: {
     fields: [

@@ -42,7 +42,6 @@ export type ParameterType =
   | 'object'
   | 'array'
 
-/** Parameter of an endpoint. */
 export interface Parameter {
   /** Name in requests, in the neutral words of the specification (`svc_auth_access_type`). */
   readonly name: string
@@ -97,7 +96,6 @@ export type Rule =
     }
   | { readonly kind: 'other'; readonly text: string; readonly source: string }
 
-/** Endpoint of the service. */
 export interface Endpoint {
   /** Unique name `group.method`: `catalogs.list` is `client.catalogs.list()`. */
   readonly name: string

@@ -64,7 +64,6 @@ const source = 'outside the specification: shapes that official SDKs read'
 /** Creates a text that may be null or missing. */
 const maybe = <const Name extends string>(name: Name) => field(name, 'string', { nullable: true, optional: true })
 
-/** Records outside the specification, by name. */
 export const outsideResources = {
   targetingOption: {
     fields: [

@@ -207,7 +207,6 @@ const requestable = <const Types extends Readonly<Record<string, FieldType>>>(ty
   // Object.entries loses the types of single names.
   Object.entries(types).map(([name, type]) => field(name, type, { optional: true })) as unknown as readonly Requestable<Types>[]
 
-/** Records of v2, by name. */
 export const postResources = {
   post: {
     fields: [

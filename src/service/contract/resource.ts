@@ -17,7 +17,6 @@ export type FieldType =
   | 'objects'
   | 'any'
 
-/** Field of a resource. */
 export interface Field {
   readonly name: string
   readonly type: FieldType

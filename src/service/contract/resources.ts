@@ -20,5 +20,4 @@ export const resources = {
   ...outsideResources,
 } as const
 
-/** Name of a resource. */
 export type ResourceName = keyof typeof resources

@@ -5,7 +5,6 @@ import { createOne, deleteOne, readMany, readOne, updateOne } from './recordEndp
 
 const source = 'outside the specification: official SDKs manage them'
 const shared = { outsideSpec: true, source } as const
-/** Types of tracking tags: of impressions and of clicks. */
 export const trackingTagTypes = ['IMPRESSION_TAG', 'CLICK_TAG'] as const
 const url = { maxLength: 2000, ...sentBySdks } as const
 

@@ -52,7 +52,6 @@ export const deprecatedEventTypes = {
   ProfileUrlUpdate: 'profile.update.url',
 } as const
 
-/** Records of webhooks and activity, by name. */
 export const webhookResources = {
   webhook: {
     fields: [field('id', 'string'), field('url', 'string'), field('valid', 'boolean'), field('created_at', 'timestamp')],
