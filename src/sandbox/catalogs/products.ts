@@ -47,8 +47,8 @@ function putProducts(call: CatalogCall): Reply {
   products.forEach((product, index) => {
     const id = typeof product['id'] === 'string' ? product['id'] : null
     const stored = id === null ? undefined : catalog.products.get(comparableId(call, id))
-    const base = call.world.switch('product_put') === 'merge' ? stored?.fields : undefined
-    reportViolations(call, product, base)
+    const keptFields = call.world.switch('product_put') === 'merge' ? stored?.fields : undefined
+    reportViolations(call, product, keptFields)
     if (id !== null && repeated.has(comparableId(call, id))) {
       if (repeatedResult === 'absent') return
       if (repeatedResult === 'no_change')
@@ -56,7 +56,7 @@ function putProducts(call: CatalogCall): Reply {
       else results.push(failedResult(call, id, stored, ['id: occurs several times in this request; all its instances are ignored']))
       return
     }
-    results.push(putProduct(call, catalog, { product, id, stored, base, index }))
+    results.push(putProduct(call, catalog, { product, id, stored, keptFields, index }))
   })
   return {
     kind: 'ads',
@@ -71,15 +71,15 @@ interface SentProduct {
   /** Stored product with this id. */
   readonly stored: Product | undefined
   /** Stored fields that stay if the request lacks them. Undefined without the switch `product_put: merge`, and for a new product. */
-  readonly base: StoredProduct | undefined
+  readonly keptFields: StoredProduct | undefined
   /** Position in the request. */
   readonly index: number
 }
 
 /** Checks a product, and creates or updates it. Returns its result. */
-function putProduct(call: CatalogCall, catalog: Catalog, { product, id, stored, base, index }: SentProduct): ProductResult {
+function putProduct(call: CatalogCall, catalog: Catalog, { product, id, stored, keptFields, index }: SentProduct): ProductResult {
   const { world } = call
-  const { fields, errors } = checkProduct(product, base, world.switch('length_unit'))
+  const { fields, errors } = checkProduct(product, keptFields, world.switch('length_unit'))
   const warnings = gtinWarnings(fields)
   if (stored !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== stored.key)
     return failedResult(call, id, stored, ['product_key: is required for a known product'])
@@ -88,9 +88,9 @@ function putProduct(call: CatalogCall, catalog: Catalog, { product, id, stored, 
   if (stored !== undefined && sameFields(stored.fields, fields)) return success('NO_CHANGE', stored.key)
   const isApplied = call.applies(index, id)
   if (stored !== undefined && !isApplied) return success('UPDATE_SUCCESS', stored.key)
-  const compared = comparableId(call, id)
-  const formerKey = world.switch('readd_key') === 'same' ? catalog.formerKeys.get(compared) : undefined
-  if (!isApplied) return success('CREATE_SUCCESS', formerKey ?? unstoredKey(catalog, compared))
+  const comparable = comparableId(call, id)
+  const formerKey = world.switch('readd_key') === 'same' ? catalog.formerKeys.get(comparable) : undefined
+  if (!isApplied) return success('CREATE_SUCCESS', formerKey ?? unstoredKey(catalog, comparable))
   const groupKey = findOrCreateGroupKey(call, catalog, fields['item_group_id'])
   if (stored !== undefined) {
     stored.fields = fields
@@ -98,14 +98,14 @@ function putProduct(call: CatalogCall, catalog: Catalog, { product, id, stored, 
     return success('UPDATE_SUCCESS', stored.key)
   }
   const key = formerKey ?? world.newId()
-  catalog.products.set(compared, { key, fields, groupKey, order: catalog.nextOrder++ })
-  catalog.idByKey.set(key, compared)
+  catalog.products.set(comparable, { key, fields, groupKey, order: catalog.nextOrder++ })
+  catalog.idByKey.set(key, comparable)
   return success('CREATE_SUCCESS', key)
 }
 
 /**
- * Returns the key that the answer has for a new product which a fault omits. `id`: as in `Catalog.products`. Does not call `World.newId`,
- * because earlier versions did not. Otherwise a replay of their journals would give other keys to the next products.
+ * Returns the key that the answer has for a new product that a fault omits. `id`: as in `Catalog.products`. Does not call `World.newId`,
+ * because earlier versions did not. One more call would give the next products other keys in a replay of their journals.
  */
 function unstoredKey(catalog: Catalog, id: string): string {
   return String(10n ** 18n + BigInt(`0x${hash('sha256', `${catalog.id} ${id}`).slice(0, 14)}`))
@@ -156,8 +156,8 @@ function areTexts(value: unknown): value is readonly string[] {
 }
 
 /**
- * Lists products in ascending order of their keys. With `item_group_key`, lists the products of that group. Without it, lists the
- * products without a group, and only the oldest product of each group (spec 2.2). With the switch `group_reads: all`, lists all products.
+ * Lists products in ascending order of their keys. With `item_group_key`, lists the products of that group. Without it, lists the products
+ * without a group, and the oldest product of each group (spec 2.2). With the switch `group_reads: all`, it then lists all products.
  *
  * @throws {Refusal} for a catalog that the caller cannot access, or a wrong cursor
  */
@@ -166,7 +166,7 @@ function listProducts(call: CatalogCall): Reply {
   const groupKey = textParam(call, 'item_group_key')
   const all = [...catalog.products.values()]
   const inGroup = groupKey === null ? all : all.filter((product) => product.groupKey === groupKey)
-  const shown = groupKey === null && call.world.switch('group_reads') === 'first' ? firstOfGroups(inGroup) : inGroup
+  const shown = groupKey === null && call.world.switch('group_reads') === 'first' ? oldestOfGroups(inGroup) : inGroup
   const sorted = shown.sort((a, b) => (BigInt(a.key) < BigInt(b.key) ? -1 : 1))
   const count = Number(call.params['count'])
   const cursor = call.params['cursor']
@@ -180,8 +180,8 @@ function listProducts(call: CatalogCall): Reply {
   const from = cursor === undefined ? 0 : sorted.findIndex((product) => BigInt(product.key) >= BigInt(textOf(cursor)))
   const page = from === -1 ? [] : sorted.slice(from, from + count)
   const last = page.at(-1)
-  const more = last !== undefined && from + count < sorted.length
-  const nextCursor = more ? String(BigInt(last.key) + 1n) : null
+  const hasMore = last !== undefined && from + count < sorted.length
+  const nextCursor = hasMore ? String(BigInt(last.key) + 1n) : null
   if (nextCursor !== null) storeCursor(call.state.cursors, nextCursor, listing)
   return { kind: 'ads', data: page.map(productWire), nextCursor }
 }
@@ -203,21 +203,21 @@ function storeCursor(cursors: Map<string, string>, cursor: string, listing: stri
 
 /** Returns the product in wire form, with null for unset fields. */
 function productWire(product: Product): Record<string, unknown> {
-  const shape: Record<string, unknown> = {}
+  const wire: Record<string, unknown> = {}
   for (const name of PRODUCT_FIELDS)
-    shape[name] = name === 'product_key' ? product.key : name === 'item_group_key' ? product.groupKey : (product.fields[name] ?? null)
-  return shape
+    wire[name] = name === 'product_key' ? product.key : name === 'item_group_key' ? product.groupKey : (product.fields[name] ?? null)
+  return wire
 }
 
 /** Returns the oldest product of each group, and all products without a group. */
-function firstOfGroups(products: readonly Product[]): Product[] {
-  const first = new Map<string, Product>()
+function oldestOfGroups(products: readonly Product[]): Product[] {
+  const oldest = new Map<string, Product>()
   for (const product of products) {
     if (product.groupKey === null) continue
-    const stored = first.get(product.groupKey)
-    if (stored === undefined || product.order < stored.order) first.set(product.groupKey, product)
+    const other = oldest.get(product.groupKey)
+    if (other === undefined || product.order < other.order) oldest.set(product.groupKey, product)
   }
-  return products.filter((product) => product.groupKey === null || first.get(product.groupKey) === product)
+  return products.filter((product) => product.groupKey === null || oldest.get(product.groupKey) === product)
 }
 
 function failedResult(call: CatalogCall, id: string | null, stored: Product | undefined, errors: readonly string[]): ProductResult {
@@ -274,9 +274,9 @@ function gtinWarnings({ gtin }: StoredProduct): string[] {
 
 /**
  * Reports violations in links, description, GTIN and required fields of a product (docs/sandbox.md#violations). Does not change the answer.
- * `base`: as in `SentProduct`.
+ * `keptFields`: as in `SentProduct`.
  */
-function reportViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>, base: StoredProduct | undefined): void {
+function reportViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>, keptFields: StoredProduct | undefined): void {
   const { world } = call
   for (const name of LINK_FIELDS) {
     const link = product[name]
@@ -288,7 +288,7 @@ function reportViolations(call: CatalogCall, product: Readonly<Record<string, un
   if (typeof gtin === 'string' && gtin !== '' && !isGtin(gtin))
     world.reportViolation('gtin_invalid', 'gtin has a wrong length or check digit')
   for (const name of REQUIRED_FIELDS) {
-    const value = product[name] === undefined ? base?.[name] : product[name]
+    const value = product[name] === undefined ? keptFields?.[name] : product[name]
     if (value === undefined || value === null || value === '') world.reportViolation('required_field_missing', `${name} is missing`)
   }
 }
