@@ -1,15 +1,11 @@
 /**
- * Sends the batches of a plan, the unresolved batches of earlier runs, or the deletes of an erasure. Several processes may push one plan
- * together: each batch is leased to one of them, and all share one rate budget.
+ * Sends the batches of a plan, or the deletes of an erasure. `recoverAndResend.ts` sends what earlier runs left open. Several processes may
+ * push one plan together: each batch is leased to one of them, and all share one rate budget.
  */
 import { findOpenWork, isIdle } from '../../db/batches/claim.ts'
-import { recoverBatches, resetAttempts, shortenFalseWaits, unparkBatches } from '../../db/batches/release.ts'
-import { erasurePhase } from '../../db/batches/states.ts'
+import { unparkBatches } from '../../db/batches/release.ts'
 import { resumeDestination } from '../../db/destinations.ts'
-import { hasOpenErasures } from '../../db/erasures.ts'
 import type { Row } from '../../db/row.ts'
-import { findEndedWorkers } from '../../db/workers.ts'
-import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { PushOptions, PushScope } from './sendOpenBatches.ts'
 
@@ -27,34 +23,7 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
   ])
   if (plan === undefined) throw new Error(`plan ${planId} is not stored`)
   const scope = { planId, fence: deps.service }
-  await sendOpen(deps, { scope, destinationId: plan.destination_id, runId: Number(plan.run_id) }, options)
-}
-
-/**
- * Resolves open batches of earlier runs before a newer plan is made (docs/guarantees.md#key-order). Recovers the batches of expired
- * workers, in all destinations of this environment. Then resends, byte for byte, the open batches of the destination that were sent before.
- * Leaves out people who opted out (`options.findOptedOut`) or are suppressed. Ends a pause of the destination, because a pause lasts until
- * the next run.
- */
-export async function resendUnresolved(
-  deps: EngineDeps,
-  destinationId: number,
-  options: PushOptions & { readonly runId: number; readonly phase?: typeof erasurePhase },
-): Promise<void> {
-  await recoverBatches(deps.db, await findEndedWorkers(deps.db), deps.settings.horizonMs, deps.service)
-  await resumeDestination(deps.db, destinationId)
-  await resetAttempts(deps.db, destinationId)
-  await shortenFalseWaits(deps.db, destinationId, deps.settings.horizonMs, deps.settings.retryAfterCapMs)
-  await unparkBatches(deps.db, destinationId, deps.settings.maxAttempts)
-  crashPoint('settle.opened')
-  const { runId, phase } = options
-  const scope = { resendOf: destinationId, fence: deps.service, ...(phase === undefined ? {} : { phase }) }
-  await sendOpen(deps, { scope, destinationId, runId }, options)
-}
-
-/** Sends the deletes of erased people that are due, if there are any, and nothing else. They need no read of the sources. */
-export async function resendErasures(deps: EngineDeps, destinationId: number, runId: number): Promise<void> {
-  if (await hasOpenErasures(deps.db, destinationId)) await resendUnresolved(deps, destinationId, { runId, phase: erasurePhase })
+  await sendIfOpen(deps, { scope, destinationId: plan.destination_id, runId: Number(plan.run_id) }, options)
 }
 
 /**
@@ -75,11 +44,11 @@ export async function pushErasure(
   // An earlier command for the same person may have parked them.
   await unparkBatches(deps.db, audience, deps.settings.maxAttempts, erasure)
   const scope = { erasure, audience, fence: deps.service }
-  await sendOpen(deps, { scope, destinationId: audience, runId: Number(plan.run_id) }, {})
+  await sendIfOpen(deps, { scope, destinationId: audience, runId: Number(plan.run_id) }, {})
 }
 
-/** Sends the open batches. Loads the modules for this only if there are any. */
-async function sendOpen(deps: EngineDeps, push: PushScope, options: PushOptions): Promise<void> {
+/** Sends the open batches of the scope. Loads the modules for this only if there are any. */
+export async function sendIfOpen(deps: EngineDeps, push: PushScope, options: PushOptions): Promise<void> {
   if (options.growing === undefined && isIdle(await findOpenWork(deps.db, push.scope))) return
   // A grant is valid for half a second. Without this, the first request of a process was sent late, possibly during a requested wait.
   const [{ sendOpenBatches }] = await Promise.all([import('./sendOpenBatches.ts'), deps.transport.load?.()])

@@ -19,7 +19,8 @@ import { tooManyRejects } from '../plan/reasonsToWithhold.ts'
 import { makePlan, type Planned, type PlanInput } from '../plan/plan.ts'
 import { guardResultsOfWarnings, RunWithheld } from '../plan/qualityGuard.ts'
 import { planSetsOfCatalog } from './productSets.ts'
-import { prepareSending, resendErasures, resendUnresolved } from '../push/push.ts'
+import { prepareSending } from '../push/push.ts'
+import { recoverAndResend, resendErasures } from '../push/recoverAndResend.ts'
 import { withBackfillSource } from '../read/backfillSource.ts'
 import { findOptedOutEntries } from '../read/optedOut.ts'
 import { readSnapshot, type SnapshotResult } from '../read/snapshot.ts'
@@ -117,7 +118,7 @@ async function resolveEarlierRequests(deps: EngineDeps, run: RunRow, tx: Connect
   // `findOptedOut` is called for several requests at a time, but its searches share one connection.
   const inTurn = pLimit(1)
   await timedStage(deps, run, 'settle', () =>
-    resendUnresolved(deps, run.destinationId, {
+    recoverAndResend(deps, run.destinationId, {
       runId: run.id,
       findOptedOut: (batch) => inTurn(() => findOptedOutEntries(tx, batch)),
     }),

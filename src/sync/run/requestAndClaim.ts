@@ -12,8 +12,7 @@ import { storedAddress } from '../../shownAddress.ts'
 import { destinationKey } from '../destinationKey.ts'
 import type { EngineDeps } from '../engine.ts'
 import { loadReport } from '../reports/history.ts'
-import { recoverRunsAndCounts } from './runCounts.ts'
-import { logRunEnd } from './runLog.ts'
+import { recoverExpiredRuns } from './recoverExpiredRuns.ts'
 
 export interface RunRequest extends RunOptions {
   readonly trigger: RunTrigger
@@ -106,14 +105,6 @@ export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pip
 
 function claimOptions(deps: EngineDeps): RunClaim {
   return { workerId: deps.workerId, leaseMs: deps.settings.leaseMs, fence: deps.service }
-}
-
-/**
- * Ends and logs the runs of this environment whose lease has expired or whose worker has ended. This unlocks their destinations. Also ends
- * runs of `sluice plan` and `sluice apply` that were queued for more than 30 s.
- */
-export async function recoverExpiredRuns(deps: Pick<EngineDeps, 'db' | 'service' | 'log'>): Promise<void> {
-  for (const id of await recoverRunsAndCounts(deps.db, deps.service)) logRunEnd(deps.log, await loadReport(deps.db, id))
 }
 
 /**

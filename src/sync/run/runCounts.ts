@@ -1,12 +1,9 @@
 /** Computes and stores the counts of runs. A run may also settle operations of earlier runs, so the counts of those change too. */
 import { countAttempts } from '../../db/attempts.ts'
-import type { Database, Queryable } from '../../db/database.ts'
+import type { Queryable } from '../../db/database.ts'
 import { entriesOf, entryOutcome, shownOutcome, usersOf } from '../../db/entries/read.ts'
-import type { Fence } from '../../db/fence.ts'
 import type { Unconfirmed } from '../../db/runs/columns.ts'
-import { recoverRuns } from '../../db/runs/claim.ts'
 import { updateCounts } from '../../db/runs/update.ts'
-import { findEndedWorkers } from '../../db/workers.ts'
 import type { Row } from '../../db/row.ts'
 import { countedBatches, planCounts, type PlanCounts } from '../reports/planCounts.ts'
 import type { Settled } from '../../model/report.ts'
@@ -74,21 +71,6 @@ export async function updateCountsOfPlan(db: Queryable, planId: string, exceptRu
   if (runs.length === 0) return
   const { requests: _, ...counts } = await sentCounts(db, planId)
   for (const { id } of runs) await updateCounts(db, Number(id), counts)
-}
-
-/**
- * Ends the runs of ended workers, as `recoverRuns` does, and updates the counts of these and of earlier runs. Returns the numbers of the
- * ended runs. Uses one transaction, because no later call would complete a half-done recovery.
- */
-export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
-  return db.transaction(async (tx) => {
-    const ids = await recoverRuns(tx, await findEndedWorkers(tx), fence)
-    for (const id of ids) {
-      await updateCounts(tx, id, await countsAtEnd(tx, id))
-      await updateCountsOfOtherRuns(tx, id)
-    }
-    return ids
-  })
 }
 
 async function sentCounts(db: Queryable, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {

@@ -8,7 +8,8 @@ import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/area.ts'
 import type { Database } from '../../../src/db/database.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
-import { pushPlan, resendUnresolved } from '../../../src/sync/push/push.ts'
+import { pushPlan } from '../../../src/sync/push/push.ts'
+import { recoverAndResend } from '../../../src/sync/push/recoverAndResend.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
 import { fakeService } from './fakeService.ts'
@@ -66,7 +67,7 @@ describe('a process that is stopped for a while', () => {
       await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
       const transport = transportTo(sandbox.url)
       const deps = await engineDeps(db, transport)
-      await resendUnresolved(deps, planted.destinationId, { runId: planted.runId })
+      await recoverAndResend(deps, planted.destinationId, { runId: planted.runId })
       await transport.close()
       expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, pending: 0, ambiguous: 0 })
     }
@@ -135,7 +136,7 @@ describe('a process that is stopped for a while', () => {
     await sandbox.control.release('h')
     const transport = transportTo(sandbox.url)
     const deps = await engineDeps(db, transport)
-    await resendUnresolved(deps, planted.destinationId, { runId: planted.runId })
+    await recoverAndResend(deps, planted.destinationId, { runId: planted.runId })
     await pushPlan(deps, planted.planId)
     await transport.close()
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 15, pending: 0, ambiguous: 0 })
@@ -155,7 +156,7 @@ test('W11: a changed secret signs the next attempt with the same bytes', async (
   expect(await batchStates(db, planted.planId)).toEqual([expect.stringMatching(/^pending/)])
   expect(await planCounts(db, planted.planId)).toMatchObject({ refused: 0, pending: 5 })
   const transport = transportTo(sandbox.url)
-  await resendUnresolved(await engineDeps(db, transport), planted.destinationId, { runId: planted.runId })
+  await recoverAndResend(await engineDeps(db, transport), planted.destinationId, { runId: planted.runId })
   await transport.close()
   expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5 })
   expect(new Set(await uploads(sandbox)).size).toBe(1)

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { ExchangeRequest } from '../../../src/service/client/exchange.ts'
 import { entriesOf, entryOutcome } from '../../../src/db/entries/read.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
-import { pushPlan, resendUnresolved } from '../../../src/sync/push/push.ts'
+import { pushPlan } from '../../../src/sync/push/push.ts'
+import { recoverAndResend } from '../../../src/sync/push/recoverAndResend.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService } from './fakeService.ts'
 import { email, engineDeps, hex, plantBatch, plantDestination, plantPlan, product, productKey, syncedKeys, user } from './planted.ts'
@@ -224,7 +225,7 @@ describe('one failing user among many', () => {
     for (const script of [miscounted, () => failure(423, 'LOCKED'), miscounted, miscounted]) {
       service.script = script
       expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 0, ambiguous: 10 })
-      await resendUnresolved(deps, planted.destinationId, { runId: planted.runId })
+      await recoverAndResend(deps, planted.destinationId, { runId: planted.runId })
     }
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 9, ambiguous: 1 })
   })

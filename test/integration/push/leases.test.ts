@@ -9,7 +9,8 @@ import { recoverRuns } from '../../../src/db/runs/claim.ts'
 import { addStage, addWarnings, updateRun } from '../../../src/db/runs/update.ts'
 import { findEndedWorkers, isWorkerAlive, identifyProcess } from '../../../src/db/workers.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
-import { pushPlan, resendUnresolved } from '../../../src/sync/push/push.ts'
+import { pushPlan } from '../../../src/sync/push/push.ts'
+import { recoverAndResend } from '../../../src/sync/push/recoverAndResend.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { testService } from '../../support/service.ts'
 import { fakeService, lost } from './fakeService.ts'
@@ -107,7 +108,7 @@ describe('a lease', () => {
     await beginAttempt(db, batch!, { runId: planted.runId, workerId: deps.workerId, leaseMs: 600, budget: 'none' })
     const stop = AbortSignal.timeout(50_000)
     // The next run in the same process waits for the batch, and sends it again.
-    await resendUnresolved({ ...deps, signal: stop }, planted.destinationId, { runId: planted.runId })
+    await recoverAndResend({ ...deps, signal: stop }, planted.destinationId, { runId: planted.runId })
     expect(stop.aborted).toBe(false)
     expect(await batchStates(db, planted.planId)).toEqual(['settled'])
     expect(service.seen).toHaveLength(1)
@@ -220,7 +221,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
     }
     const deps = await engineDeps(db, service)
     await pushPlan(deps, planted.planId)
-    await resendUnresolved(deps, destinationId, { runId: planted.runId })
+    await recoverAndResend(deps, destinationId, { runId: planted.runId })
     expect([...service.members.keys()]).toEqual([hex(email(1))])
     const updatesOf2 = service.seen.slice(1).filter((request) => request.body.includes('Update') && request.body.includes(hex(email(2))))
     expect(updatesOf2).toEqual([])
@@ -241,7 +242,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
     }
     const deps = await engineDeps(db, service)
     await pushPlan(deps, planted.planId)
-    await resendUnresolved(deps, destinationId, { runId: planted.runId })
+    await recoverAndResend(deps, destinationId, { runId: planted.runId })
     expect([...service.members]).toEqual([])
     const deletes = service.seen.filter(({ body }) => body.includes('Delete'))
     const users = [[1, 2], [3], [4], [5, 6]].map((seeds) => ({ email: seeds.map((seed) => hex(email(seed))) }))
@@ -275,7 +276,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
     const from = performance.now()
     const deps = await engineDeps(db, service, { horizonMs: 60 })
     await pushPlan(deps, planted.planId)
-    await resendUnresolved(deps, destinationId, { runId: planted.runId })
+    await recoverAndResend(deps, destinationId, { runId: planted.runId })
     expect(deletesAt).toHaveLength(2)
     expect((deletesAt[1] ?? 0) - from).toBeGreaterThan(120)
     expect([...service.members.keys()]).toEqual([hex(email(1))])

@@ -4,7 +4,8 @@ import { claimBatches } from '../../../src/db/batches/claim.ts'
 import { recoverBatches, supersedeUnsent } from '../../../src/db/batches/release.ts'
 import type { Database } from '../../../src/db/database.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
-import { pushPlan, resendUnresolved } from '../../../src/sync/push/push.ts'
+import { pushPlan } from '../../../src/sync/push/push.ts'
+import { recoverAndResend } from '../../../src/sync/push/recoverAndResend.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { testService } from '../../support/service.ts'
 import { answer, fakeService } from './fakeService.ts'
@@ -28,11 +29,11 @@ const wrongCounts = answer(200, { data: [{ success_count: 0, total_count: 1 }] }
 
 /** Resends the unresolved requests of an earlier run, as the next run does. Its read showed that the person `seed` opted out. */
 async function resendWithout(
-  deps: Parameters<typeof resendUnresolved>[0],
+  deps: Parameters<typeof recoverAndResend>[0],
   planted: { destinationId: number; runId: number },
   seed: number,
 ) {
-  await resendUnresolved(deps, planted.destinationId, {
+  await recoverAndResend(deps, planted.destinationId, {
     runId: planted.runId,
     findOptedOut: async ({ id }) => {
       const rows = await deps.db.query<{ ord: number }>('select ord from entry where batch_id = $1 and keys @> array[$2::bytea]', [
@@ -92,7 +93,7 @@ test('a part that was parked without an attempt of its own stays ambiguous in th
   const deps = await engineDeps(db, service, { maxAttempts: 1 })
   await pushPlan(deps, planted.planId)
   expect(await batchStates(db, planted.planId)).toEqual(['settled', 'parked:key-missing'])
-  await resendUnresolved(deps, planted.destinationId, { runId: planted.runId })
+  await recoverAndResend(deps, planted.destinationId, { runId: planted.runId })
   expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 2, refused: 0, ambiguous: 0 })
   expect(await syncedKeys(db, planted.destinationId)).toEqual([])
 })

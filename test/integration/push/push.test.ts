@@ -4,7 +4,8 @@ import { loadFailures } from '../../../src/sync/reports/failures.ts'
 import { loadRunDetails } from '../../../src/sync/reports/runDetails.ts'
 import { loadRunFigures } from '../../../src/sync/reports/runFigures.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
-import { pushPlan, resendUnresolved } from '../../../src/sync/push/push.ts'
+import { pushPlan } from '../../../src/sync/push/push.ts'
+import { recoverAndResend } from '../../../src/sync/push/recoverAndResend.ts'
 import { openProgress } from '../../../src/sync/push/pushProgress.ts'
 import type { Progress } from '../../../src/model/report.ts'
 import type { Database } from '../../../src/db/database.ts'
@@ -196,7 +197,7 @@ describe('pushing a plan', () => {
     await db.execute(`update batch set status = $2::text, maybe_applied = $2::text = 'ambiguous' where id = $1`, [update, status])
     const stopped = { ...deps, signal: AbortSignal.timeout(20_000) }
     if (by === 'a push') await pushPlan(stopped, planted.planId)
-    else await resendUnresolved(stopped, planted.destinationId, { runId: planted.runId })
+    else await recoverAndResend(stopped, planted.destinationId, { runId: planted.runId })
     expect(await batchStates(db, planted.planId)).toEqual(['settled', 'settled'])
     const early = `select from attempt a, batch d where a.batch_id = $1 and d.operation = 'delete' and a.started_at < d.settled_at`
     expect(await db.query(early, [update])).toEqual([])
@@ -283,11 +284,11 @@ describe('recording an answer', () => {
     service.script = () => failure(500, 'INTERNAL_ERROR')
     const deps = await engineDeps(db, service, { maxAttempts: 2 })
     await pushPlan(deps, planted.planId)
-    await resendUnresolved(deps, destinationId, { runId: planted.runId })
+    await recoverAndResend(deps, destinationId, { runId: planted.runId })
     expect(service.seen.length).toBe(3)
     expect(await batchStates(db, planted.planId)).toEqual(['parked:http-500'])
     service.script = () => undefined
-    await resendUnresolved(deps, destinationId, { runId: planted.runId })
+    await recoverAndResend(deps, destinationId, { runId: planted.runId })
     expect(service.seen.length).toBe(4)
     expect(new Set(service.seen.map((request) => request.sha256)).size).toBe(1)
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, ambiguous: 0 })
@@ -325,7 +326,7 @@ describe('recording an answer', () => {
     const [row] = await db.query<{ paused_reason: string }>('select paused_reason from sluice.destination')
     expect(row?.paused_reason).toContain('SERVICE_UNREACHABLE')
     service.script = () => undefined
-    await resendUnresolved(await engineDeps(db, service), destinationId, { runId: planted.runId })
+    await recoverAndResend(await engineDeps(db, service), destinationId, { runId: planted.runId })
     await pushPlan(await engineDeps(db, service), planted.planId)
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 30 })
   })
@@ -380,7 +381,7 @@ describe('recording an answer', () => {
     const [row] = await db.query<{ paused_reason: string | null }>('select paused_reason from sluice.destination')
     expect(row?.paused_reason).toBeTruthy()
     service.script = () => undefined
-    await resendUnresolved(deps, destinationId, { runId: planted.runId })
+    await recoverAndResend(deps, destinationId, { runId: planted.runId })
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5 })
     expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
   })

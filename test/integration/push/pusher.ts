@@ -2,7 +2,8 @@
 import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/area.ts'
 import { openDatabase } from '../../../src/db/database.ts'
-import { pushPlan, resendUnresolved } from '../../../src/sync/push/push.ts'
+import { pushPlan } from '../../../src/sync/push/push.ts'
+import { recoverAndResend } from '../../../src/sync/push/recoverAndResend.ts'
 import { engineDeps } from './planted.ts'
 
 const [databaseUrl = '', sandboxUrl = '', planId = '', settings = '{}'] = process.argv.slice(2)
@@ -14,7 +15,7 @@ const deps = { ...(await engineDeps(db, transport, JSON.parse(settings) as objec
 const [plan] = await db.query<{ destination_id: number; run_id: string }>('select destination_id, run_id from sluice.plan where id = $1', [
   planId,
 ])
-await resendUnresolved(deps, plan!.destination_id, { runId: Number(plan!.run_id) })
+await recoverAndResend(deps, plan!.destination_id, { runId: Number(plan!.run_id) })
 await pushPlan(deps, planId)
 await transport.close()
 await db.close()

@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/area.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
-import { pushPlan, resendUnresolved } from '../../../src/sync/push/push.ts'
+import { pushPlan } from '../../../src/sync/push/push.ts'
+import { recoverAndResend } from '../../../src/sync/push/recoverAndResend.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
 import { email, engineDeps, gone, hex, plantBatch, plantDestination, plantPlan, user, type Planted } from './planted.ts'
@@ -156,7 +157,7 @@ describe('a process killed at a named instant', () => {
 
     const transport = transportTo(sandbox.url)
     const deps = await engineDeps(database.db, transport)
-    await resendUnresolved(deps, planted.destinationId, { runId: planted.runId })
+    await recoverAndResend(deps, planted.destinationId, { runId: planted.runId })
     await pushPlan(deps, planted.planId)
     await transport.close()
     expect(await planCounts(database.db, planted.planId)).toMatchObject({ confirmed: 82, refused: 0, ambiguous: 0, pending: 0 })

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
-import { recoverRunsAndCounts } from '../../../src/sync/run/runCounts.ts'
+import { recoverRunsAndCounts } from '../../../src/sync/run/recoverExpiredRuns.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
 import type { Progress } from '../../../src/model/report.ts'

@@ -1,0 +1,36 @@
+/**
+ * Ends the runs of killed processes, so that the next run of the destination can start. That run then sends their unresolved batches again
+ * (`sync/push/recoverAndResend.ts`).
+ */
+import type { Database } from '../../db/database.ts'
+import type { Fence } from '../../db/fence.ts'
+import { recoverRuns } from '../../db/runs/claim.ts'
+import { updateCounts } from '../../db/runs/update.ts'
+import { findEndedWorkers } from '../../db/workers.ts'
+import type { EngineDeps } from '../engine.ts'
+import { loadReport } from '../reports/history.ts'
+import { countsAtEnd, updateCountsOfOtherRuns } from './runCounts.ts'
+import { logRunEnd } from './runLog.ts'
+
+/**
+ * Ends and logs the runs of this environment whose lease has expired or whose worker has ended. This unlocks their destinations. Also ends
+ * runs of `sluice plan` and `sluice apply` that were queued for more than 30 s.
+ */
+export async function recoverExpiredRuns(deps: Pick<EngineDeps, 'db' | 'service' | 'log'>): Promise<void> {
+  for (const id of await recoverRunsAndCounts(deps.db, deps.service)) logRunEnd(deps.log, await loadReport(deps.db, id))
+}
+
+/**
+ * Ends the runs of ended workers, as `recoverRuns` does, and updates the counts of these and of earlier runs. Returns the numbers of the
+ * ended runs. Uses one transaction, because no later call would complete a half-done recovery.
+ */
+export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
+  return db.transaction(async (tx) => {
+    const ids = await recoverRuns(tx, await findEndedWorkers(tx), fence)
+    for (const id of ids) {
+      await updateCounts(tx, id, await countsAtEnd(tx, id))
+      await updateCountsOfOtherRuns(tx, id)
+    }
+    return ids
+  })
+}
