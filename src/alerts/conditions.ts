@@ -30,8 +30,8 @@ export interface Condition {
   readonly planId?: string
   readonly counts: Readonly<Record<string, number>>
   /**
-   * Start of the condition, ISO 8601. STALE: end of the last successful or partial run. Without one: creation of the last run, else of the
-   * run in progress. LAPSE_AT_RISK, and OTHER_CREDENTIALS without runs: time of the check.
+   * Start of the condition, ISO 8601. STALE and OTHER_CREDENTIALS: end of the last successful or partial run. Without one: creation of the
+   * last run, else of the run in progress. LAPSE_AT_RISK, and OTHER_CREDENTIALS of a destination without runs: time of the check.
    */
   readonly since: string
 }
@@ -58,11 +58,11 @@ export async function findConditions(
 ): Promise<readonly Condition[]> {
   const { environments } = loaded
   const inEnvironments = pipelines.map(({ name, staleAfterRuns }) => ({ name, environment: environments.get(name), staleAfterRuns }))
-  const limits = inEnvironments.flatMap(({ staleAfterRuns: runs, ...pipeline }) => (runs === undefined ? [] : [{ ...pipeline, runs }]))
+  const staleLimits = inEnvironments.flatMap(({ staleAfterRuns: runs, ...pipeline }) => (runs === undefined ? [] : [{ ...pipeline, runs }]))
   const byEnvironment = Map.groupBy(inEnvironments, ({ environment }) => environment && environmentKey(environment))
   const [overviews, unchanged, counts] = await Promise.all([
     loaded.overviews ?? loadOverviews(db, inEnvironments, 0),
-    findUnchangedSources(db, limits),
+    findUnchangedSources(db, staleLimits),
     Promise.all(
       [...byEnvironment.values()].map(async (group) => {
         const names = new Set(group.map(({ name }) => name))
@@ -105,33 +105,33 @@ export async function findConditions(
  * earlier runs. It approved no deletes and settled no operations.
  */
 function conditionsOfRuns(pipeline: Pipeline, { last, planned, guarded, stopped }: PipelineOverview): readonly Condition[] {
-  const failure = last && conditionOfError(pipeline, last, baseOf(last))
+  const failure = last && conditionOfError(pipeline, last, runFieldsOf(last))
   const isOfLast = planned?.runId === last?.runId
   return [
     failure,
-    ...[guarded, stopped].map((run) => run && conditionOfGuard(run, baseOf(run))),
-    planned === undefined || (isOfLast && failure !== undefined) ? undefined : conditionOfOperations(planned, baseOf(planned)),
+    ...[guarded, stopped].map((run) => run && conditionOfGuard(run, runFieldsOf(run))),
+    planned === undefined || (isOfLast && failure !== undefined) ? undefined : conditionOfOperations(planned, runFieldsOf(planned)),
   ].filter((condition) => condition !== undefined)
 }
 
-const baseOf = (run: RunLine): RunBase => ({
+const runFieldsOf = (run: RunLine): RunFields => ({
   pipeline: run.pipeline,
   runId: run.runId,
   since: (run.finishedAt ?? run.createdAt).toISOString(),
   ...(run.planId === null ? {} : { planId: run.planId }),
 })
 
-type RunBase = Pick<Condition, 'pipeline' | 'runId' | 'planId' | 'since'>
+type RunFields = Pick<Condition, 'pipeline' | 'runId' | 'planId' | 'since'>
 
 /** Returns the condition of refused credentials or of a failed run. */
-function conditionOfError({ credentials }: Pipeline, { runId, status, error }: RunLine, base: RunBase): Condition | undefined {
+function conditionOfError({ credentials }: Pipeline, { runId, status, error }: RunLine, fields: RunFields): Condition | undefined {
   // `auth status` examines only the credentials of the environment, and not a named set of sluice.yaml.
   const hint = credentials === undefined ? 'sluice auth status' : 'sluice doctor'
   if (error && isAboutCredentials(error))
-    return { ...base, event: 'credentials', code: error.code, message: error.message, hint, counts: {} }
+    return { ...fields, event: 'credentials', code: error.code, message: error.message, hint, counts: {} }
   if (status !== 'failed') return undefined
   return {
-    ...base,
+    ...fields,
     event: 'failed',
     code: error?.code ?? 'FAILED',
     message: error?.message ?? 'the run failed',
@@ -141,12 +141,12 @@ function conditionOfError({ credentials }: Pipeline, { runId, status, error }: R
 }
 
 /** Returns the condition of the first guard, also of a run that did not send its whole plan. */
-function conditionOfGuard({ guards, counts, planId }: RunLine, base: RunBase): Condition | undefined {
+function conditionOfGuard({ guards, counts, planId }: RunLine, fields: RunFields): Condition | undefined {
   const [guard] = guards
   if (guard === undefined) return undefined
   const outOfStock = outOfStockOf(guards)
   return {
-    ...base,
+    ...fields,
     event: planId === null ? 'stopped' : 'withheld',
     code: guard.code,
     message: guard.message,
@@ -161,13 +161,13 @@ function conditionOfGuard({ guards, counts, planId }: RunLine, base: RunBase): C
 }
 
 /** Returns the condition of unconfirmed operations, else of product sets that were refused or are unresolved. Undefined for a run that succeeded. */
-function conditionOfOperations(run: RunLine, base: RunBase): Condition | undefined {
+function conditionOfOperations(run: RunLine, fields: RunFields): Condition | undefined {
   const { pipeline, runId, status, counts, error, refusedOrUnresolvedSets } = run
   const { refused = 0, ambiguous = 0, pending = 0, deferred = 0 } = counts
   if (status !== 'partial' && status !== 'withheld') return undefined
   if (refused + ambiguous + pending > 0)
     return {
-      ...base,
+      ...fields,
       event: 'partial',
       code: error?.code ?? 'PARTIAL',
       message: figures(counts, 'refused', 'ambiguous', 'pending').filter(isShown).map(figureText).join(', '),
@@ -177,7 +177,7 @@ function conditionOfOperations(run: RunLine, base: RunBase): Condition | undefin
   const [set] = refusedOrUnresolvedSets
   if (set === undefined) return undefined
   return {
-    ...base,
+    ...fields,
     event: 'partial',
     code: set.code ?? 'PARTIAL',
     message: `product set ${set.name}: ${set.message ?? set.outcome}${refusedOrUnresolvedSets.length > 1 ? `, and ${count(refusedOrUnresolvedSets.length - 1)} more` : ''}`,
@@ -196,7 +196,6 @@ function isAboutCredentials({ code, message }: { readonly code: string; readonly
   return code === 'DESTINATION_PAUSED' && /credentials|UNAUTHORIZED|FORBIDDEN|^(32|87|89|135|215|220|326)\b/i.test(message)
 }
 
-/** Returns the condition UNRESOLVED. */
 function conditionOfUnresolved(open: Unresolved | undefined): Condition | undefined {
   if (open === undefined) return undefined
   const { pipeline, runId, operations, since } = open
@@ -238,13 +237,16 @@ const startOf = (overview: PipelineOverview | undefined): Date | undefined =>
  */
 async function conditionOfSchedule(
   db: Queryable,
-  of: { readonly pipeline: Pipeline; readonly environment: Fence | undefined; readonly overview: PipelineOverview | undefined },
+  {
+    pipeline,
+    environment,
+    overview,
+  }: { readonly pipeline: Pipeline; readonly environment: Fence | undefined; readonly overview: PipelineOverview | undefined },
   now: Date,
 ): Promise<Condition | undefined> {
-  const { pipeline, environment } = of
   const { name, schedule } = pipeline
   if (schedule === undefined) return undefined
-  const start = startOf(of.overview)
+  const start = startOf(overview)
   if (start !== undefined && !isLate(schedule, start, now)) return undefined
   const destination = environment && (await loadDestination(db, destinationKey({ service: environment }, pipeline), name))
   const since = start ?? destination?.deliveredAt

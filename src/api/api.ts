@@ -19,7 +19,6 @@ import { waitSeconds } from './answerInTime.ts'
 import { limitBody } from './limitBody.ts'
 import { apiAccess, type AccessSettings, type ServerEnv } from './access.ts'
 
-/** Dependencies of the HTTP API. */
 export interface ApiDeps {
   readonly db: Database
   readonly clock: Clock

@@ -33,7 +33,7 @@ export function icon(shape: Shape): Html {
   return raw(`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">${shapes[shape]}</svg>`)
 }
 
-/** Renders a word with colour and shape. */
+/** Renders a word with the colour of `tone` and a shape. */
 export function badge(word: Html | string, tone: Tone, shape: Shape = tone): Html {
   return html`<span class="badge ${tone}${shape === 'running' ? ' is-running' : ''}">${icon(shape)}${word}</span>`
 }
@@ -91,7 +91,6 @@ export function section(id: string, title: string, body: Html, options: { readon
   </section>`
 }
 
-/** Table to render. */
 export interface TableContent {
   readonly caption: string
   /** CSS class of the caption. Default: `sr`, for screen readers only. */
@@ -103,7 +102,6 @@ export interface TableContent {
   readonly isCards?: boolean
 }
 
-/** Renders a table. */
 export function table({ caption, captionClass = 'sr', columns, rows, isCards = true }: TableContent): Html {
   return html`<table${isCards ? raw(' class="cards"') : none}>
     <caption class="${captionClass}">${caption}</caption>

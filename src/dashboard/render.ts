@@ -1,6 +1,6 @@
 /**
- * Answers with pages. The ETag of a page is computed without loading the page. It changes with the stored data, the assets and the user,
- * and every 15 seconds.
+ * Answers with pages. The ETag of a page is computed without loading the page. It changes with the stored data, the assets, the version,
+ * the user and the address, and every 15 seconds.
  */
 import { createHash } from 'node:crypto'
 import type { Context } from 'hono'

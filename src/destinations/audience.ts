@@ -4,7 +4,7 @@ import { memberBinder, type MemberPolicy } from '../mapping/bindMember.ts'
 import { identifierTypes } from '../model/record.ts'
 import type { DestinationDefinition, Duration } from '../model/pipeline.ts'
 import { count, id, oneOf, strict } from '../settings/values.ts'
-import { membershipSettings, membershipTimes, needsIdentifier } from './membership.ts'
+import { membershipSettings, membershipTimes, identifierProblems } from './membership.ts'
 import type { Destination } from './destination.ts'
 import { audienceEndpoints } from '../service/contract/audiences.ts'
 import { endpointIn, requestOf } from './endpoints.ts'
@@ -61,7 +61,7 @@ export const audience: Destination<AudienceDefinition> & { readonly settings: ty
       ...(fields.includes('key')
         ? []
         : [{ setting: 'map' as const, message: 'needs key: the column that identifies a row', hint: 'map: { key: customer_id }' }]),
-      ...needsIdentifier(fields, policy.identifiers),
+      ...identifierProblems(fields, policy.identifiers),
     ]
   },
   bind: (pipeline, today) => memberBinder(pipeline, today, { ...policy, expiresIn: pipeline.destination.expiresIn }),

@@ -74,7 +74,7 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
   // Ids that differ only in case, outer spaces or Unicode form are not sent in one body (docs/inputs.md, 59).
   collisionOf: (recordKey) => recordKey.toString().normalize('NFC').trim().toLowerCase(),
   evidence: 'ids',
-  refusedDeleteIsGone: true,
+  refusedDeleteProvesRemoval: true,
   idOf: (keys, bytes, op) => (op === 'upsert' ? Buffer.from(keys[0] ?? []).toString() : parseKey(bytes)),
   classify: classifyProducts,
 }

@@ -1,6 +1,6 @@
 /**
- * Scans a plain response for the proof that every sent user is confirmed. Takes 0.4 ms for 2,500 results with an echo of the request. The
- * parser of `json.ts` takes 4 ms, and reads all other responses.
+ * Scans a plain response (`confirmsEveryUser`) for the proof that every sent user is confirmed. Takes 0.4 ms for 2,500 results with an echo
+ * of the request. The parser of `json.ts` takes 4 ms, and reads all other responses.
  */
 import { maxAnswerBytes } from './json.ts'
 
@@ -127,20 +127,19 @@ class ConfirmationScan {
    */
   #skipCopies(start: number): number {
     const bytes = this.#bytes
-    const first = this.#at
-    const period = first - start + 1
-    if (bytes[first] !== comma || first + period > bytes.length || bytes.compare(bytes, start, first, first + 1, first + period) !== 0)
-      return 0
+    const end = this.#at
+    const period = end - start + 1
+    if (bytes[end] !== comma || end + period > bytes.length || bytes.compare(bytes, start, end, end + 1, end + period) !== 0) return 0
     let copies = 1
     for (let block = 1; block >= 1;) {
-      const from = first + copies * period
+      const from = end + copies * period
       const to = from + block * period
-      if (to <= bytes.length && bytes.compare(bytes, first, first + block * period, from, to) === 0) {
+      if (to <= bytes.length && bytes.compare(bytes, end, end + block * period, from, to) === 0) {
         copies += block
         block = copies
       } else block = block >>> 1
     }
-    this.#at = first + copies * period
+    this.#at = end + copies * period
     return copies
   }
 

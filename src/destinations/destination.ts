@@ -102,7 +102,6 @@ export interface DestinationIdentity {
   readonly targetId: string
 }
 
-/** Words for messages. */
 export interface DestinationWords {
   readonly record: 'product' | 'person'
   readonly records: 'products' | 'people'
@@ -122,7 +121,6 @@ export interface InitTerms {
   readonly comments: readonly string[]
 }
 
-/** Settings of memberships. */
 export interface Membership {
   /** Duration of a membership without an end in its row. */
   readonly expiresIn: Duration
@@ -152,7 +150,6 @@ export type ListingAnswer =
   | { readonly kind: 'again'; readonly reason: string; readonly status?: number }
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string }
 
-/** Product in a listing. */
 export interface ListedProduct {
   readonly id: string
   /** Null if the service returned no product key. */
@@ -195,7 +192,7 @@ interface RequestFormat {
    */
   readonly evidence: 'ids' | 'counts'
   /** True if a refused delete proves that the key no longer exists, provided that an earlier attempt may have been applied. */
-  readonly refusedDeleteIsGone: boolean
+  readonly refusedDeleteProvesRemoval: boolean
   /** Classifies an exchange over exactly these entries, in the order of the body. Pure. */
   readonly classify: (exchange: Exchange, sent: readonly SentEntry[], op: Operation) => RequestOutcome
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { memberBinder, type MemberPolicy } from '../mapping/bindMember.ts'
 import type { DestinationDefinition, Duration } from '../model/pipeline.ts'
 import { id, strict } from '../settings/values.ts'
-import { membershipSettings, membershipTimes, needsIdentifier } from './membership.ts'
+import { membershipSettings, membershipTimes, identifierProblems } from './membership.ts'
 import type { Destination } from './destination.ts'
 import { audienceEndpoints } from '../service/contract/audiences.ts'
 import { endpointIn, requestOf } from './endpoints.ts'
@@ -52,7 +52,7 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
   ...userList,
   fields: ['key', 'email', 'phone_number', 'expires_at', 'remove'],
   checkMap: ({ fields, hasPreset, hasConsent }) => [
-    ...(fields.length === 0 || hasPreset ? [] : needsIdentifier(fields, policy.identifiers)),
+    ...(fields.length === 0 || hasPreset ? [] : identifierProblems(fields, policy.identifiers)),
     // A consent test would remove people without consent, who belong on the list.
     ...(hasConsent
       ? [

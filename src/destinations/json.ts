@@ -18,7 +18,6 @@ function losslessParser(): typeof losslessJson {
 
 /** JSON value, with integers beyond 2^53 as bigint. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | { readonly [key: string]: Json | undefined }
-/** JSON object. */
 export type JsonObject = { readonly [key: string]: Json | undefined }
 
 /**
@@ -57,7 +56,6 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Returns true for a list. */
 export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value)
 }

@@ -24,7 +24,7 @@ export function membershipTimes(
 }
 
 /** Returns a problem if no field of `map` is an identifier. `accepted`: identifiers of the destination, for the message. */
-export function needsIdentifier(fields: readonly string[], accepted: readonly string[]): readonly MapProblem[] {
+export function identifierProblems(fields: readonly string[], accepted: readonly string[]): readonly MapProblem[] {
   if (fields.some((field) => identifierTypes.some((type) => type === field))) return []
   return [{ setting: 'map', message: `needs at least one of ${accepted.join(', ')}` }]
 }

@@ -18,7 +18,7 @@ export function classifyProducts(exchange: Exchange, sent: readonly SentEntry[],
   const results = isObject(data) ? data[op === 'upsert' ? 'products_response' : 'delete_products'] : undefined
   if (!Array.isArray(results)) return ambiguous('wrong-shape', { suspectsRecord: true })
   const entries = op === 'upsert' ? classifyPuts(results, sent) : classifyDeletes(results, sent)
-  // If the answer has a result for no record of the request, a split may show which record is the cause.
+  // If the results name none of the sent records, a split may show which record is the cause.
   const code = missingCodes[op]
   if (entries.every((entry) => entry.outcome === 'ambiguous' && entry.code === code)) return ambiguous(code, { suspectsRecord: true })
   return { kind: 'entries', entries }

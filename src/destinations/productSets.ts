@@ -38,10 +38,10 @@ export interface ListedSet {
   readonly filters: readonly SetFilter[] | null
 }
 
-/** Request about product sets. `limit`: class of its rate limit. */
+/** Request about product sets. */
 export interface SetRequest {
   readonly request: Pick<ExchangeRequest, 'method' | 'host' | 'path' | 'query' | 'body'>
-  readonly limit: LimitClass
+  readonly limitClass: LimitClass
   /** False for a create, because two creates make two sets. */
   readonly repeatable: boolean
 }
@@ -52,12 +52,10 @@ export function listSets(target: Target, cursor: string | undefined): SetRequest
   return setRequest(endpoints.list, target, { query: { count, ...(cursor === undefined ? {} : { cursor }) } })
 }
 
-/** Returns the request that reads a set. */
 export function getSet(target: Target, setId: string): SetRequest {
   return setRequest(endpoints.get, target, { setId })
 }
 
-/** Returns the request that creates a set. */
 export function createSet(target: Target, content: SetContent): SetRequest {
   const { name, description, type, filters, productKeys } = content
   const members = type === 'MANUAL' ? { product_keys: productKeys } : { filters }
@@ -72,7 +70,6 @@ export function updateSet(target: Target, setId: string, { name, description, ty
   })
 }
 
-/** Returns the request that deletes a set. */
 export function deleteSet(target: Target, setId: string): SetRequest {
   return setRequest(endpoints.delete, target, { setId })
 }
@@ -94,7 +91,7 @@ function setRequest(
       ...(parts.query === undefined ? {} : { query: parts.query }),
       ...(parts.body === undefined ? {} : { body: Buffer.from(JSON.stringify(parts.body)) }),
     },
-    limit: endpoint.limit,
+    limitClass: endpoint.limit,
     repeatable: endpoint !== endpoints.create,
   }
 }
@@ -106,9 +103,8 @@ export type SetAnswer =
   | { readonly kind: 'again'; readonly reason: string }
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly status?: number }
   /** May or may not be applied. */
-  | { readonly kind: 'unclear'; readonly reason: string }
+  | { readonly kind: 'ambiguous'; readonly reason: string }
 
-/** Classifies an answer. */
 export function classifySetAnswer(exchange: Exchange): SetAnswer {
   const envelope = classifyEnvelope(exchange, 0)
   const status = exchange.kind === 'answer' ? { status: exchange.status } : {}
@@ -121,7 +117,7 @@ export function classifySetAnswer(exchange: Exchange): SetAnswer {
     case 'refused':
       return { kind: 'refused', code: envelope.code, reason: envelope.message, ...status }
     case 'ambiguous':
-      return { kind: 'unclear', reason: envelope.code }
+      return { kind: 'ambiguous', reason: envelope.code }
     case 'entries':
       throw new Error('an envelope has no entries')
   }

@@ -51,11 +51,11 @@ export interface WrittenUpdates {
   readonly recordKeys: Buffer
   /** Packed identifiers of all users, one after the other. */
   readonly keys: Buffer
-  /** Bytes of each user in `keys`. */
+  /** Number of bytes of each user in `keys`. */
   readonly keyLengths: Int32Array
   /** Position of the first operation in the body. Operations are separated by one comma. */
   readonly firstOffset: number
-  /** Bytes of each operation in the body. */
+  /** Number of bytes of each operation in the body. */
   readonly lengths: Int32Array
   /** Gives the arrays back to the writer, which reuses them. */
   readonly release: () => void

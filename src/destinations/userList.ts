@@ -16,6 +16,6 @@ export const userList = {
   frame: () => ({ open: '[', close: ']' }),
   idOf: () => null,
   evidence: 'counts',
-  refusedDeleteIsGone: false,
+  refusedDeleteProvesRemoval: false,
   classify: classifyUsers,
 } as const satisfies Partial<Destination>

@@ -19,7 +19,7 @@ import { compareJournal } from '../db/migrate.ts'
 
 /** Running worker. */
 export interface Worker {
-  /** Aborts the runs and pushes of this worker, and resolves when they have ended. The next run resumes them. */
+  /** Aborts the runs and pushes of this worker, and resolves when they have ended. The next run of a pipeline sends what is left. */
   readonly stop: () => Promise<void>
 }
 
@@ -129,7 +129,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
   return {
     async findQueued() {
       const queued = await findQueuedRuns(deps.db, deps.service)
-      // Runs of other folders may fill the limit. Not always by name: code in every file of the folder would be executed again and again.
+      // Runs of other folders may fill the limit. Only then are the names needed: to list them executes all pipelines in TypeScript.
       if (queued.length < maxQueuedRuns) return queued
       return findQueuedRuns(deps.db, deps.service, { pipelines: await selection.pipelineNames() })
     },

@@ -32,7 +32,7 @@ const maxRequestsPerScrape = 20_000
  */
 const defaultCollectMs = 60_000
 
-/** Creates the metrics. Does not wait for the database. `version`: version of this program. `collectMs`: default `defaultCollectMs`. */
+/** Creates the metrics. Does not wait for the database. `version`: version of this program. `collectMs`: maximum time of a scrape; default 60 s. */
 export function createMetrics(deps: { readonly db: Database; readonly version: string; readonly collectMs?: number }): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -87,7 +87,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   let undecided = new Map<number, MetricRun>()
   /** Destinations of pipelines whose name several environments have, at the last scrape. */
   let shared: readonly SharedName[] = []
-  /** The same by destination and pipeline. */
+  /** `shared` by destination and pipeline. */
   let sharedByKey: ReadonlyMap<string, SharedName> = new Map()
   // Read at the start, so that requests before the first scrape count too. If the database is down, counting starts at a later scrape.
   let lastRequestAtStart: Promise<number | undefined> | undefined = lastRequestId(deps.db).catch(() => undefined)
@@ -112,9 +112,9 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   /** Adds ended runs, together for each pipeline: a scrape may count a hundred thousand, and one of them alone needs 40 increments. */
   const countEnded = (ended: readonly MetricRun[]) => {
     for (const ofPipeline of Map.groupBy(ended, ({ pipeline, destinationId }) => `${destinationId} ${pipeline}`).values()) {
-      const [first] = ofPipeline
-      if (first === undefined) continue
-      const labels = labelsOf(first)
+      const [anyRun] = ofPipeline
+      if (anyRun === undefined) continue
+      const labels = labelsOf(anyRun)
       // `increase()` of Prometheus does not count the first sample of a series, so the first failure must find a 0.
       for (const status of runStatuses) runs.inc({ ...labels, status }, ofPipeline.filter((run) => run.status === status).length)
       for (const { seconds } of ofPipeline) if (seconds !== null) runSeconds.observe(labels, seconds)
@@ -187,7 +187,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       unresolved.set(labels, count)
       unresolvedAge.set(labels, oldestS)
     }
-    for (const { budget: limitClass, seconds } of rateWaits()) rateWait.inc({ class: limitClass }, seconds)
+    for (const { budget: budgetName, seconds } of rateWaits()) rateWait.inc({ class: budgetName }, seconds)
     for (const row of now.budgets) budget.set({ class: row.class }, row.limit === 0 ? 0 : row.used / row.limit)
     gauges.queue.set(now.queueOldestS)
     for (const { pipeline, environment, users } of now.ending)
@@ -202,15 +202,15 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       lastRequestAtStart = undefined
       late.reject(new Error('the database did not answer in time'))
     }, deps.collectMs ?? defaultCollectMs).unref()
-    const result = async <Result>(statement: Promise<Result>) => {
+    const unlessOver = async <Result>(statement: Promise<Result>) => {
       const value = await statement
       // A late answer must change nothing, because the next collection counts the same runs.
       if (isOver) throw new Error('the collection has ended')
       return value
     }
     const db: Queryable = {
-      query: (text, values) => result(deps.db.query(text, values)),
-      execute: (text, values) => result(deps.db.execute(text, values)),
+      query: (text, values) => unlessOver(deps.db.query(text, values)),
+      execute: (text, values) => unlessOver(deps.db.execute(text, values)),
     }
     const work = async () => {
       await updateSharedNames(db)
@@ -315,7 +315,7 @@ function operationsOf({ counts, unconfirmed }: Pick<MetricRun, 'counts' | 'uncon
     ]
   return planned.flatMap((one) => {
     const open = unconfirmedResults.map((result) => ({ kind: one.kind, result, count: unconfirmed?.[one.kind]?.[result] ?? 0 }))
-    const confirmed = one.count - open.reduce((sum, { count }) => sum + count, 0)
+    const confirmed = one.count - sum(open.map(({ count }) => count))
     return [one, { kind: one.kind, result: 'confirmed', count: Math.max(0, confirmed) }, ...open]
   })
 }

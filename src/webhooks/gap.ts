@@ -1,7 +1,7 @@
 /** Tracks the gap: the time in which events are refused because the store fails (docs/guarantees.md#webhook-delivery). */
 import type { Logger } from '../log.ts'
 
-/** Length of a gap in milliseconds after which an error is logged once. */
+/** Age of a gap in milliseconds from which the next refusal logs an error, once. */
 const ALARM_AFTER_MS = 3_600_000
 
 /** Time in which events were refused, with the number of refused deliveries. */

@@ -142,7 +142,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     if (isNew) notify('onEvent', () => options.onEvent?.(event))
   }
 
-  /** Adds an insert that failed or takes longer than its limit to `late`. Removes it if it ends without a stored event. */
+  /** Adds to `late` an insert that failed or did not end in time. Removes the insert again if it stores no event. */
   function noteLate(id: string, adding: Promise<boolean>): void {
     const outcome: Promise<boolean> = adding
       .catch(() => false)
@@ -174,7 +174,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     const ended = gap.end()
     if (ended === undefined) return
     try {
-      // A record that is stored later, after another one, only repeats a replay.
+      // If the record is stored only after the timeout, the gap is recorded twice, and replayed twice.
       if (store.recordGap !== undefined) await within(store.recordGap(ended), storeTimeoutMs)
     } catch (error) {
       // The database is down again or does not answer, so the gap continues.

@@ -17,7 +17,6 @@ export interface ReplayService {
   readonly replay: (range: { readonly webhook_id: string; readonly from_date: string; readonly to_date: string }) => Promise<string>
 }
 
-/** Dependencies of the replays. */
 export interface ReplayDeps {
   readonly db: Queryable
   readonly service: ReplayService
@@ -61,7 +60,7 @@ export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<v
     if (!mayHaveOpenGaps) return
     mayHaveOpenGaps = false
     try {
-      // Only ever set to true here: `wake` may have set it meanwhile, for a gap that this check does not read.
+      // Never set to false here, because `wake` may have set it meanwhile for a gap that this check did not read.
       if ((await requestReplays(deps)) > 0) mayHaveOpenGaps = true
     } catch (error) {
       // The database is down again. The next check reads the gaps again.

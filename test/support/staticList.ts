@@ -6,7 +6,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Destination } from '../../src/destinations/destination.ts'
 import { registerDestination } from '../../src/destinations/index.ts'
-import { membershipSettings, membershipTimes, needsIdentifier } from '../../src/destinations/membership.ts'
+import { membershipSettings, membershipTimes, identifierProblems } from '../../src/destinations/membership.ts'
 import { classifyUsers } from '../../src/destinations/userAnswer.ts'
 import { memberBinder } from '../../src/mapping/bindMember.ts'
 import type { DestinationDefinition, Duration } from '../../src/model/pipeline.ts'
@@ -44,7 +44,7 @@ const staticList: Destination<StaticListDefinition> = {
   kind: 'static-list',
   settings,
   fields: ['key', ...identifierTypes],
-  checkMap: ({ fields }) => needsIdentifier(fields, identifierTypes),
+  checkMap: ({ fields }) => identifierProblems(fields, identifierTypes),
   bind: (pipeline, today) =>
     memberBinder(pipeline, today, {
       identifiers: identifierTypes,
@@ -84,7 +84,7 @@ const staticList: Destination<StaticListDefinition> = {
   frame: () => ({ open: '[', close: ']' }),
   idOf: () => null,
   evidence: 'counts',
-  refusedDeleteIsGone: false,
+  refusedDeleteProvesRemoval: false,
   classify: classifyUsers,
   exchange: (request) => Promise.resolve(write(request)),
 }

@@ -7,7 +7,6 @@ import { batchState, operationState, stateBadge, stateWord } from '../states.ts'
 
 const openStates: readonly BatchStatus[] = ['pending', 'in_flight', 'ambiguous']
 
-/** Builds the page of a batch. */
 export function batchPage(batch: BatchDetails, now: number): Page {
   const state = batchState(batch)
   return {

@@ -6,15 +6,13 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview } from '../../sync/reports/overview.ts'
 import { withheldChanges } from '../../sync/reports/withheldChanges.ts'
 import { ago, command, hintOf, html, icon, none, notice, plural, table, type Html, type Tone } from '../html.ts'
-import type { Page } from '../layout.ts'
 import { progressText } from '../progress.ts'
 import { runBars } from '../runBars.ts'
 import { changesText } from '../runTable.ts'
-import { serviceText } from '../layout.ts'
+import { serviceText, type Page } from '../layout.ts'
 import { destinationText } from '../../destinations/index.ts'
 import { pipelineState, stateBadge, stateWord } from '../states.ts'
 
-/** Content of the page. */
 export interface NowData {
   readonly pipelines: readonly Pipeline[]
   /** Texts of files that cannot be used. */
@@ -32,7 +30,6 @@ export interface NowData {
   readonly now: number
 }
 
-/** Builds the page. */
 export function nowPage(data: NowData): Page {
   const itemCount = countItems(data)
   const isActive = data.overviews.some(({ open }) => open !== undefined)
@@ -91,7 +88,7 @@ function actionNeeded(data: NowData): Html {
             </div>
           </li>`,
       )}
-      ${conditions.map((condition) => need(condition, now))}
+      ${conditions.map((condition) => conditionItem(condition, now))}
     </ul>`
 }
 
@@ -106,7 +103,7 @@ const titles: Readonly<Record<ConditionEvent, readonly [title: string, tone: Ton
   lapse: ['memberships at risk', 'warn'],
 }
 
-function need(condition: Condition, now: number): Html {
+function conditionItem(condition: Condition, now: number): Html {
   const [title, tone] = titles[condition.event]
   const { pipeline, runId, planId } = condition
   return html`<li class="card need ${tone}">

@@ -15,7 +15,6 @@ import { nextRun } from './now.ts'
 import { runTable, type RunTableData } from '../runTable.ts'
 import { pipelineState, runState, stateBadge, stateWord } from '../states.ts'
 
-/** Content of the page. */
 export interface PipelineData extends RunTableData {
   /** Undefined if no file defines the pipeline. Then the page shows only its history. */
   readonly pipeline: Pipeline | undefined
@@ -31,7 +30,6 @@ export interface PipelineData extends RunTableData {
   readonly mayAct: boolean
 }
 
-/** Builds the page. */
 export function pipelinePage(data: PipelineData): Page {
   const { name, overview, pause, now } = data
   const state = pipelineState(overview, pause)

@@ -9,7 +9,6 @@ import type { Page } from '../layout.ts'
 import { productSetTable } from '../productSets.ts'
 import { batchState, stateBadge } from '../states.ts'
 
-/** Content of the page. */
 export interface PlanData {
   readonly plan: PlanReview
   /** First batches of the plan, those without a final answer before the others. */
@@ -47,7 +46,6 @@ export function isReplaced({ planId, newestPlanId }: PlanReview): boolean {
   return planId !== newestPlanId
 }
 
-/** Builds the page. */
 export function planPage(data: PlanData): Page {
   const { plan, now } = data
   const { counts } = plan
@@ -77,16 +75,16 @@ export function planPage(data: PlanData): Page {
             isCards: false,
             columns: [['Change', 'narrow'], ['Count', 'right narrow'], 'Details'],
             rows: [
-              row('−', 'delete', counts.deletes, withheld > 0 ? `${withheldText(plan)} withheld` : ''),
-              row('+', 'create', counts.creates),
-              row(
+              changeRow('−', 'delete', counts.deletes, withheld > 0 ? `${withheldText(plan)} withheld` : ''),
+              changeRow('+', 'create', counts.creates),
+              changeRow(
                 '~',
                 'update',
                 counts.updates,
                 plan.updateFields.map(({ field, count: times }) => `${field} ${count(times)}`).join(' · '),
               ),
-              row('↻', 'renew', counts.renewals),
-              row('=', 'unchanged', counts.unchanged),
+              changeRow('↻', 'renew', counts.renewals),
+              changeRow('=', 'unchanged', counts.unchanged),
             ],
           })}
         </div>
@@ -121,7 +119,7 @@ function requests({ plan, batches }: PlanData): Html {
   )
 }
 
-function row(mark: string, name: string, value = 0, note = ''): Html {
+function changeRow(mark: string, name: string, value = 0, note = ''): Html {
   return html`<tr>
     <td class="narrow"><span class="diff-mark" aria-hidden="true">${mark}</span> ${name}</td>
     <td class="right"><strong>${count(value)}</strong></td>

@@ -5,7 +5,6 @@ import { clockTime, command, hintOf, html, none, notice, raw, type Html, type To
 import type { Page } from '../layout.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Content of the page. */
 export interface RecordsData {
   readonly pipelines: readonly Pipeline[]
   /** Name of the pipeline that the form shows as selected. */
@@ -16,7 +15,6 @@ export interface RecordsData {
   readonly problem?: string
 }
 
-/** Builds the page. */
 export function recordsPage({ pipelines, chosen, history, problem }: RecordsData): Page {
   return {
     title: 'Records',
@@ -48,11 +46,11 @@ export function recordsPage({ pipelines, chosen, history, problem }: RecordsData
             </form>`
       }
       ${problem === undefined ? none : notice('fail', html`<p>${problem}</p>`)}
-      ${history === undefined ? empty(pipelines) : historyView(history)}`,
+      ${history === undefined ? searchHelp(pipelines) : historyView(history)}`,
   }
 }
 
-function empty(pipelines: readonly Pipeline[]): Html {
+function searchHelp(pipelines: readonly Pipeline[]): Html {
   const [first] = pipelines
   if (first === undefined) return none
   return html`<div class="card empty">
@@ -73,13 +71,13 @@ function historyView({ headline, live, isConfirmed, events }: RecordHistory): Ht
       events.length === 0
         ? none
         : html`<ol class="card timeline">
-            ${events.map(event)}
+            ${events.map(eventItem)}
           </ol>`
     }
   </section>`
 }
 
-function event(recordEvent: RecordEvent): Html {
+function eventItem(recordEvent: RecordEvent): Html {
   const { at, what, message, runId, planId, batch, httpStatus, code, value, digest, expiresAt, hint } = recordEvent
   return html`<li>
     ${clockTime(at)}

@@ -16,7 +16,6 @@ import { progressView } from '../progress.ts'
 import { rejectGroups } from '../rejectGroups.ts'
 import { runState, stateBadge, stateWord } from '../states.ts'
 
-/** Content of the page. */
 export interface RunData {
   readonly run: StoredRun
   readonly details: RunDetails
@@ -26,7 +25,6 @@ export interface RunData {
   readonly now: number
 }
 
-/** Builds the page. */
 export function runPage(data: RunData): Page {
   const { run, details } = data
   const state = runState({ ...run, cancelRequested: details.cancelRequested })

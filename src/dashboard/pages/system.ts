@@ -9,7 +9,6 @@ import type { Finding } from '../../model/report.ts'
 import { ago, badge, clockTime, command, count, duration, hintOf, html, none, plural, section, table, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 
-/** Content of the page. */
 export interface SystemData {
   /** Findings of `sluice doctor`. */
   readonly findings: readonly Finding[]
@@ -27,7 +26,6 @@ export interface SystemData {
 
 const tones = { ok: 'ok', warning: 'warn', failed: 'fail' } as const
 
-/** Builds the page. */
 export function systemPage(data: SystemData): Page {
   const failed = data.findings.filter(({ state }) => state === 'failed').length
   return {
@@ -97,7 +95,7 @@ function workers({ workers: rows, now }: SystemData): Html {
 }
 
 function queue({ queue: state, budgets, now }: SystemData): Html {
-  const severalServices = new Set(budgets.map(({ class: name }) => limitParts(name).service)).size > 1
+  const severalServices = new Set(budgets.map(({ class: name }) => budgetParts(name).service)).size > 1
   return html`<dl class="facts-list">
       <dt>Queued runs</dt>
       <dd>${state.queued === 0 ? 'none' : `${count(state.queued)}, the oldest waits ${duration(state.oldestS * 1000)}`}</dd>
@@ -105,7 +103,7 @@ function queue({ queue: state, budgets, now }: SystemData): Html {
       <dd>${count(state.running)}</dd>
       ${budgets.map(
         (row) =>
-          html`<dt class="mono">${limitName(row.class, severalServices)}</dt>
+          html`<dt class="mono">${budgetName(row.class, severalServices)}</dt>
             <dd>
               ${count(row.used)} of ${count(row.limit)} requests in the last
               ${duration(row.windowMs)}${row.blockedUntil !== null && row.blockedUntil.getTime() > now ? html`, blocked until ${clockTime(row.blockedUntil)}` : none}
@@ -165,17 +163,17 @@ function webhooks({ webhooks: state, now }: SystemData): Html {
 }
 
 /**
- * Returns the name of a limit, with its user in brackets, and with the service of the limit if there are `several`. Example:
+ * Returns the shown name of a budget: its class, the user in brackets, and the service if there are `several`. Example:
  * `http://127.0.0.1:4010 7 product_puts` becomes `product_puts (7)`, or `product_puts (7) at 127.0.0.1:4010`.
  */
-function limitName(name: string, several: boolean): string {
-  const { service, user, limitClass } = limitParts(name)
+function budgetName(name: string, several: boolean): string {
+  const { service, user, limitClass } = budgetParts(name)
   const host = several && URL.canParse(service) ? ` at ${new URL(service).host}` : ''
   return `${limitClass}${user === '' ? '' : ` (${user})`}${host}`
 }
 
-/** Splits the name of a limit: its service, its user, and the class of its requests. The user may be empty. */
-function limitParts(name: string): { readonly service: string; readonly user: string; readonly limitClass: string } {
+/** Splits the stored name of a budget: its service, its user, and the class of its requests. The user may be empty. */
+function budgetParts(name: string): { readonly service: string; readonly user: string; readonly limitClass: string } {
   const [, service = '', user = '', limitClass = name] = /^(\S+) (.*?) ?(\S+)$/.exec(name) ?? []
   return { service, user, limitClass }
 }

@@ -196,7 +196,7 @@ async function createManagedSet(work: SetWork, content: StoredContent, action: '
     return { name, action, ...failureOf(answer) }
   }
   await storeLateUntil(deps.db, id, deps.settings.horizonMs + deps.settings.readLagMs)
-  return { name, action, ...unresolvedCreate(knownIds, answer.kind === 'unclear' ? answer.reason : 'no new id') }
+  return { name, action, ...unresolvedCreate(knownIds, answer.kind === 'ambiguous' ? answer.reason : 'no new id') }
 }
 
 /** `knownIds`: ids that were listed before the create; null if the listing could not be read. */

@@ -22,9 +22,9 @@ const maxPages = 50
  *
  * @throws {RunError} `RUN_INTERRUPTED` if the signal aborts before an attempt
  */
-export async function sendSetRequest(deps: EngineDeps, { request, limit, repeatable }: SetRequest): Promise<SetAnswer> {
+export async function sendSetRequest(deps: EngineDeps, { request, limitClass, repeatable }: SetRequest): Promise<SetAnswer> {
   const { clock, settings, signal, transport } = deps
-  const allowance = await Allowance.open(deps, limit)
+  const allowance = await Allowance.open(deps, limitClass)
   for (let attempt = 1; ; attempt++) {
     const grant = await allowance.takeGrant({ signal })
     if (grant === undefined) throw interruptedError()
@@ -35,7 +35,7 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
     })
     await allowance.update(exchange, attempt)
     const answer = classifySetAnswer(exchange)
-    const maySendAgain = answer.kind === 'again' || (answer.kind === 'unclear' && repeatable)
+    const maySendAgain = answer.kind === 'again' || (answer.kind === 'ambiguous' && repeatable)
     if (!maySendAgain || attempt === maxSetAttempts) return answer
     if (signal?.aborted === true) throw interruptedError()
     await clock.sleep(backoffMs(attempt, settings), signal)

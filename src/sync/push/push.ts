@@ -7,7 +7,7 @@ import { unparkBatches } from '../../db/batches/release.ts'
 import { resumeDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
-import type { PushOptions, PushScope } from './sendOpenBatches.ts'
+import type { PushInput, PushOptions } from './sendOpenBatches.ts'
 
 /**
  * Sends the batches of the plan. Returns when nothing more can be sent now:
@@ -48,7 +48,7 @@ export async function pushErasure(
 }
 
 /** Sends the open batches of the scope. Loads the modules for this only if there are any. */
-export async function sendIfOpen(deps: EngineDeps, push: PushScope, options: PushOptions): Promise<void> {
+export async function sendIfOpen(deps: EngineDeps, push: PushInput, options: PushOptions): Promise<void> {
   if (options.growing === undefined && isIdle(await findOpenWork(deps.db, push.scope))) return
   // A grant is valid for half a second. Without this, the first request of a process was sent late, possibly during a requested wait.
   const [{ sendOpenBatches }] = await Promise.all([import('./sendOpenBatches.ts'), deps.transport.load?.()])

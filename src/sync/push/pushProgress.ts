@@ -3,7 +3,7 @@ import { inScopeAndFence, scopeValues, type BatchScope } from '../../db/batches/
 import type { Queryable } from '../../db/queryable.ts'
 import type { Progress } from '../../model/report.ts'
 
-/** Functions that report the progress of a push. An operation is done when this run will not send it again. */
+/** Reports of the progress of a push. An operation is done when this run will not send it again. */
 export interface PushProgress {
   /** Adds a number of operations that this process has done, and reports the progress. */
   readonly add: (done: number) => void
@@ -30,7 +30,7 @@ export async function openProgress(
   const atStart = await countOperations(db, scope)
   const total = operations ?? atStart.total
   // With `resendOf` (open batches of earlier runs), the number of open operations at the start is the total.
-  const doneOf = (counted: typeof atStart) => ('resendOf' in scope ? atStart.total : counted.total) - counted.open
+  const doneOf = (counts: typeof atStart) => ('resendOf' in scope ? atStart.total : counts.total) - counts.open
   let done = doneOf(atStart)
   let countedAt = performance.now()
   const report = (waiting?: string) =>
@@ -45,9 +45,9 @@ export async function openProgress(
     async recount(end) {
       if (end === undefined && performance.now() - countedAt < recountEveryMs) return
       countedAt = performance.now()
-      const counted = await countOperations(db, scope).catch(() => undefined)
-      if (counted === undefined) return
-      done = Math.max(done, doneOf(counted))
+      const counts = await countOperations(db, scope).catch(() => undefined)
+      if (counts === undefined) return
+      done = Math.max(done, doneOf(counts))
       report()
     },
   }

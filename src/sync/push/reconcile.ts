@@ -127,11 +127,11 @@ function recordOutcome(recording: Recording, outcome: RequestOutcome): Promise<R
   }
 }
 
-async function recordEntries(recording: Recording, answer: EntriesOutcome): Promise<Reconciled> {
+async function recordEntries(recording: Recording, outcome: EntriesOutcome): Promise<Reconciled> {
   const { tx, batch, sender } = recording
-  const outcomes = answer.entries
+  const outcomes = outcome.entries
   // If all users are confirmed, `pending` entries need no write: in a settled batch they count as confirmed.
-  const allConfirmed = confirmsAll(recording.destination, answer)
+  const allConfirmed = confirmsAll(recording.destination, outcome)
   if (allConfirmed) await confirmEntries(tx, batch.id)
   else {
     await expandEntries(tx, [batch.id])
@@ -147,7 +147,7 @@ async function recordEntries(recording: Recording, answer: EntriesOutcome): Prom
 
   const ambiguousCodes = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.code] : [])))].join(' ')
   const counts = { confirmed, refused, ambiguous: ambiguousOrds.length }
-  await storeAttempt(recording, answer, counts, ambiguousOrds.length > 0 ? ambiguousCodes : null)
+  await storeAttempt(recording, outcome, counts, ambiguousOrds.length > 0 ? ambiguousCodes : null)
 
   const done = confirmed + refused
   if (ambiguousOrds.length === 0) {
@@ -254,15 +254,18 @@ export function attemptOutcome(outcome: RequestOutcome): AttemptResult['outcome'
   return first === undefined || others.length > 0 ? 'partial' : first
 }
 
-/** Stores the outcome of the attempt. `reason`: codes of the outcome, separated by spaces; null without one. */
+/**
+ * Stores the outcome of the attempt. `details`: stored beside size and error of the answer. `reason`: codes of the outcome, separated by spaces;
+ * null without one.
+ */
 async function storeAttempt(
   recording: Recording,
   outcome: RequestOutcome,
-  answer: Readonly<Record<string, unknown>>,
+  details: Readonly<Record<string, unknown>>,
   reason = 'code' in outcome ? outcome.code : null,
 ): Promise<void> {
   const { id, sent } = recording.attempt
-  await finishAttempt(recording.tx, id, { ...sent, outcome: attemptOutcome(outcome), reason, answer: { ...sent.answer, ...answer } })
+  await finishAttempt(recording.tx, id, { ...sent, outcome: attemptOutcome(outcome), reason, answer: { ...sent.answer, ...details } })
 }
 
 function storedExchange(exchange: Exchange): SentAttempt['sent'] {

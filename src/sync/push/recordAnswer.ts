@@ -24,15 +24,15 @@ const minWaitMs = 10
 const catalogSeenForMs = 60_000
 
 /**
- * Records the answer of one attempt, and returns the result.
+ * Records the result of an ended attempt: an answer, or its absence.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written, and the answer is dropped
  */
-export async function recordAnswer(context: PushContext, answered: EndedAttempt): Promise<Reconciled> {
-  const outcome = await correctedOutcome(context, answered)
-  const result = await reconcile(context, answered, outcome, retryWaitMs(context, answered, outcome))
+export async function recordAnswer(context: PushContext, attempt: EndedAttempt): Promise<Reconciled> {
+  const outcome = await correctedOutcome(context, attempt)
+  const result = await reconcile(context, attempt, outcome, retryWaitMs(context, attempt, outcome))
   crashPoint('push.reconciled')
-  logAttempt(context, answered, outcome)
+  logAttempt(context, attempt, outcome)
   if (result.pointerWrong) context.state.trustPointers = false
   return result
 }
@@ -93,7 +93,7 @@ async function correctDelete(
   outcome: RequestOutcome,
 ): Promise<RequestOutcome> {
   const { destination } = context
-  if (outcome.kind === 'entries' && destination.refusedDeleteIsGone && batch.maybeApplied)
+  if (outcome.kind === 'entries' && destination.refusedDeleteProvesRemoval && batch.maybeApplied)
     return { kind: 'entries', entries: outcome.entries.map((entry) => (entry.outcome === 'refused' ? alreadyDeleted : entry)) }
   if (outcome.kind !== 'pause' || exchange.kind !== 'answer' || exchange.status !== 404) return outcome
   const catalog = await checkCatalog(context)

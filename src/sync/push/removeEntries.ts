@@ -14,7 +14,7 @@ import { expandEntries } from '../../db/entries/expand.ts'
 import { insertDelete, supersedeEntries } from '../../db/entries/outcomes.ts'
 import { raiseVersionOfShrunkList } from '../../db/suppressed.ts'
 
-/** Worker that sends a batch. */
+/** Worker and run that send a batch, and the horizon of its requests. */
 export interface BatchSender {
   readonly workerId: string
   /** Run with which the attempts are stored. */
@@ -51,7 +51,10 @@ export async function supersedeExpired(tx: Queryable, destination: Destination, 
   if (destination.suppresses) await raiseVersionOfShrunkList(tx, batch)
 }
 
-/** Supersedes a claimed batch. Moves its entries `kept` to a new batch, unless there are none. `why`: detail of the audit log. */
+/**
+ * Supersedes a claimed batch. Moves its entries `kept` to a new batch, unless there are none. `why`: details for the audit log; the reason is
+ * also stored with the batch and its entries.
+ */
 async function supersedeBatch(
   tx: Queryable,
   destination: Destination,

@@ -48,7 +48,7 @@ const pollMs = 250
 const recoverEveryMs = 1_000
 
 /** Batches that a push sends, and their destination. */
-export interface PushScope {
+export interface PushInput {
   readonly scope: BatchScope
   readonly destinationId: number
   /** Run with which the attempts are stored; for an apply, the run that made the plan. */
@@ -60,7 +60,7 @@ export interface PushScope {
  *
  * @throws the first error, after all attempts have ended. A `LeaseLost` of a batch is logged instead
  */
-export async function sendOpenBatches(deps: EngineDeps, push: PushScope, options: PushOptions): Promise<void> {
+export async function sendOpenBatches(deps: EngineDeps, push: PushInput, options: PushOptions): Promise<void> {
   // Aborted when the process or the caller stops the push.
   const signal = AbortSignal.any([deps.signal, options.signal].filter((signal) => signal !== undefined))
   // Aborted by the loop after an error: no new attempts.
@@ -87,7 +87,7 @@ export async function sendOpenBatches(deps: EngineDeps, push: PushScope, options
 /** Sends each claimed batch in a task of its own. */
 class PushLoop {
   readonly #context: PushContext
-  readonly #push: PushScope
+  readonly #push: PushInput
   readonly #progress: PushProgress
   readonly #growing: GrowingPlan | undefined
   readonly #claims: ClaimLimit
@@ -101,7 +101,7 @@ class PushLoop {
   /** Time of the last recovery of batches, by the monotonic clock; at first, the start of the loop. */
   #recoveredAt: number
 
-  constructor(context: PushContext, push: PushScope, progress: PushProgress, growing: GrowingPlan | undefined) {
+  constructor(context: PushContext, push: PushInput, progress: PushProgress, growing: GrowingPlan | undefined) {
     this.#context = context
     this.#push = push
     this.#progress = progress
@@ -138,7 +138,7 @@ class PushLoop {
   /** Claims batches and starts to send them. Returns true if more may be claimed immediately. */
   async #claimAndSend(): Promise<boolean> {
     const { deps, pace } = this.#context
-    // Claims nothing if the service is unreachable. With a claimed batch, the loop would never reach `#endOrWait`, and never end.
+    // Claims nothing if the service is unreachable, because `#endOrWait` ends the push only while no batch is claimed.
     const count = pace.isUnreachable ? 0 : this.#claims.claimableCount(pace.slots)
     const { leaseMs } = deps.settings
     const claimed = count > 0 ? await claimBatches(deps.db, this.#push.scope, { workerId: deps.workerId, leaseMs, count }) : []
@@ -164,12 +164,12 @@ class PushLoop {
   #start(batch: ClaimedBatch): void {
     this.#claims.add(batch)
     const sendAndRecord = async () => {
-      const answered = await sendBatch(this.#context, batch)
-      if (answered === undefined) return
+      const attempt = await sendBatch(this.#context, batch)
+      if (attempt === undefined) return
       // The slot is free for the next request while the answer is recorded.
       this.#claims.freeSlot(batch)
       this.#released.resolve()
-      const { done } = await this.#recordingLimit(() => recordAnswer(this.#context, answered))
+      const { done } = await this.#recordingLimit(() => recordAnswer(this.#context, attempt))
       if (done > 0) this.#progress.add(done)
       await this.#progress.recount()
     }
@@ -248,7 +248,7 @@ class PushLoop {
 
 async function createContext(
   deps: EngineDeps,
-  { destinationId, runId }: PushScope,
+  { destinationId, runId }: PushInput,
   options: {
     readonly signal: AbortSignal
     readonly hardStop: AbortSignal

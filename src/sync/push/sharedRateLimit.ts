@@ -37,8 +37,8 @@ interface Waiter extends TakeOptions {
 }
 
 /**
- * Access of this process to a rate budget of one user of the service (docs/scale.md). Each class of limit, which is the requests that the
- * service counts together, has its own budget.
+ * Access of this process to a rate budget of one user of the service (docs/scale.md). There is a budget for each class of limit: the requests
+ * that the service counts together.
  */
 export class Allowance {
   /** Name of the budget in the database. */
