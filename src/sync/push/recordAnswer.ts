@@ -2,7 +2,7 @@
  * Records an answer. The destination classifies it (`Destination.classify`), and this module corrects the outcome. `reconcile.ts` stores it
  * in one fenced transaction.
  */
-import type { EntryOutcome, RequestOutcome, SentEntry } from '../../destinations/destination.ts'
+import type { EntryOutcome, Listing, RequestOutcome, SentEntry } from '../../destinations/destination.ts'
 import { backoffMs, requestedWaitMs } from '../../http/retryAfter.ts'
 import { headOf, type Exchange } from '../../service/client/exchange.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
@@ -11,7 +11,7 @@ import type { Row } from '../../db/row.ts'
 import { Allowance } from './sharedRateLimit.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { attemptOutcome, reconcile, type Reconciled } from './reconcile.ts'
-import { notInTime, type EndedAttempt, type PushState, type PushContext } from './send.ts'
+import { notInTime, type CatalogCheck, type EndedAttempt, type PushState, type PushContext } from './send.ts'
 
 /** Number of successive refusals after which the destination is paused. */
 const refusalsBeforePause = 64
@@ -134,25 +134,18 @@ function pauseAfterRefusals(state: PushState, outcome: RequestOutcome): RequestO
   }
 }
 
-/**
- * Requests one product of the catalog to check if the catalog exists:
- *
- * - `exists`: 200, now or within the last minute.
- * - `missing`: 404, or a destination without a listing.
- * - `catalog-unchecked…`: code of a retry, after no answer, another status, or a stop of the push.
- */
-async function checkCatalog({
-  deps,
-  destination,
-  target,
-  signal,
-  hardStop,
-  onWait,
-  state,
-}: PushContext): Promise<'exists' | 'missing' | `catalog-unchecked${string}`> {
+/** Checks if the catalog exists, unless it existed within the last minute. Concurrent calls share one request. */
+async function checkCatalog(context: PushContext): Promise<CatalogCheck> {
+  const { deps, destination, state } = context
   const { listing } = destination
   if (listing === undefined) return 'missing'
   if (state.catalogSeenAtMs !== undefined && deps.clock.monotonic() - state.catalogSeenAtMs < catalogSeenForMs) return 'exists'
+  state.catalogCheck ??= requestProduct(context, listing).finally(() => (state.catalogCheck = undefined))
+  return state.catalogCheck
+}
+
+/** Requests one product of the catalog. */
+async function requestProduct({ deps, target, signal, hardStop, onWait, state }: PushContext, listing: Listing): Promise<CatalogCheck> {
   const allowance = await Allowance.open(deps, listing.limitClass)
   if ((await allowance.takeGrant({ signal, onWait })) === undefined) return 'catalog-unchecked'
   const exchange = await deps.transport.exchange({

@@ -50,9 +50,20 @@ export interface PushState {
   refusedCredentials: Promise<string | undefined> | undefined
   /** Time of the last answer that listed the catalog, by the monotonic clock; undefined without one. */
   catalogSeenAtMs: number | undefined
+  /** Check of the catalog in progress. Concurrent deletes share it. */
+  catalogCheck: Promise<CatalogCheck> | undefined
   /** False once an answer pointed at (named as failing) only records that did not fail. */
   trustPointers: boolean
 }
+
+/**
+ * Result of requesting one product of the catalog:
+ *
+ * - `exists`: 200, now or within the last minute.
+ * - `missing`: 404, or a destination without a listing.
+ * - `catalog-unchecked…`: code of a retry, after no answer, another status, or a stop of the push.
+ */
+export type CatalogCheck = 'exists' | 'missing' | `catalog-unchecked${string}`
 
 /** Attempt that has ended: with an answer, without one, or before a byte was sent (`notInTime`). */
 export interface EndedAttempt {

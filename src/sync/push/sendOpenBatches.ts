@@ -281,6 +281,13 @@ async function createContext(
     hardStop: options.hardStop,
     findOptedOut: options.findOptedOut,
     onWait: (ms) => options.onWaiting(`waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z`),
-    state: { refusals: 0, unauthorizedAtMs: undefined, refusedCredentials: undefined, catalogSeenAtMs: undefined, trustPointers: true },
+    state: {
+      refusals: 0,
+      unauthorizedAtMs: undefined,
+      refusedCredentials: undefined,
+      catalogSeenAtMs: undefined,
+      catalogCheck: undefined,
+      trustPointers: true,
+    },
   }
 }

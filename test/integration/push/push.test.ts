@@ -558,14 +558,14 @@ describe('products', () => {
     expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
   })
 
-  test('C4: the catalog is checked once for many unknown keys in a row', async () => {
+  test.for([1, 8])('C4: the catalog is checked once for many unknown keys in a row, with %i requests in flight', async (concurrency) => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db, 'catalog', '4001'))
     for (let i = 0; i < 40; i++) await plantBatch(db, planted, [productKey(`k${i}`, `k${i}`)], { kind: 'catalog', op: 'delete' })
     service.script = (request) => (request.method === 'DELETE' ? failure(404, 'NOT_FOUND') : undefined)
-    await pushPlan(await engineDeps(db, service, { concurrency: 1 }), planted.planId)
+    await pushPlan(await engineDeps(db, service, { concurrency }), planted.planId)
     expect(await planCounts(db, planted.planId)).toMatchObject({ refused: 40 })
     expect(service.seen.filter(({ method }) => method === 'GET')).toHaveLength(1)
   })
