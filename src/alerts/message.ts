@@ -36,7 +36,7 @@ export interface AlertBody {
 }
 
 type Detail = Omit<Condition, 'pipeline' | 'event' | 'since'>
-const detail: z.ZodType<Detail> = z.object({
+const detailSchema: z.ZodType<Detail> = z.object({
   code: z.string(),
   message: z.string(),
   hint: z.string(),
@@ -45,7 +45,7 @@ const detail: z.ZodType<Detail> = z.object({
   counts: z.record(z.string(), z.number()),
 })
 /** Decodes the stored condition of an alert. The arguments and errors are those of `jsonColumn`. */
-export const decodeAlertDetail = jsonColumn('alert', 'detail', detail)
+export const decodeAlertDetail = jsonColumn('alert', 'detail', detailSchema)
 
 const headlines: Readonly<Record<ConditionEvent, string>> = {
   failed: 'FAILED',
@@ -81,8 +81,8 @@ export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessa
       : `${subject} is over`
   const at = (state === 'firing' ? delivery.firedAt : (delivery.recoveredAt ?? delivery.firedAt)).toISOString()
   const { code, message, hint, counts } = condition
-  const known = (part: string) => (part === '' ? null : part)
-  const [service, credentials] = [known(delivery.service), known(delivery.credentials)]
+  const orNull = (part: string) => (part === '' ? null : part)
+  const [service, credentials] = [orNull(delivery.service), orNull(delivery.credentials)]
   return {
     subject,
     text,

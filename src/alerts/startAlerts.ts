@@ -60,9 +60,10 @@ const projectFileName = 'sluice.yaml'
  */
 const projectFileEnvironment = ({ service, folder }: Pick<AlertDeps, 'service' | 'folder'>): Fence => ({
   origin: service.origin,
-  credentials: `${inFolder(service)}${folder}`,
+  credentials: `${folderPrefix(service)}${folder}`,
 })
-const inFolder = ({ credentials }: Fence) => `${credentials} in `
+/** Returns the credentials of such an environment without the folder. */
+const folderPrefix = ({ credentials }: Fence) => `${credentials} in `
 
 /** Longest wait after a failed delivery in milliseconds. */
 const longestRetryMs = 30 * 60_000
@@ -174,9 +175,9 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
   const byEnvironment = new Map<string, { readonly environment: Fence; readonly names: Set<string> }>()
   const namesIn = (environment: Fence) => {
     const key = environmentKey(environment)
-    const known = byEnvironment.get(key) ?? { environment, names: new Set<string>() }
-    byEnvironment.set(key, known)
-    return known.names
+    const group = byEnvironment.get(key) ?? { environment, names: new Set<string>() }
+    byEnvironment.set(key, group)
+    return group.names
   }
   // Alerts with these names can recover. The names of files are needed too: an alert about an invalid file has the name of the file. The
   // pipelines of its `markets:` have other names. Earlier versions stored the alert about `sluice.yaml` for the whole environment.
@@ -186,7 +187,7 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
   const own = [...byEnvironment.values()].map(({ environment }) => environment)
   // If a scheduled file was deleted or renamed, its alerts are over. They stay if the pipeline has run since, from another folder.
   for (const { name, ...environment } of await undeclaredPipelines(db, deps.folder)) namesIn(environment).add(name)
-  await adoptAbandonedAlert(deps.db, deps.service, projectFileName, inFolder(deps.service))
+  await adoptAbandonedAlert(deps.db, deps.service, projectFileName, folderPrefix(deps.service))
   for (const [key, { environment, names }] of byEnvironment) {
     // The other conditions of a pipeline are not known while its file is invalid.
     for (const name of broken.keys()) if (!isValid(name)) names.delete(name)

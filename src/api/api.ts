@@ -135,7 +135,8 @@ async function loadAfterWait(deps: ApiDeps, c: Context, runId: string) {
 }
 
 /**
- * Returns the `Idempotency-Key`; undefined without one. An empty or cut key could be that of another request, which would then queue nothing.
+ * Returns the `Idempotency-Key`; undefined without one. Does not cut a long key: another request may have the same cut key, and would then
+ * queue nothing.
  *
  * @throws {UsageError} `INVALID_VALUE` if it is empty or too long
  */

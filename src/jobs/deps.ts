@@ -7,6 +7,6 @@ export interface JobDeps extends EngineDeps {
   /** Loads a pipeline. @throws {UsageError} if the folder has no such pipeline; {ConfigError} if its file is invalid */
   readonly loadPipeline: (name: string) => Promise<Pipeline>
   readonly loadPipelines: () => Promise<LoadedPipelines>
-  /** Real path of the folder of pipelines; for a named set of credentials followed by `#` and its name. Schedules are stored by this value. */
+  /** Real path of the folder of pipelines. For a named set of credentials, `#` and its name follow. Schedules are stored by this value. */
   readonly folder: string
 }

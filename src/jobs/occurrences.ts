@@ -47,12 +47,12 @@ export function createNextDue(): NextDue {
   const nextTimes = new Map<number, { readonly key: string; readonly next: number }>()
   return (schedule) => {
     const key = `${schedule.timezone} ${schedule.cron} ${schedule.lastScheduledFor.getTime()}`
-    let known = nextTimes.get(schedule.id)
-    if (known?.key !== key) {
-      known = { key, next: nextOccurrence(schedule, schedule.lastScheduledFor)?.getTime() ?? Number.POSITIVE_INFINITY }
-      nextTimes.set(schedule.id, known)
+    let entry = nextTimes.get(schedule.id)
+    if (entry?.key !== key) {
+      entry = { key, next: nextOccurrence(schedule, schedule.lastScheduledFor)?.getTime() ?? Number.POSITIVE_INFINITY }
+      nextTimes.set(schedule.id, entry)
     }
-    return known.next
+    return entry.next
   }
 }
 
@@ -60,11 +60,11 @@ export function createNextDue(): NextDue {
 export function previousOccurrences(times: CronTimes, now: Date, count: number): readonly Date[] {
   const key = `${count} ${times.timezone} ${times.cron}`
   const at = now.getTime()
-  const known = previousKnown.get(key)
-  if (known !== undefined && known.from <= at && at < known.until) return known.occurrences
+  const entry = previousCache.get(key)
+  if (entry !== undefined && entry.from <= at && at < entry.until) return entry.occurrences
   const occurrences = searchBackwards(cronOf(times), now, count)
-  if (previousKnown.size > maxKnown) previousKnown.clear()
-  previousKnown.set(key, { occurrences, from: at, until: nextOccurrence(times, now)?.getTime() ?? at })
+  if (previousCache.size > maxCached) previousCache.clear()
+  previousCache.set(key, { occurrences, from: at, until: nextOccurrence(times, now)?.getTime() ?? at })
   return occurrences
 }
 
@@ -72,23 +72,23 @@ export function previousOccurrences(times: CronTimes, now: Date, count: number):
 export function upcomingOccurrence(times: CronTimes, now: Date): Date | undefined {
   const key = `${times.timezone} ${times.cron}`
   const at = now.getTime()
-  const known = upcomingKnown.get(key)
-  if (known !== undefined && known.from <= at && at < known.next.getTime()) return known.next
+  const entry = upcomingCache.get(key)
+  if (entry !== undefined && entry.from <= at && at < entry.next.getTime()) return entry.next
   const next = nextOccurrence(times, now)
-  if (upcomingKnown.size > maxKnown) upcomingKnown.clear()
-  if (next !== undefined) upcomingKnown.set(key, { next, from: at })
+  if (upcomingCache.size > maxCached) upcomingCache.clear()
+  if (next !== undefined) upcomingCache.set(key, { next, from: at })
   return next
 }
 
-const upcomingKnown = new Map<string, { readonly next: Date; readonly from: number }>()
+const upcomingCache = new Map<string, { readonly next: Date; readonly from: number }>()
 
 /**
  * Cache of previous occurrences, which are valid until the next occurrence. The overview requests them for every pipeline each second,
  * and computing them takes 0.7 ms per pipeline.
  */
-const previousKnown = new Map<string, { readonly occurrences: readonly Date[]; readonly from: number; readonly until: number }>()
+const previousCache = new Map<string, { readonly occurrences: readonly Date[]; readonly from: number; readonly until: number }>()
 /** Maximum number of entries of each cache by cron expression. A full cache is emptied. */
-const maxKnown = 10_000
+const maxCached = 10_000
 
 /**
  * Returns the last `count` occurrences up to `now`. Searches in growing steps, because there may be one per second or one per year. Then
@@ -137,11 +137,11 @@ interface ClockChange {
 }
 
 const dayMs = 86_400_000
-const knownChanges = new Map<string, readonly ClockChange[]>()
+const changesCache = new Map<string, readonly ClockChange[]>()
 
 /** Returns the clock changes of a zone in a year and the next one. Cached, because thousands of schedules may be checked often. */
 function clockChanges(timezone: string, year: number): readonly ClockChange[] {
-  return cached(knownChanges, `${timezone} ${year}`, () => findClockChanges(timezone, year))
+  return cached(changesCache, `${timezone} ${year}`, () => findClockChanges(timezone, year))
 }
 
 /** Finds the days on which the offset from UTC changes. Then finds the minute of each change by bisection. */
@@ -162,12 +162,12 @@ function findClockChanges(timezone: string, year: number): readonly ClockChange[
   return changes
 }
 
-const crons = new Map<string, Cron>()
+const cronCache = new Map<string, Cron>()
 
 /** Returns the parsed expression, from a cache. */
 function cronOf({ cron, timezone }: CronTimes): Cron {
   const fixedTimeRule = listsTimes(cron) ? 'no-wildcard' : 'single-value'
-  return cached(crons, `${timezone} ${cron}`, () => new Cron(cron, { timezone, paused: true, fixedTimeRule }))
+  return cached(cronCache, `${timezone} ${cron}`, () => new Cron(cron, { timezone, paused: true, fixedTimeRule }))
 }
 
 /**
@@ -179,11 +179,11 @@ function listsTimes(cron: string): boolean {
   return times.every((field) => /^\d+(?:,\d+)*$/.test(field)) && new Set(times.at(-1)?.split(',').map(Number)).size < 24
 }
 
-function cached<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
-  const value = known.get(key) ?? make()
-  if (!known.has(key)) {
-    if (known.size > maxKnown) known.clear()
-    known.set(key, value)
+function cached<Value>(cache: Map<string, Value>, key: string, make: () => Value): Value {
+  const value = cache.get(key) ?? make()
+  if (!cache.has(key)) {
+    if (cache.size > maxCached) cache.clear()
+    cache.set(key, value)
   }
   return value
 }

@@ -56,11 +56,11 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
   return deps.db.transaction(async (tx) => {
     // Requests for one pipeline wait for each other, so that simultaneous requests make one run.
     await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'run request ' || $1`)})`, [pipeline.name])
-    const known = request.key === undefined ? undefined : await findRequest(tx, current, request.key)
+    const earlier = request.key === undefined ? undefined : await findRequest(tx, current, request.key)
     const requestedOptions = JSON.stringify({ full: request.full ?? false, approveDeletes: request.approveDeletes ?? null })
-    if (known !== undefined) {
-      if (known.options !== null && known.options !== requestedOptions) throw keyReused(pipeline.name, known.runId)
-      return { runId: `r_${known.runId}`, coalesced: true }
+    if (earlier !== undefined) {
+      if (earlier.options !== null && earlier.options !== requestedOptions) throw keyReused(pipeline.name, earlier.runId)
+      return { runId: `r_${earlier.runId}`, coalesced: true }
     }
     const [pause] = await listPauses(tx, destination.id)
     if (pause !== undefined) throw pausedError(pause, pipeline.name)

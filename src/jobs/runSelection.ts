@@ -23,7 +23,7 @@ export interface RunSelection {
 /** Creates the selection. It caches the names, and each loaded pipeline, for three seconds. */
 export function createRunSelection(deps: Pick<JobDeps, 'loadPipeline' | 'loadPipelines' | 'clock' | 'log'>): RunSelection {
   let folder: { readonly names: readonly string[]; readonly until: number } | undefined
-  const known = new Map<string, { readonly pipeline: Pipeline | undefined; readonly until: number }>()
+  const loaded = new Map<string, { readonly pipeline: Pipeline | undefined; readonly until: number }>()
   const postponed = new Map<number, number>()
 
   const load = async (name: string): Promise<Pipeline | undefined> => {
@@ -37,10 +37,10 @@ export function createRunSelection(deps: Pick<JobDeps, 'loadPipeline' | 'loadPip
     }
   }
   const pipelineOf = async (name: string): Promise<Pipeline | undefined> => {
-    const found = known.get(name)
+    const found = loaded.get(name)
     if (found !== undefined && found.until > deps.clock.monotonic()) return found.pipeline
     const pipeline = await load(name)
-    known.set(name, { pipeline, until: deps.clock.monotonic() + lookAgainAfterMs })
+    loaded.set(name, { pipeline, until: deps.clock.monotonic() + lookAgainAfterMs })
     return pipeline
   }
   const loadNames = async (): Promise<readonly string[]> => {

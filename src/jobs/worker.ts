@@ -144,8 +144,8 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
 
 /** Runs one task per key at a time in this process. Further callers get the promise of the running task. */
 function shareTask<Key>(running: Map<Key, Promise<void>>, key: Key, work: () => Promise<void>): Promise<void> {
-  const known = running.get(key)
-  if (known !== undefined) return known
+  const current = running.get(key)
+  if (current !== undefined) return current
   const task = work().finally(() => running.delete(key))
   running.set(key, task)
   return task

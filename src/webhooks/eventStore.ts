@@ -31,19 +31,19 @@ export interface EventStore {
 export function memoryEventStore({ limit = 100_000 }: { readonly limit?: number } = {}): EventStore & {
   readonly events: () => readonly ReceivedEvent[]
 } {
-  const known = new Map<string, ReceivedEvent>()
+  const byId = new Map<string, ReceivedEvent>()
   return {
     async add(event) {
-      if (known.has(event.id)) return false
-      known.set(event.id, event)
-      for (const id of known.keys()) {
-        if (known.size <= limit) break
-        known.delete(id)
+      if (byId.has(event.id)) return false
+      byId.set(event.id, event)
+      for (const id of byId.keys()) {
+        if (byId.size <= limit) break
+        byId.delete(id)
       }
       return true
     },
     probe: async () => undefined,
-    events: () => [...known.values()],
+    events: () => [...byId.values()],
   }
 }
 

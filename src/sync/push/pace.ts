@@ -40,7 +40,7 @@ interface Level {
  *
  * - It rises as long as more requests bring more answers. An overloaded service answers later instead. Without this rule, answers took 5 s
  *   instead of 0.3 s, and 10 % timed out (1,000,000 users, service on the same two cores).
- * - The maximum is `concurrency`, or less: twice the number of requests that use up the rate limit at the present latency.
+ * - The maximum is twice the number of requests that use up the rate limit at the present latency, and never above `concurrency`.
  * - If answers take longer than `latencyShare` of the HTTP timeout, it falls.
  * - While requests fail (no connection, no answer, 5xx, 408), one request at a time is sent after growing waits
  *   (docs/guarantees.md#bounded-retry).
@@ -57,7 +57,7 @@ export class Pace {
   #backoffUntil = 0
   /** Number of requests in flight by the measurements. `slots` lowers it for slow answers and failures. */
   #targetSlots = baseSlots
-  /** Level before the last raise; after a decrease, the lower number without a rate. */
+  /** Level before the last raise. After a decrease: the present number, without a rate. */
   #lowerLevel: Level = { slots: baseSlots, rate: 0 }
   readonly #meter = new RateMeter()
   /** Number of measurements until a larger number is tried again. */

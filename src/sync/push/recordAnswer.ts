@@ -121,8 +121,7 @@ const alreadyDeleted: EntryOutcome = {
  */
 function pauseAfterRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
   if (outcome.kind === 'entries' && outcome.entries.some((entry) => entry.outcome === 'confirmed')) state.refusals = 0
-  const counts = outcome.kind === 'refused' || (outcome.kind === 'ambiguous' && outcome.suspectsRecord)
-  if (!counts) return outcome
+  if (outcome.kind !== 'refused' && !(outcome.kind === 'ambiguous' && outcome.suspectsRecord)) return outcome
   state.refusals++
   if (state.refusals < refusalsBeforePause) return outcome
   const { kind, code } = outcome

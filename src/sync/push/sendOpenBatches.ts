@@ -36,7 +36,7 @@ export interface GrowingPlan {
   /** Estimate for the whole plan. */
   readonly operations: number
   readonly isComplete: boolean
-  /** Resolves with the next part, or when the plan is complete. */
+  /** Resolves when the next part is stored, or the plan is complete. */
   readonly changed: Promise<void>
 }
 
