@@ -43,8 +43,8 @@ const lapseDays = 3
 
 /**
  * Returns the present conditions in the order of `conditionEvents`. Conditions of one event are in the order of `pipelines`. A paused
- * pipeline is never stale. `pauses` and `environments`: by name of the pipeline. A pipeline without an environment has the conditions of all
- * environments. `overviews`: of these pipelines, if the caller has already requested them.
+ * pipeline is never stale. `pauses` and `environments`: by name of the pipeline. A pipeline without an environment has the conditions of
+ * all environments. `overviews`: of these pipelines, if the caller has already requested them.
  */
 export async function findConditions(
   db: Queryable,
@@ -160,7 +160,10 @@ function conditionOfGuard({ guards, counts, planId }: RunLine, fields: RunFields
   }
 }
 
-/** Returns the condition of unconfirmed operations, else of product sets that were refused or are unresolved. Undefined for a run that succeeded. */
+/**
+ * Returns the condition of unconfirmed operations, else of product sets that were refused or are unresolved. Undefined for a run that
+ * succeeded.
+ */
 function conditionOfOperations(run: RunLine, fields: RunFields): Condition | undefined {
   const { pipeline, runId, status, counts, error, refusedOrUnresolvedSets } = run
   const { refused = 0, ambiguous = 0, pending = 0, deferred = 0 } = counts

@@ -144,8 +144,8 @@ async function usableFiles(deps: AlertDeps): Promise<FilesOfPipelines> {
 }
 
 /**
- * Finds the present conditions and stores them as alerts. Alerts whose condition is over are stored as recovered. Returns the environments of
- * the pipelines.
+ * Finds the present conditions and stores them as alerts. Alerts whose condition is over are stored as recovered. Returns the environments
+ * of the pipelines.
  */
 async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
   const [{ pipelines, byFile, broken }, project] = await Promise.all([deps.loadPipelines(), deps.loadProject()])

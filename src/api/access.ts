@@ -40,7 +40,7 @@ export interface Caller {
 /** Variables in the context of a request. */
 export type ServerEnv = { Variables: { caller: Caller } }
 
-/** Command that adds a token to `.env`. A shell evaluates it: in `.env` itself, `$(…)` is the token. */
+/** Command that adds a token to `.env`. It works only in a shell: written into `.env`, the text `$(…)` would itself be the token. */
 const createToken = String.raw`printf '\nSLUICE_API_TOKEN=%s\n' "$(openssl rand -hex 32)" >> .env`
 const sessionCookie = 'sluice_session'
 const sessionHours = 12
@@ -228,7 +228,7 @@ function userIn({ userHeader }: AccessSettings, c: Context): string | undefined 
   return user === '' ? undefined : user
 }
 
-/** Returns the text of a header whose bytes are UTF-8. Node decodes headers as Latin-1; other bytes than UTF-8 stay decoded in this way. */
+/** Returns the text of a header whose bytes are UTF-8. Node decodes headers as Latin-1; a header with other bytes stays Latin-1. */
 function utf8Of(header: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(header, 'latin1'))

@@ -16,7 +16,9 @@ export interface ReadinessCheck {
 export interface ReadyDeps {
   readonly db: Database
   readonly workerId: string
-  /** Returns the seconds since the scheduler's last poll. Infinity before its start; undefined if this process has no scheduler. */
+  /**
+   * Returns the seconds since the scheduler's last successful poll. Infinity before its start; undefined if this process has no scheduler.
+   */
   readonly schedulerIdleS: () => number | undefined
   /** Maximum time of an answer in milliseconds; default `defaultAnswerMs`. `/ready` takes at most `readyMs`. */
   readonly answerMs?: number

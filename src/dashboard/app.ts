@@ -10,7 +10,7 @@ import { limitBody } from '../api/limitBody.ts'
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
 import { rejectLines } from '../sync/reports/rejectsCsv.ts'
 import { createActions } from './actions.ts'
-import { asset } from './assets.ts'
+import { loadAsset } from './assets.ts'
 import type { ServerDeps } from './deps.ts'
 import { readForm } from './forms.ts'
 import {
@@ -65,7 +65,7 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
   )
   app.route('/api', createApi(deps))
   app.get('/assets/:name', (c) => {
-    const found = asset(c.req.param('name'))
+    const found = loadAsset(c.req.param('name'))
     if (found === undefined) return c.notFound()
     c.header('cache-control', 'public, max-age=31536000, immutable')
     c.header('content-type', found.type)

@@ -27,7 +27,7 @@ interface Asset {
 const loaded = new Map<string, Asset>()
 
 /** Returns a file of the dashboard; undefined if no file has this name. Each file is read once per process. */
-export function asset(name: string): Asset | undefined {
+export function loadAsset(name: string): Asset | undefined {
   const known = loaded.get(name)
   if (known !== undefined) return known
   const entry = Object.hasOwn(files, name) ? files[name] : undefined
@@ -40,5 +40,5 @@ export function asset(name: string): Asset | undefined {
 
 /** Returns the address of a file, with its digest as query. */
 export function assetUrl(name: string): string {
-  return `/assets/${name}?v=${asset(name)?.digest ?? ''}`
+  return `/assets/${name}?v=${loadAsset(name)?.digest ?? ''}`
 }

@@ -130,7 +130,7 @@ export interface Membership {
   readonly usersPerOperation: number
   /** True if uploads have `effective_at` (docs/spec-notes.md#audience-uploads). */
   readonly takesEffectiveAt: boolean
-  /** True if a membership that must now end earlier is deleted; false if it may last longer. */
+  /** True if a membership is deleted when the end in its rows has passed, but not its end at the service. False if it then stays. */
   readonly endsExactly: boolean
 }
 
@@ -175,7 +175,7 @@ interface RequestFormat {
   readonly limitClass: (op: Operation) => LimitClass
   /** Returns method and path with the version. */
   readonly request: (target: Target, op: Operation) => DestinationRequest
-  /** Sends a request to another server than the service; absent if the service gets it. Never throws: an error is a result. */
+  /** Sends a request to another server than the service; absent if all requests go to the service. Never throws: an error is a result. */
   exchange?(request: ExchangeRequest): Promise<Exchange>
   /**
    * Returns the text before and after the entries of a body, such as `{"products":[` and `]}`. The entries between them are separated by

@@ -74,7 +74,7 @@ export class DeclaredFiles {
 
   /**
    * Reads the files. `broken`: error by name of each invalid file or conflicting pipeline, whose ticks are skipped. If `sluice.yaml` or the
-   * folder cannot be used, it contains all scheduled pipelines of the last reading. The first reading throws instead.
+   * folder cannot be used, `broken` contains all scheduled pipelines of the last reading. The first reading throws instead.
    */
   async #read(): Promise<Pick<LoadedPipelines, 'pipelines' | 'broken'>> {
     try {

@@ -7,7 +7,7 @@ import { startWorker } from './worker.ts'
 export type { JobDeps } from './deps.ts'
 export { previousOccurrences, upcomingOccurrence } from './occurrences.ts'
 export { queueScript, queueVersion } from './queues.ts'
-export { changePause, ownDestination, queueRun, type QueueRequest } from './requests.ts'
+export { changePause, ownDestinationId, queueRun, type QueueRequest } from './requests.ts'
 export { wakeOnNotification } from './wake.ts'
 export { startWorker, type Worker } from './worker.ts'
 

@@ -108,7 +108,7 @@ function keyReused(pipeline: string, runId: number): UsageError {
 
 /**
  * Pauses or resumes a pipeline, and notes the action in the audit log. Returns false if nothing changed. `isUserKnown`: false if the caller
- * has no tokens of a user, so that the owner of the destination is not compared.
+ * has no tokens of a user. Then the owner of the destination is not checked.
  *
  * @throws {RunError} `OTHER_CREDENTIALS`, because the pause would be that of another environment
  */
@@ -119,13 +119,13 @@ export async function changePause(
   { isUserKnown = true, ...by }: { readonly actor: string; readonly reason?: string; readonly isUserKnown?: boolean },
 ): Promise<boolean> {
   const destinationId = isUserKnown
-    ? await ownDestination(deps, pipeline)
+    ? await ownDestinationId(deps, pipeline)
     : (await ensureDestination(deps.db, destinationKey(deps, pipeline))).id
   return (change === 'pause' ? pausePipeline : resumePipeline)(deps.db, { destinationId, pipeline: pipeline.name, ...by })
 }
 
 /** Returns the id of the destination of a pipeline. @throws {RunError} `OTHER_CREDENTIALS` */
-export async function ownDestination(deps: Pick<EngineDeps, 'db' | 'service'>, pipeline: Pipeline): Promise<number> {
+export async function ownDestinationId(deps: Pick<EngineDeps, 'db' | 'service'>, pipeline: Pipeline): Promise<number> {
   const { id, credentials } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
   assertOwnCredentials(deps, pipeline.name, credentials)
   return id

@@ -12,7 +12,7 @@ import { openQueues, type Queues } from './queues.ts'
 
 /** Running scheduler. */
 export interface Scheduler {
-  /** Returns the seconds since the last successful poll, or since the start. A poll is not successful if a newer version migrated the database. */
+  /** Returns the seconds since the last successful poll, or since the start. After a migration by a newer version, no poll is successful. */
   readonly idleS: () => number
   /** Stops the polls. Resolves when a running poll has ended. */
   readonly stop: () => Promise<void>

@@ -32,7 +32,10 @@ const maxRequestsPerScrape = 20_000
  */
 const defaultCollectMs = 60_000
 
-/** Creates the metrics. Does not wait for the database. `version`: version of this program. `collectMs`: maximum time of a scrape; default 60 s. */
+/**
+ * Creates the metrics. Does not wait for the database. `version`: version of this program. `collectMs`: maximum time of a scrape, by
+ * default 60 s.
+ */
 export function createMetrics(deps: { readonly db: Database; readonly version: string; readonly collectMs?: number }): Metrics {
   const registry = new Registry()
   const registers = [registry]

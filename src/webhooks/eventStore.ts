@@ -6,7 +6,7 @@ import { errorCode } from '../unknownValue.ts'
 
 /** Event whose signature was verified. */
 export interface ReceivedEvent {
-  /** The event's `event_uuid`, else the SHA-256 of the body in hex. Also the latter if Postgres could not store the former. */
+  /** The event's `event_uuid`. Without one that Postgres can store: the SHA-256 of the body in hex. */
   readonly id: string
   /** `event_type`, else the first key of the body that is not about users, else `unknown`. */
   readonly type: string

@@ -1,4 +1,4 @@
-import { changePause, ownDestination } from '../../jobs/index.ts'
+import { changePause, ownDestinationId } from '../../jobs/index.ts'
 import { listArgument, option, writeJson, type CommandRun } from '../context.ts'
 import { operator } from '../operator.ts'
 import { pipelinesNamed } from '../pipelines.ts'
@@ -37,7 +37,7 @@ function pauseCommand(
         })),
       )
       // Nothing is changed if a destination belongs to another environment.
-      for (const { pipeline, service, isUserKnown } of targets) if (isUserKnown) await ownDestination({ db, service }, pipeline)
+      for (const { pipeline, service, isUserKnown } of targets) if (isUserKnown) await ownDestinationId({ db, service }, pipeline)
       const changes: { pipeline: string; state: typeof state; changed: boolean }[] = []
       for (const { pipeline, service, isUserKnown } of targets) {
         const changed = await changePause({ db, service }, pipeline, action, { ...by, isUserKnown })

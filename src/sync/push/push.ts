@@ -41,7 +41,7 @@ export async function pushErasure(
   )
   if (plan === undefined) return
   await resumeDestination(deps.db, audience, 'forget')
-  // An earlier command for the same person may have parked them.
+  // An earlier command for the same person may have parked these deletes.
   await unparkBatches(deps.db, audience, deps.settings.maxAttempts, erasure)
   const scope = { erasure, audience, fence: deps.service }
   await sendIfOpen(deps, { scope, destinationId: audience, runId: Number(plan.run_id) }, {})
@@ -50,14 +50,15 @@ export async function pushErasure(
 /** Sends the open batches of the scope. Loads the modules for this only if there are any. */
 export async function sendIfOpen(deps: EngineDeps, push: PushInput, options: PushOptions): Promise<void> {
   if (options.growing === undefined && isIdle(await findOpenWork(deps.db, push.scope))) return
-  // A grant is valid for half a second. Without this, the first request of a process was sent late, possibly during a requested wait.
+  // Loaded before a grant is taken, because a grant is valid for half a second. Before, the first request of a process was sent late,
+  // possibly during a requested wait.
   const [{ sendOpenBatches }] = await Promise.all([import('./sendOpenBatches.ts'), deps.transport.load?.()])
   await sendOpenBatches(deps, push, options)
 }
 
 /**
- * Starts to load the modules that send requests. This blocks the process for 80 ms, so call it while Postgres works. If loading fails, the
- * push throws the error.
+ * Starts to load the modules that send requests. Loading blocks the process for 80 ms, so call this function while Postgres works. If
+ * loading fails, the push throws the error.
  */
 export function prepareSending({ transport }: Pick<EngineDeps, 'transport'>): void {
   transport.load?.().catch(() => undefined)

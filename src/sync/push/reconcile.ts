@@ -255,8 +255,8 @@ export function attemptOutcome(outcome: RequestOutcome): AttemptResult['outcome'
 }
 
 /**
- * Stores the outcome of the attempt. `details`: stored beside size and error of the answer. `reason`: codes of the outcome, separated by spaces;
- * null without one.
+ * Stores the outcome of the attempt. `details`: stored beside size and error of the answer. `reason`: codes of the outcome, separated by
+ * spaces; null without one.
  */
 async function storeAttempt(
   recording: Recording,

@@ -1,6 +1,6 @@
 /**
- * Continues the push of earlier runs after a crash, a stop or a lost answer. A killed run itself is not continued: `recoverExpiredRuns.ts` in
- * `sync/run` ends it. The next run of the destination sends its batches again.
+ * Continues the push of earlier runs after a crash, a stop or a lost answer. A killed run itself is not continued: `recoverExpiredRuns.ts`
+ * in `sync/run` ends it. The next run of the destination sends its batches again.
  */
 import { recoverBatches, resetAttempts, shortenFalseWaits, unparkBatches } from '../../db/batches/release.ts'
 import { erasurePhase } from '../../db/batches/states.ts'

@@ -52,8 +52,8 @@ export async function supersedeExpired(tx: Queryable, destination: Destination, 
 }
 
 /**
- * Supersedes a claimed batch. Moves its entries `kept` to a new batch, unless there are none. `why`: details for the audit log; the reason is
- * also stored with the batch and its entries.
+ * Supersedes a claimed batch. Moves its entries `kept` to a new batch, unless there are none. `why`: details for the audit log; the reason
+ * is also stored with the batch and its entries.
  */
 async function supersedeBatch(
   tx: Queryable,

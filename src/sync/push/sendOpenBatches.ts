@@ -47,7 +47,7 @@ const pollMs = 250
 /** Minimum time between two recoveries of the batches of expired workers. */
 const recoverEveryMs = 1_000
 
-/** Batches that a push sends, and their destination. */
+/** Batches that a push sends, their destination, and the run of the attempts. */
 export interface PushInput {
   readonly scope: BatchScope
   readonly destinationId: number

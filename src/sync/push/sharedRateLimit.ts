@@ -1,5 +1,5 @@
 /**
- * Keeps the rate limit that all processes share, which is a budget in Postgres (`db/rateBudget.ts`). Takes grants from it for this process;
+ * Keeps the rate limit that all processes share: a budget in Postgres (`db/rateBudget.ts`). Takes grants from the budget for this process;
  * a grant is the permission to send one request now. Updates the limit and the waits of the budget from the service's answers.
  */
 import type { Clock } from '../../clock.ts'
@@ -37,8 +37,8 @@ interface Waiter extends TakeOptions {
 }
 
 /**
- * Access of this process to a rate budget of one user of the service (docs/scale.md). There is a budget for each class of limit: the requests
- * that the service counts together.
+ * Access of this process to a rate budget of one user of the service (docs/scale.md). There is a budget for each class of limit: the
+ * requests that the service counts together.
  */
 export class Allowance {
   /** Name of the budget in the database. */

@@ -21,8 +21,8 @@ import { insertDeleteBatch, removeEntries, type BatchSender } from './removeEntr
  * may have been applied, also inserts two deletes of the users of the suppressed entries. If no entry is suppressed, changes nothing and
  * returns false.
  *
- * Must run in the transaction that commits the attempt, because it locks the lists and the erasures until the commit. So an erasure is either
- * found here, or made after the attempt was committed.
+ * Must run in the transaction that commits the attempt, because it locks the lists and the erasures until the commit. So an erasure is
+ * either found here, or made after the attempt was committed.
  */
 export async function splitOffSuppressed(
   tx: Queryable,
