@@ -49,7 +49,7 @@ const remove = (...keys: string[]): Promise<CallResult | undefined> =>
   sandbox
     .call('DELETE', '/12/product_catalogs/4001/products', { timestamp: timestamp(), json: { product_keys: keys } })
     .catch(() => undefined)
-/** Leaves out the rule on equal bytes within 5 ms, because these fast tests break it too. */
+/** Leaves out the rule on equal bytes in flight, because these fast tests break it too. */
 const rules = async (): Promise<string[]> =>
   (await sandbox.control.violations()).map(({ rule }) => String(rule)).filter((rule) => rule !== 'same_body_at_once')
 /** The next write ends without a clear answer. */

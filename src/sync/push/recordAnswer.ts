@@ -16,8 +16,8 @@ import { notInTime, type CatalogCheck, type EndedAttempt, type PushState, type P
 /** Number of successive refusals after which the destination is paused. */
 const refusalsBeforePause = 64
 /**
- * Minimum wait before the same bytes are sent again, except after a 401. The random backoff may be 0, and the service may treat equal bytes
- * within 5 ms as a client error.
+ * Minimum wait before the same bytes are sent again, except after a 401. The random backoff may be 0, and the service may still be handling
+ * the first request.
  */
 const minWaitMs = 10
 /** Time for which the catalog counts as existing after its check was answered with 200. */
@@ -107,7 +107,8 @@ async function correctDelete(
 
 /**
  * Outcome of a delete whose key no longer exists after an earlier attempt with a lost answer: that attempt was applied. The service
- * never reuses a key (spec 3.3), so no other product can have this key. If the delete counted as refused, it would be retried forever.
+ * generates the keys (spec 2.2) and deletes permanently (spec 3.3), so it gives this key to no other product. If the delete counted as
+ * refused, it would be retried forever.
  */
 const alreadyDeleted: EntryOutcome = {
   outcome: 'confirmed',
