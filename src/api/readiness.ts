@@ -2,8 +2,8 @@
 import type { Database } from '../db/database.ts'
 import { compareJournal } from '../db/migrate.ts'
 import { findWorker } from '../db/workers.ts'
+import { inTime } from '../inTime.ts'
 import { errorCode } from '../unknownValue.ts'
-import { inTime } from './answerInTime.ts'
 
 /** Result of one check. */
 export interface ReadinessCheck {

@@ -2,7 +2,7 @@
 import type { Logger } from '../log.ts'
 
 /** Age of a gap in milliseconds from which the next refusal logs an error, once. */
-const ALARM_AFTER_MS = 3_600_000
+const alarmAfterMs = 3_600_000
 
 /** Time in which events were refused, with the number of refused deliveries. */
 export interface Gap {
@@ -37,7 +37,7 @@ export class GapTracker {
       this.#log.warn({}, 'webhook events are refused: the database does not answer')
     }
     this.#refused++
-    if (!this.#alarmed && now - this.#from >= ALARM_AFTER_MS) {
+    if (!this.#alarmed && now - this.#from >= alarmAfterMs) {
       this.#alarmed = true
       this.#log.error(
         { minutes: Math.round((now - this.#from) / 60_000), refused: this.#refused },

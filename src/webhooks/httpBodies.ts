@@ -28,7 +28,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, timeoutMs: 
 }
 
 /** Time in milliseconds in which the rest of a refused body is read and discarded. */
-const DRAIN_MS = 1000
+const drainMs = 1000
 
 /**
  * Answers with `status`, then closes the connection. For a 413, first reads the rest of the body for up to a second. Otherwise an immediate
@@ -40,7 +40,7 @@ export function refuseBody(request: IncomingMessage, response: ServerResponse, s
     request.off('end', close).off('close', close)
     response.end(() => request.destroy())
   }
-  const timer = setTimeout(close, status === 413 ? DRAIN_MS : 0)
+  const timer = setTimeout(close, status === 413 ? drainMs : 0)
   request.on('end', close).on('close', close).resume()
   writeAnswer(response, status, { error: status === 413 ? 'the body is too long' : 'the body did not arrive' }, { connection: 'close' })
 }

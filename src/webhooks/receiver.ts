@@ -1,6 +1,7 @@
 /** Receives webhooks of the service: answers challenges, and verifies and stores events (spec 6.1; docs/spec-notes.md#webhooks). */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemClock, type Clock } from '../clock.ts'
+import { inTime } from '../inTime.ts'
 import { silentLogger, type Logger } from '../log.ts'
 import { memoryEventStore, type EventStore, type ReceivedEvent } from './eventStore.ts'
 import { parseEvent } from './parseEvent.ts'
@@ -56,9 +57,9 @@ export interface WebhookReceiver {
 /** Base URL for parsing the targets of requests, which are only paths. */
 const base = 'http://receiver'
 
-const SIGNATURE_HEADER = 'x-service-webhooks-signature'
+const defaultSignatureHeader = 'x-service-webhooks-signature'
 /** Maximum size of `late` (below). If the insert of a dropped event succeeds, `onEvent` is not called for the event. */
-const MAX_LATE = 10_000
+const maxLate = 10_000
 
 /**
  * Creates a receiver as a `node:http` handler. The receiver verifies the signature over the raw bytes and stores each event once. Only then
@@ -71,9 +72,9 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   const store = options.store ?? memoryEventStore()
   const gap = new GapTracker(log, clock.now)
   const storeTimeoutMs = options.storeTimeoutMs ?? 4000
-  const header = (options.signatureHeader ?? SIGNATURE_HEADER).toLowerCase()
+  const header = (options.signatureHeader ?? defaultSignatureHeader).toLowerCase()
   /**
-   * Inserts that may still succeed although their delivery was answered with 503, by the id of the event. Only the newest {@link MAX_LATE}.
+   * Inserts that may still succeed although their delivery was answered with 503, by the id of the event. Only the newest `maxLate`.
    * If such an insert stores the event, `onEvent` is called at the next delivery of the event.
    */
   const late = new Map<string, Promise<boolean>>()
@@ -86,7 +87,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     async probe() {
       if (gap.since === undefined) return
       try {
-        await within(store.probe(), storeTimeoutMs)
+        await inTime(storeTimeoutMs, store.probe())
       } catch {
         // Still down. The next probe or the next stored event ends the gap.
         return
@@ -128,7 +129,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     let isNew: boolean
     const adding = addAfter(late.get(event.id), event)
     try {
-      isNew = await within(adding, storeTimeoutMs)
+      isNew = await inTime(storeTimeoutMs, adding)
       late.delete(event.id)
       log.debug({ type: event.type, isNew }, 'webhook event')
     } catch (error) {
@@ -152,7 +153,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       })
     late.set(id, outcome)
     const [oldest] = late.keys()
-    if (late.size > MAX_LATE && oldest !== undefined) late.delete(oldest)
+    if (late.size > maxLate && oldest !== undefined) late.delete(oldest)
   }
 
   /** Stores the event. Resolves to true if this insert stored it, or if `earlier` did: an insert whose delivery was answered with 503. */
@@ -175,7 +176,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     if (ended === undefined) return
     try {
       // If the record is stored only after the timeout, the gap is recorded twice, and replayed twice.
-      if (store.recordGap !== undefined) await within(store.recordGap(ended), storeTimeoutMs)
+      if (store.recordGap !== undefined) await inTime(storeTimeoutMs, store.recordGap(ended))
     } catch (error) {
       // The database is down again or does not answer, so the gap continues.
       gap.reopen(ended)
@@ -196,15 +197,4 @@ function answerChallenge(url: URL, response: ServerResponse, secret: string | un
     return answer(response, 400, { error: 'crc_token must be 1 to 256 letters, digits or any of _ + / = -' })
   if (secret === undefined) return answer(response, 503, { error: 'no consumer secret is configured' })
   answer(response, 200, { response_token: sign(token, secret) })
-}
-
-/** Resolves or rejects as `work` does, but rejects after `timeoutMs` at the latest. Does not stop `work`. */
-async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the database did not answer in time')), timeoutMs)
-  })
-  // After the timeout, a rejection of `work` must not be unhandled.
-  work.catch(() => undefined)
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }

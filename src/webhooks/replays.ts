@@ -28,17 +28,17 @@ export interface ReplayDeps {
   readonly everyMs?: number
 }
 
-const CHECK_MS = 15_000
-const MINUTE = 60_000
+const defaultCheckMs = 15_000
+const minuteMs = 60_000
 /** Age in milliseconds up to which the service replays events. */
-const REPLAYABLE_MS = 5 * 24 * 60 * MINUTE
+const replayableMs = 5 * 24 * 60 * minuteMs
 /**
  * Milliseconds without a result after which a replay is requested again. The event with the result may have been refused too. Also the
  * longest wait after requests that failed.
  */
-const RETRY_AFTER_MS = 15 * MINUTE
+const replayAgainAfterMs = 15 * minuteMs
 /** Maximum number of attempts for one gap. After that, an error is logged for the operator. */
-const MAX_ATTEMPTS = 10
+const maxAttempts = 10
 
 /** Running checks for gaps. */
 export interface ReplayKeeper {
@@ -71,7 +71,7 @@ export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<v
   const checkOnce = (): void => {
     running ??= check().finally(() => (running = undefined))
   }
-  const timer = setInterval(checkOnce, deps.everyMs ?? CHECK_MS)
+  const timer = setInterval(checkOnce, deps.everyMs ?? defaultCheckMs)
   timer.unref()
   checkOnce()
   return {
@@ -124,7 +124,7 @@ async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
   }
   const isIncomplete = jobs.some((job) => states.has(job) && states.get(job) !== 'Complete')
   if (last !== undefined && !isIncomplete && deps.clock.now() - last.at.getTime() < waitMs(deps, gap)) return false
-  if (gap.attempts.length >= MAX_ATTEMPTS || deps.clock.now() - gap.toMs > REPLAYABLE_MS) {
+  if (gap.attempts.length >= maxAttempts || deps.clock.now() - gap.toMs > replayableMs) {
     await note(deps.db, 'webhook.replay_given_up', { gap: gap.id, attempts: gap.attempts.length })
     deps.log.error(
       { from: minuteOf(gap.fromMs), to: minuteOf(gap.toMs), attempts: gap.attempts.length },
@@ -138,11 +138,11 @@ async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
 
 /**
  * Returns the milliseconds from the last attempt to the next one. After attempts with a failed request, the wait begins with `everyMs` and
- * doubles, up to `RETRY_AFTER_MS`.
+ * doubles, up to `replayAgainAfterMs`.
  */
-function waitMs({ everyMs = CHECK_MS }: ReplayDeps, { attempts }: OpenGap): number {
+function waitMs({ everyMs = defaultCheckMs }: ReplayDeps, { attempts }: OpenGap): number {
   const failedInARow = attempts.length - 1 - attempts.findLastIndex((attempt) => textsOf(attempt, 'missed').length === 0)
-  return failedInARow === 0 ? RETRY_AFTER_MS : Math.min(RETRY_AFTER_MS, everyMs * 2 ** (failedInARow - 1))
+  return failedInARow === 0 ? replayAgainAfterMs : Math.min(replayAgainAfterMs, everyMs * 2 ** (failedInARow - 1))
 }
 
 /**
@@ -156,8 +156,8 @@ async function requestReplay(
 ): Promise<void> {
   // The range has one minute more on either side. An event is created before it is refused, and the service replays whole minutes.
   const range = {
-    from_date: minuteOf(Math.max(gap.fromMs - MINUTE, deps.clock.now() - REPLAYABLE_MS + MINUTE)),
-    to_date: minuteOf(gap.toMs + MINUTE),
+    from_date: minuteOf(Math.max(gap.fromMs - minuteMs, deps.clock.now() - replayableMs + minuteMs)),
+    to_date: minuteOf(gap.toMs + minuteMs),
   }
   const warn = (error: unknown) =>
     deps.log.warn({ error: error instanceof Error ? error.name : 'unknown', ...range }, 'the replay of a gap could not be requested yet')

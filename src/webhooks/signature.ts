@@ -5,7 +5,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
  * Challenge tokens that are answered. No event (a JSON object) matches. So the answer to a challenge is never the signature of a forged
  * event.
  */
-const TOKEN = /^[A-Za-z0-9_+/=-]{1,256}$/
+const tokenPattern = /^[A-Za-z0-9_+/=-]{1,256}$/
 
 /** Returns `sha256=` and the Base64 HMAC-SHA256 of the bytes under the consumer secret. */
 export function sign(bytes: string | Uint8Array, secret: string): string {
@@ -14,7 +14,7 @@ export function sign(bytes: string | Uint8Array, secret: string): string {
 
 /** Returns true if the token of a challenge may be answered. */
 export function isChallengeToken(token: string): boolean {
-  return TOKEN.test(token)
+  return tokenPattern.test(token)
 }
 
 /**
