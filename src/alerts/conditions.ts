@@ -60,7 +60,7 @@ export async function findConditions(
   const inEnvironments = pipelines.map(({ name, staleAfterRuns }) => ({ name, environment: environments.get(name), staleAfterRuns }))
   const staleLimits = inEnvironments.flatMap(({ staleAfterRuns: runs, ...pipeline }) => (runs === undefined ? [] : [{ ...pipeline, runs }]))
   const byEnvironment = Map.groupBy(inEnvironments, ({ environment }) => environment && environmentKey(environment))
-  const [overviews, unchanged, counts] = await Promise.all([
+  const [overviews, unchanged, countsByEnvironment] = await Promise.all([
     loaded.overviews ?? loadOverviews(db, inEnvironments, 0),
     findUnchangedSources(db, staleLimits),
     Promise.all(
@@ -75,8 +75,8 @@ export async function findConditions(
       }),
     ),
   ])
-  const unresolved = counts.flatMap((group) => group.unresolved)
-  const ending = counts.flatMap((group) => group.ending)
+  const unresolved = countsByEnvironment.flatMap((group) => group.unresolved)
+  const ending = countsByEnvironment.flatMap((group) => group.ending)
   const overviewByName = new Map(overviews.map((overview) => [overview.pipeline, overview]))
   const ofSchedules = new Map<string, Condition>()
   for (const pipeline of pipelines) {
@@ -289,7 +289,7 @@ function isLate(schedule: NonNullable<Pipeline['schedule']>, since: Date, now: D
   return now.getTime() - since.getTime() > lastTick.getTime() - thirdLastTick.getTime() && since < lastTick
 }
 
-/** Returns the condition LAPSE_AT_RISK if memberships ended or end within `lapseDays`; else undefined. */
+/** Returns the condition LAPSE_AT_RISK if memberships ended or end within `lapseDays`, and the pipeline renews earlier than that. */
 function conditionOfMembers({ name, destination }: Pipeline, members: EndingMembers | undefined, now: Date): Condition | undefined {
   const [ending = 0] = members?.users ?? []
   const membership = destinationOf(destination.kind).membership(destination)

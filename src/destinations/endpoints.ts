@@ -15,8 +15,8 @@ export function endpointIn<Group extends Endpoint>(group: readonly Group[], name
 
 /** Returns the request of an endpoint. `version`: replaces the `12` in the contract's path. `ids`: path parameters by name. */
 export function requestOf({ method, path }: Endpoint, version: string, ids: Readonly<Record<string, string>>): DestinationRequest {
-  const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''))
-  return { method, path: filled.replace(/^\/12\//, `/${version}/`) }
+  const filledPath = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''))
+  return { method, path: filledPath.replace(/^\/12\//, `/${version}/`) }
 }
 
 /**

@@ -54,8 +54,8 @@ export interface WebhookReceiver {
   readonly probe: () => Promise<void>
 }
 
-/** Base URL for parsing the targets of requests, which are only paths. */
-const base = 'http://receiver'
+/** Base URL to parse the targets of requests: these are only paths. */
+const baseUrl = 'http://receiver'
 
 const defaultSignatureHeader = 'x-service-webhooks-signature'
 /** Maximum size of `late` (below). If the insert of a dropped event succeeds, `onEvent` is not called for the event. */
@@ -97,7 +97,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     async handle(request, response) {
       const target = request.url ?? '/'
       // A caller may send a target that is not a URL, such as `//`.
-      const url = URL.canParse(target, base) ? new URL(target, base) : undefined
+      const url = URL.canParse(target, baseUrl) ? new URL(target, baseUrl) : undefined
       if (url?.pathname !== path) return false
       try {
         if (request.method === 'GET') answerChallenge(url, response, secrets()[0])

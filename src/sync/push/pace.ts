@@ -11,7 +11,7 @@ export interface PaceSettings extends Backoff {
 /**
  * Number of requests in flight at the start of a push, and minimum number without failures and slow answers. A lower `concurrency` wins.
  */
-const baseSlots = 8
+const initialSlots = 8
 /** Share of the HTTP timeout that answers may take on average. If they take longer, fewer requests are in flight. */
 const latencyShare = 1 / 6
 /** Minimum gain of a raise: twice the requests in flight must bring 1.5 times the answers. */
@@ -56,9 +56,9 @@ export class Pace {
   /** End of the wait after the last failure, by the monotonic clock. */
   #backoffUntil = 0
   /** Number of requests in flight by the measurements. `slots` lowers it for slow answers and failures. */
-  #targetSlots = baseSlots
+  #targetSlots = initialSlots
   /** Level before the last raise. After a decrease: the present number, without a rate. */
-  #lowerLevel: Level = { slots: baseSlots, rate: 0 }
+  #lowerLevel: Level = { slots: initialSlots, rate: 0 }
   readonly #meter = new RateMeter()
   /** Number of measurements until a larger number is tried again. */
   #holdLeft = 0
@@ -121,7 +121,7 @@ export class Pace {
   #adjustTarget(rate: number): void {
     const slots = this.#targetSlots
     const lower = this.#lowerLevel
-    const maxSlots = Math.max(baseSlots, Math.min(this.#settings.concurrency, Math.ceil(this.#allowedPerMs * this.#latencyMs * 2)))
+    const maxSlots = Math.max(initialSlots, Math.min(this.#settings.concurrency, Math.ceil(this.#allowedPerMs * this.#latencyMs * 2)))
     const raise = slots / lower.slots
     const enoughRate = lower.rate * (1 + (raise - 1) * enoughGain)
     if (raise > 1 && rate < enoughRate) {
