@@ -21,7 +21,6 @@ import { findConditions } from './conditions.ts'
 import { alertMessage } from './message.ts'
 import { sendAlert } from './send.ts'
 
-/** Dependencies and intervals of the alerts. */
 export interface AlertDeps {
   readonly db: Database
   readonly clock: Clock

@@ -5,7 +5,6 @@ import { findWorker } from '../db/workers.ts'
 import { inTime } from '../inTime.ts'
 import { errorCode } from '../unknownValue.ts'
 
-/** Result of one check. */
 export interface ReadinessCheck {
   readonly check: 'database' | 'migrations' | 'scheduler' | 'worker'
   readonly ok: boolean

@@ -52,7 +52,6 @@ export function createActions(deps: ServerDeps): Hono<ServerEnv> {
   return app
 }
 
-/** Queues a run and redirects to its page. */
 async function queueAndOpen(deps: ServerDeps, c: Context, pipelineName: string, request: QueueRequest): Promise<Response> {
   const pipeline = await deps.loadPipeline(pipelineName)
   const { runId } = await queueRun(await depsFor(deps, pipeline), pipeline, request)

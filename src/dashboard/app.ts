@@ -27,7 +27,6 @@ import { layout, type Frame } from './layout.ts'
 import { messagePage, signInPage } from './pages/message.ts'
 import { render } from './render.ts'
 
-/** Creates the application with all its routes. */
 export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
   const app = new Hono<ServerEnv>()
   // `/health` and `/ready` come before the host check, because a probe uses the name or address that its orchestrator knows.

@@ -11,7 +11,6 @@ export interface Series {
   readonly values: readonly (number | null)[]
 }
 
-/** Data of a plot. */
 export interface Plot {
   readonly id: string
   readonly title: string

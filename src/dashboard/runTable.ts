@@ -6,7 +6,6 @@ import { reportWordOf, settledText } from '../sync/reports/runSteps.ts'
 import { ago, command, count, duration, html, none, type Html } from './html.ts'
 import { runState, stateBadge } from './states.ts'
 
-/** Content of the table. */
 export interface RunTableData {
   /** Name of the pipeline. */
   readonly name: string

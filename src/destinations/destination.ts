@@ -109,7 +109,6 @@ export interface DestinationWords {
   readonly exampleKey: string
 }
 
-/** Texts and settings for `sluice init`. */
 export interface InitTerms {
   /** Noun before the id of the destination: `catalog`. */
   readonly noun: string

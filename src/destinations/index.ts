@@ -31,7 +31,6 @@ export function destinationText(destination: DestinationDefinition): string {
   return destinationOf(destination.kind).name(destination)
 }
 
-/** Returns all registered types. */
 export function destinationTypes(): readonly Destination[] {
   return types
 }

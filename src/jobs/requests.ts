@@ -13,7 +13,6 @@ import type { EngineDeps } from '../sync/engine.ts'
 import { assertOwnCredentials, pausedError } from '../sync/run/requestAndClaim.ts'
 import { assertPlanOfDestination, assertRunOfDestination } from '../sync/run/rerun.ts'
 
-/** Request for a run. */
 export interface QueueRequest {
   /** User or program that requests the run. */
   readonly actor: string
@@ -30,7 +29,6 @@ export interface QueueRequest {
   readonly key?: string
 }
 
-/** Result of a request for a run. */
 export interface QueueResult {
   /** `r_` and the number of the run. The run is queued, or in any state if an earlier request with the same key made it. */
   readonly runId: string

@@ -10,7 +10,6 @@ import type { JobDeps } from './deps.ts'
 import { createNextDue } from './occurrences.ts'
 import { openQueues, type Queues } from './queues.ts'
 
-/** Running scheduler. */
 export interface Scheduler {
   /** Returns the seconds since the last successful poll, or since the start. After a migration by a newer version, no poll is successful. */
   readonly idleS: () => number

@@ -17,7 +17,6 @@ import { createRunSelection } from './runSelection.ts'
 import { wakeOnNotification } from './wake.ts'
 import { compareJournal } from '../db/migrate.ts'
 
-/** Running worker. */
 export interface Worker {
   /** Aborts the runs and pushes of this worker, and resolves when they have ended. The next run of a pipeline sends what is left. */
   readonly stop: () => Promise<void>

@@ -10,7 +10,6 @@ import { endedRequestsAfter, lastRequestId, loadGauges, runsAfter, runsOf, share
 import type { MetricRun, SharedName } from '../db/metricRows.ts'
 import type { Fence } from '../db/fence.ts'
 
-/** Metrics of one process. */
 export interface Metrics {
   /** Value of `Content-Type` for `text`. */
   readonly contentType: string

@@ -45,7 +45,6 @@ export function refuseBody(request: IncomingMessage, response: ServerResponse, s
   writeAnswer(response, status, { error: status === 413 ? 'the body is too long' : 'the body did not arrive' }, { connection: 'close' })
 }
 
-/** Sends a JSON answer. */
 export function answer(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
   writeAnswer(response, status, body, headers)
   response.end()

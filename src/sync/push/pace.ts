@@ -2,7 +2,6 @@
 import type { Clock } from '../../clock.ts'
 import { backoffMs, type Backoff } from '../../http/retryAfter.ts'
 
-/** Settings of a `Pace`. */
 export interface PaceSettings extends Backoff {
   readonly concurrency: number
   readonly httpTimeoutMs: number
@@ -150,7 +149,6 @@ export class Pace {
   }
 }
 
-/** Measures the rate of answers. */
 class RateMeter {
   /** Number of answers to skip before the measurement. */
   #skip = 0

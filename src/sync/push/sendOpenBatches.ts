@@ -19,7 +19,6 @@ import { openProgress, type PushProgress } from './pushProgress.ts'
 import { recordAnswer } from './recordAnswer.ts'
 import { sendBatch, type FindOptedOut, type PushContext } from './send.ts'
 
-/** Options of a push. */
 export interface PushOptions {
   /** Stops the push, as `EngineDeps.signal` does. */
   readonly signal?: AbortSignal

@@ -22,7 +22,6 @@ const shortestPollMs = 40
 /** Maximum number of grants taken in one statement, because each must be used within `grantValidMs`. */
 const maxGrantsAtOnce = 16
 
-/** Options of `Allowance.takeGrant`. */
 export interface TakeOptions {
   /** On abort, the caller gets no grant. */
   readonly signal?: AbortSignal | undefined
@@ -30,7 +29,6 @@ export interface TakeOptions {
   readonly onWait?: (ms: number) => void
 }
 
-/** Caller that waits for a grant. */
 interface Waiter extends TakeOptions {
   readonly resolve: (grant: Grant | undefined) => void
   readonly reject: (error: unknown) => void
