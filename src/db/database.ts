@@ -127,6 +127,9 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     max: options.maxConnections ?? 10,
     // One connection stays open to receive notifications. The others are closed after ten idle seconds.
     min: 1,
+    // Postgres cannot freeze the temporary tables of another session (`temporaryTables.ts`). Old ones would bring transaction ids closer to
+    // wraparound.
+    maxLifetimeSeconds: 3_600,
     application_name: options.applicationName ?? 'sluice',
     // Without keep-alive a statement would wait forever if the server vanishes, for example in a failover.
     keepAlive: true,

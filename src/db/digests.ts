@@ -3,6 +3,7 @@ import { CopyWriter } from './copyBinary.ts'
 import { copyOut } from './copyOut.ts'
 import type { Queryable, Transaction } from './database.ts'
 import type { Row } from './row.ts'
+import { keptTableSql } from './temporaryTables.ts'
 
 /** Maximum number of digests in a chunk. */
 const maxChunkDigests = 4_096
@@ -189,8 +190,6 @@ export class StagedDigests {
     const chunks = this.#chunks.splice(0, this.#chunks.length - (isLast ? 0 : 1))
     await after
     if (chunks.length === 0 && !isLast) return
-    if (this.#storedChunks === 0)
-      await tx.query('create temp table staged_digest (chunk int, digests bytea, feature_sets bytea, keys bytea, key_ends int[])')
     const copy = new CopyWriter(tx.client, 'staged_digest (chunk, digests, feature_sets, keys, key_ends)')
     for (const { count, digests, featureSets, keys, keyEnds } of chunks) {
       const end = keyEnds[count - 1] ?? 0
@@ -219,19 +218,28 @@ function emptyChunk(): DigestChunk {
   }
 }
 
-/** Drops `staged_digest`. Must be called if a staged row is no longer valid, or if a valid row has no digest. */
+/**
+ * SQL that creates the temporary tables of the digests, or deletes their rows. `staged_digest`: digests of the rows of this read.
+ * `unseen_key`: keys of the records whose digests this read did not find.
+ */
+export const digestTablesSql = [
+  keptTableSql('staged_digest', 'chunk int, digests bytea, feature_sets bytea, keys bytea, key_ends int[]'),
+  keptTableSql('unseen_key', 'key bytea not null'),
+].join('; ')
+
+/** Removes the rows of `staged_digest`. Must be called if a staged row is no longer valid, or if a valid row has no digest. */
 export async function dropStagedDigests(tx: Transaction): Promise<void> {
-  await tx.query('drop table if exists staged_digest')
+  await tx.query('truncate staged_digest')
 }
 
 /**
- * Replaces all digests by those of a full read, from `staged_digest`, or from `stage` if `staged_digest` was dropped. Stores none if a valid
+ * Replaces all digests by those of a full read, from `staged_digest`, or from `stage` if `staged_digest` is empty. Stores none if a valid
  * row has no digest. `validKind`: kind of valid rows in `stage`. `quality`: row statistics to which the numbers of the feature sets
  * refer.
  */
 export async function replaceDigests(tx: Transaction, destinationId: number, validKind: number, quality: unknown): Promise<void> {
   await deleteDigests(tx, destinationId)
-  const [collected] = await tx.query<{ found: boolean }>(`select to_regclass('pg_temp.staged_digest') is not null as found`)
+  const [collected] = await tx.query<{ found: boolean }>(`select exists (select from staged_digest) as found`)
   if (collected?.found === true) {
     await tx.query(
       `insert into record_digest (destination_id, chunk, digests, feature_sets, keys, key_ends)
@@ -273,9 +281,8 @@ export interface UnseenDigests {
   readonly positions: readonly number[]
 }
 
-/** Creates the temporary table `unseen_key` with the record keys of the digests `unseen`. */
+/** Fills the table `unseen_key` with the record keys of the digests `unseen`. */
 export async function collectUnseenKeys(tx: Transaction, destinationId: number, unseen: readonly UnseenDigests[]): Promise<void> {
-  await tx.query('create temp table unseen_key (key bytea not null)')
   await tx.query(
     `insert into unseen_key
      select ${keyAt('p::int')}

@@ -115,7 +115,7 @@ const claimedColumns = `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.ope
  *
  * Adds `updateOfPersonInFlight` only for the scope of an erasure. The scope of a plan has no deletes of erasures, and for `resendOf` the
  * condition is in `inScope`. Postgres takes 2 ms to optimize the condition, more than the rest of a claim. A plan of two batches needs
- * seven claims.
+ * four claims.
  */
 export async function claimBatches(
   db: Queryable,

@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
+import { keptTableSql } from '../../db/temporaryTables.ts'
 
 /** SQL literals of `change.what`: effects of a read on a record. */
 export const recordChange = sqlLiterals('create', 'update', 'stale', 'missing', 'opted_out', 'suppressed')
@@ -90,20 +91,19 @@ export const planTables = {
 type PlanTableName = keyof typeof planTables
 
 /**
- * Creates or replaces a table, and fills it from `query`: trusted SQL with the columns in the declared order. Returns the number of rows.
+ * Replaces the rows of a table by those of `query`: trusted SQL with the columns in the declared order. Returns the number of rows.
  */
 export async function fillTable(tx: Transaction, name: PlanTableName, query: string, values: readonly unknown[] = []): Promise<number> {
-  const drop = `drop table if exists ${name}`
   const columns = Object.entries<string>(planTables[name])
   const names = columns.map(([column]) => column).join(', ')
   const typed = columns.map(([column, type]) => `${column}::${type}`).join(', ')
-  const create = `create temp table ${name} (${names}) as select ${typed} from (${query}) q (${names})`
+  const insert = `insert into ${name} (${names}) select ${typed} from (${query}) q (${names})`
   if (values.length > 0) {
-    await tx.query(drop)
-    return tx.execute(create, values)
+    await createTable(tx, name)
+    return tx.execute(insert, values)
   }
   // One message saves a round trip for each of about ten tables of a plan.
-  const results = (await tx.client.query(`${drop}; ${create}`)) as unknown as readonly pg.QueryResult[]
+  const results = (await tx.client.query(`${emptyTableSql(name)}; ${insert}`)) as unknown as readonly pg.QueryResult[]
   return results.at(-1)?.rowCount ?? 0
 }
 
@@ -112,8 +112,12 @@ export async function analyzeWithSmallSample(tx: Transaction, name: PlanTableNam
   await tx.query(`set local default_statistics_target = 10; analyze ${name} ${columns}; set local default_statistics_target to default`)
 }
 
-/** Creates an empty table. Replaces an existing one. */
+/** Creates a table, or deletes its rows. */
 export async function createTable(tx: Transaction, name: PlanTableName): Promise<void> {
+  await tx.query(emptyTableSql(name))
+}
+
+function emptyTableSql(name: PlanTableName): string {
   const columns = Object.entries<string>(planTables[name]).map(([column, type]) => `${column} ${type}`)
-  await tx.query(`drop table if exists ${name}; create temp table ${name} (${columns.join(', ')})`)
+  return keptTableSql(name, columns.join(', '))
 }

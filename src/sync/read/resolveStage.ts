@@ -72,6 +72,7 @@ export async function resolveStage(
   }
   const notSent = (await countKind(tx, stagedKind.optedOut)) + (await countKind(tx, stagedKind.suppressed))
   await keepOneRowPerKey(tx)
+  await tx.query('drop table if exists repeated, repeated_row, contradiction')
   return { ...repeats, suppressed: notSent, valid: await countKind(tx, stagedKind.valid), affectedRows: affected.rows }
 }
 
@@ -81,7 +82,10 @@ async function resolveRepeats(
   options: Pick<ResolveOptions, 'runId' | 'keyField' | 'removesBy' | 'duplicates' | 'sources'>,
 ): Promise<Pick<ResolvedCounts, 'duplicates' | 'conflicting'> | undefined> {
   const repeated = await tx.execute('create temp table repeated as select key from stage group by key having count(*) > 1')
-  if (repeated === 0) return undefined
+  if (repeated === 0) {
+    await tx.query('drop table repeated')
+    return undefined
+  }
   // `opts_out`: true if one of the rows with this key opts out.
   await tx.query(`
     create temp table repeated_row as

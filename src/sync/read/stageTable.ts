@@ -6,7 +6,8 @@ import type { MappedRecord, MemberRecord, PackedIdentifier } from '../../model/r
 import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/renderUserOperation.ts'
 import { CopyWriter, type LaterCopy } from '../../db/copyBinary.ts'
-import type { StagedDigests } from '../../db/digests.ts'
+import { digestTablesSql, type StagedDigests } from '../../db/digests.ts'
+import { keptTableSql } from '../../db/temporaryTables.ts'
 import { isDigest, type IdentifierFactsCollector } from './identifierFacts.ts'
 import type { KeyHistogram } from './keyHistogram.ts'
 import type { RepeatDetector } from './repeatDetector.ts'
@@ -26,13 +27,10 @@ const columns = `key bytea not null, hash bytea not null, kind int2 not null, li
   body text, identifiers bytea[], joined_identifiers bytea, without_consent bytea[], effective_at timestamptz, expires_at timestamptz,
   digest bytea, feature_set int2 not null`
 
-/** Creates the empty temporary tables `stage` and `opted_out`. They must not exist on this connection. */
+/** Creates the tables of a read, or deletes their rows: `stage`, `opted_out`, and those of the digests. */
 export async function createStage(tx: Connection): Promise<void> {
-  // Join and group columns need only coarse statistics: 3,000 sampled rows instead of 30,000.
-  await tx.query(`
-    create temp table stage (${columns});
-    alter table stage alter key set statistics 10, alter kind set statistics 10;
-    create temp table opted_out (identifier bytea primary key)`)
+  const tables = [keptTableSql('stage', columns), keptTableSql('opted_out', 'identifier bytea primary key'), digestTablesSql]
+  await tx.query(tables.join('; '))
 }
 
 /**
@@ -41,7 +39,9 @@ export async function createStage(tx: Connection): Promise<void> {
  */
 export async function analyzeStage(tx: Connection): Promise<void> {
   const neverAnalyzed = await tx.query(`select from pg_class where oid = 'stage'::regclass and reltuples < 0`)
-  if (neverAnalyzed.length > 0) await tx.query('analyze stage (key, kind)')
+  // Join and group columns need only coarse statistics: 3,000 sampled rows instead of 30,000.
+  if (neverAnalyzed.length > 0)
+    await tx.query('set default_statistics_target = 10; analyze stage (key, kind); reset default_statistics_target')
 }
 
 /**

@@ -1,5 +1,4 @@
 import pLimit from 'p-limit'
-import type pg from 'pg'
 import { connectionOf, type Connection } from '../../db/database.ts'
 import { storeImageSample } from '../../db/plans.ts'
 import { endFalseWaits } from '../../db/remote/lateRequests.ts'
@@ -7,6 +6,7 @@ import type { Row, Value } from '../../db/row.ts'
 import { updateRun } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
 import { discardSnapshot } from '../../db/snapshots.ts'
+import { releaseWithTables } from '../../db/temporaryTables.ts'
 import { RunError } from '../../errors.ts'
 import { definitionHashOf } from '../../mapping/mapper.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -30,7 +30,7 @@ import { timedStage } from './timedStage.ts'
 import { acceptSandboxInstance, detectNewSandboxInstance, isFullRefresh } from './sandboxInstance.ts'
 
 /**
- * After a read of at least this number of rows, the connection is closed. To drop its temporary tables would take longer than to open
+ * After a read of at least this number of rows, the connection is closed. To empty its temporary tables would take longer than to open
  * another connection.
  */
 const closedFromRows = 100_000
@@ -84,7 +84,8 @@ export async function readAndPlan(
     const planned = await planRun(deps, tx, { pipeline, run, input, onPart: onPart && ((id) => onPart(id, input.rows.valid)) })
     if (deps.signal?.aborted) throw interruptedError()
     isReleased = true
-    void releaseSession(client, tx, input)
+    if (input.reading === 'full' && input.rows.read >= closedFromRows) client.release(true)
+    else void releaseWithTables(client)
     return { planned, guards: planned.guards, proof: proofOf(snapshot) }
   } catch (error) {
     if (!(error instanceof RunWithheld)) throw error
@@ -94,19 +95,6 @@ export async function readAndPlan(
     // After an error the connection is closed, because a transaction may be open.
     if (!isReleased) client.release(true)
   }
-}
-
-/**
- * Drops the temporary tables, and returns the connection to the pool. A new connection would read the schema again, which takes 50 of 220
- * ms of the server's processor for 60 records (Postgres 18.4). After many rows, or if the statement fails, closes the connection instead.
- * Never throws, so the caller need not wait (30 ms after 10,000 changed rows).
- */
-async function releaseSession(client: pg.PoolClient, tx: Connection, { reading, rows }: PlanInput): Promise<void> {
-  if (reading === 'full' && rows.read >= closedFromRows) return client.release(true)
-  await tx.query('discard temp').then(
-    () => client.release(),
-    () => client.release(true),
-  )
 }
 
 function proofOf(snapshot: SnapshotResult | undefined): string {

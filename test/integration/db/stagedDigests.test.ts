@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { connectionOf, inTransaction } from '../../../src/db/database.ts'
-import { StagedDigests } from '../../../src/db/digests.ts'
+import { digestTablesSql, StagedDigests } from '../../../src/db/digests.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
 test('the staged digests are those that were added, in order, also after earlier chunks were stored', async () => {
@@ -14,6 +14,7 @@ test('the staged digests are those that were added, in order, also after earlier
     const stored = { digests: createHash('sha256'), featureSets: createHash('sha256'), keys: createHash('sha256') }
     let ends: readonly number[] = []
     const tx = connectionOf(client)
+    await tx.query(digestTablesSql)
     await inTransaction(tx, async () => {
       const staged = new StagedDigests()
       const digest = Buffer.alloc(16)

@@ -1,4 +1,5 @@
 /** The temporary tables of a plan are the declared ones, with the declared columns. */
+import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { planTables } from '../../../src/sync/plan/planTables.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
@@ -69,3 +70,63 @@ test('every temporary table of a plan is declared with its columns and types', a
   found.delete('resync')
   expect(Object.fromEntries(found)).toEqual(Object.fromEntries(declared))
 })
+
+/** Temporary tables of the connection, with their numbers of rows. */
+async function tablesOf(client: pg.PoolClient): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await client.query<{ oid: string; name: string }>(
+    `select oid, relname as name from pg_class where relnamespace = pg_my_temp_schema() and relkind in ('r', 'p')`,
+  )
+  const counts = new Map<string, number>()
+  for (const { oid, name } of rows) {
+    const counted = await client.query<{ n: number }>(`select count(*)::int as n from pg_temp.${name}`)
+    counts.set(`${name} ${oid}`, counted.rows[0]?.n ?? Number.NaN)
+  }
+  return counts
+}
+
+const list = (last: number) => `id,email\n1,a@example.com\n2,b${last}@example.com\n2,b${last}@example.com\n`
+
+/** All runs of the engine stage their rows on `client`, until `work` ends. */
+async function onOneConnection(work: (engine: EngineUnderTest, client: pg.PoolClient) => Promise<void>): Promise<void> {
+  await using engine = await engineUnderTest({ newDatabase: true })
+  const client = await engine.db.connect()
+  const release = client.release.bind(client)
+  client.release = () => undefined
+  Object.assign(engine.deps.db, { connect: () => Promise.resolve(client) })
+  engine.pipeline(
+    'people',
+    `source: { url: "{folder}/people.csv" }\nmap: { key: id, email: email }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\nguards: { max_delete_count: 100, min_rows: 0 }\n`,
+  )
+  try {
+    await work(engine, client)
+  } finally {
+    release()
+  }
+}
+
+test('a run leaves its tables empty, and the next run creates none', () =>
+  onOneConnection(async (engine, client) => {
+    for (const last of [1, 2]) {
+      engine.write('people.csv', list(last))
+      await engine.run('people')
+    }
+    const before = await tablesOf(client)
+    expect(before.size).toBeGreaterThan(10)
+    expect(new Set(before.values())).toEqual(new Set([0]))
+    engine.write('people.csv', list(3))
+    expect((await engine.run('people')).counts).toMatchObject({ duplicates: 1, confirmed: 2 })
+    expect(await tablesOf(client)).toEqual(before)
+  }))
+
+test('a run ignores rows that are left in its tables', () =>
+  onOneConnection(async (engine, client) => {
+    engine.write('people.csv', list(1))
+    await engine.run('people')
+    await client.query(
+      `insert into stage (key, hash, kind, line, source, feature_set, identifiers)
+     values ('\\x01', '\\x01', 0, 1, 0, 0, array[decode('01' || repeat('ab', 32), 'hex')])`,
+    )
+    await client.query(`insert into opted_out select unnest(identifiers) from record`)
+    engine.write('people.csv', list(2))
+    expect((await engine.run('people')).counts).toMatchObject({ valid: 2, updates: 1, deletes: 1, confirmed: 2 })
+  }))
