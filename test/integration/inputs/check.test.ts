@@ -165,6 +165,17 @@ test('a key in two sources is resolved as by a run', async () => {
   ])
 })
 
+test('rows of one key of a do-not-reach list are duplicates, as in a run', async () => {
+  await using crm = await workspace()
+  const list = 'destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n'
+  crm.write('pipelines/optouts.yaml', `source: { url: optouts.csv }\nmap: { key: id, email: email }\n${list}`)
+  crm.write('optouts.csv', 'id,email\n1,ann@example.com\n1,ann.other@example.com\n2,ben@example.com\n')
+  const [{ sources }] = JSON.parse((await crm.here(['check', '--json'])).stdout)
+  const { counts } = JSON.parse((await crm.here(['run', 'optouts', '--json'])).stdout)
+  expect(counts).toMatchObject({ read: 3, valid: 2, rejected: 0, duplicates: 1 })
+  expect(sources).toMatchObject([{ rows: 3, valid: 2, rejected: 0, duplicates: 1 }])
+})
+
 function withoutHint({ line, code, field, message }: { line: number; code: string; field: string; message: string }) {
   return { line, code, field, message }
 }

@@ -34,7 +34,9 @@ export async function checkSources(context: Context, pipeline: Pipeline, limit: 
     read.push(await waiting(context, 'reading the source', () => readSource(context, definition, tally, limit)))
   }
   // A key may be in several sources.
-  const repeats = keys.resolve(destinationOf(pipeline.destination.kind).keyField, pipeline.duplicates === 'last')
+  const { keyField, removesBy } = destinationOf(pipeline.destination.kind)
+  const winner = pipeline.duplicates === 'last' ? 'last' : 'first'
+  const repeats = keys.resolve(keyField, { winner, mergesRows: removesBy === 'identifier' })
   for (const [source, outcomes] of repeats.entries()) read[source]?.tally.addRepeats(outcomes)
   const checks = read.map((reading) => sourceCheck(pipeline, reading))
   const rejects = read.flatMap(({ tally }) => tally.outcomes().rejects)

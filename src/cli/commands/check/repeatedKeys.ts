@@ -24,6 +24,7 @@ export interface Repeats {
  * - An opted-out row opts out all rows of its key.
  * - Otherwise rows with equal content are duplicates, and different content rejects all rows of the key.
  * - With `duplicates: last`, all rows but the last are duplicates, and none is rejected.
+ * - A run merges the identifiers of the rows of a do-not-reach list. So all rows but one are duplicates, and none is rejected.
  */
 export class RepeatedKeys {
   readonly #names: readonly string[]
@@ -47,19 +48,20 @@ export class RepeatedKeys {
   }
 
   /**
-   * Returns the outcomes for each source, by its number. `field`: the field that identifies a row. `last`: true if the last row of a key
-   * wins (`duplicates: last`), else the first one.
+   * Returns the outcomes for each source, by its number. `field`: the field that identifies a row. `winner`: the row of a key that stays.
+   * `mergesRows`: true for a do-not-reach list.
    */
-  resolve(field: string, last: boolean): readonly Repeats[] {
+  resolve(field: string, { winner, mergesRows }: { readonly winner: 'first' | 'last'; readonly mergesRows: boolean }): readonly Repeats[] {
     const repeats = this.#names.map((): Repeats => ({ duplicates: 0, optedOut: 0, rejects: [] }))
     for (const { rows, contents, optedOut } of this.#seen.values()) {
-      const winner = rows.at(last ? -1 : 0)
+      const kept = rows.at(winner === 'last' ? -1 : 0)
+      const isConflict = contents.size > 1 && winner === 'first' && !mergesRows
       for (const row of rows) {
         const ofSource = repeats[row.source]
         if (ofSource === undefined) continue
         if (optedOut) ofSource.optedOut++
-        else if (contents.size > 1 && !last) ofSource.rejects.push(this.#conflict(row.line, field, rows))
-        else if (row !== winner) ofSource.duplicates++
+        else if (isConflict) ofSource.rejects.push(this.#conflict(row.line, field, rows))
+        else if (row !== kept) ofSource.duplicates++
       }
     }
     return repeats
