@@ -12,7 +12,7 @@ export interface Context {
   readonly stderr: Output
   /** Variables of the process, without `.env`. */
   readonly env: Environment
-  /** Words of the command line after `sluice`. They may have personal data. */
+  /** Words of the command line after `sluice`. They may contain personal data. */
   readonly argv: readonly string[]
   /** Words of the command, such as `db url`. */
   readonly command: string

@@ -11,11 +11,11 @@ import { serviceOf } from './services.ts'
 import { withStore } from './store.ts'
 import { errorLines, presentError, stackLines } from './terminal/present.ts'
 
-/** Work of a command on each pipeline. */
+/** Work of a command on several pipelines. */
 export interface PipelineWork<Report extends RunReport> {
   readonly each: (engine: Engine, pipeline: Pipeline) => Promise<Report>
-  /** Returns the report of a pipeline whose `each` threw. `base`: report with the error, and all counts 0. */
-  readonly failed: (base: RunReport) => Report
+  /** Converts the report of a pipeline whose `each` threw. `report` has the error, and all counts are 0. */
+  readonly toErrorReport: (report: RunReport) => Report
   /** Called with all reports before the database is closed. */
   readonly end?: (db: Database, reports: readonly Report[]) => Promise<void>
 }
@@ -32,7 +32,7 @@ export interface PipelineWork<Report extends RunReport> {
 export async function eachPipeline<Report extends RunReport>(
   context: Context,
   pipelines: readonly Pipeline[],
-  { each, failed, end }: PipelineWork<Report>,
+  { each, toErrorReport, end }: PipelineWork<Report>,
 ): Promise<readonly Report[]> {
   const services = new Map<Pipeline['credentials'], CompleteServiceSettings>()
   for (const { credentials } of pipelines) if (!services.has(credentials)) services.set(credentials, await serviceOf(context, credentials))
@@ -55,7 +55,7 @@ export async function eachPipeline<Report extends RunReport>(
           if (pipelines.length === 1) throw error
           // After a signal, an error of another class than `SluiceError` is the abort itself. The pipeline did not fail.
           if (context.signal.aborted && !(error instanceof SluiceError)) break
-          reports.push(failed(errorReport(context, pipeline.name, startedAt, error)))
+          reports.push(toErrorReport(errorReport(context, pipeline.name, startedAt, error)))
         }
       }
       // No report: a signal came before the first pipeline was done.
@@ -67,7 +67,7 @@ export async function eachPipeline<Report extends RunReport>(
   )
 }
 
-/** Returns the report of a pipeline whose `each` threw, with an empty `runId` if no run began. Without `--json`, prints the error. */
+/** Returns the report of a pipeline that failed, with an empty `runId` if no run began. Without `--json`, prints the error. */
 function errorReport(context: Context, pipeline: string, startedAt: number, thrown: unknown): RunReport {
   const { log, secrets } = context.config()
   const { problems: _, ...error } = presentError(thrown, secrets)

@@ -7,7 +7,7 @@ import { serviceIdentity } from '../sync/serviceIdentity.ts'
 import type { Context } from './context.ts'
 import { operator } from './operator.ts'
 import { createProgress } from './terminal/progress.ts'
-import { nameSettings, serviceOf } from './services.ts'
+import { namesOfSettings, serviceOf } from './services.ts'
 import { withStore } from './store.ts'
 import type { Store } from '../db/open.ts'
 
@@ -67,7 +67,7 @@ export async function openEngine(
 ): Promise<Engine & AsyncDisposable> {
   const config = context.config()
   const identity = serviceIdentity(service)
-  const transport = countRequests(
+  const transport = commandTransport(
     createTransport(service, options.concurrency === undefined ? {} : { connections: options.concurrency }),
     context.inFlight,
     options.credentials,
@@ -103,10 +103,10 @@ export async function openEngine(
 }
 
 /**
- * Returns a transport that also counts its requests in flight in `inFlight.requests`. `set`: name of its credentials in sluice.yaml, for
- * the names of refused ones.
+ * Returns a transport that also counts its requests in flight in `inFlight.requests`. With `set`, the name of its credentials in
+ * sluice.yaml, `refusedCredentials` returns settings of the set instead of variables.
  */
-function countRequests(transport: Transport, inFlight: { requests: number }, set: string | undefined): Transport {
+function commandTransport(transport: Transport, inFlight: { requests: number }, set: string | undefined): Transport {
   const { refusedCredentials: refused } = transport
   return {
     async exchange(request) {
@@ -122,7 +122,7 @@ function countRequests(transport: Transport, inFlight: { requests: number }, set
       : {
           async refusedCredentials() {
             const names = await refused()
-            return names === undefined || set === undefined ? names : nameSettings(names, set)
+            return names === undefined || set === undefined ? names : namesOfSettings(names, set)
           },
         }),
     ...(transport.load === undefined ? {} : { load: transport.load }),

@@ -35,13 +35,13 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
     }
     json = request.globals.json
     command = request.path.join(' ')
-    const [{ createLogger }, { loadConfig }, { globalOptionsIn }, { hideSecrets }] = await Promise.all([
+    const [{ createLogger }, { loadConfig }, { hintCompleter }, { hideSecrets }] = await Promise.all([
       import('./terminal/log.ts'),
       import('../config/config.ts'),
       import('./commandLine/repeatedCall.ts'),
       import('../config/secret.ts'),
     ])
-    const complete = globalOptionsIn(request.globals)
+    const complete = hintCompleter(request.globals)
     if (complete !== undefined) completeHint = (hint) => hideSecrets(complete(hint), config?.secrets ?? [])
     const readConfig = (options?: { readonly signIn: boolean }) =>
       (config ??= loadConfig(env, { database: request.globals.database, ...options }))

@@ -55,7 +55,7 @@ async function exitCodeAfterOutput(stdout: Stream, stderr: Stream, code: number)
       code: 'OUTPUT_FAILED',
       message: `the results could not be written to stdout (${failure.code ?? failure.message}); the command itself ${ending}`,
       where: 'stdout',
-      hint: 'free some space, or choose another file; sluice runs shows what was done',
+      hint: 'free some space, or write to another file; to see what was done: sluice runs',
     }),
   )
   return 1
@@ -140,24 +140,24 @@ interface Stop {
  */
 function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }, onForcedQuit: (message: string) => void): Stop {
   const controller = new AbortController()
-  let first: { readonly code: number; readonly at: number } | undefined
+  let firstSignal: { readonly code: number; readonly at: number } | undefined
   const quit = (reason: string, code: number) => {
     const { requests } = inFlight
-    const left = requests === 0 ? '' : `; ${plural(requests, 'request')} in flight, which the next run resolves`
-    stderr.write(`${stderr.isTTY ? '\r\u001b[K' : ''}${reason}. What was confirmed is kept${left}.\n`)
-    onForcedQuit(`${reason.charAt(0).toLowerCase()}${reason.slice(1)}; what was confirmed is kept${left}`)
+    const unresolved = requests === 0 ? '' : `; ${plural(requests, 'request')} in flight, which the next run resolves`
+    stderr.write(`${stderr.isTTY ? '\r\u001b[K' : ''}${reason}. What was confirmed is kept${unresolved}.\n`)
+    onForcedQuit(`${reason.charAt(0).toLowerCase()}${reason.slice(1)}; what was confirmed is kept${unresolved}`)
     process.exit(code)
   }
   const onSignal = (code: number, withinMs: number) => {
     const at = performance.now()
-    if (!first) {
-      first = { code, at }
+    if (!firstSignal) {
+      firstSignal = { code, at }
       const { requests } = inFlight
-      const waits = requests === 0 ? '' : `, ${plural(requests, 'request')} in flight`
-      stderr.write(`${stderr.isTTY ? '\r\u001b[K' : ''}Stopping${waits}… press Ctrl-C again to force quit\n`)
+      const inFlightText = requests === 0 ? '' : `, ${plural(requests, 'request')} in flight`
+      stderr.write(`${stderr.isTTY ? '\r\u001b[K' : ''}Stopping${inFlightText}… press Ctrl-C again to force quit\n`)
       controller.abort()
-      setTimeout(() => quit(`Forced to quit, because it took longer than ${withinMs / 1000} s`, code), withinMs).unref()
-    } else if (at - first.at > 300) quit('Forced to quit', first.code)
+      setTimeout(() => quit(`Forced to quit, because the command did not stop within ${withinMs / 1000} s`, code), withinMs).unref()
+    } else if (at - firstSignal.at > 300) quit('Forced to quit', firstSignal.code)
   }
   const handlers = {
     SIGINT: () => onSignal(130, stopWithinMs.SIGINT),
@@ -173,7 +173,7 @@ function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }, 
   }
   return {
     signal: controller.signal,
-    exitCode: () => first?.code,
+    exitCode: () => firstSignal?.code,
     release: () => {
       for (const [name, handler] of Object.entries(handlers)) process.off(name, handler)
       process.off('disconnect', onDisconnect)

@@ -15,14 +15,14 @@ export function ownFile(specifier: string, parentURL: string | undefined): { rea
   return href.startsWith(folder) ? { url: href, format } : undefined
 }
 
-/** Package whose own imports are resolved without the disk. */
+/** Package of `formats` that Sluice has imported. */
 export interface Package {
   /** Address of the folder of its files. */
   readonly folder: string
   readonly format: 'module' | 'commonjs'
 }
 
-/** Formats of the files of packages with several files. */
+/** Packages whose imports between their own files are resolved without the disk, with the format of these files. */
 export const formats = {
   zod: 'module',
   yaml: 'commonjs',

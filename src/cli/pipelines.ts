@@ -53,7 +53,7 @@ async function unknownPipeline(context: Context, patterns: readonly string[]): P
   }
   const unknown = patterns.find((pattern) => !names.some((name) => name === pattern || matchesGlob(name, pattern))) ?? ''
   const suggestion = suggestName(unknown, names)
-  return new UsageError('UNKNOWN_PIPELINE', `no "${unknown}" in ${folder}. Nothing was read or sent.`, {
+  return new UsageError('UNKNOWN_PIPELINE', `no pipeline "${unknown}" in ${folder}. Nothing was read or sent.`, {
     where: folder,
     hint:
       suggestion === undefined
@@ -73,6 +73,6 @@ export async function pipelineNamed(context: Context, name: string): Promise<Pip
   throw new UsageError(
     'SEVERAL_PIPELINES',
     `"${name}" matches ${more.length + (pipeline ? 1 : 0)} pipelines, and this command takes one. Nothing was read or sent.`,
-    { where: name, hint: `sluice check ${quoteArgument(name)}` },
+    { where: name, hint: `sluice check ${quoteArgument(name)}   (shows them; choose one)` },
   )
 }

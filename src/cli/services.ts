@@ -46,15 +46,16 @@ export async function serviceOf(context: Context, credentials: string | undefine
   }
 }
 
-/** Replaces the variables that a set of credentials in sluice.yaml replaces by the settings of the set. */
-export function nameSettings(text: string, set: string): string {
+/** Returns the text with `credentials.staging.consumer_key` instead of `SLUICE_CONSUMER_KEY`, and so on, for the set `staging`. */
+export function namesOfSettings(text: string, set: string): string {
   return text.replace(replacedVariables, (_, name: string) => `credentials.${set}.${name.toLowerCase()}`)
 }
 
 const replacedVariables = /\bSLUICE_((?:ADS_)?BASE_URL|ADS_VERSION|CONSUMER_(?:KEY|SECRET)|ACCESS_TOKEN(?:_SECRET)?)\b/g
 
 /**
- * Returns the service and user that a pipeline's destination belongs to, without a request to the service.
+ * Returns service, application and user of a pipeline, without a request to the service. With the credentials of the environment, the user
+ * need not be signed in.
  *
  * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`, `PROJECT_INVALID`
  */
@@ -62,10 +63,7 @@ export async function identityOf(context: Context, { credentials }: Pick<Pipelin
   return serviceIdentity(credentials === undefined ? needService(context.config(), { user: false }) : await serviceOf(context, credentials))
 }
 
-/**
- * Returns the environment of a pipeline. Undefined if its service or its user is not configured: before sign-in, no stored environment is
- * that of the pipeline.
- */
+/** Returns service, application and user of a pipeline. Undefined if one is not configured, for example before the sign-in. */
 export async function environmentIfKnown(context: Context, { credentials }: Pick<Pipeline, 'credentials'>): Promise<Fence | undefined> {
   try {
     return serviceIdentity(await serviceOf(context, credentials))
@@ -76,8 +74,8 @@ export async function environmentIfKnown(context: Context, { credentials }: Pick
 }
 
 /**
- * Returns the names of the credentials in use. The first is undefined, for the credentials of the environment. The others are the sets that
- * valid pipelines of the folder use, sorted. For an unreadable folder, returns `[undefined]`, because a worker may run without pipelines.
+ * Returns the names of the credentials in use. The first is undefined, for the credentials of the environment. The others are the named sets
+ * that valid pipelines of the folder use, sorted. For an unreadable folder, returns `[undefined]`, because a worker may run without pipelines.
  *
  * @throws {ConfigError} `PROJECT_INVALID`
  */
@@ -93,10 +91,10 @@ export async function credentialSets(context: Context): Promise<readonly (string
 }
 
 /**
- * Returns the name of the credentials of the pipeline to which a plan (`p_…`) or run (`r_81` or `81`) belongs. Undefined for the
- * credentials of the environment. Also returns undefined, without an error, if the id is unknown or the pipeline cannot be loaded.
+ * Returns the name of the credentials for a stored plan (`p_…`) or run (`r_81` or `81`): those of its pipeline. Undefined for the
+ * credentials of the environment. Also undefined, without an error, if the id is unknown or the pipeline cannot be loaded.
  */
-export async function credentialsOfStored(context: Context, id: string): Promise<string | undefined> {
+export async function credentialsOfPlanOrRun(context: Context, id: string): Promise<string | undefined> {
   const name = await withStore(context, async ({ db }) => {
     const [row] = id.startsWith('p_')
       ? await db.query<Row<'plan', 'pipeline'>>('select pipeline from plan where id = $1', [id])

@@ -69,7 +69,7 @@ export function openWholeFile(path: string, options: WholeFileOptions = {}): Who
   const direct = options.exclusive === true || (existing !== undefined && !existing.isFile())
   const target = existing === undefined ? path : realpathSync(path)
   const writtenPath = direct ? path : join(dirname(target), `.${basename(target)}.${process.pid}.part`)
-  // A file that a killed process of this number left behind would keep its mode.
+  // A killed process with the same id may have left such a file, which would keep its mode.
   if (!direct) rmSync(writtenPath, { force: true })
   const mustBeNew = options.exclusive === true || !direct
   const descriptor = openNamed(path, writtenPath, mustBeNew ? 'wx' : 'w', modeOf(existing, options))
@@ -115,7 +115,7 @@ function replaceFile(target: string, writtenPath: string, existing: Stats, optio
     // EPERM: only root may give a file to another user. EBUSY: the file is mounted on its own, as into a container.
     const code = errorCode(error)
     if (code !== 'EPERM' && code !== 'EBUSY') throw error
-    // Fails for a file of another user, who could read the content.
+    // Throws for a file of another user, because that user could read the content.
     if (options.private === true) chmodSync(target, 0o600)
     overwrite(target, writtenPath)
     rmSync(writtenPath)

@@ -6,8 +6,10 @@ import type { LookupFunction } from 'node:net'
 import { RunError } from '../errors.ts'
 import { isForbiddenAddress, isPrivateAddress } from './privateAddress.ts'
 
-/** Ports of URLs; empty for the default port of the scheme. */
+/** Ports that need no `allow_private`. Empty: the default port of the scheme. */
 const allowedPorts = new Set(['', '80', '443', '8080', '8443'])
+
+const allowPrivateHint = 'If the source is in your own network, set `allow_private: true` below `source`.'
 
 /**
  * Checks an http(s) address before a request is sent to it, and returns it parsed. Credentials, link-local addresses and metadata services
@@ -18,7 +20,7 @@ const allowedPorts = new Set(['', '80', '443', '8080', '8443'])
  */
 export function checkUrl(text: string, allowPrivate: boolean): URL {
   if (/[\r\n\t\0]/.test(text)) throw rejection('an address with control characters', 'source address')
-  if (!URL.canParse(text)) throw rejection('an address that cannot be read', 'source address')
+  if (!URL.canParse(text)) throw rejection('an address that is not a valid URL', 'source address')
   const url = new URL(text)
   const where = safeLabel(url)
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw rejection(`an address with the scheme ${url.protocol}`, where)
@@ -27,14 +29,11 @@ export function checkUrl(text: string, allowPrivate: boolean): URL {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (isForbiddenAddress(host)) throw forbidden(host, where)
   if (allowPrivate) return url
-  if (url.protocol === 'http:')
-    throw rejection('plain http', where, 'Use https, or set `allow_private: true` for a source in your own network.')
+  if (url.protocol === 'http:') throw rejection('an address with plain http', where, `Use https. ${allowPrivateHint}`)
   if (!allowedPorts.has(url.port))
-    throw rejection(`port ${url.port}`, where, 'Serve the feed on 443, or set `allow_private: true` for a source in your own network.')
-  if (isIP(host) !== 0 && isPrivateAddress(host))
-    throw rejection('a private address', where, 'Set `allow_private: true` for a source in your own network.')
-  if (/(^|\.)localhost\.?$/i.test(host))
-    throw rejection('this machine itself', where, 'Set `allow_private: true` for a source in your own network.')
+    throw rejection(`an address with port ${url.port}`, where, `Serve the feed on port 443. ${allowPrivateHint}`)
+  if (isIP(host) !== 0 && isPrivateAddress(host)) throw rejection('at a private address', where, allowPrivateHint)
+  if (/(^|\.)localhost\.?$/i.test(host)) throw rejection('on this machine', where, allowPrivateHint)
   return url
 }
 
@@ -74,7 +73,7 @@ export function safeLabel(url: URL): string {
 }
 
 function privateName(hostname: string): RunError {
-  return rejection('a name that leads to a private address', hostname, 'Set `allow_private: true` for a source in your own network.')
+  return rejection('a name that leads to a private address', hostname, allowPrivateHint)
 }
 
 function forbidden(address: string, where: string): RunError {
@@ -85,6 +84,6 @@ function forbidden(address: string, where: string): RunError {
   )
 }
 
-function rejection(what: string, where: string, hint = 'Name an https address of the feed.'): RunError {
-  return new RunError('SOURCE_REFUSED', `the source is ${what}, which is not allowed`, { where, hint })
+function rejection(problem: string, where: string, hint = 'Name an https address of the feed.'): RunError {
+  return new RunError('SOURCE_REFUSED', `the source is ${problem}, which is not allowed`, { where, hint })
 }

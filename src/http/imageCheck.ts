@@ -2,7 +2,7 @@
 import type { LookupFunction } from 'node:net'
 import { Agent, request } from 'undici'
 import { checkedLookup, checkUrl } from './addressPolicy.ts'
-import { connectorOverInterim } from './interimAnswers.ts'
+import { connectorSkippingInterim } from './interimAnswers.ts'
 import { errorCode } from '../unknownValue.ts'
 
 /** Limits of the check. */
@@ -14,8 +14,9 @@ export interface ImageCheckOptions {
   readonly requestMs?: number
   /** Maximum number of links per host; default 5. */
   readonly perHost?: number
-  /** For tests: allows private addresses, and replaces the lookup of names. */
+  /** For tests: allows private addresses. */
   readonly allowPrivate?: boolean
+  /** For tests: replaces the lookup of names. */
   readonly lookup?: LookupFunction
 }
 
@@ -38,22 +39,23 @@ export async function checkImages(links: readonly string[], options: ImageCheckO
   const timeout = AbortSignal.timeout(totalMs)
   const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout])
   const agent = new Agent({
-    connect: connectorOverInterim({ lookup: options.lookup ?? checkedLookup(allowPrivate), timeout: requestMs, minVersion: 'TLSv1.2' }),
+    connect: connectorSkippingInterim({ lookup: options.lookup ?? checkedLookup(allowPrivate), timeout: requestMs, minVersion: 'TLSv1.2' }),
     headersTimeout: requestMs,
     pipelining: 1,
   })
-  const waiting = chooseLinks(links, perHost, allowPrivate)
+  const remaining = chooseLinks(links, perHost, allowPrivate)
   const broken: { index: number; reason: string }[] = []
   let checked = 0
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) {
-      const reason = await requestImage(next.url, agent, AbortSignal.any([signal, AbortSignal.timeout(requestMs)]))
-      if (reason !== 'unknown') checked++
-      if (reason !== 'unknown' && reason !== 'there') broken.push({ index: next.index, reason })
+  const requestRemaining = async (): Promise<void> => {
+    for (let next = remaining.shift(); next !== undefined && !signal.aborted; next = remaining.shift()) {
+      const result = await requestImage(next.url, agent, AbortSignal.any([signal, AbortSignal.timeout(requestMs)]))
+      if (result === 'unknown') continue
+      checked++
+      if (result !== 'exists') broken.push({ index: next.index, reason: result })
     }
   }
   try {
-    await Promise.all(Array.from({ length: parallelRequests }, work))
+    await Promise.all(Array.from({ length: parallelRequests }, requestRemaining))
   } finally {
     await agent.destroy().catch(() => undefined)
   }
@@ -84,13 +86,13 @@ function parseAllowed(link: string, allowPrivate: boolean): URL | undefined {
   }
 }
 
-/** Returns `there`, `unknown`, or the reason why the image is broken. */
+/** Returns `exists`, `unknown`, or the reason why the image is broken. */
 async function requestImage(url: URL, dispatcher: Agent, signal: AbortSignal): Promise<string> {
   try {
     const { statusCode, body } = await request(url, { method: 'HEAD', dispatcher, signal })
     await body.dump()
     if (statusCode === 404 || statusCode === 410) return `answer ${statusCode}`
-    return statusCode < 300 ? 'there' : 'unknown'
+    return statusCode < 300 ? 'exists' : 'unknown'
   } catch (error) {
     return errorCode(error) === 'ENOTFOUND' ? 'the host does not exist' : 'unknown'
   }

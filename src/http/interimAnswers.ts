@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import { buildConnector } from 'undici'
 
 /** Returns a connector for undici whose sockets skip interim responses. Works only with one request at a time per connection. */
-export function connectorOverInterim(options: buildConnector.BuildOptions): buildConnector.connector {
+export function connectorSkippingInterim(options: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector(options)
   return (target, done) => {
     connect(target, (...result) => {
@@ -24,10 +24,10 @@ const requestLine = /^[A-Z]+ \S+ HTTP\/1\.1\r\n/
 /** First line of a response with a status 1xx, except 101. A 101 changes the protocol, and undici rejects it if it was not requested. */
 const interim = /^HTTP\/1\.1 1(?!01)\d\d[ \r]/
 
-/** Maximum length of the head of an interim response in bytes. A longer head is passed on, and undici rejects it. */
-const longestHead = 65_536
+/** A longer head of an interim response is passed on, and undici rejects it. */
+const maxHeadBytes = 65_536
 
-const none = Buffer.alloc(0)
+const noBytes = Buffer.alloc(0)
 
 /**
  * Returns the bytes after the interim responses at the start of `bytes`; undefined while more bytes are needed. Source: RFC 9110 section
@@ -39,7 +39,7 @@ export function afterInterim(bytes: Buffer): Buffer | undefined {
     const start = rest.toString('latin1', 0, 13)
     if (!interim.test(start)) return start.length < 13 && 'HTTP/1.1 1'.startsWith(start.slice(0, 10)) ? undefined : rest
     const end = rest.indexOf('\r\n\r\n')
-    if (end === -1) return rest.length > longestHead ? rest : undefined
+    if (end === -1) return rest.length > maxHeadBytes ? rest : undefined
     rest = rest.subarray(end + 4)
   }
 }
@@ -54,7 +54,7 @@ function skipInterimAnswers(socket: Socket): void {
   const write = socket.write.bind(socket) as (...args: readonly unknown[]) => boolean
   const read: (size?: number) => Buffer | null = socket.read.bind(socket)
   let atResponseStart = false
-  let buffered = none
+  let buffered = noBytes
   socket.write = (...args: readonly unknown[]) => {
     if (typeof args[0] === 'string' && requestLine.test(args[0])) atResponseStart = true
     return write(...args)
@@ -66,7 +66,7 @@ function skipInterimAnswers(socket: Socket): void {
       if (chunk === null || !atResponseStart || size === 0) return chunk
       const rest = afterInterim(buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]))
       atResponseStart = rest === undefined
-      buffered = rest === undefined ? Buffer.concat([buffered, chunk]) : none
+      buffered = rest === undefined ? Buffer.concat([buffered, chunk]) : noBytes
       if (rest !== undefined) return rest
     }
   }

@@ -2,7 +2,7 @@
 import { BlockList, isIP } from 'node:net'
 
 /** Private and reserved address ranges (IANA registries). */
-const blocked = new BlockList()
+const privateRanges = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -19,7 +19,7 @@ for (const [network, prefix] of [
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ] as const) {
-  blocked.addSubnet(network, prefix, 'ipv4')
+  privateRanges.addSubnet(network, prefix, 'ipv4')
 }
 for (const [network, prefix] of [
   ['::', 96],
@@ -34,7 +34,7 @@ for (const [network, prefix] of [
   ['fec0::', 10],
   ['ff00::', 8],
 ] as const) {
-  blocked.addSubnet(network, prefix, 'ipv6')
+  privateRanges.addSubnet(network, prefix, 'ipv6')
 }
 
 /**
@@ -56,21 +56,21 @@ const metadata6 = [
   ['fd20:ce::254', 128],
 ] as const
 
-const forbidden = new BlockList()
-for (const [network, prefix] of metadata6) forbidden.addSubnet(network, prefix, 'ipv6')
+const forbiddenRanges = new BlockList()
+for (const [network, prefix] of metadata6) forbiddenRanges.addSubnet(network, prefix, 'ipv6')
 for (const [network, prefix] of metadata4) {
-  forbidden.addSubnet(network, prefix, 'ipv4')
+  forbiddenRanges.addSubnet(network, prefix, 'ipv4')
   // The same addresses in IPv6: compatible, mapped, NAT64, 6to4.
   const [a = 0, b = 0, c = 0, d = 0] = network.split('.').map(Number)
   const groups = `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
-  for (const before of ['::', '::ffff:', '64:ff9b::']) forbidden.addSubnet(before + groups, 96 + prefix, 'ipv6')
-  forbidden.addSubnet(`2002:${groups}::`, 16 + prefix, 'ipv6')
+  for (const start of ['::', '::ffff:', '64:ff9b::']) forbiddenRanges.addSubnet(start + groups, 96 + prefix, 'ipv6')
+  forbiddenRanges.addSubnet(`2002:${groups}::`, 16 + prefix, 'ipv6')
 }
 
 /** Returns true for a link-local address or a metadata service, which no setting allows. Returns false for a name. */
 export function isForbiddenAddress(address: string): boolean {
   const { bare, family } = bareAddress(address)
-  return family !== 0 && forbidden.check(bare, family === 4 ? 'ipv4' : 'ipv6')
+  return family !== 0 && forbiddenRanges.check(bare, family === 4 ? 'ipv4' : 'ipv6')
 }
 
 /**
@@ -82,7 +82,7 @@ export function isPrivateAddress(address: string): boolean {
   if (family === 0) return true
   // Every mapped address (::ffff:a.b.c.d) counts as private, because its only use in a URL is to hide an address.
   if (family === 6 && /^::ffff:/i.test(bare)) return true
-  return blocked.check(bare, family === 4 ? 'ipv4' : 'ipv6')
+  return privateRanges.check(bare, family === 4 ? 'ipv4' : 'ipv6')
 }
 
 /** Returns the address without brackets and zone. `family`: 4, 6, or 0 for a text that is not an address. */

@@ -12,7 +12,8 @@ export type Headers = Readonly<Record<string, string>>
  *
  * - `Retry-After` applies to every status that means "try later" (`isTryLater`). RFC 9110 defines it for 503, RFC 6585 for 429.
  * - An exhausted quota (`remaining` 0) requires a wait until its reset, for any status.
- * - If no quota is exhausted, a 429 is about another limit. The reset of the account's or user's quota is the best estimate of its end.
+ * - If no quota is exhausted, a 429 is about another limit. The reset of the account's quota, else of the
+ *   user's quota, is the best estimate of its end.
  */
 export function requestedWaitMs(answer: { readonly status: number; readonly headers: Headers }, nowMs: number): number | undefined {
   const { status, headers } = answer
@@ -23,10 +24,9 @@ export function requestedWaitMs(answer: { readonly status: number; readonly head
   const quotas = [readQuota(headers, 'x-account-rate-limit', now), readQuota(headers, 'x-rate-limit', now)].filter(
     (quota) => quota !== undefined,
   )
-  const spent = quotas.filter(({ remaining }) => remaining === 0)
-  // A 429 without a spent quota waits for the reset of the account's quota. If the response has no such quota, it waits for the reset of
-  // the user's quota.
-  const applied = spent.length === 0 && status === 429 ? quotas.slice(0, 1) : spent
+  const exhausted = quotas.filter(({ remaining }) => remaining === 0)
+  // `quotas` has the account's quota first.
+  const applied = exhausted.length === 0 && status === 429 ? quotas.slice(0, 1) : exhausted
   waits.push(...applied.map(({ resetInMs }) => resetInMs))
 
   const known = waits.filter((wait) => wait !== undefined)

@@ -303,7 +303,7 @@ function isCode(file: string): boolean {
 function unknownPipeline(pattern: string, directory: string, names: readonly string[]): UsageError {
   const near = suggestName(pattern, names)
   const list = names.length === 0 ? 'There is none yet: put a pipeline file into it.' : `There are ${names.slice(0, 10).join(', ')}.`
-  return new UsageError('UNKNOWN_PIPELINE', `no "${pattern}" in ${directory}. Nothing was read or sent.`, {
+  return new UsageError('UNKNOWN_PIPELINE', `no pipeline "${pattern}" in ${directory}. Nothing was read or sent.`, {
     where: directory,
     hint: near === undefined ? list : `Did you mean ${near}?`,
   })

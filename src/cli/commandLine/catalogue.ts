@@ -104,7 +104,7 @@ export const catalogue: readonly CommandEntry[] = [
     summary: 'send a stored plan',
     examples: ['sluice apply p_7Q3F'],
     notes: [
-      'Rejected when the synced state or the desired content changed after the plan was made, or a newer plan replaced it.',
+      'A plan is rejected when the synced state or the desired content changed after it was made, or a newer plan replaced it.',
       'Leaves out people who opted out or were suppressed since.',
     ],
   },
@@ -116,7 +116,7 @@ export const catalogue: readonly CommandEntry[] = [
     options: [
       { flags: '--full', meaning: 'send everything again (full refresh)' },
       { flags: '--approve-deletes <N>', meaning: 'approve up to N deletes that a guard would withhold' },
-      { flags: '--take-over', meaning: 'move the destination to these credentials from those of another user' },
+      { flags: '--take-over', meaning: 'send to a destination that another user or application has sent to until now' },
     ],
     notes: ['N is a maximum: with more than N deletes, all are withheld. Exit codes: sluice help exit-codes'],
   },
@@ -133,7 +133,7 @@ export const catalogue: readonly CommandEntry[] = [
     summary: 'repeat a run, or only what failed in it',
     examples: ['sluice rerun r_81', 'sluice rerun r_81 --failed'],
     options: [{ flags: '--failed', meaning: 'only what failed, was refused or is unresolved' }],
-    notes: ['A rerun sends. Plans that were not applied, and audits, cannot be rerun.'],
+    notes: ['Sends changes to the service, as a run does. Plans that were not applied, and audits, cannot be rerun.'],
   },
   {
     name: 'cancel',
@@ -198,7 +198,7 @@ export const catalogue: readonly CommandEntry[] = [
   {
     name: 'explain',
     args: '<PIPELINE> <KEY>',
-    summary: 'the history of one record',
+    summary: 'one record: live or not, why, and its history',
     examples: ['sluice explain shop SKU-004', 'sluice explain customers jane@example.com --json'],
     notes: [
       'KEY is a product id, a customer key, an email or a phone number. An email or a phone number is hashed immediately and never logged.',
@@ -248,14 +248,14 @@ export const catalogue: readonly CommandEntry[] = [
     options: [
       { flags: '--port <N>', meaning: 'port to listen on, default 8080' },
       { flags: '--host <ADDRESS>', meaning: 'address to listen on, default 127.0.0.1' },
-      { flags: '--concurrency <N>', meaning: 'maximum of concurrent requests; by default follows latency' },
+      { flags: '--concurrency <N>', meaning: 'maximum of concurrent requests; by default adapted to the latency' },
     ],
   },
   {
     name: 'worker',
     summary: 'a worker only, on any machine',
     examples: ['sluice worker', 'sluice worker --concurrency 8'],
-    options: [{ flags: '--concurrency <N>', meaning: 'maximum of concurrent requests; by default follows latency' }],
+    options: [{ flags: '--concurrency <N>', meaning: 'maximum of concurrent requests; by default adapted to the latency' }],
   },
   {
     name: 'sandbox',
@@ -418,7 +418,7 @@ export const catalogue: readonly CommandEntry[] = [
         name: 'adopt',
         summary: 'send from this database, which was restored or copied',
         examples: ['sluice db adopt'],
-        notes: ['Only if nothing sends from the other database any more. After a restore: docs/operations.md#backup-and-restore'],
+        notes: ['Run this only if nothing sends from the other database any more. After a restore: docs/operations.md#backup-and-restore'],
       },
       { name: 'stop', summary: 'stop the embedded server', examples: ['sluice db stop'] },
     ],

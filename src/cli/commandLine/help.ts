@@ -118,19 +118,18 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
 function formatPairs(rows: readonly (readonly [string, string])[]): string[] {
   const left = Math.min(28, Math.max(...rows.map(([name]) => name.length)))
   return rows.flatMap(([name, meaning]) => {
-    const room = width - left - 4
-    const [first = '', ...rest] = wrap(meaning, room)
+    const [first = '', ...rest] = wrap(meaning, width - left - 4)
     const head = name.length > left ? [`  ${name}`, `  ${' '.repeat(left)}  ${first}`] : [`  ${name.padEnd(left)}  ${first}`]
     return [...head, ...rest.map((line) => `  ${' '.repeat(left)}  ${line}`)]
   })
 }
 
-/** Breaks a text between words into lines of at most `room` characters. A longer word is not broken. */
-function wrap(text: string, room: number): string[] {
+/** Breaks a text between words into lines of at most `maxLength` characters. A longer word is not broken. */
+function wrap(text: string, maxLength: number): string[] {
   const lines: string[] = []
   let line = ''
   for (const word of text.split(' ')) {
-    if (line !== '' && line.length + word.length + 1 > room) {
+    if (line !== '' && line.length + word.length + 1 > maxLength) {
       lines.push(line)
       line = word
     } else line = line === '' ? word : `${line} ${word}`

@@ -60,9 +60,9 @@ function requestedHelp(argv: readonly string[]): string | undefined {
   const end = argv.indexOf('--')
   const words = end === -1 ? argv : argv.slice(0, end)
   if (words.length === 0) return mainHelp(catalogue)
-  const asked = words.includes('--help') || words.includes('-h')
+  const hasHelpFlag = words.includes('--help') || words.includes('-h')
   const [first, ...rest] = commandWords(words)
-  if (!asked && first !== 'help') return undefined
+  if (!hasHelpFlag && first !== 'help') return undefined
   const path = first === 'help' ? rest : first === undefined ? [] : [first, ...rest]
   const topic = topics.find((name) => name === path[0])
   if (topic && first === 'help') return topicHelp(topic)

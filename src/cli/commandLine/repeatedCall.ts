@@ -9,10 +9,10 @@ export type CompleteHint = (hint: string) => string
 export const defaultPipelines = 'pipelines'
 
 /**
- * Returns a function that adds the global options of this call to the commands in a hint. Without them, a pasted command could act on a
- * pipeline of the same name in another folder. Undefined if the call has none of these options.
+ * Returns a function that adds these global options to the commands in a hint. Without them, a pasted command could act on a
+ * pipeline of the same name in another folder. Undefined if both have their default.
  */
-export function globalOptionsIn({
+export function hintCompleter({
   pipelines,
   database,
 }: {
@@ -47,7 +47,7 @@ function hasPassword(address: string): boolean {
 const privateCommands: readonly string[] = ['forget', 'explain', 'api', 'auth', 'sandbox']
 
 /**
- * Returns the command line with one word corrected; undefined if the other words may have personal data or secrets. `argv`: words after
+ * Returns the command line with one word corrected; undefined if the other words may contain personal data or secrets. `argv`: words after
  * `sluice`.
  */
 export function correctedCall(argv: readonly string[], wrong: string, right: string): string | undefined {

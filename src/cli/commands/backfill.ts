@@ -11,7 +11,7 @@ import { destinationOf } from '../../destinations/index.ts'
 export const run: CommandRun = async (context, invocation) => {
   const source = option(invocation, 'source')
   const name = argument(invocation, 0)
-  // An empty one comes from a shell variable that is not set.
+  // An empty value comes from a shell variable that is not set.
   if (source === undefined || source.trim() === '') {
     throw new UsageError('MISSING_OPTION', 'sluice backfill needs --source. Nothing was read or sent.', {
       where: '--source',
@@ -19,8 +19,8 @@ export const run: CommandRun = async (context, invocation) => {
     })
   }
   const pipeline = await pipelineNamed(context, name)
-  const note = nextRunWarning(pipeline)
-  if (note !== undefined) context.stderr.write(`note   ${note}\n`)
+  const warning = nextRunWarning(pipeline)
+  if (warning !== undefined) context.stderr.write(`note   ${warning}\n`)
   const target = { label: pipeline.name, credentials: pipeline.credentials }
   return runOnce(context, target, (deps) => runPipeline(deps, pipeline, { trigger: 'backfill', source }))
 }
@@ -37,5 +37,5 @@ function nextRunWarning({ name, destination }: Pipeline): string | undefined {
   const effect = missing === 'out-of-stock' ? 'sets out of stock the' : 'deletes the'
   const note = `the next run of ${name} ${effect} ${type.words.records} that its source does not have; to keep them, add them to that source`
   // People who were never sent are not stored, so a backfill does not know their opt-outs.
-  return type.reachesPeople ? `${note}. People who say no only in that source are sent until then: leave them out of the backfill` : note
+  return type.reachesPeople ? `${note}. The backfill sends people whose opt-out is only in that source: leave them out of its file` : note
 }

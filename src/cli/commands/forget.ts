@@ -97,15 +97,15 @@ async function replay(context: Context, invocation: Invocation, file: string): P
       `${file} is from ${exportedFrom}, but this environment uses ${[...credentials.keys()].join(', ')}. Nothing was erased.`,
       {
         where: '--replay',
-        hint: 'run it in the environment that the file was exported from',
+        hint: 'run this command in the environment that the file was exported from',
       },
     )
   const missing = await withStore(context, ({ db }) => missingErasures(db, exported))
-  const by = (id: string) => operator(`replay of ${id}${reason === undefined ? '' : `: ${reason}`}`)
+  const operatorFor = (id: string) => operator(`replay of ${id}${reason === undefined ? '' : `: ${reason}`}`)
   const done: { readonly receipt: Receipt; readonly keyCount: number }[] = []
   const add = (keys: ErasedKeys, receipt: Receipt) => done.push({ receipt, keyCount: keys.records.length })
   for (const [service, erasures] of Map.groupBy(missing, (erasure) => erasure.service)) {
-    const requests = erasures.map(({ id, keys }) => ({ ...keys, ...by(id) }))
+    const requests = erasures.map(({ id, keys }) => ({ ...keys, ...operatorFor(id) }))
     const eraseAll = (deps: EngineDeps) => forgetAll(deps, requests, { wait: waits(invocation) })
     if (credentials.has(service)) {
       const run = ({ withProgress }: Engine) => withProgress('forget', eraseAll)
@@ -116,7 +116,7 @@ async function replay(context: Context, invocation: Invocation, file: string): P
       })
     } else
       await withStore(context, async ({ db }) => {
-        for (const { id, keys } of erasures) add(keys, await suppressOnly(db, { ...keys, ...by(id), service }))
+        for (const { id, keys } of erasures) add(keys, await suppressOnly(db, { ...keys, ...operatorFor(id), service }))
       })
   }
   const receipts = done.map(({ receipt }) => receipt)
@@ -160,7 +160,7 @@ async function listAll(context: Context): Promise<number> {
     if (context.json) writeJson(context, receipts)
     else if (receipts.length === 0)
       context.stdout.write(`No erasures yet.   ${hintText('sluice forget --email ADDRESS', context.stdout)}\n`)
-    else context.stdout.write(receipts.map((receipt) => lineOf(receipt, { service: several })).join(''))
+    else context.stdout.write(receipts.map((receipt) => receiptLine(receipt, { service: several })).join(''))
     return 0
   })
 }
@@ -193,7 +193,7 @@ function receiptText(receipt: Receipt, keyCount: number, output: Output): string
 }
 
 /** Returns the line of an erasure in the list. Its state is `open` until the local data is purged. */
-function lineOf(receipt: Receipt, show: { readonly service: boolean }): string {
+function receiptLine(receipt: Receipt, show: { readonly service: boolean }): string {
   const { deletes } = receipt
   const state = receipt.purgedAt === null ? 'open' : 'purged'
   return `${receipt.id}  ${instant(receipt.erasedAt)}  ${state.padEnd(6)}  deletes ${deletes.confirmed}/${deletes.planned}  ${safe(receipt.actor)}${receipt.reason === null ? '' : `  ${safe(receipt.reason)}`}${show.service ? `  ${receipt.service}` : ''}\n`

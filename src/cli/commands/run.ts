@@ -9,7 +9,7 @@ import { operator } from '../operator.ts'
 import type { EngineDeps } from '../../sync/engine.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { runOutcome } from '../reports/outcome.ts'
-import { below } from '../terminal/text.ts'
+import { relativePath } from '../terminal/text.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /** Runs the pipelines one after the other. Returns the exit code of the worst outcome. */
@@ -47,7 +47,7 @@ export const run: CommandRun = async (context, invocation) => {
       if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
       return report
     },
-    failed: (report) => report,
+    toErrorReport: (report) => report,
   })
   return finishRuns(context, reports, { asList: names.length > 1 || pipelines.length > 1 })
 }
@@ -74,7 +74,7 @@ export function finishRuns(context: Context, reports: readonly RunReport[], { as
   const shown = reports.map((report) =>
     report.error === undefined || report.error.where === null
       ? report
-      : { ...report, error: { ...report.error, where: below(report.error.where) } },
+      : { ...report, error: { ...report.error, where: relativePath(report.error.where) } },
   )
   if (context.json) writeJson(context, asList ? shown : shown[0])
   return worstExitCode(reports.map((report) => exitCodeOfStatus[report.status]))

@@ -4,7 +4,7 @@ import { serve } from '../../jobs/index.ts'
 import { option, writeJson, type CommandRun } from '../context.ts'
 import { withEngine, type EngineOptions } from '../engine.ts'
 import { credentialSets } from '../services.ts'
-import { concurrencyOf, jobDeps, withNamedCredentials } from '../servers/jobs.ts'
+import { concurrencyOf, jobDeps, startForNamedCredentials } from '../servers/jobs.ts'
 import { untilAborted } from '../servers/untilAborted.ts'
 import { accessSettings, startWebServer } from '../servers/webServer.ts'
 
@@ -32,7 +32,7 @@ export const run: CommandRun = async (context, invocation) => {
       })
       try {
         const running = await serve(jobDeps(context, deps, undefined, sets))
-        const others = await withNamedCredentials(context, sets, options, serve)
+        const others = await startForNamedCredentials(context, sets, options, serve)
         schedulerIdleS = running.schedulerIdleS
         if (context.json) writeJson(context, { url: server.url, workerId: deps.workerId })
         else

@@ -26,11 +26,11 @@ export const run: CommandRun = async (context, invocation) =>
     const report = await loadRun(store.db, showsChanges ? made : applied)
     if (showsChanges) return showChanges(context, invocation, store, report)
     const actions = await listActions(store.db, { pipeline: report.pipeline, runId: runNumber(report.runId), limit: 100 })
-    const elsewhere =
+    const otherEnvironment =
       !context.json && (await isOfOtherEnvironment(context, report))
-        ? `This run belongs to another environment: ${environmentText(report)}. Its next commands belong there too.\n`
+        ? `This run belongs to another environment: ${environmentText(report)}. Run further commands for it there.\n`
         : ''
-    writeResult(context, { ...report, actions }, funnel(report, context.stdout, report.stages, actionLines(actions), elsewhere))
+    writeResult(context, { ...report, actions }, funnel(report, context.stdout, report.stages, actionLines(actions), otherEnvironment))
     return 0
   })
 

@@ -5,7 +5,7 @@ import { count, cut, duration, fold, nextLines, plural, safe, table } from '../t
 import { nextCommands } from '../../sync/reports/nextCommands.ts'
 import { guardLine } from './outcome.ts'
 
-/** Maximum number of products shown of each kind of difference. `--json` has ten. */
+/** Maximum number of products shown for each kind of difference. `--json` has ten. */
 const maxShownProducts = 5
 /** Maximum width of a value, in columns. */
 const maxValueWidth = 60
@@ -44,7 +44,7 @@ export function driftTable(drift: Drift, fields = ''): string {
   )
 }
 
-const shownKinds = { notListed: 'not listed', unmanaged: 'unmanaged', unresolved: 'unresolved' } as const
+const listedKinds = { notListed: 'not listed', unmanaged: 'unmanaged', unresolved: 'unresolved' } as const
 
 function exampleLines(examples: readonly AuditExample[]): string {
   const changed = examples.filter(({ found }) => found === 'changed').slice(0, maxShownProducts)
@@ -54,7 +54,7 @@ function exampleLines(examples: readonly AuditExample[]): string {
         `changed  ${safe(id)}  ${field}  confirmed ${quoted(ours)}, listed ${quoted(theirs)}${desired === undefined ? '' : `, desired ${quoted(desired)}`}\n`,
     ),
   )
-  for (const [kind, name] of Object.entries(shownKinds)) {
+  for (const [kind, name] of Object.entries(listedKinds)) {
     const found = examples.filter((example) => example.found === kind).slice(0, maxShownProducts)
     const names = found.map(
       ({ id, deletedBy }) => `${safe(id)}${deletedBy === undefined ? '' : ` (deleted by ${deletedBy}, and listed again)`}`,

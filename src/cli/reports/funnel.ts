@@ -17,10 +17,10 @@ export interface Stage {
 
 /**
  * Formats one run as a table from rows read to operations confirmed, then times, problems and next commands. Notes show how the counts add
- * up. `actions`: lines with the operators' actions; empty if there are none. `elsewhere`: line that replaces the next commands. They would
- * run in another environment than the run did. Empty for a run of this environment.
+ * up. `actions`: lines with the operators' actions; empty if there are none. `otherEnvironment`: for a run of another environment, the line
+ * that replaces the next commands; else empty.
  */
-export function funnel(report: ShownRun, output: Output, stages: readonly Stage[] = [], actions = '', elsewhere = ''): string {
+export function funnel(report: ShownRun, output: Output, stages: readonly Stage[] = [], actions = '', otherEnvironment = ''): string {
   const { counts } = report
   const { rows: read, changes, notPlanned } = runSteps(counts)
   const plannedCount = changes.whole
@@ -49,7 +49,7 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
   const error = report.error ? `error  ${report.error.code}  ${safe(report.error.message)}\n` : ''
   const text =
     head + found + body + (setSummary(report) === '' ? '' : `  sets       ${setSummary(report)}\n`) + times + problemLines(report) + error
-  if (elsewhere !== '') return fold(text + actions + elsewhere, output.columns)
+  if (otherEnvironment !== '') return fold(text + actions + otherEnvironment, output.columns)
   return (
     fold(text + actions, output.columns) +
     nextLines(
@@ -93,11 +93,11 @@ type ListedRun = ShownRun & { readonly service?: string | null; readonly credent
  * the environment.
  */
 export function runsTable(reports: readonly ListedRun[], output: Output): string {
-  const hasSeveral = isOfSeveral(reports)
+  const showsEnvironment = haveSeveralEnvironments(reports)
   const rows = reports.map((report) => [
     report.runId,
     report.pipeline,
-    ...(hasSeveral ? [environmentText(report)] : []),
+    ...(showsEnvironment ? [environmentText(report)] : []),
     statusOf(report),
     report.trigger,
     instant(report.startedAt),
@@ -105,11 +105,11 @@ export function runsTable(reports: readonly ListedRun[], output: Output): string
     ...(report.drift === undefined ? rowCells(report) : driftCells(report.drift)),
     ...(report.counts.withheld > 0 ? [`withheld ${count(report.counts.withheld)}`] : []),
   ])
-  return tableWithin(output.columns, rows, new Set([hasSeveral ? 6 : 5]))
+  return tableWithin(output.columns, rows, new Set([showsEnvironment ? 6 : 5]))
 }
 
 /** Returns true if the runs belong to several environments. A destination that belongs to no user yet counts only by its service. */
-function isOfSeveral(reports: readonly ListedRun[]): boolean {
+function haveSeveralEnvironments(reports: readonly ListedRun[]): boolean {
   const distinct = (values: readonly (string | null | undefined)[]) => new Set(values.filter((value) => typeof value === 'string')).size
   return distinct(reports.map(({ service }) => service)) > 1 || distinct(reports.map(({ credentials }) => credentials)) > 1
 }

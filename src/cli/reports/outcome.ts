@@ -6,7 +6,7 @@ import { figures, isShown, plannedChanges, settledText, figureText, reportWordOf
 import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChanges.ts'
 import { setProblems, setSummary } from './productSets.ts'
 import { noteLines } from './notes.ts'
-import { below, count, duration, fold, hintText, instant, nextLines, plural, safe } from '../terminal/text.ts'
+import { relativePath, count, duration, fold, hintText, instant, nextLines, plural, safe } from '../terminal/text.ts'
 import { padded, width } from '../terminal/width.ts'
 
 /** Returns the last lines of a run: the outcome, then the next commands. No commands if the exit code is 0 and no row was rejected. */
@@ -32,10 +32,10 @@ function formatForTerminal(report: RunReport, output: Output): string {
 function formatForPipe(report: RunReport, output: Output): string {
   const { counts } = report
   const facts = [
-    ...(settledOnly(report) ? [] : [`confirmed=${counts.confirmed}`]),
+    ...(isSettlingOnly(report) ? [] : [`confirmed=${counts.confirmed}`]),
     ...(deletedOf(report) > 0 ? [`deleted=${deletedOf(report)}`] : []),
     ...(report.settled?.confirmed ? [`settled_confirmed=${report.settled.confirmed}`] : []),
-    ...(settledOnly(report) ? [`settled_in_requests=${counts.requests}`] : []),
+    ...(isSettlingOnly(report) ? [`settled_in_requests=${counts.requests}`] : []),
     ...(['rejected', 'refused', 'ambiguous', 'pending', 'deferred'] as const).flatMap((name) =>
       counts[name] > 0 ? [`${name}=${counts[name]}`] : [],
     ),
@@ -46,20 +46,20 @@ function formatForPipe(report: RunReport, output: Output): string {
         ]
       : []),
   ]
-  const line = `${instant(report.finishedAt)} ${report.pipeline} ${report.runId} ${report.status} ${isNothing(report) ? 'nothing to do' : facts.join(' ')}\n`
+  const line = `${instant(report.finishedAt)} ${report.pipeline} ${report.runId} ${report.status} ${hasNothingToDo(report) ? 'nothing to do' : facts.join(' ')}\n`
   return line + problemLines(report) + errorLine(report) + commandLines(report, { ...output, columns: undefined })
 }
 
 /** Returns `333 confirmed · 1 refused · 1,180 deletes withheld`, or `nothing to do: 500 unchanged`. */
 export function summary(report: RunReport): string {
   const { counts, settled = { confirmed: 0, refused: 0 } } = report
-  if (isNothing(report))
+  if (hasNothingToDo(report))
     return `nothing to do: ${count(counts.unchanged)} unchanged${counts.rejected > 0 ? ` · ${count(counts.rejected)} rejected` : ''}`
   return [
-    ...(settledOnly(report) ? [] : [`${count(counts.confirmed)} confirmed`]),
+    ...(isSettlingOnly(report) ? [] : [`${count(counts.confirmed)} confirmed`]),
     ...(deletedOf(report) > 0 ? [`${count(deletedOf(report))} deleted`] : []),
-    ...(settledOnly(report) || settled.confirmed + settled.refused > 0
-      ? [settledLine(settled, settledOnly(report) ? counts.requests : undefined)]
+    ...(isSettlingOnly(report) || settled.confirmed + settled.refused > 0
+      ? [settledLine(settled, isSettlingOnly(report) ? counts.requests : undefined)]
       : []),
     ...figures(counts, 'refused', 'ambiguous', 'pending', 'deferred').filter(isShown).map(figureText),
     ...(counts.withheld > 0 ? [`${withheldChanges(counts.withheld, outOfStockOf(report.guards))} withheld`] : []),
@@ -79,11 +79,11 @@ function deletedOf({ counts }: RunReport): number {
 }
 
 /** Returns true for a succeeded run that planned nothing and only sent unfinished batches of an earlier run. */
-function settledOnly({ status, counts }: RunReport): boolean {
+function isSettlingOnly({ status, counts }: RunReport): boolean {
   return status === 'succeeded' && plannedChanges(counts) === 0 && counts.requests > 0
 }
 
-function isNothing(report: RunReport): boolean {
+function hasNothingToDo(report: RunReport): boolean {
   const { status, counts } = report
   return status === 'succeeded' && plannedChanges(counts) === 0 && counts.withheld === 0 && counts.requests === 0 && !changesSets(report)
 }
@@ -120,7 +120,9 @@ function failureLines(failures: readonly Failure[] = []): string {
 function errorLine(report: RunReport): string {
   if (!report.error) return ''
   const where =
-    report.error.where === null || report.error.message.includes(report.error.where) ? '' : `where  ${safe(below(report.error.where))}\n`
+    report.error.where === null || report.error.message.includes(report.error.where)
+      ? ''
+      : `where  ${safe(relativePath(report.error.where))}\n`
   return `${where}error  ${report.error.code}  ${safe(report.error.message)}${endOfMessage(report)}\n`
 }
 

@@ -36,10 +36,10 @@ export async function writePlans(db: Database, path: string, reports: readonly S
 /** Writes the report as JSON with `changes` as its last key, one line per change. */
 async function writeJsonPlan(db: Database, file: { readonly write: (text: string) => void }, report: ShownRun): Promise<void> {
   file.write(`${JSON.stringify(report, null, 2).replace(/\n\}$/, '')},\n  "changes": [`)
-  let first = true
+  let isFirst = true
   for await (const change of changesOf(db, report)) {
-    file.write(`${first ? '' : ','}\n    ${JSON.stringify(change)}`)
-    first = false
+    file.write(`${isFirst ? '' : ','}\n    ${JSON.stringify(change)}`)
+    isFirst = false
   }
   file.write('\n  ]\n}\n')
 }

@@ -33,7 +33,7 @@ export async function startHttpServer(
     /**
      * Handles every request that is not for the receiver. Without it, the server answers `/health` with 200, and other requests with 404.
      */
-    readonly others?: RequestListener
+    readonly onOtherRequest?: RequestListener
   },
 ): Promise<HttpServer> {
   const previous = options.config.service.previousConsumerSecret?.reveal()
@@ -49,14 +49,17 @@ export async function startHttpServer(
     ...(header === undefined ? {} : { signatureHeader: header }),
   })
   const server = createServer((request, response) => {
-    if (options.others === undefined && request.url === '/health') {
+    if (options.onOtherRequest === undefined && request.url === '/health') {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}\n')
       return
     }
     response.on('finish', () => options.onAnswer?.(request.method ?? '', request.url?.split('?')[0] ?? '', response.statusCode))
     void receiver
       .handle(request, response)
-      .then((handled) => handled || (options.others === undefined ? response.writeHead(404).end() : options.others(request, response)))
+      .then(
+        (handled) =>
+          handled || (options.onOtherRequest === undefined ? response.writeHead(404).end() : options.onOtherRequest(request, response)),
+      )
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(options.port, options.host, resolve))
   const client = createClient(options.service, { log: context.log(), clock: context.clock })

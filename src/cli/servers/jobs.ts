@@ -11,8 +11,8 @@ import type { Pipeline } from '../../model/pipeline.ts'
 
 /**
  * Returns the dependencies of scheduler and workers: the dependencies of the engine, and functions that load the current pipeline files.
- * They return only pipelines with `credentials`: a named set of sluice.yaml, or undefined for the credentials of the environment. With
- * `sets`, the function that loads all pipelines also logs the result of `unservedPipelines`, once for each text.
+ * These functions return only pipelines with `credentials`: a named set of sluice.yaml, or undefined for the credentials of the environment. With
+ * `sets`, `loadPipelines` also logs each text of `unservedPipelines` once.
  */
 export function jobDeps(context: Context, deps: EngineDeps, credentials?: string, sets?: ReadonlySet<string | undefined>): JobDeps {
   const warned = new Set<string>()
@@ -39,7 +39,7 @@ export function jobDeps(context: Context, deps: EngineDeps, credentials?: string
 
 /**
  * Returns a text for each pipeline with credentials that the process did not connect with. `sets`: names of the credentials at the start of
- * the process. The schedules of such a pipeline are not decided, and its runs stay queued.
+ * the process. This process starts neither scheduled nor queued runs of such a pipeline.
  */
 export function unservedPipelines(
   pipelines: readonly Pick<Pipeline, 'file' | 'credentials'>[],
@@ -47,7 +47,10 @@ export function unservedPipelines(
 ): string[] {
   return pipelines
     .filter(({ credentials }) => !sets.has(credentials))
-    .map(({ file, credentials }) => `${file} names credentials "${credentials ?? ''}" since the start: restart serve and each worker`)
+    .map(
+      ({ file, credentials }) =>
+        `${file} names credentials "${credentials ?? ''}", which this process did not load when it started: restart serve and each worker`,
+    )
 }
 
 /** Returns the value of `--concurrency`. @throws {UsageError} `INVALID_VALUE` */
@@ -73,7 +76,7 @@ interface Running {
  * Calls `start` for each named set of credentials in `sets`, each with its own engine. Resolves once all are started. A set that a
  * pipeline names later needs a restart of the process.
  */
-export async function withNamedCredentials(
+export async function startForNamedCredentials(
   context: Context,
   sets: ReadonlySet<string | undefined>,
   options: EngineOptions,

@@ -92,7 +92,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     service,
     host,
     port,
-    others: (request, response) => void answer(request, response),
+    onOtherRequest: (request, response) => void answer(request, response),
   })
   const alerts = startAlerts({
     db: deps.db,
@@ -123,7 +123,7 @@ async function usablePipelines(context: Context, sets: ReadonlySet<string | unde
     const unserved = sets === undefined ? [] : unservedPipelines(pipelines, sets)
     return { pipelines, problems: errors.map((error) => `${error.where ?? ''} ${error.message}`.trim()), unserved }
   } catch (error) {
-    // The folder cannot be read, in most cases because there is none yet. The page shows how to start.
+    // The folder cannot be read, in most cases because there is none yet. The dashboard shows how to start.
     if (error instanceof UsageError) return { pipelines: [], problems: [] }
     // `sluice.yaml` is invalid, so no pipeline can be used.
     if (error instanceof ConfigError) return { pipelines: [], problems: [`${error.where ?? ''} ${error.message}`.trim()] }

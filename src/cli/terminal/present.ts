@@ -5,7 +5,7 @@ import { redactPersonalData } from '../../mapping/mask.ts'
 import { isUnknownName, type ErrorCode } from '../../model/errorCodes.ts'
 import { recordOf } from '../../unknownValue.ts'
 import type { Output } from '../context.ts'
-import { below, hintText, safe } from './text.ts'
+import { relativePath, hintText, safe } from './text.ts'
 
 /** Error as the process prints it, as text or as JSON. */
 export interface PresentedError {
@@ -29,7 +29,7 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
     return {
       code: error.code,
       message: hideArgument(error.message),
-      where: error.where === undefined ? null : hideArgument(below(error.where)),
+      where: error.where === undefined ? null : hideArgument(relativePath(error.where)),
       hint: hide(error.hint) || 'sluice doctor',
       ...(error instanceof ConfigError
         ? { problems: error.problems.map((problem) => ({ ...problem, message: hide(problem.message) })) }
@@ -45,8 +45,8 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
       where: place === undefined ? null : hide(place),
       hint: known.hint,
     }
-  const full = diskFault(error)
-  if (full !== undefined) return presentError(full, secrets)
+  const diskError = diskFault(error)
+  if (diskError !== undefined) return presentError(diskError, secrets)
   if (isConnectionFault(error)) return presentError(connectionFault(error, undefined), secrets)
   const missing = missingPackage(error)
   if (missing !== undefined)

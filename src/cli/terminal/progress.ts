@@ -124,7 +124,7 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
     })
   }
   const draw = (payload: Bar, done: number, total: number | undefined) => {
-    clearTimeout(first)
+    clearTimeout(firstDraw)
     if (!bar) {
       bar = make()
       bar.start(total ?? 1, done, payload)
@@ -133,14 +133,14 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
       bar.update(done, payload)
     }
   }
-  const first = setTimeout(() => draw({ line: 'starting …', share: undefined }, 0, undefined), firstDrawMs)
-  first.unref()
+  const firstDraw = setTimeout(() => draw({ line: 'starting …', share: undefined }, 0, undefined), firstDrawMs)
+  firstDraw.unref()
   return {
     update(progress) {
       draw(barOf(progress, rate(progress)), progress.done, progress.total)
     },
     end() {
-      clearTimeout(first)
+      clearTimeout(firstDraw)
       bar?.stop()
       bar = undefined
     },
@@ -165,7 +165,7 @@ function barStream(output: Output): NodeJS.WritableStream {
 interface Bar {
   /** Stage and numbers, with a NUL in the place of the bar. */
   readonly line: string
-  /** From 0 to 1. Always set, even to undefined, because cli-progress would keep the value of the previous stage. */
+  /** Done part of the stage, from 0 to 1. Always set, even to undefined, because cli-progress would keep the value of the previous stage. */
   readonly share: number | undefined
 }
 
@@ -194,13 +194,13 @@ export function barOf(progress: Progress, perSecond: number | undefined): Bar {
  */
 function createRate(clock: Clock): (progress: Progress) => number | undefined {
   let stage: Progress['stage'] | undefined
-  let first = { at: 0, done: 0 }
+  let start = { at: 0, done: 0 }
   return ({ stage: current, done }) => {
     const at = clock.monotonic()
     if (current !== stage) {
       stage = current
-      first = { at, done }
+      start = { at, done }
     }
-    return at - first.at < 1000 ? undefined : ((done - first.done) * 1000) / (at - first.at)
+    return at - start.at < 1000 ? undefined : ((done - start.done) * 1000) / (at - start.at)
   }
 }

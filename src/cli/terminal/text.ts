@@ -16,7 +16,7 @@ export function safe(text: string): string {
 }
 
 /** Shortens a path below the working directory to a relative path; returns any other text unchanged. */
-export function below(where: string): string {
+export function relativePath(where: string): string {
   const folder = `${process.cwd()}/`
   return where.startsWith(folder) ? where.slice(folder.length) : where
 }
@@ -82,8 +82,8 @@ export function table(rows: readonly (readonly string[])[], right: ReadonlySet<n
     .map((row) =>
       row
         .map((cell, i) => {
-          const room = widths[i] ?? 0
-          return right.has(i) ? ' '.repeat(room - width(cell)) + cell : i === row.length - 1 ? cell : padded(cell, room)
+          const columnWidth = widths[i] ?? 0
+          return right.has(i) ? ' '.repeat(columnWidth - width(cell)) + cell : i === row.length - 1 ? cell : padded(cell, columnWidth)
         })
         .join('  ')
         .trimEnd(),

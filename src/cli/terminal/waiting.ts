@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import { duration } from './text.ts'
 
-const everyMs = 1000
+const redrawMs = 1000
 
 /**
  * Runs `work` and returns its result. After one second, a terminal shows `activity` and the elapsed time until `work` ends. A plain
@@ -20,7 +20,7 @@ export async function waiting<Result>(context: Pick<Context, 'stderr'>, activity
       stderr.write(`\r${stderr.style.dim(words.slice(0, (stderr.columns ?? 80) - 1))}\u001b[K`)
     }
     shown = true
-  }, everyMs)
+  }, redrawMs)
   timer.unref()
   try {
     return await work()

@@ -4,7 +4,7 @@
  */
 import { Pool, type Dispatcher } from 'undici'
 import type { Clock } from '../../clock.ts'
-import { connectorOverInterim } from '../../http/interimAnswers.ts'
+import { connectorSkippingInterim } from '../../http/interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface WireOptions {
@@ -63,7 +63,7 @@ export function createWire(options: WireOptions): Wire {
         // `dispatch` has one deadline for the whole exchange.
         headersTimeout: 0,
         bodyTimeout: 0,
-        connect: connectorOverInterim({ timeout: 30_000, minVersion: 'TLSv1.2', allowH2: false }),
+        connect: connectorSkippingInterim({ timeout: 30_000, minVersion: 'TLSv1.2', allowH2: false }),
       })
       pools.set(origin, pool)
     }

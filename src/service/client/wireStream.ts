@@ -1,6 +1,6 @@
 /** Opens streams: answers that are read while they arrive, on a connection of their own. */
 import { Client } from 'undici'
-import { connectorOverInterim } from '../../http/interimAnswers.ts'
+import { connectorSkippingInterim } from '../../http/interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
 import { flatHeaders, tooLarge, WireError, type WireRequest } from './wire.ts'
 
@@ -26,7 +26,7 @@ export async function openWire(request: WireRequest, maxAnswerBytes: number): Pr
     allowH2: false,
     headersTimeout: timeoutMs,
     bodyTimeout: 0,
-    connect: connectorOverInterim({ timeout: timeoutMs, minVersion: 'TLSv1.2', allowH2: false }),
+    connect: connectorSkippingInterim({ timeout: timeoutMs, minVersion: 'TLSv1.2', allowH2: false }),
   })
   let isConnected = false
   client.once('connect', () => {

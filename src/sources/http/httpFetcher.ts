@@ -6,7 +6,7 @@ import type { ReadLimits } from '../../formats/limits.ts'
 import { readLimits } from '../../formats/limits.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import { requestedWaitMs } from '../../http/retryAfter.ts'
-import { connectorOverInterim } from '../../http/interimAnswers.ts'
+import { connectorSkippingInterim } from '../../http/interimAnswers.ts'
 import type { SourceDefinition } from '../../model/pipeline.ts'
 import type { Beside } from '../byteStream.ts'
 import { maxBesideBytes } from '../byteStream.ts'
@@ -56,7 +56,7 @@ export class HttpFetcher implements Fetcher {
     const limits = context.limits ?? readLimits
     this.#credentials = credentialHeaders(definition, context.env)
     this.#agent = new Agent({
-      connect: connectorOverInterim({
+      connect: connectorSkippingInterim({
         lookup: checkedLookup(definition.allowPrivate || this.#ownOrigin !== undefined),
         timeout: 15_000,
         minVersion: 'TLSv1.2',

@@ -5,7 +5,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { globalOptionsIn } from '../../../src/cli/commandLine/repeatedCall.ts'
+import { hintCompleter } from '../../../src/cli/commandLine/repeatedCall.ts'
 import { startAlerts } from '../../../src/alerts/startAlerts.ts'
 import { listUnresolved } from '../../../src/db/alertCounts.ts'
 import { alertActivity } from '../../../src/db/alerts.ts'
@@ -114,7 +114,7 @@ test('the command of an alert has the options of the process that checks', async
   await engine.run('shop')
   feed(engine, 40)
   await engine.run('shop')
-  const complete = globalOptionsIn({ pipelines: 'other shop', database: undefined })
+  const complete = hintCompleter({ pipelines: 'other shop', database: undefined })
   await using _ = watch(engine, { good: { type: 'webhook', url: good.url } }, undefined, undefined, complete)
   await expect.poll(good.events).toEqual(['withheld firing'])
   expect(good.received[0]?.body['hint']).toBe("sluice run --pipelines 'other shop' shop --approve-deletes 20")

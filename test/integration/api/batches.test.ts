@@ -4,7 +4,7 @@ import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../suppor
 import { startServer, type ServerUnderTest } from '../../support/server.ts'
 import { customersYaml } from '../acceptance/customers.ts'
 import { item, products, rss } from '../acceptance/products.ts'
-import { globalOptionsIn } from '../../../src/cli/commandLine/repeatedCall.ts'
+import { hintCompleter } from '../../../src/cli/commandLine/repeatedCall.ts'
 import { everyKey } from '../../support/everyKey.ts'
 
 const put = { method: 'PUT', path: '/12/product_catalogs' }
@@ -124,7 +124,7 @@ test('commands on the pages have the options of the process that serves them', a
   await using engine = await engineUnderTest()
   // The address has a sign that HTML escapes.
   const database = 'postgres://me@db.example.com/x?sslmode=require&application_name=y'
-  await using server = await startServer(engine, { deps: { completeHint: globalOptionsIn({ pipelines: 'b c', database }) } })
+  await using server = await startServer(engine, { deps: { completeHint: hintCompleter({ pipelines: 'b c', database }) } })
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(40).map((row) => item(row))))
   await engine.run('shop')

@@ -150,7 +150,7 @@ describe('by flags alone', () => {
     expect(readFileSync(file, 'utf8')).toContain('audience_id: "1nmth"')
     const conflict = await sluiceHere(['init', 'other', ...call.slice(1)], { cwd })
     expect(conflict.code).toBe(2)
-    expect(conflict.stderr).toContain('error  DESTINATION_TAKEN  pipelines/crm.yaml writes to audience 1nmth already')
+    expect(conflict.stderr).toContain('error  DESTINATION_TAKEN  pipelines/crm.yaml already writes to audience 1nmth')
     const own = readFileSync(file, 'utf8')
     const set = 'consumer_key: "k", consumer_secret: "s", access_token: "1-t", access_token_secret: "t"'
     writeFileSync(join(cwd, 'sluice.yaml'), `credentials: { eu: { base_url: "http://127.0.0.1:9", ${set} } }\n`)

@@ -445,7 +445,7 @@ test('a backfill of people warns of a no that only the source of the pipeline ha
     'source: crm.csv\nmap: { key: id, email: email }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n',
   )
   const { code, stderr } = await shop.here(['backfill', 'crm', '--source', 'missing.csv'])
-  expect([code, stderr]).toEqual([1, expect.stringContaining('People who say no only in that source are sent until then')])
+  expect([code, stderr]).toEqual([1, expect.stringContaining('The backfill sends people whose opt-out is only in that source')])
 })
 
 test('a backfill never withholds, and warns first that the next run deletes what only the backfill has', async () => {
@@ -485,7 +485,7 @@ test('Ctrl-C ends a run within 10 seconds although the database hangs, and the n
   await control.release('put')
   child.kill('SIGINT')
   const { code, stderr } = await over
-  expect(stderr).toMatch(/^Forced to quit, because it took longer than 9 s\. What was confirmed is kept/m)
+  expect(stderr).toMatch(/^Forced to quit, because the command did not stop within 9 s\. What was confirmed is kept/m)
   expect(code).toBe(130)
   proxy.cutAll()
   expect((await shop.here(['run', 'shop'])).code).toBe(0)

@@ -259,7 +259,7 @@ test('sign-in writes to the file of --out although the environment names files, 
   const signedIn = await sluiceHere(['auth', 'login', '--pin', pin], { cwd: shop.folder, env: shop.env })
   expect(signedIn.code).toBe(0)
   expect(signedIn.stderr).toMatch(
-    /^warning  the environment has a token of its own, which later commands use instead of \.env\. Unset SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET/,
+    /^warning  the environment already has a token, and later commands use it instead of the new one in \.env\. Unset SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET/,
   )
 
   const { SLUICE_ACCESS_TOKEN: _, SLUICE_ACCESS_TOKEN_SECRET: __, ...rest } = shop.env

@@ -46,7 +46,9 @@ test('K9: a copy of the database sends nothing until it is adopted, and the orig
   expect(await adoptDatabase(engine.db, 'anna')).toBe(0)
 
   const doctor = () => sluiceHere(['doctor'], { cwd: engine.folder, env: { ...engine.env, DATABASE_URL: elsewhere.url } })
-  expect((await doctor()).stdout).toMatch(/failed +database +a copy, or restored from a dump: 1 destination synced from another/)
+  expect((await doctor()).stdout).toMatch(
+    /failed +database +this database is a copy, or was restored from a dump: 1 destination last synced from another/,
+  )
   const adopt = () => sluiceHere(['db', 'adopt'], { cwd: engine.folder, env: { ...engine.env, DATABASE_URL: elsewhere.url } })
   expect(await adopt()).toMatchObject({ code: 0, stdout: expect.stringContaining('1 destination adopted') as unknown })
   expect(await adopt()).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing to do') as unknown })

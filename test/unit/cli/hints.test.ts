@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { errorGroups } from '../../../src/model/errorCodes.ts'
-import { globalOptionsIn } from '../../../src/cli/commandLine/repeatedCall.ts'
+import { hintCompleter } from '../../../src/cli/commandLine/repeatedCall.ts'
 import { parseCommandLine } from '../../../src/cli/commandLine/parseCommandLine.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -54,7 +54,7 @@ test.for([
   ['pipelines', 'postgres://me:secret@db/x', 'sluice run --database URL shop'],
   ['pipelines', 'postgres://db/x?password=secret', 'sluice run --database URL shop'],
 ] as const)('commands in hints get the options --pipelines %s and --database %s', ([pipelines, database, command]) => {
-  const complete = globalOptionsIn({ pipelines, database })
+  const complete = hintCompleter({ pipelines, database })
   expect(complete?.('set guards and sluice run shop; or sluice auth login, sluice webhooks list')).toBe(
     `set guards and ${command}; or sluice auth login, sluice webhooks list`,
   )
@@ -63,5 +63,5 @@ test.for([
 })
 
 test('hints stay as they are without global options', () => {
-  expect(globalOptionsIn({ pipelines: 'pipelines', database: undefined })).toBeUndefined()
+  expect(hintCompleter({ pipelines: 'pipelines', database: undefined })).toBeUndefined()
 })

@@ -23,7 +23,7 @@ test('an invalid pipeline file is suggested by its name, and never reported as m
   await expect(named('shpo', 'jane@example.com')).rejects.toMatchObject({ hint: 'write shop as the pipeline' })
   await expect(named('shop', 'extra')).rejects.toMatchObject({
     code: 'UNKNOWN_PIPELINE',
-    message: `no "extra" in ${pipelines}/. Nothing was read or sent.`,
+    message: `no pipeline "extra" in ${pipelines}/. Nothing was read or sent.`,
   })
   await expect(named('shop', 'crm')).rejects.toMatchObject({ code: 'PIPELINE_INVALID' })
 })

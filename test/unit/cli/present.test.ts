@@ -33,16 +33,16 @@ test('an internal error requests a report and names no help command', () => {
 
 test('an email or phone number in the place of a name is masked', () => {
   for (const name of ['jane.canary@example.com', '+12025550123']) {
-    const error = new UsageError('UNKNOWN_PIPELINE', `no "${name}" in pipelines/. Nothing was read or sent.`, {
+    const error = new UsageError('UNKNOWN_PIPELINE', `no pipeline "${name}" in pipelines/. Nothing was read or sent.`, {
       where: name,
       hint: 'sluice check',
     })
     expect(JSON.stringify(presentError(error))).not.toMatch(/canary|2025550/)
   }
   expect(
-    presentError(new UsageError('UNKNOWN_PIPELINE', 'no "shpo" in pipelines/.', { where: 'pipelines/', hint: 'sluice run shop' })),
+    presentError(new UsageError('UNKNOWN_PIPELINE', 'no pipeline "shpo" in pipelines/.', { where: 'pipelines/', hint: 'sluice run shop' })),
   ).toMatchObject({
-    message: 'no "shpo" in pipelines/.',
+    message: 'no pipeline "shpo" in pipelines/.',
     where: 'pipelines/',
   })
 })

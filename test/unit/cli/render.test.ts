@@ -7,7 +7,7 @@ import { barOf, createProgress } from '../../../src/cli/terminal/progress.ts'
 import { checkReport, nextStep } from '../../../src/cli/reports/check.ts'
 import { funnel, runsTable } from '../../../src/cli/reports/funnel.ts'
 import { runOutcome } from '../../../src/cli/reports/outcome.ts'
-import { globalOptionsIn } from '../../../src/cli/commandLine/repeatedCall.ts'
+import { hintCompleter } from '../../../src/cli/commandLine/repeatedCall.ts'
 import { planSummary } from '../../../src/cli/commands/plan/planReport.ts'
 import { renderRejects } from '../../../src/cli/reports/rejects.ts'
 import { styleFor } from '../../../src/cli/terminal/style.ts'
@@ -41,7 +41,7 @@ test('a plan names the notes on the whole source, because the next run does not 
   const guards = [{ ...deletesHeld, code: 'GUARD_PRICES_DOUBTFUL' }]
   expect(planSummary(plan({ warnings, guards }), pipe())).toContain('\n  ! notes      MOST_CHANGED, OTHER_PIPELINE: sluice show p_7Q3F\n')
   expect(planSummary(plan({}), pipe())).not.toContain('notes')
-  const completeHint = globalOptionsIn({ pipelines: 'other', database: undefined })
+  const completeHint = hintCompleter({ pipelines: 'other', database: undefined })
   expect(planSummary(plan({ warnings }), { ...pipe(), completeHint })).toContain(': sluice show --pipelines other p_7Q3F\n')
 })
 

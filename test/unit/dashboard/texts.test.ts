@@ -131,7 +131,9 @@ test('a file that is not valid is not an empty folder', async () => {
 test('a pipeline that the process cannot run needs action', async () => {
   const data = { pipelines: shop === undefined ? [] : [shop], problems: [], receivers: [], overviews: [], conditions: [] }
   const unserved = unservedPipelines([{ file: 'pipelines/shop.yaml', credentials: 'live' }, { file: 'crm.yaml' }], new Set([undefined]))
-  expect(unserved).toEqual(['pipelines/shop.yaml names credentials "live" since the start: restart serve and each worker'])
+  expect(unserved).toEqual([
+    'pipelines/shop.yaml names credentials "live", which this process did not load when it started: restart serve and each worker',
+  ])
   const page = nowPage({ ...data, unserved, pauses: new Map(), services: new Map(), now: 0 })
   expect(page.title).toBe('1 item to do')
   expect(String(await page.body)).toContain('restart serve and each worker')

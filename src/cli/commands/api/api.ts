@@ -29,8 +29,8 @@ export const run: CommandRun = async (context, invocation) => {
       if (!context.json) print(context, answer, flag(invocation, 'include'))
       throw serviceError(answer, call, context.clock.now())
     }
-    const whole = flag(invocation, 'paginate') ? await withAllPages(context, caller, call, answer) : answer
-    print(context, whole, flag(invocation, 'include'))
+    const result = flag(invocation, 'paginate') ? await withAllPages(context, caller, call, answer) : answer
+    print(context, result, flag(invocation, 'include'))
     return 0
   } finally {
     await caller.close()
@@ -54,9 +54,9 @@ function readCall(invocation: Invocation): Call {
       hint: `write ${suggestName(given, methods) ?? 'GET'} as the method`,
     })
   }
-  const named = argument(invocation, 1)
+  const pathArgument = argument(invocation, 1)
   // The first slash may be left out, as in `gh api`.
-  const target = /^[\w.]+\//.test(named) ? `/${named}` : named
+  const target = /^[\w.]+\//.test(pathArgument) ? `/${pathArgument}` : pathArgument
   if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
     throw new UsageError('INVALID_VALUE', 'PATH must be a path below the host, such as /12/accounts. Nothing was sent.', {
       where: 'PATH',

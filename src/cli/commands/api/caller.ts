@@ -80,7 +80,7 @@ export function createCaller(service: CompleteServiceSettings, context: Context)
 
 /**
  * Returns the error of a failed call: no answer, a status outside of 2xx, or a page of a gateway. Message and hint are the same as in the
- * typed client. `call`: its path decides which endpoint the hint is about. `nowMs`: time in epoch milliseconds.
+ * typed client. The path of `call` decides which endpoint the hint is about. `nowMs`: time in epoch milliseconds.
  */
 export function serviceError(exchange: Exchange, call: CallLine, nowMs: number): Error {
   const where = `${call.method} ${call.path}`

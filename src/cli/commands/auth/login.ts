@@ -41,10 +41,10 @@ export const run: CommandRun = async (context, invocation) => {
         `signed in as ${access.handle === '' ? 'the user' : `@${access.handle}`} (${access.userId}); the tokens are in ${files.join(' and ')}, mode 0600\n`,
       )
     // Variables of the process have priority over .env, so later commands would use the old token without a warning.
-    const older = ['SLUICE_ACCESS_TOKEN', 'SLUICE_ACCESS_TOKEN_SECRET'].filter((name) => (context.env[name] ?? '') !== '')
-    if (files[0] === '.env' && older.length > 0)
+    const overriding = ['SLUICE_ACCESS_TOKEN', 'SLUICE_ACCESS_TOKEN_SECRET'].filter((name) => (context.env[name] ?? '') !== '')
+    if (files[0] === '.env' && overriding.length > 0)
       context.stderr.write(
-        `warning  the environment has a token of its own, which later commands use instead of .env. Unset ${older.join(' and ')}, or set the new values there.\n`,
+        `warning  the environment already has a token, and later commands use it instead of the new one in .env. Unset ${overriding.join(' and ')}, or set the new values there.\n`,
       )
     return 0
   })
@@ -102,7 +102,7 @@ async function signInByCallback(context: Context, calls: ServiceCalls): Promise<
         where: 'callback',
         hint: 'sluice auth login',
       })
-    return await exchangeVerifier(calls, request, verifier, { what: 'the verifier of the callback', where: 'callback' })
+    return await exchangeVerifier(calls, request, verifier, { label: 'the verifier of the callback', where: 'callback' })
   } finally {
     server.close()
     server.closeAllConnections()
@@ -150,11 +150,11 @@ async function requestToken({ call }: ServiceCalls, callbackUrl: string): Promis
 }
 
 function exchangePin(calls: ServiceCalls, request: UserToken, pin: string): Promise<Access> {
-  return exchangeVerifier(calls, request, pin, { what: 'the PIN', where: '--pin' })
+  return exchangeVerifier(calls, request, pin, { label: 'the PIN', where: '--pin' })
 }
 
 /**
- * Exchanges a request token and its verifier for an access token. The verifier is the PIN, or a parameter of the callback. `what` and
+ * Exchanges a request token and its verifier for an access token. The verifier is the PIN, or a parameter of the callback. `label` and
  * `where`: the verifier in messages.
  *
  * @throws {RunError} `PIN_REFUSED`
@@ -163,13 +163,13 @@ async function exchangeVerifier(
   { call }: ServiceCalls,
   { token, secret }: UserToken,
   verifier: string,
-  { what, where }: { readonly what: string; readonly where: string },
+  { label, where }: { readonly label: string; readonly where: string },
 ): Promise<Access> {
   const answer = await call('oauth.accessToken', { oauth_token: token, oauth_verifier: verifier }, { tokenSecret: secret }).catch(
     (error: unknown) => {
       if (!(error instanceof ServiceError) || error.status !== 401) throw error
       // The service accepted the consumer credentials when it issued the request token, so it refuses the verifier.
-      throw new RunError('PIN_REFUSED', `the service refused ${what}: it is wrong, was used before, or is too old. Nothing was kept.`, {
+      throw new RunError('PIN_REFUSED', `the service refused ${label}: it is wrong, was used before, or is too old. Nothing was kept.`, {
         where,
         hint: 'sluice auth login',
       })

@@ -47,7 +47,7 @@ export const run: CommandRun = async (context) => {
   else {
     context.stdout.write(`signed in as user ${userId ?? 'unknown'}, advertising ${approved ? 'allowed' : 'refused'}\n`)
     context.stdout.write(table(accounts.map(({ id, name, approvalStatus }) => ['  account', id, safe(name), approvalStatus])))
-    for (const { what, hint } of missing) context.stdout.write(`missing  ${what}\nhint     ${hint}\n`)
+    for (const { what, hint } of missing) context.stdout.write(`problem  ${what}\nhint     ${hint}\n`)
   }
   return missing.length > 0 ? 1 : 0
 }

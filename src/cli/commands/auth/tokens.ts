@@ -28,9 +28,9 @@ export type TokenFiles = readonly [token: string, secret: string] | readonly [do
 export function tokenFiles(env: Environment, out: string | undefined): TokenFiles {
   const tokenFile = readText(env, tokenVariable)
   const secretFile = readText(env, secretVariable)
-  if (out !== undefined) return writable([out], '--out')
-  if (tokenFile === undefined && secretFile === undefined) return writable(['.env'], '.env')
-  if (tokenFile !== undefined && secretFile !== undefined) return writable([tokenFile, secretFile], tokenVariable)
+  if (out !== undefined) return probeWritable([out], '--out')
+  if (tokenFile === undefined && secretFile === undefined) return probeWritable(['.env'], '.env')
+  if (tokenFile !== undefined && secretFile !== undefined) return probeWritable([tokenFile, secretFile], tokenVariable)
   const unset = tokenFile === undefined ? tokenVariable : secretVariable
   throw new UsageError(
     'INVALID_VALUE',
@@ -51,7 +51,7 @@ const secretVariable = 'SLUICE_ACCESS_TOKEN_SECRET_FILE'
  * @throws {UsageError} `INVALID_VALUE` if the folder of a file does not exist
  * @throws the error of the system if a file cannot be read or written
  */
-function writable<Files extends TokenFiles>(files: Files, where: string): Files {
+function probeWritable<Files extends TokenFiles>(files: Files, where: string): Files {
   for (const file of files) {
     if (!existsSync(dirname(file)))
       throw new UsageError('INVALID_VALUE', `the folder of ${file} does not exist. Nothing was sent.`, {

@@ -21,19 +21,19 @@ export const run: CommandRun = async (context, invocation) => {
     checks.push(check)
     if (!context.json) context.stdout.write(checkReport(check, context.stdout))
   }
-  const failed = checks.flatMap((check) => check.sources.flatMap((source) => (source.error ? [source.error] : [])))
-  const invalid = errors.map((error) => presentError(error, context.config().secrets))
-  if (context.json) writeJson(context, invalid.length === 0 ? checks : checks.map((check) => withProblems(check, invalid)))
+  const sourceErrors = checks.flatMap((check) => check.sources.flatMap((source) => (source.error ? [source.error] : [])))
+  const fileErrors = errors.map((error) => presentError(error, context.config().secrets))
+  if (context.json) writeJson(context, fileErrors.length === 0 ? checks : checks.map((check) => withProblems(check, fileErrors)))
   else {
-    for (const error of [...failed, ...invalid])
+    for (const error of [...sourceErrors, ...fileErrors])
       context.stdout.write(fold(errorLines(error, undefined, context.stdout), context.stdout.columns))
-    if (failed.length + invalid.length === 0) context.stdout.write(nextStep(checks, context.stdout))
+    if (sourceErrors.length + fileErrors.length === 0) context.stdout.write(nextStep(checks, context.stdout))
     else context.stdout.write(checkAgainLine(checks, context.stdout))
   }
-  if (invalid.length > 0) return 2
+  if (fileErrors.length > 0) return 2
   // A run of these sources would also exit with 1 or 4.
-  const stopped = checks.some(({ sources }) => sources.some(({ holds }) => holds.length > 0))
-  return failed.length > 0 ? 1 : stopped ? 4 : 0
+  const isStopped = checks.some(({ sources }) => sources.some(({ holds }) => holds.length > 0))
+  return sourceErrors.length > 0 ? 1 : isStopped ? 4 : 0
 }
 
 /** Adds the problems of the pipeline's file that stop a run although the file itself is valid. */

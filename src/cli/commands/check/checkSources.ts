@@ -83,7 +83,7 @@ async function readSource(context: Context, definition: SourceDefinition, tally:
       if (whole) {
         const facts = source.facts()
         tally.finish(facts)
-        detected = [...detected, ...wordsOfEnd(facts, detected)]
+        detected = [...detected, ...endFacts(facts, detected)]
       }
     } finally {
       await source.close()
@@ -126,7 +126,7 @@ async function readRows(source: OpenedSource, tally: RowTally, limit: number): P
 }
 
 /** Returns the facts that are known only at the end of a source: further notes, and whether the end is proven. */
-function wordsOfEnd({ notes = [], completeness }: SourceFacts, detected: readonly string[]): readonly string[] {
+function endFacts({ notes = [], completeness }: SourceFacts, detected: readonly string[]): readonly string[] {
   return [
     ...notes.filter((note) => !detected.includes(note)),
     completeness.complete ? `complete read: ${completeness.proof}` : `end not proven: ${completeness.reason ?? ''}`,

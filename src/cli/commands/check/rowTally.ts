@@ -16,7 +16,7 @@ import type { Destination } from '../../../destinations/destination.ts'
 const maxSamples = 3
 
 /**
- * Numbers and outcomes of the mapped rows of a source. `columns`: of the header, or of the first row; empty before a row was read.
+ * Outcomes of the mapped rows of a source, with their numbers. `columns`: of the header, or of the first row; empty before a row was read.
  * `warnings` about unmapped columns of consent or identifiers have a hint with the setting for this file.
  */
 export interface RowOutcomes extends Pick<
@@ -31,13 +31,13 @@ export interface RowOutcomes extends Pick<
   readonly rejects: readonly Reject[]
 }
 
-/** Mapper of the rows of one source that counts their outcomes. */
+/** Maps the rows of one source and counts their outcomes. */
 export class RowTally {
   readonly #pipeline: Pipeline
   readonly #type: Destination
   readonly #uri: string
   /** Mapper without the checks of `#mapper`. It describes which columns fill the fields. */
-  readonly #plain: DescribingMapper
+  readonly #describing: DescribingMapper
   readonly #mapper: CheckingMapper
   readonly #records: SampleRecord[] = []
   readonly #rejects: Reject[] = []
@@ -61,8 +61,8 @@ export class RowTally {
     this.#source = source
     this.#keys = keys
     this.#uri = pipeline.sources[source]?.uri ?? ''
-    this.#plain = createMapper(pipeline, today)
-    this.#mapper = createCheckingMapper(this.#plain)
+    this.#describing = createMapper(pipeline, today)
+    this.#mapper = createCheckingMapper(this.#describing)
   }
 
   /** Sets whether all rows have the same columns (`formats/openFormat.ts`). Call this before the first row. */
@@ -147,7 +147,7 @@ export class RowTally {
 
   #readHeader(columns: readonly string[]): void {
     this.#columns = columns
-    this.#mapping = this.#plain.describe(columns)
+    this.#mapping = this.#describing.describe(columns)
     this.#warnings.push(...this.#mapper.bindHeader(columns, this.#uri, this.#isTable))
     const file = this.#pipeline.sources[this.#source]?.member ?? this.#uri
     if (this.#type.reachesPeople) this.#warnings.push(...unconsentedFileWarnings(this.#pipeline, columns, file))

@@ -21,7 +21,7 @@ _sluice() {
   local rest=$COMP_LINE word cut i
   local -a words=()
   COMPREPLY=()
-  # Bash also splits at : and =, as in --database=postgres://u@h/db. Words without a blank between them are joined again.
+  # Bash also splits at : and =, as in --database=postgres://u@h/db. Words without a space between them are joined again.
   for ((i = 0; i <= COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
     if ((i == 0)) || [[ $rest == [[:blank:]]* ]]; then words+=("$word"); else words[\${#words[@]}-1]+=$word; fi

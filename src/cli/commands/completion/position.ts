@@ -1,5 +1,6 @@
 import type { CommandEntry, OptionEntry } from '../../commandLine/catalogue.ts'
 import { globalOptions, optionsOf, topics } from '../../commandLine/help.ts'
+import { defaultPipelines } from '../../commandLine/repeatedCall.ts'
 
 /** Word that a shell may offer, with its meaning. */
 export interface Candidate {
@@ -19,7 +20,7 @@ export interface Position {
   readonly typed: string
   /** `--flag=` if flag and value are one word; else empty. */
   readonly prefix: string
-  /** Value of `--pipelines` before the cursor; `pipelines` without it. */
+  /** Value of `--pipelines` before the cursor, else its default. */
   readonly pipelines: string
   /** Value of `--database` before the cursor; undefined without it. */
   readonly database: string | undefined
@@ -41,7 +42,7 @@ const nothing: Expected = { kind: 'nothing' }
 
 /** Returns the position of the last word. Pure. `words`: the words after `sluice`, the last one incomplete. */
 export function positionOf(catalogue: readonly CommandEntry[], words: readonly string[]): Position {
-  const flags: { pipelines: string; database: string | undefined } = { pipelines: 'pipelines', database: undefined }
+  const flags: { pipelines: string; database: string | undefined } = { pipelines: defaultPipelines, database: undefined }
   let here: Place = rootOf(catalogue)
   let argumentCount = 0
   /** Previous word, if it is a flag that needs a value. */

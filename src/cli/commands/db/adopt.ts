@@ -9,9 +9,9 @@ export const run: CommandRun = async (context) =>
   withStore(context, async ({ db }) => {
     const destinations = await adoptDatabase(db, operator().actor)
     if (context.json) writeJson(context, { destinations })
-    else if (destinations === 0) context.stdout.write('nothing to do: no destination was synced from another database\n')
+    else if (destinations === 0) context.stdout.write('nothing to do: each destination was last synced from this database\n')
     else {
-      context.stdout.write(`${plural(destinations, 'destination')} adopted: runs send from this database\n`)
+      context.stdout.write(`${plural(destinations, 'destination')} adopted: from now on, runs send from this database\n`)
       const next = [
         'sluice forget --replay FILE   (after a restore, while pipelines are paused)',
         'sluice resume NAME',

@@ -68,7 +68,7 @@ export const run: CommandRun = async (outer, invocation) => {
         if (keep) {
           // With this file, commands in the folder use the running sandbox and database.
           writeWholeFile('.env', formatDotenv(env), { private: true })
-          await keepUp(context, engine, config, { sandboxUrl: sandbox.url, folder })
+          await serveUntilSignal(context, engine, config, { sandboxUrl: sandbox.url, folder })
         }
         return code
       },
@@ -81,7 +81,7 @@ export const run: CommandRun = async (outer, invocation) => {
 }
 
 /** Serves dashboard, scheduler and worker until a signal. The dashboard is on port 8080, or on a free port if 8080 cannot be used. */
-async function keepUp(
+async function serveUntilSignal(
   context: Context,
   engine: Engine,
   config: Config,
@@ -166,7 +166,7 @@ async function showDays(context: Context, engine: Engine, sandbox: Sandbox): Pro
       new Set([1, 2, 3]),
     ),
   )
-  print(context, await atTheService(sandbox))
+  print(context, await sandboxContents(sandbox))
   return Object.values(days)
 }
 
@@ -218,7 +218,7 @@ async function lastRequest(sandbox: Sandbox): Promise<number> {
 }
 
 /** Returns a text with the contents of the sandbox, and the number of API rules that requests broke. */
-async function atTheService(sandbox: Sandbox): Promise<string> {
+async function sandboxContents(sandbox: Sandbox): Promise<string> {
   const { products } = await sandbox.catalog('4001')
   const [audience, list] = [await sandbox.audience('1nmth'), await sandbox.audience('2dnr')]
   const broken = await sandbox.violations()

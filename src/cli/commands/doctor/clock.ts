@@ -14,12 +14,13 @@ export function examineClock(answer: Answer, answeredMs: number, report: ReportF
   const date = Date.parse(answer.headers['date'] ?? '')
   if (Number.isNaN(date)) return report({ check: 'clock', state: 'warning', message: 'the service sent no Date header to compare with' })
   const offsetS = Math.abs(answeredMs - date) / 1000
-  if (offsetS <= clockWarningS) return report({ check: 'clock', state: 'ok', message: `${offsetS.toFixed(1)} s from the service` })
+  if (offsetS <= clockWarningS)
+    return report({ check: 'clock', state: 'ok', message: `${offsetS.toFixed(1)} s from the clock of the service` })
   const effect = offsetS > clockLimitS ? ': each process corrects this after one refused request' : ''
   report({
     check: 'clock',
     state: 'warning',
-    message: `${offsetS.toFixed(0)} s from the service${effect}`,
+    message: `${offsetS.toFixed(0)} s from the clock of the service${effect}`,
     hint: 'set the clock of this machine (NTP)',
   })
 }

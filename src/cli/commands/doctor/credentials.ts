@@ -34,15 +34,15 @@ export function examineCredentials(answer: Answer, refused: string | undefined, 
   report({
     check: 'credentials',
     state: 'failed',
-    message: `${refused === undefined ? refusal.what : `${refused} refused`} (${reason})`,
+    message: `${refused === undefined ? refusal.message : `${refused} refused`} (${reason})`,
     hint: isConsumer ? 'correct it, then sluice doctor' : refusal.hint,
   })
   return undefined
 }
 
-/** Text about a refusal: what the service refused, and the hint. */
+/** Message and hint about a refusal by the service. */
 interface Refusal {
-  readonly what: string
+  readonly message: string
   readonly hint: string
 }
 
@@ -50,15 +50,16 @@ interface Refusal {
 function refusalOf(status: number, code: string): Refusal {
   if (status === 401)
     return code === '89'
-      ? { what: 'SLUICE_ACCESS_TOKEN refused', hint: 'sluice auth login' }
+      ? { message: 'SLUICE_ACCESS_TOKEN was refused', hint: 'sluice auth login' }
       : {
-          what: 'the signature was refused: SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET',
+          message:
+            'the signature was refused: SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET',
           hint: 'sluice auth login',
         }
   return code === 'UNAUTHORIZED_CLIENT_APPLICATION'
     ? {
-        what: 'the application of SLUICE_CONSUMER_KEY is not approved for advertising',
+        message: 'the application of SLUICE_CONSUMER_KEY is not approved for advertising',
         hint: 'apply for access of the application at the service, then: sluice doctor',
       }
-    : { what: 'the user of SLUICE_ACCESS_TOKEN may not do this', hint: 'sluice auth status' }
+    : { message: 'the user of SLUICE_ACCESS_TOKEN may not list advertising accounts', hint: 'sluice auth status' }
 }

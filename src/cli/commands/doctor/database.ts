@@ -30,7 +30,7 @@ export async function examineDatabase(context: Context, report: ReportFinding): 
         report({
           check: 'database',
           state: 'failed',
-          message: `a copy, or restored from a dump: ${plural(elsewhere, 'destination')} synced from another database`,
+          message: `this database is a copy, or was restored from a dump: ${plural(elsewhere, 'destination')} last synced from another database`,
           hint: 'only if this database replaces the other one: sluice db adopt; a copy for tests needs other credentials (docs/database.md#copies)',
         })
       if (store.isEmbedded) examineDisk(embeddedFreeBytes(context.config().dataDir), report)
@@ -40,7 +40,7 @@ export async function examineDatabase(context: Context, report: ReportFinding): 
         report({
           check: 'clock',
           state: 'warning',
-          message: `${offsetS.toFixed(0)} s from the database`,
+          message: `${offsetS.toFixed(0)} s from the clock of the database`,
           hint: 'set the clock of this machine or of the database server (NTP)',
         })
     })

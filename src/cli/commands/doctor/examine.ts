@@ -38,7 +38,7 @@ export async function examineAll(context: Context, onFinding: ReportFinding = ()
 function examineEnvironment(context: Context, report: ReportFinding): boolean {
   try {
     const config = context.config()
-    report({ check: 'environment', state: 'ok', message: `data in ${config.dataDir}, logs at ${config.log.level}` })
+    report({ check: 'environment', state: 'ok', message: `data folder ${config.dataDir}, log level ${config.log.level}` })
     return true
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

@@ -3,7 +3,7 @@ import type { Pipeline } from '../../../model/pipeline.ts'
 import type { Answer, Transport } from '../../../service/client/exchange.ts'
 import { createTransport } from '../../../service/client/index.ts'
 import type { Context } from '../../context.ts'
-import { nameSettings, serviceOf } from '../../services.ts'
+import { namesOfSettings, serviceOf } from '../../services.ts'
 import { waiting } from '../../terminal/waiting.ts'
 import { recordOf } from '../../../unknownValue.ts'
 import { get, parsed } from './serviceReads.ts'
@@ -56,7 +56,7 @@ async function examineService(
         check: 'service',
         state: 'failed',
         message: `${service.adsBaseUrl} does not answer: ${first.error.message}`,
-        hint: 'check SLUICE_ADS_BASE_URL and the network; for the sandbox: sluice sandbox',
+        hint: 'check SLUICE_ADS_BASE_URL and the network; to start the sandbox: sluice sandbox',
       })
     }
     // The transport signs a second request with the service's time. So a wrong clock is not also reported as refused credentials.
@@ -95,7 +95,7 @@ function hintOf({ status }: Answer): string {
 
 /** Returns a function that reports findings with the names of settings in `sluice.yaml` instead of environment variables. */
 function reportForSet(set: string, report: ReportFinding): ReportFinding {
-  const settings = (text: string) => nameSettings(text, set)
+  const settings = (text: string) => namesOfSettings(text, set)
   return ({ check, state, message, hint }) =>
     report({
       check: check.startsWith('pipeline ') ? check : `${check} ${set}`,

@@ -52,7 +52,7 @@ export interface Draft {
   readonly presetConsent: readonly ConsentTest[]
   /** Number of inspected rows that would be sent. */
   readonly valid: number
-  /** Number of inspected rows that opt out. For a do-not-reach list: rows that remove a person. */
+  /** Number of inspected rows that opt out. For a do-not-reach list: number of rows that remove a person. */
   readonly suppressed: number
   /** Rejects of the inspected rows, at most one for each row. */
   readonly rejects: readonly Reject[]
@@ -81,29 +81,29 @@ export interface Settings {
 export function draftPipeline(inspection: Inspection, target: Target, options: InitOptions): Draft {
   checkColumns(inspection, options)
   const type = destinationOf(target.kind)
-  const bare = {
+  const withoutMap = {
     source: { url: inspection.uri, ...(options.encoding === undefined ? {} : { encoding: options.encoding }), ...options.settings },
     destination: settingsOf(target),
   }
-  const { map, preset, known, openFields, needsShop, keyedBy, hints } = proposedMap(
+  const { map, preset, recognizedPreset, openFields, needsShop, keyedBy, hints } = proposedMap(
     inspection,
     type,
-    createMapper(resolved(bare, target), inspection.inspectedAt),
+    createMapper(resolved(withoutMap, target), inspection.inspectedAt),
     options,
   )
-  const own = options.consent.map(({ column }) => column)
+  const columnsOfOptions = options.consent.map(({ column }) => column)
   // A `consent:` in the file replaces all tests of the preset. So if the user adds a test, the file also gets the tests of the preset.
-  const presetConsent = presetTests(known === undefined ? undefined : presetByName(known), inspection.columns)
-  const fromPreset = presetConsent.map(({ test }) => test).filter(({ column }) => !own.includes(column))
-  const given = (options.consent.length === 0 ? [] : [...fromPreset, ...options.consent]).map(inPipelineKeys)
+  const presetConsent = presetTests(recognizedPreset === undefined ? undefined : presetByName(recognizedPreset), inspection.columns)
+  const fromPreset = presetConsent.map(({ test }) => test).filter(({ column }) => !columnsOfOptions.includes(column))
+  const consentTests = (options.consent.length === 0 ? [] : [...fromPreset, ...options.consent]).map(inPipelineKeys)
   const proposed: Settings = {
-    source: bare.source,
+    source: withoutMap.source,
     ...(preset === undefined ? {} : { preset }),
     ...(Object.keys(map).length === 0 ? {} : { map: { ...map } }),
-    ...(given.length === 0 ? {} : { consent: given.length === 1 ? given[0] : given }),
+    ...(consentTests.length === 0 ? {} : { consent: consentTests.length === 1 ? consentTests[0] : consentTests }),
     ...(options.ignore.length === 0 ? {} : { ignore: options.ignore }),
     ...(options.currency === undefined ? {} : { options: { default_currency: options.currency.toUpperCase() } }),
-    destination: bare.destination,
+    destination: withoutMap.destination,
   }
   const settings = withoutFailingTransforms(proposed, inspection, target, options)
   const pipeline = resolved(settings, target)
@@ -132,7 +132,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
           column,
           column.certain &&
             sendsSomeRow(inspection, target, settings, [
-              ...(given.length > 0 ? given : fromPreset.map(inPipelineKeys)),
+              ...(consentTests.length > 0 ? consentTests : fromPreset.map(inPipelineKeys)),
               inPipelineKeys(column.test),
             ]),
           options,

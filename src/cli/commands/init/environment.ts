@@ -26,8 +26,8 @@ export interface WrittenEnvironment extends DotenvChange {
 export const dotenv = '.env'
 
 /**
- * Adds missing variables to `.env`. With `sandbox`, adds those of the sandbox. But if one of them already has another value, in `.env` or
- * in the process, changes nothing. Without `sandbox`, adds empty variables for the user to fill in.
+ * Adds missing variables to `.env`. With `sandbox`, adds those of the sandbox, unless one of them already has another value, in `.env` or
+ * in the process. Without `sandbox`, adds empty variables for the user to fill in.
  */
 export function writeEnvironment(context: Context, { sandbox }: InitOptions): WrittenEnvironment {
   const { env, service } = context.config()

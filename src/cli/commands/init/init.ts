@@ -94,7 +94,7 @@ async function checkConflicts(context: Context, target: Target, options: InitOpt
   if (conflict === undefined) return
   throw new UsageError(
     'DESTINATION_TAKEN',
-    `${conflict.file} writes to ${target.kind} ${target.targetId} already: each would delete what the other sends. Nothing was written.`,
+    `${conflict.file} already writes to ${target.kind} ${target.targetId}: each would delete what the other sends. Nothing was written.`,
     {
       where: conflict.file,
       hint: `${commandLineOf({ ...options, targetId: undefined, kind: undefined }, [`--${target.kind} ID`])}   (another destination)`,

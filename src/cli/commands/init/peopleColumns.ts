@@ -39,13 +39,13 @@ export function peopleColumns(inspection: Inspection, preset?: string): PeopleCo
     checkRow(row)
   }
   const found = unmapped.identifierColumns()
-  const of = (type: 'email' | 'phone_number') => {
+  const columnsOf = (type: 'email' | 'phone_number') => {
     const columns = found.filter((identifiers) => identifiers.type === type).map(({ column }) => column)
     // A column with a usual name comes first, because the first column becomes the key.
-    const called = columnForField(type, columns)
-    return [...known[type], ...(called === undefined ? columns : [called, ...columns.filter((column) => column !== called)])]
+    const named = columnForField(type, columns)
+    return [...known[type], ...(named === undefined ? columns : [named, ...columns.filter((column) => column !== named)])]
   }
-  return { email: of('email'), phone_number: of('phone_number') }
+  return { email: columnsOf('email'), phone_number: columnsOf('phone_number') }
 }
 
 /** Returns the columns of the source that the preset maps to emails and phone numbers. */

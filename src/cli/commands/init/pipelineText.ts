@@ -20,7 +20,7 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
     `  url: ${flow(settings.source.url)}${inspection.detected.length === 0 ? '' : `   # ${safe(inspection.detected.join(', '))}`}`,
     ...(settings.source.encoding === undefined ? [] : [`  encoding: ${scalar(settings.source.encoding)}`]),
     ...Object.entries(settings.source).flatMap(([key, value]) => (key === 'url' || key === 'encoding' ? [] : [`  ${key}: ${flow(value)}`])),
-    '  # complete: { marker: "{path}.done" }   # a file that marks the export as complete; without proof nothing is deleted',
+    '  # complete: { marker: "{path}.done" }   # a file that marks the export as complete. Without proof of its end, nothing is deleted',
     '',
     ...mapLines(draft),
     ...consentLines(draft),
@@ -35,7 +35,7 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
     '#   max_reject_percent: 50    # over this limit nothing is sent',
     '',
     '# schedule: "*/30 * * * *"    # when sluice serve runs it: minute, hour, day, month, weekday',
-    '# timezone: Europe/Berlin     # of the schedule; UTC without it',
+    '# timezone: Europe/Berlin     # time zone of the schedule; default UTC',
     '',
   ].join('\n')
 }

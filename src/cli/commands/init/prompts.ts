@@ -129,7 +129,7 @@ function sourceOf({ source: url, encoding, settings }: SourcedOptions) {
   throw first?.path === 'source.query'
     ? new UsageError('MISSING_OPTION', message, {
         where: '--source',
-        hint: 'write the file by hand, as docs/sources.md shows, then: sluice check',
+        hint: 'write the pipeline file by hand, as docs/sources.md shows, then: sluice check',
       })
     : new UsageError('INVALID_VALUE', message, {
         where: first?.path === 'source.encoding' ? '--encoding' : '--source',
@@ -151,13 +151,13 @@ export async function chooseTarget(
   ask: Ask | undefined,
 ): Promise<{ readonly options: InitOptions; readonly target: Target }> {
   const guess = likelyKind(inspection)
-  const asks = given.targetId === undefined && ask !== undefined
+  const canAskTarget = given.targetId === undefined && ask !== undefined
   const sandbox =
     given.sandbox ||
-    (asks && context.config().service.baseUrl === undefined && (await confirm(ask, 'Try it on the sandbox of this machine first?')))
+    (canAskTarget && context.config().service.baseUrl === undefined && (await confirm(ask, 'Try it on the sandbox of this machine first?')))
   const missingTarget = () =>
     missingOption([...initKinds().map(flagsOf), '--sandbox'], 'the destination is missing', commandLineOf(given, [flagsOf(guess)]))
-  const kind = given.kind ?? (asks ? await askKind(ask, guess) : sandbox ? guess : undefined)
+  const kind = given.kind ?? (canAskTarget ? await askKind(ask, guess) : sandbox ? guess : undefined)
   if (kind === undefined) throw missingTarget()
   const askAccount = () => askOptional(ask, 'Id of the advertising account: ')
   const account = needsAccount(kind) ? (given.account ?? (sandbox ? sandboxTargets.account : await askAccount())) : undefined

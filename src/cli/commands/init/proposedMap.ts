@@ -17,10 +17,10 @@ import type { Destination } from '../../../destinations/destination.ts'
 export interface ProposedMap {
   /** The `map:` of the pipeline file; empty if all columns map automatically. */
   readonly map: Readonly<Record<string, unknown>>
-  /** Preset to write beside `map`. For people only: their `map:` without a `preset:` disables presets. */
+  /** Preset to write beside `map`: for people, a `map:` without a `preset:` disables presets. Undefined for products. */
   readonly preset: string | undefined
   /** Preset that applies without a `map:`; undefined if none applies. May be set although `preset` is undefined. */
-  readonly known: string | undefined
+  readonly recognizedPreset: string | undefined
   /** Required fields without a column; `map` has a placeholder for each. */
   readonly openFields: readonly string[]
   /** True if links need the address of the shop, and the options do not have it. */
@@ -65,19 +65,19 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   for (const [field, value] of Object.entries(options.set)) map[field] = { const: value }
   for (const [field, columns] of Object.entries(options.map)) map[field] = columns.length === 1 ? columns[0] : columns
   addRepeats(map, inspection, shown.fields)
-  const reachable = people !== undefined && identifierTypes.some((type) => map[type] !== undefined)
+  const hasIdentifier = people !== undefined && identifierTypes.some((type) => map[type] !== undefined)
   const openFields = open
-    .filter(({ field, unknownPart }) => unknownPart === 'column' && map[field] === undefined && !(field === 'email' && reachable))
+    .filter(({ field, unknownPart }) => unknownPart === 'column' && map[field] === undefined && !(field === 'email' && hasIdentifier))
     .map(({ field }) => field)
   // Placeholders for open fields, so that other problems are found in the same pass.
-  for (const field of openFields) map[field] = { const: standIns[field] ?? 'x' }
+  for (const field of openFields) map[field] = { const: placeholders[field] ?? 'x' }
   const writesMap = Object.keys(map).length > 0 || options.country !== undefined
   const preset = people !== undefined && writesMap ? shown.preset : undefined
   addCountry(map, inspection, options.country, preset)
   return {
     map,
     preset,
-    known: shown.preset,
+    recognizedPreset: shown.preset,
     openFields,
     needsShop: prefixed !== undefined && options.shop === undefined,
     keyedBy,
@@ -119,8 +119,8 @@ function keyOf(
   if (named !== undefined && (inspection.rows.length === 0 || isUnique(inspection, named))) return undefined
   const addresses = [...email.slice(0, 1), ...phone.slice(0, 1)]
   if (addresses.length > 0) return addresses
-  const called = columnForField('email', inspection.columns)
-  return named === undefined && called !== undefined ? [called] : undefined
+  const namedEmail = columnForField('email', inspection.columns)
+  return named === undefined && namedEmail !== undefined ? [namedEmail] : undefined
 }
 
 /** Maps each field to all columns of a repeated name, in their order. A run uses the first filled cell; for identifiers, all cells. */
@@ -146,7 +146,7 @@ function settingsIn(setting: string): Readonly<Record<string, unknown>> {
 }
 
 /** Valid placeholders of fields whose column is still unknown. */
-const standIns: Readonly<Record<string, string>> = {
+const placeholders: Readonly<Record<string, string>> = {
   availability: 'in stock',
   price: '1.00 EUR',
   link: 'https://shop.example.com',

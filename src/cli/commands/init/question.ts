@@ -8,7 +8,7 @@ import { columnNames, type Inspection } from './inspection.ts'
 import type { InitOptions } from './options.ts'
 import type { Destination } from '../../../destinations/destination.ts'
 
-/** Value that only the user knows, as a question and as a flag. */
+/** Question about a value that only the user knows, and the flag that sets it. */
 export interface Question {
   /** The flag that answers the question, with an example: `--map key=COLUMN`. */
   readonly flag: string

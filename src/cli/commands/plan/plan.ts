@@ -27,7 +27,7 @@ export const run: CommandRun = async (context, invocation) => {
         )
       return report
     },
-    failed: (report) => ({ ...report, trigger: 'plan', planId: '', updateFields: [], requests: 0, minutes: null, proof: '' }),
+    toErrorReport: (report) => ({ ...report, trigger: 'plan', planId: '', updateFields: [], requests: 0, minutes: null, proof: '' }),
     end: async (db, all) => (out === undefined ? undefined : writePlans(db, out, all)),
   })
   return finishRuns(context, reports, { asList: names.length > 1 || pipelines.length > 1 })

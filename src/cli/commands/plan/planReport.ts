@@ -34,14 +34,14 @@ export function planSummary(report: PlanReport, output: Output): string {
   const sets = setSummary(report)
   if (sets !== '') lines.push(`  ${yellow('~')} ${'sets'.padEnd(10)} ${sets}`)
   lines.push(...setProblems(report).split('\n').filter(Boolean).slice(0, 2))
-  const isNothing = plannedChanges(counts) === 0 && !changesSets(report)
+  const hasNothingToSend = plannedChanges(counts) === 0 && !changesSets(report)
   if (plannedChanges(counts) > 0) lines.push(`  ${plural(report.requests, 'request')}${minutesNote(report.minutes)}`)
-  else lines.push(isNothing ? '  nothing to send' : '  product sets only')
+  else lines.push(hasNothingToSend ? '  nothing to send' : '  product sets only')
   const notes = noteCodes(report)
   if (notes.length > 0)
     lines.push(`  ${yellow('!')} ${'notes'.padEnd(10)} ${notes.join(', ')}: ${hintText(`sluice show ${report.planId}`, output)}`)
   for (const guard of report.guards.slice(0, 2)) lines.push(guardLine(guard).trimEnd())
-  const next = !isNothing ? [`sluice apply ${report.planId}`] : []
+  const next = hasNothingToSend ? [] : [`sluice apply ${report.planId}`]
   for (const guard of report.guards) if (guard.hint !== '' && !next.includes(guard.hint)) next.push(guard.hint)
   return `${fold(lines.join('\n'), output.columns)}\n${nextLines(next.slice(0, 2), output)}`
 }
@@ -58,5 +58,5 @@ function noteCodes({ warnings = [], guards }: PlanReport): readonly string[] {
 
 function minutesNote(minutes: number | null): string {
   if (minutes === null) return ''
-  return minutes < 1 ? ", under 1 min at the service's limits" : `, about ${count(Math.ceil(minutes))} min at the service's limits`
+  return minutes < 1 ? ", under 1 min at the service's limits" : `, about ${count(minutes)} min at the service's limits`
 }

@@ -5,7 +5,7 @@ import { csvLine } from '../../../sync/reports/rejectsCsv.ts'
 /** CSV file that is being written. */
 export interface CsvFile {
   readonly write: (cells: readonly string[]) => void
-  /** Writes the last lines. Then renames the file to its final name; not for stdout. */
+  /** Writes the last lines. Then renames the file to its final name, unless it is stdout. */
   readonly finish: () => void
   /** Removes the file; does nothing for stdout. */
   readonly discard: () => void

@@ -80,9 +80,9 @@ async function* rowsOfLines(
   for await (const batch of rows) {
     for (const row of batch) {
       if (!isWanted(row.line)) continue
-      const sameLine = previous?.line === row.line
-      if (previous !== undefined) yield { row: previous, sharesLine: sharesWithEarlier || sameLine }
-      sharesWithEarlier = sameLine
+      const isSameLine = previous?.line === row.line
+      if (previous !== undefined) yield { row: previous, sharesLine: sharesWithEarlier || isSameLine }
+      sharesWithEarlier = isSameLine
       previous = row
     }
   }
@@ -107,15 +107,15 @@ function cellsOf(row: Row, columns: readonly string[]): readonly string[] {
 
 function sourceUnverified(uri: string, runId: string): RunError {
   const message = 'this run did not read its whole source, so it is unknown whether the source has changed since. Nothing was read.'
-  return new RunError('SOURCE_UNVERIFIED', message, whereMasked(uri, runId))
+  return new RunError('SOURCE_UNVERIFIED', message, sourceAndHint(uri, runId))
 }
 
 function sourceChanged(uri: string, runId: string): RunError {
-  const message = 'the source has changed since this run, so its line numbers would be wrong. Nothing was kept.'
-  return new RunError('SOURCE_CHANGED', message, whereMasked(uri, runId))
+  const message = 'the source has changed since this run, so its line numbers would be wrong. Nothing was written.'
+  return new RunError('SOURCE_CHANGED', message, sourceAndHint(uri, runId))
 }
 
-/** Returns the place of an error, and the hint to take the masked rows. */
-function whereMasked(uri: string, runId: string) {
+/** Returns the place of an error, and the hint to write the masked rows instead. */
+function sourceAndHint(uri: string, runId: string) {
   return { where: shownAddress(uri), hint: `sluice rejects ${runId} --csv ${runId}.csv   (the masked rows)` }
 }

@@ -5,7 +5,7 @@ import { rejectRows } from '../../../sync/reports/rejectsCsv.ts'
 import type { Store } from '../../../db/open.ts'
 import { argument, flag, option, writeJson, type CommandRun, type Context } from '../../context.ts'
 import { openCsv } from './csvFile.ts'
-import { refuseSource } from './refuseSource.ts'
+import { checkNotSource } from './checkNotSource.ts'
 import { faultsOf, renderRejects, type ShownReject } from '../../reports/rejects.ts'
 import { withStore } from '../../store.ts'
 import { nextLines, plural } from '../../terminal/text.ts'
@@ -51,7 +51,7 @@ async function reasonForNone(store: Store, runId: string): Promise<string> {
 
 async function writeCsv(context: Context, store: Store, runId: string, file: string, fromSource: boolean): Promise<number> {
   const { columns, pipeline } = await loadRun(store.db, runId)
-  await refuseSource(context, store, { runId, pipeline, file, fromSource })
+  await checkNotSource(context, store, { runId, pipeline, file, fromSource })
   // The modules that read sources are loaded only if they are needed.
   const written = fromSource
     ? await waiting(context, 'reading the source again', async () =>

@@ -89,7 +89,7 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
 
 const noScheduler = {
   none: 'no serve process is running',
-  elsewhere: 'no serve process of their environment has declared them within the last minute',
+  elsewhere: 'every running serve process has another environment or folder',
 } as const
 
 /** Returns service and user of a pipeline. Undefined if they are not configured: `status` needs no service. */

@@ -41,7 +41,7 @@ function parsePath(path: string): string {
   const base = 'http://127.0.0.1'
   const requested = URL.canParse(path, base) ? new URL(path, base).pathname : '/webhooks'
   if (requested === path) return path
-  throw new UsageError('INVALID_VALUE', '--path is not the path of an address, so no request could have it. Nothing was started.', {
+  throw new UsageError('INVALID_VALUE', '--path must be the path of a URL, such as /webhooks. Nothing was started.', {
     where: '--path',
     hint: `sluice webhooks listen --path ${requested}`,
   })

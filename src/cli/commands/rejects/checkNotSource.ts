@@ -10,12 +10,12 @@ import { loadRunSources } from '../../../sync/reports/rejectsCsv.ts'
 import type { Context } from '../../context.ts'
 
 /**
- * Rejects a file of `--csv` that is a source of the run or of a pipeline of the folder. The rejects would replace the source. Compares the
- * files themselves, and the content with that of the run by its SHA-256.
+ * Checks that the file of `--csv` is not a source of the run or of a pipeline of the folder. The rejects would replace it. Compares
+ * device and inode, and the SHA-256 of the content with the sources of the run.
  *
- * @throws {UsageError} `FILE_EXISTS`
+ * @throws {UsageError} `FILE_EXISTS` for a source
  */
-export async function refuseSource(
+export async function checkNotSource(
   context: Context,
   store: Store,
   target: { readonly runId: string; readonly pipeline: string; readonly file: string; readonly fromSource: boolean },
@@ -25,8 +25,8 @@ export async function refuseSource(
   if (found?.isFile() !== true) return
   const { facts } = await loadRunSources(store.db, runId)
   const read = facts.flatMap((source) => (source.joined === undefined ? [source] : [source.joined.main, source.joined.file]))
-  const ofRun = read.some(({ uri }) => isSameFile(uri, found)) || (await hasContentOf(file, found, read))
-  const owner = ofRun ? pipeline : await ownerOf(context, found)
+  const isOfRun = read.some(({ uri }) => isSameFile(uri, found)) || (await hasContentOf(file, found, read))
+  const owner = isOfRun ? pipeline : await ownerOf(context, found)
   if (owner === undefined) return
   throw new UsageError('FILE_EXISTS', `${file} is a source of ${owner}, so the rejects do not replace it. Nothing was written.`, {
     where: '--csv',
