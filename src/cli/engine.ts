@@ -72,7 +72,8 @@ export async function openEngine(
     context.inFlight,
     options.credentials,
   )
-  const workerId = await registerWorker(store.db, { role: options.role ?? 'command', concurrency: options.concurrency ?? 1 })
+  const settings = engineSettings(identity.origin, options.concurrency)
+  const workerId = await registerWorker(store.db, { role: options.role ?? 'command', concurrency: settings.concurrency })
   const deps: EngineDeps = {
     db: store.db,
     transport,
@@ -82,7 +83,7 @@ export async function openEngine(
     ...(options.role === undefined || options.role === 'command' ? { actor: operator().actor } : {}),
     service: identity,
     settings: {
-      ...engineSettings(identity.origin, options.concurrency),
+      ...settings,
       ...(config.keepRunsDays === undefined ? {} : { keepRunsDays: config.keepRunsDays }),
     },
     env: config.env,

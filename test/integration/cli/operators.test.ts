@@ -39,6 +39,14 @@ test('a long reason is not cut within a surrogate pair', async () => {
   expect(await shop.db.query('select reason from sluice.pipeline_pause')).toEqual([{ reason: 'x'.repeat(499) }])
 })
 
+test('a process is registered with its maximum number of requests in flight', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(1))
+  expect((await shop.here(['plan', 'shop'])).code).toBe(0)
+  expect(await shop.db.query('select role, concurrency from sluice.worker')).toEqual([{ role: 'command', concurrency: 64 }])
+})
+
 test('serve is not started for other machines without a token', async () => {
   await using shop = await workspace()
   const { code, stdout } = await shop.run(['serve', '--host', '0.0.0.0', '--port', '0', '--json'])
