@@ -63,13 +63,26 @@ export interface SampleRecord {
   readonly desired?: boolean
 }
 
-/** Formats a check: the detected format, the mapped sample records, and the rejects and warnings, grouped by code and field. */
-export function checkReport(check: Check, output: Output): string {
+/**
+ * Formats a check: the detected format, the mapped sample records, and the rejects and warnings, grouped by code and field. `minRows`: the
+ * guard `min_rows` of the pipeline.
+ */
+export function checkReport(check: Check, minRows: number, output: Output): string {
   const { bold } = output.style
-  return `${fold(`${bold(check.pipeline)} → ${check.destination}   ${safe(check.file)}`, output.columns)}\n${check.sources.map((source) => sourceLines(source, output)).join('')}`
+  const note = check.sources.every(isEmpty) ? `no rows: a run would send nothing, ${effectOfEmptyRead(minRows)}` : 'no rows'
+  return `${fold(`${bold(check.pipeline)} → ${check.destination}   ${safe(check.file)}`, output.columns)}\n${check.sources.map((source) => sourceLines(source, note, output)).join('')}`
 }
 
-function sourceLines(source: SourceCheck, output: Output): string {
+function isEmpty({ whole, rows, error }: SourceCheck): boolean {
+  return whole && rows === 0 && !error
+}
+
+function effectOfEmptyRead(minRows: number): string {
+  return minRows > 0 ? 'and delete nothing (guards.min_rows)' : 'but may delete what was sent before, because guards.min_rows is 0'
+}
+
+/** Formats the check of one source. `emptyNote`: note for a source without rows. */
+function sourceLines(source: SourceCheck, emptyNote: string, output: Output): string {
   // Lines with values or all columns of the source are cut, because they may be very long. Other lines are folded.
   const cutLine = (line: string) => `${cut(line, output.columns)}\n`
   const foldLine = (line: string) => `${fold(line, output.columns)}\n`
@@ -80,8 +93,7 @@ function sourceLines(source: SourceCheck, output: Output): string {
     ...mappingLines(source).map(foldLine),
     foldLine(`  rows      ${rowsText(source)}`),
   ]
-  if (source.whole && source.rows === 0 && !source.error)
-    lines.push(foldLine('  note      no rows: a run would send nothing, and delete nothing (guards.min_rows)'))
+  if (isEmpty(source)) lines.push(foldLine(`  note      ${emptyNote}`))
   for (const record of source.records) {
     lines.push(cutLine(`  line ${record.line}${record.desired === false ? '   opted out' : ''}`))
     for (const [name, value] of Object.entries(record.fields))

@@ -165,6 +165,27 @@ test('a key in two sources is resolved as by a run', async () => {
   ])
 })
 
+test('the note about a source without rows says what a run does', async () => {
+  await using shop = await workspace()
+  const write = (source: string, guards: string) => shop.write('pipelines/shop.yaml', `source: ${source}\n${guards}${catalog('4001')}`)
+  const noteOf = async () => /note +(no rows.*)/.exec((await shop.here(['check'])).stdout)?.[1]
+  const counts = async () => JSON.parse((await shop.here(['run', 'shop', '--json'])).stdout).counts
+  write('{ url: feed.csv }', 'guards: { min_rows: 0 }\n')
+  shop.write('feed.csv', csvOf(manyProducts(3)))
+  await counts()
+  const [header] = csvOf(manyProducts(1)).split('\n')
+  shop.write('feed.csv', `${header}\n`)
+  expect(await noteOf()).toBe('no rows: a run would send nothing, but may delete what was sent before, because guards.min_rows is 0')
+  expect(await counts()).toMatchObject({ read: 0, deletes: 3, withheld: 0 })
+  shop.write('more.csv', csvOf(manyProducts(2)))
+  write('[{ url: feed.csv }, { url: more.csv }]', '')
+  expect(await noteOf()).toBe('no rows')
+  expect(await counts()).toMatchObject({ read: 2, creates: 2 })
+  write('{ url: feed.csv }', '')
+  expect(await noteOf()).toBe('no rows: a run would send nothing, and delete nothing (guards.min_rows)')
+  expect(await counts()).toMatchObject({ read: 0, deletes: 0, withheld: 2 })
+})
+
 test('rows of one key of a do-not-reach list are duplicates, as in a run', async () => {
   await using crm = await workspace()
   const list = 'destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n'

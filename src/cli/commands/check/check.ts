@@ -19,7 +19,7 @@ export const run: CommandRun = async (context, invocation) => {
     const sources = await checkSources(context, pipeline, limit)
     const check: Check = { pipeline: pipeline.name, file: pipeline.file, destination: destinationText(pipeline.destination), sources }
     checks.push(check)
-    if (!context.json) context.stdout.write(checkReport(check, context.stdout))
+    if (!context.json) context.stdout.write(checkReport(check, pipeline.guards.minRows, context.stdout))
   }
   const sourceErrors = checks.flatMap((check) => check.sources.flatMap((source) => (source.error ? [source.error] : [])))
   const fileErrors = errors.map((error) => presentError(error, context.config().secrets))
