@@ -14,3 +14,15 @@ test('init --sandbox writes the address of the sandbox that runs in the folder, 
   expect((await sluiceHere(['doctor', '--json'], { cwd })).stdout).toContain(`${url} answers`)
   child.kill('SIGTERM')
 }, 60_000)
+
+test('a sandbox with own credentials does not advise init --sandbox, which would write the default ones', async () => {
+  for (const [args, advised] of [
+    [[], true],
+    [['--consumer-key', 'own-key'], false],
+  ] as const) {
+    const child = start(['sandbox', '--port', '0', ...args], { cwd: emptyFolder() })
+    const text = await printed(child, /SLUICE_ACCESS_TOKEN_SECRET=/)
+    child.kill('SIGTERM')
+    expect([text.includes('# paste into .env'), text.includes('sluice init --sandbox')]).toEqual([true, advised])
+  }
+}, 60_000)

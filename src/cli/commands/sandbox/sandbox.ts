@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { fixedCredentials } from '../../../sandbox/area.ts'
 import { startSandbox } from '../../../sandbox/start.ts'
 import { parseCount } from '../../commandLine/parseCount.ts'
@@ -31,10 +32,12 @@ export const run: CommandRun = async (context, invocation) => {
   if (context.json) writeJson(context, { url: sandbox.url, port: sandbox.port, env })
   else {
     const { bold } = context.stdout.style
+    // `init --sandbox` writes the default credentials.
+    const hasDefaultCredentials = isDeepStrictEqual(credentials, fixedCredentials)
     context.stdout.write(
       `${bold(`sandbox ready on ${sandbox.url}`)}   loopback only${state === undefined ? ', state in memory (--state FILE keeps it)' : `, state in ${state}`}\n` +
         `account ${sandboxTargets.account} · audience ${sandboxTargets.audience} · do-not-reach list ${sandboxTargets.doNotReach} · catalog ${sandboxTargets.catalog}\n\n` +
-        `# paste into .env, or let sluice init --sandbox write it\n${Object.entries(env)
+        `# paste into .env${hasDefaultCredentials ? ', or let sluice init --sandbox write it' : ''}\n${Object.entries(env)
           .map(([name, value]) => `${name}=${value}\n`)
           .join('')}\n`,
     )
