@@ -36,7 +36,7 @@ export function driftTable(drift: Drift, fields = ''): string {
       : []),
     ...(drift.unmanaged > 0 ? [['+', 'unmanaged', drift.unmanaged, 'not written by this pipeline; never touched'] as const] : []),
     ...(drift.unresolved > 0 ? [['!', 'unresolved', drift.unresolved, 'not compared: an earlier request is unresolved'] as const] : []),
-    ...(drift.waiting > 0 ? [['!', 'waiting', drift.waiting, 'out of sync already: the next run sends them'] as const] : []),
+    ...(drift.waiting > 0 ? [['!', 'waiting', drift.waiting, 'already out of sync: the next run sends them'] as const] : []),
   ]
   return table(
     rows.map(([sign, name, value, note]) => [`  ${sign} ${name.padEnd(10)}`, count(value), note]),

@@ -11,7 +11,7 @@ export const run: CommandRun = async (context) => {
   const kind = config.databaseUrl === undefined ? 'embedded' : 'external'
   if (url === undefined) {
     if (context.json) writeJson(context, { kind, running: false, address: null, server: null, migrations: null })
-    else context.stdout.write(`embedded Postgres   stopped (a run starts it; sluice db url keeps it running)\n`)
+    else context.stdout.write(`embedded Postgres   stopped, until a run starts it; to start it now: sluice db url\n`)
     return 0
   }
   const db = openDatabase(url, { schema: config.schema })

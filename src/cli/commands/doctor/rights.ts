@@ -61,7 +61,7 @@ export async function examineRights(store: Store, report: ReportFinding): Promis
       if (fault === undefined) throw error
       return {
         state: 'warning',
-        message: `${connectionsOfRun} concurrent are enough for a run; serve opens up to ${connectionsOfServe}: ${fault.message}`,
+        message: `enough for a run (${connectionsOfRun}), but serve opens up to ${connectionsOfServe}: ${fault.message}`,
         hint: fault.hint,
       }
     }

@@ -52,8 +52,8 @@ export async function examineTargets(
       report({
         check,
         state: 'failed',
-        message: `${target} is not among the account's lists`,
-        hint: `correct destination.${listed.setting} of ${name}`,
+        message: `${target} is not among the lists of its account`,
+        hint: `correct destination.${listed.setting} in the file of ${name}, then: sluice doctor`,
       })
     } else report({ check, state: 'ok', message: `${target} is accessible` })
   }

@@ -74,7 +74,7 @@ function freePath(context: Context, name: string, options: InitOptions): string 
 }
 
 /**
- * Checks that no other pipeline with the credentials of the environment has the same destination.
+ * Checks that no other pipeline without `credentials:` has the same destination.
  *
  * @throws {UsageError} `DESTINATION_TAKEN`
  */

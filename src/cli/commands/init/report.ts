@@ -77,9 +77,9 @@ export function reportText(
   ].join('\n')
   const check = `${hintText(`sluice check ${pipeline.name}`, output)}\n`
   // A command is never folded, so that it can be pasted. The text in parentheses is left out if it does not fit.
-  const first = 'Next   sluice sandbox   (in a second terminal, unless it runs already)'
+  const sandboxLine = 'Next   sluice sandbox   (in a second terminal, unless it runs already)'
   const next = sandbox
-    ? `${columns !== undefined && first.length > columns ? 'Next   sluice sandbox' : first}\n       ${check}`
+    ? `${columns !== undefined && sandboxLine.length > columns ? 'Next   sluice sandbox' : sandboxLine}\n       ${check}`
     : `Next   ${check}`
   return fold(text, columns) + next
 }

@@ -8,7 +8,7 @@ import { setProblems, setSummary } from '../../reports/productSets.ts'
 import { codeCounts } from '../../reports/funnel.ts'
 import { guardLine } from '../../reports/outcome.ts'
 
-/** Returns the summary of a plan and at most two next steps. The number of lines does not grow with the plan. */
+/** Returns the summary of a plan, with at most two next commands. The number of lines does not grow with the plan. */
 export function planSummary(report: PlanReport, output: Output): string {
   const { counts } = report
   const { bold, dim, green, yellow, red } = output.style
