@@ -10,7 +10,6 @@ export type Surroundings = Pick<Context, 'stdout' | 'stderr' | 'env' | 'inFlight
 
 /** Result of a command line. */
 export interface Executed {
-  /** Exit code. */
   readonly code: number
   /** True if the command threw an error, which was printed. */
   readonly threw: boolean

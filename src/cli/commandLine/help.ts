@@ -24,7 +24,6 @@ export function optionsOf({ options = [], standalone }: CommandEntry): readonly 
 
 /** Topics of `sluice help TOPIC`. */
 export const topics = ['environment', 'exit-codes', 'formatting'] as const
-/** Name of a help topic. */
 export type Topic = (typeof topics)[number]
 
 /** Returns the text of `sluice --help`: at most 40 lines, each at most 80 columns wide. Leaves out hidden commands. */

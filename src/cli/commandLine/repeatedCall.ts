@@ -5,7 +5,6 @@ import { catalogue, type CommandEntry } from './catalogue.ts'
 /** Function that completes the commands in a hint. */
 export type CompleteHint = (hint: string) => string
 
-/** Default of `--pipelines`. */
 export const defaultPipelines = 'pipelines'
 
 /**

@@ -31,7 +31,6 @@ export interface SourceCheck {
     readonly fields: readonly { readonly field: string; readonly from: string }[]
     readonly hint: string | undefined
   }
-  /** Number of rows read. */
   readonly rows: number
   readonly valid: number
   /** Rows that cannot be used; `rejects` has an entry for each of their faults. */

@@ -45,7 +45,6 @@ export function groupRejects(rejects: Iterable<ShownReject>): readonly ShownReje
   return [...groups.values()].toSorted((a, b) => b.count - a.count || a.code.localeCompare(b.code))
 }
 
-/** Formats rejects, grouped by code and field. */
 export function renderRejects(rejects: Iterable<ShownReject>, output: Output): string {
   return renderGroups(groupRejects(rejects), output)
 }

@@ -6,7 +6,6 @@ import { createWebhookReceiver, databaseEventStore, keepReplays, type ReplayKeep
 import type { Context } from '../context.ts'
 import { listeningPort } from './listeningPort.ts'
 
-/** Running HTTP server. */
 export interface HttpServer {
   /** Address without a final slash. */
   readonly url: string

@@ -20,7 +20,6 @@ import { startHttpServer, type HttpServer } from './httpServer.ts'
 import { identityOf } from '../services.ts'
 import { sluiceVersion } from '../version.ts'
 
-/** Configuration and address of the server. */
 export interface WebServerOptions {
   readonly config: Config
   readonly service: CompleteServiceSettings

@@ -70,7 +70,6 @@ export class RowTally {
     this.#isTable = isTable
   }
 
-  /** Number of rows so far. */
   get rows(): number {
     return this.#rows
   }
@@ -117,7 +116,6 @@ export class RowTally {
     this.#warnings.push(...notes.map(({ code, field, message, lines }) => ({ code, field, message, line: lines[0] ?? 0 })))
   }
 
-  /** Returns the outcomes so far. */
   outcomes(): RowOutcomes {
     return {
       rows: this.#rows,

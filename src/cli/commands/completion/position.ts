@@ -98,7 +98,6 @@ function helpPlaceOf({ name, commands = [] }: CommandEntry): [name: string, plac
   return [name, { options: [], commands: new Map(commands.map(helpPlaceOf)), argument: firstOnly(commands.map(candidateOf)) }]
 }
 
-/** Returns the place after a command. */
 function placeOf(entry: CommandEntry): Place {
   const subcommands = entry.commands ?? []
   const words = [...subcommands.map(candidateOf), ...(entry.choices ?? []).map((word) => ({ word, meaning: '' }))]

@@ -22,7 +22,6 @@ import type { Destination } from '../../../destinations/destination.ts'
 /** Name, file and destination of the pipeline to write. */
 export interface Target {
   readonly name: string
-  /** Path of the pipeline file. */
   readonly file: string
   readonly kind: string
   /** Id of the catalog, audience or list. */

@@ -2,7 +2,6 @@ import { openWholeFile } from '../../wholeFile.ts'
 import type { Output } from '../../context.ts'
 import { csvLine } from '../../../sync/reports/rejectsCsv.ts'
 
-/** CSV file that is being written. */
 export interface CsvFile {
   readonly write: (cells: readonly string[]) => void
   /** Writes the last lines. Then renames the file to its final name, unless it is stdout. */

@@ -22,7 +22,6 @@ interface Need {
   readonly where?: string
 }
 
-/** State of one pipeline. */
 export interface PipelineStatus extends PipelineState {
   /** Conditions of the pipeline, as the dashboard and alerts show them. */
   readonly needs: readonly Need[]
@@ -34,7 +33,6 @@ export interface PipelineStatus extends PipelineState {
   readonly lastSuccessAgeS: number | null
 }
 
-/** State of the pipelines of a folder. */
 export interface FolderStatus {
   readonly pipelines: readonly PipelineStatus[]
   /** Other problems: invalid files, two pipelines with the same destination, no scheduler. */

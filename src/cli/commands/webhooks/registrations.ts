@@ -11,7 +11,6 @@ export const add: CommandRun = async (context, invocation) => {
   return 0
 }
 
-/** Lists the registrations of the app. */
 export const list: CommandRun = async (context) => {
   const data = await callService(context, ({ call }) => call('webhooks.list', {}))
   if (!context.json && Array.isArray(data) && data.length === 0) context.stdout.write('none registered: sluice webhooks add https://…\n')
@@ -29,7 +28,6 @@ export const check: CommandRun = async (context, invocation) => {
   return valid ? 0 : 1
 }
 
-/** Removes a registration. */
 export const remove: CommandRun = async (context, invocation) => {
   const id = argument(invocation, 0)
   const data = await callService(context, ({ call }) => call('webhooks.delete', { webhook_id: id }))
