@@ -17,7 +17,7 @@ import { MemberHeader } from './members/memberHeader.ts'
 import { countKnownColumns } from './presets/index.ts'
 import { UnmappedColumns } from './members/unmappedColumns.ts'
 import { unmappedReport, type ReportedHeader } from './members/unmappedReport.ts'
-import { normalizeHeader, readsCells, type BoundField } from './fields.ts'
+import { normalizeHeader, takesCellsUnchanged, type BoundField } from './fields.ts'
 import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 import { comparableText } from './text.ts'
 
@@ -51,7 +51,7 @@ export interface MemberPolicy {
 
 /**
  * Returns a function that binds one header to the parts of a member. All headers share one report on unmapped columns. `today`: day of the
- * read. Ages, and the default and latest ends of memberships, are computed from it.
+ * read, from which ages and the ends of memberships are computed.
  */
 export function memberBinder(
   pipeline: Pipeline,
@@ -76,7 +76,7 @@ export function memberBinder(
     const { preset, used, missing, warnings } = header
     const binding = bindHeader(header, { policy, today, rules })
     for (const name of preset?.ignore ?? []) ignored.add(normalizeHeader(name))
-    // The mapped columns are in `used` now. The others are searched for consent and identifiers.
+    // After `bindHeader`, `used` has all mapped columns. The others are searched for consent and identifiers.
     const { warnings: unmappedWarnings, checkRow } = unmapped.bind({ columns, used, identifiers: binding.identifiers })
     const unused = columns.filter((_, index) => !used.has(index))
     const reported = { header, identifiers: binding.identifiers }
@@ -185,11 +185,11 @@ function bindHeader(
 }
 
 /**
- * Returns the identifier types of the key's columns, without repeats. If a column is not mapped to an identifier, returns only the
- * type of the first column. This is `[undefined]` if that column has none. Empty if the key is a constant, computed or transformed.
+ * Returns the identifier types of the key's columns, without repeats. If one of the columns is not an identifier, returns only the type of
+ * the first column. If the first has none, returns `[undefined]`. Empty if the key is a constant, computed or transformed.
  */
 function keyTypesOf({ indexes, mapping }: BoundField, identifiers: readonly BoundIdentifier[]): readonly (IdentifierType | undefined)[] {
-  if (!readsCells(mapping)) return []
+  if (!takesCellsUnchanged(mapping)) return []
   const types = new Set(indexes.map((column) => identifiers.find((one) => one.indexes.includes(column))?.type))
   return types.has(undefined) ? [...types].slice(0, 1) : [...types]
 }

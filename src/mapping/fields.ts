@@ -34,8 +34,8 @@ export interface PresetField {
   readonly computeFromTexts?: (texts: readonly string[]) => string
 }
 
-/** Returns true if a field has no constant, function or transform. */
-export const readsCells = ({
+/** Returns true if a field takes its cells as they are: it has no constant, function or transform. It may have a default. */
+export const takesCellsUnchanged = ({
   constant,
   compute,
   computeFromTexts,
@@ -67,12 +67,12 @@ export function findColumn(columns: readonly string[], name: string): number {
   return withPrefix >= 0 ? withPrefix : columns.findIndex((column) => normalizeHeader(column) === normalName)
 }
 
-/** Fields that take every text of every column. Others take the first text that is not empty, except as in `bindField`. */
+/** Fields that take all texts of all their columns. Any other field takes its first text that is not empty (exception: `bindField`). */
 const listFields: ReadonlySet<string> = new Set([...identifierTypes, 'additional_image_link'])
 
 /**
  * Binds a field to the columns of one header. A field with one column, and without constant, function, transforms and default, gets the
- * whole cell. So it may get several texts, even if it takes one; the mapping of the record decides.
+ * whole cell. This cell may have several texts. If the field needs only one, the mapping of the record chooses it.
  */
 export function bindField(field: string, mapping: FieldMapping, columns: readonly string[]): BoundField {
   const indexes: number[] = []
@@ -107,9 +107,9 @@ function readerOf(field: string, mapping: FieldMapping, indexes: readonly number
   const takesAll = listFields.has(field)
   return (row) => {
     const texts = transformedTexts(row)
-    const filled = texts.find((text) => trimText(text) !== '')
-    if (filled === undefined && fallback !== undefined) return fallback
-    return takesAll ? texts : (filled ?? texts[0])
+    const firstFilled = texts.find((text) => trimText(text) !== '')
+    if (firstFilled === undefined && fallback !== undefined) return fallback
+    return takesAll ? texts : (firstFilled ?? texts[0])
   }
 }
 

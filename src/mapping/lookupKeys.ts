@@ -1,18 +1,19 @@
-/** Computes the packed identifiers and record keys by which a value is found in the database. */
+/** Computes the packed identifiers and record keys by which the database finds a value, such as an email. */
 import { countryCode } from './identifiers/country.ts'
-import { shortHash, keyText, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
+import { keyText, shortHash } from './identifiers/keyHash.ts'
+import { hashIdentifier, packDigest, packPlain } from './identifiers/packIdentifier.ts'
 import { everyFormRules, normalizeIdentifier } from './identifiers/normalize.ts'
 import { hasNumberingPlan } from './identifiers/phoneFast.ts'
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../model/record.ts'
-import { normalizeHeader, readsCells, type PresetField } from './fields.ts'
+import { normalizeHeader, takesCellsUnchanged, type PresetField } from './fields.ts'
 import { presets } from './presets/index.ts'
 import { trimText } from './text.ts'
 
 /**
- * Returns the packed identifiers of a raw value, or of a SHA-256 in hex. One for each form that some setting sends, the default form first
- * (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`. `country`: for phone numbers
- * without `+`.
+ * Returns the packed identifiers of a raw value, or of a SHA-256 in hex. A value has one for each form that some setting sends, the default
+ * form first (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`. `country`: for
+ * phone numbers without `+`.
  */
 export function packedForms(type: IdentifierType, text: string, country?: string): readonly PackedIdentifier[] {
   const trimmed = trimText(text)
@@ -39,7 +40,7 @@ function possibleKeyTypes({ map, preset: name }: Pick<Pipeline, 'map' | 'preset'
 /** Returns the identifier types that share a column with the key, by `normalizeHeader`. */
 function keyTypesIn(fields: Readonly<Record<string, PresetField | FieldMapping>>): readonly IdentifierType[] {
   const { key } = fields
-  if (key === undefined || !readsCells(key)) return []
+  if (key === undefined || !takesCellsUnchanged(key)) return []
   const columns = new Set(key.columns.map(normalizeHeader))
   return identifierTypes.filter((type) => fields[type]?.columns.some((column) => columns.has(normalizeHeader(column))))
 }
@@ -70,12 +71,12 @@ export function memberKeysOf(text: string, pipeline: Pick<Pipeline, 'map' | 'pre
   for (const type of new Set<IdentifierType>(['email', 'phone_number', ...keyTypes])) {
     const packed = packedForms(type, text, country)
     if (packed.length === 0) continue
-    // Key column: the normalized identifier or, from a column of digests, the digest.
+    // With a key column: the hash of the normalized identifier or, from a column of digests, of the digest.
     const forms = normalizedForms(type, text, country)
     const digests = type === 'partner_user_id' ? [] : packed.map((identifier) => identifier.subarray(1).toString('hex'))
     keys.push(...[...forms, ...digests].map(shortHash))
-    // No key column (do-not-reach lists): the hash of all identifiers of the row. Here this is one identifier, in its default form or in
-    // all forms.
+    // Without a key column (do-not-reach lists): the hash of all identifiers of the row. Here this is one identifier, in its default form
+    // or in all forms.
     keys.push(shortHash(packed[0]?.toString('latin1') ?? ''))
     const sorted = packed.toSorted((a, b) => a.compare(b))
     if (packed.length > 1) keys.push(shortHash(sorted.map((identifier) => identifier.toString('latin1')).join('')))

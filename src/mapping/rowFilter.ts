@@ -8,8 +8,8 @@ import { comparableText, foldedText } from './text.ts'
 
 /**
  * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`, for members with the identifiers that it opts out
- * (docs/consent.md#one-identifier-on-several-rows). Reports a filter column that a table lacks like a missing field. In JSON and XML, a
- * missing column counts as an empty cell.
+ * (docs/consent.md#one-identifier-on-several-rows). Adds a filter column that the header lacks to `missing`, so that the run of a table
+ * fails. In JSON and XML, the missing column counts as an empty cell.
  */
 export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: readonly string[]): BoundHeader {
   if (pipeline.filters.length === 0) return bound
@@ -20,12 +20,12 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
     const formOf = mayBeNo ? (text: string) => comparableText(foldedText(text)) : comparableText
     return { keep, column, index: findColumn(columns, column), values: new Set(values.map(formOf)), formOf }
   })
-  // Skips filters of the columns in `ignored`.
+  // `ignored`: columns whose filters are skipped.
   const passes = (cells: Row['cells'], ignored: readonly number[] = []) =>
     filters.every(({ keep, index, values, formOf }) => ignored.includes(index) || cellIsOneOf(cells[index], values, formOf) === keep)
   const excludes = ({ cells, fault }: Row) => {
     const { unjoined = [], variants } = fault ?? {}
-    // A row may have no match in the joined file. A missing cell is not a reason to delete the record.
+    // Without a match in the joined file, the cells of that file are missing. They are not a reason to delete the record.
     if (variants === undefined) return !passes(cells, unjoined)
     return variants.every(
       (variant) => !passes(cells.map((cell, index) => (unjoined.includes(index) ? variant[unjoined.indexOf(index)] : cell))),

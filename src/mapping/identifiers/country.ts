@@ -16,7 +16,7 @@ export function countryCode(text: string): string {
   return codes.get(text.toLowerCase()) ?? text.toUpperCase()
 }
 
-/** Codes of the United Kingdom and Greece that are used beside ISO 3166. */
+/** Codes for the United Kingdom and Greece that are not those of ISO 3166, but are often used. */
 const otherCodes: Readonly<Record<string, string>> = { UK: 'GB', EL: 'GR' }
 
 /** Returns two-letter codes by lower-case name: English names of `Intl`, three-letter codes, and other names in exports. */

@@ -19,7 +19,7 @@ const characterKinds = new Uint8Array(128)
 for (const char of 'abcdefghijklmnopqrstuvwxyz0123456789') characterKinds[char.charCodeAt(0)] = 1
 for (const char of "!#$%&'*+/=?^_`{|}~-") characterKinds[char.charCodeAt(0)] = 2
 
-/** Separator in a cell with several emails or phone numbers. The caller trims the parts (docs/inputs.md, cases 104 and 191). */
+/** Separator in a cell with several identifiers. The caller trims the parts (docs/inputs.md, cases 104 and 191). */
 export const listSeparator = /[,;|]|:::/
 
 /** Matches the address of a role, and the example address `a@example.…`. */
@@ -151,12 +151,12 @@ export function addressesIn(text: string): readonly string[] {
     const isAddress = add(part) && !part.includes('<')
     if (isAddress || !maybeAt.test(part)) continue
     const folded = foldedText(part).replaceAll('%40', '@')
-    const unspelled = folded.replace(spelledAt, '@').replace(spelledDot, '.')
-    for (const spelling of new Set([part, folded, unspelled]))
+    const withSigns = folded.replace(spelledAt, '@').replace(spelledDot, '.')
+    for (const spelling of new Set([part, folded, withSigns]))
       for (const [, local = '', ahead = ''] of spelling.matchAll(addressLike)) {
         const domain = ahead.replace(/[.-]+$/, '')
         if (!domain.includes('.')) continue
-        // Also without a word or mark before it: `a@example.com/b@example.com`, `mail=a@example.com`, `'a@example.com'`.
+        // Also without what stands before the mailbox: `a@example.com/b@example.com`, `mail=a@example.com`, `'a@example.com'`.
         const afterWord = /[^/=&\\]*$/.exec(local)?.[0] ?? ''
         const plain = /[\p{L}\p{N}_][\p{L}\p{M}\p{N}._+-]*$/u.exec(local)?.[0] ?? ''
         for (const start of new Set([local, afterWord, plain])) add(`${start}@${domain}`)

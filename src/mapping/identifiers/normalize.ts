@@ -81,7 +81,7 @@ function normalizeDeviceId(text: string): IdentifierResult {
 const phoneScheme = /^(?:p:(?=\+)|(?:tel|sms|callto|whatsapp):\s*)/i
 
 /**
- * Returns a partner id unchanged: it is sent in clear. So rejects texts that look like an email, a phone number, a card number or a bank
+ * Returns a partner id unchanged. It is sent in clear. So rejects texts that look like an email, a phone number, a card number or a bank
  * account number (docs/inputs.md, cases 126 and 199). Of plain digits, rejects only a card number, and a phone number that begins with 00.
  * Digits and signs of all scripts count.
  */

@@ -21,15 +21,16 @@ export function withPlusFreeForm(result: IdentifierResult): IdentifierResult {
   return 'code' in result ? result : { ...result, otherForm: result.text.slice(1) }
 }
 
-/** Minimum number of digits of a phone number, and maximum number of groups of digits. */
+/** Minimum number of digits of a phone number. */
 const minDigits = 4
+/** Maximum number of groups of digits in a phone number, such as 3 in `202 555 0143`. */
 const maxGroups = 8
 /** Maximum number of sequences of groups that `phonesIn` normalizes. The library takes 6 µs for each, and a long text has thousands. */
 const maxSequences = 1_000
 
 /**
- * Returns the phone numbers in a text or list, in E.164 with `+`. Tries sequences of groups of digits. So it may return further
- * numbers: use it only for numbers that are not sent.
+ * Returns the phone numbers in a text or list, in E.164 with `+`. Tries sequences of groups of digits, and may so return numbers that the
+ * text does not mean. Use it only for numbers that are not sent.
  */
 export function phonesIn(text: string, country: string | undefined): readonly string[] {
   const found = new Set<string>()
@@ -69,7 +70,7 @@ function normalizeByLibrary(given: string, country: string | undefined): Identif
   if (given.length > 200) return invalid('has too many characters')
   const spelled = trimText(withoutInvisible(given.normalize('NFKC')))
     .replace(/^(?:p:|tel:)/i, '')
-    .replace(/^['\u2018\u2019]/, '') // of a spreadsheet
+    .replace(/^['\u2018\u2019]/, '') // put there by a spreadsheet
     .trim()
     .replace(hyphens, '-')
   const text = withAsciiDigits(spelled)

@@ -23,7 +23,7 @@ const planIndex = {
 /** Rules of one country, compiled from its plan. */
 interface CountryRules {
   readonly callingCode: string
-  /** Digits before a national number that are stripped, such as `0`. Undefined if the country has none, or a pattern or rule for them. */
+  /** Digits before a national number that are stripped, such as `0`. Undefined if the country has none, or strips by a pattern or rule. */
   readonly trunk: string | undefined
   /** Pattern of a prefix that the library may strip. If the rest without `trunk` begins with it, the library decides. */
   readonly doubtfulPrefix: RegExp | undefined

@@ -10,7 +10,6 @@ const require = createRequire(import.meta.url)
 let library: typeof libphonenumber | undefined
 let metadata: MetadataJson | undefined
 
-/** Returns the library. */
 export function phoneLibrary(): typeof libphonenumber {
   return (library ??= require('libphonenumber-js/max') as typeof libphonenumber) // require has no types
 }

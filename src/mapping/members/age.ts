@@ -12,7 +12,7 @@ export interface BoundAge {
   readonly index: number
   /** Content of its cells. `age`: ages in years. `group`: ranges of ages, or codes of such ranges. `birth`: dates or years of birth. */
   readonly kind: 'age' | 'group' | 'birth'
-  /** YYYY-MM-DD: a person born later is under 13 today (UTC). */
+  /** YYYY-MM-DD: a person born after this day is under 13 today (UTC). */
   readonly latestBirth: string
 }
 
@@ -69,7 +69,7 @@ const limitBefore =
 /** Matches a highest age before its words: `17 and under`, `12 ans et moins`. */
 const limitBehind = /^0*(\d{1,2})(?!\d)\D{0,20}(?:under|younger|below|less|jünger|moins|menos|meno|jonger|mniej)$/iu
 
-/** Returns the columns of a header that have a usual name of an age or a date of birth. `today` decides who is under 13. */
+/** Returns the columns of a header that have a usual name of an age or a date of birth. */
 export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[] {
   const latestBirth = `${today.getUTCFullYear() - minAge}${today.toISOString().slice(4, 10)}`
   return columns.flatMap((column, index): BoundAge[] => {
@@ -81,7 +81,7 @@ export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[
 function kindOf(column: string): BoundAge['kind'] | undefined {
   const name = normalizeHeader(column)
   const note = nameWords(noteAtEnd.exec(column)?.[1] ?? '')
-  // With a note about another person or thing, the name matches no pattern.
+  // A note about another person or thing is kept, so that the name matches no pattern.
   const words = nameWords(otherNote.test(note) ? column : column.replace(noteAtEnd, ''))
   if (ageColumns.has(name) || (ageNames.test(words) && !unitNote.test(note))) return 'age'
   if (groupNames.test(words)) return 'group'

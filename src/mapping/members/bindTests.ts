@@ -12,8 +12,8 @@ import type { MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
 /**
- * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. Marks their columns as used, with `consent: none`
- * also those of the preset's tests. Adds columns that the header lacks to `header.missing`. `types`: the mapped identifier types.
+ * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. Marks their columns as used. With `consent: none`,
+ * also marks those of the preset's tests. Adds columns that the header lacks to `header.missing`. `types`: the mapped identifier types.
  */
 export function bindTests(
   header: MemberHeader,
@@ -22,12 +22,13 @@ export function bindTests(
 ): Pick<MemberBinding, 'consent' | 'consentByType' | 'ages' | 'remove'> {
   const { columns, preset, used } = header
   const { consent } = header.pipeline
-  const ofPreset = presetTests(preset, columns)
+  const testsOfPreset = presetTests(preset, columns)
   // A child on a do-not-reach list stays on it.
   const ages = appliesConsent ? ageColumnsOf(columns, today) : []
   // Tests in `consent:` replace those of the preset. A column that only the preset names is then reported as unmapped.
-  for (const { index } of [...(Array.isArray(consent) ? [] : ofPreset), ...ages]) used.add(index)
-  const tests = isDoNotReach || consent === 'none' ? [] : (consent?.map((test) => bindConfiguredTest(header, 'consent', test)) ?? ofPreset)
+  for (const { index } of [...(Array.isArray(consent) ? [] : testsOfPreset), ...ages]) used.add(index)
+  const tests =
+    isDoNotReach || consent === 'none' ? [] : (consent?.map((test) => bindConfiguredTest(header, 'consent', test)) ?? testsOfPreset)
   const onlyPhones = types.every((type) => type === 'phone_number')
   // If only phone numbers are mapped, a test for them applies to the whole row. A test for a type that is not mapped does not apply.
   const isForMappedType = ({ test }: BoundTest) => test.appliesTo !== undefined && types.includes(test.appliesTo)
@@ -35,19 +36,19 @@ export function bindTests(
     consent: tests.filter((bound) => bound.test.appliesTo === undefined || (onlyPhones && isForMappedType(bound))),
     consentByType: onlyPhones ? [] : tests.filter(isForMappedType),
     ages,
-    remove: isDoNotReach ? removalTests(header, ofPreset) : [],
+    remove: isDoNotReach ? removalTests(header, testsOfPreset) : [],
   }
 }
 
 /**
  * Returns the tests that remove a person from a do-not-reach list. Without a test of the pipeline, these are the preset's tests for the
- * whole row. If the header lacks an expected column of the preset, there are none: the other tests would remove people who opted out.
+ * whole row. Returns none if the header lacks an expected column of the preset: the other tests would remove people who opted out.
  */
-function removalTests(header: MemberHeader, ofPreset: readonly BoundTest[]): readonly BoundTest[] {
+function removalTests(header: MemberHeader, testsOfPreset: readonly BoundTest[]): readonly BoundTest[] {
   const { remove } = header.pipeline
   if (remove !== undefined) return [bindConfiguredTest(header, 'remove', remove)]
   const mayMissOptOuts = missingConsentColumns(header.preset, header.columns).length > 0
-  return mayMissOptOuts ? [] : ofPreset.filter(({ test }) => test.appliesTo === undefined)
+  return mayMissOptOuts ? [] : testsOfPreset.filter(({ test }) => test.appliesTo === undefined)
 }
 
 /** Returns the consent tests of the pipeline, or else those of the preset; none for `consent: none`. */
@@ -92,8 +93,8 @@ export function missingConsentWarnings(preset: Preset | undefined, columns: read
 }
 
 /**
- * Returns the consent column without which the header of an export fits no preset; undefined for any other header. A `map:` alone would
- * send the people of such a file who opted out.
+ * Returns the missing consent column of an export. With this column, a preset would recognize the header. Undefined for any other header,
+ * and for a pipeline with `map:` or `consent:`. With a `map:` alone, the people of such a file who opted out would be sent.
  */
 export function lostConsentColumn({ pipeline, preset, columns }: MemberHeader): MissingColumn | undefined {
   if (preset !== undefined || Object.keys(pipeline.map).length > 0 || pipeline.consent !== undefined) return undefined

@@ -53,8 +53,8 @@ export function isColleagueColumn(column: string): boolean {
 }
 
 /**
- * Returns true for a column name of others than the customer: colleagues, a referrer, an emergency contact, a company or store. Also true
- * for fax numbers.
+ * Returns true for the name of a column about others than the customer: a colleague, a referrer, a company, a store. Also true for fax
+ * numbers.
  */
 export function belongsToSomeoneElse(column: string): boolean {
   return (

@@ -25,11 +25,11 @@ import { isChild } from './age.ts'
 export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const isPermitted = mayBeSent(row, binding)
   const identifiers = new RowIdentifiers(row, binding, isPermitted)
-  const isRemoved = binding.remove.length > 0 && binding.remove.every((test) => passesTest(row, test))
-  const desired = isPermitted && !isRemoved
+  const leavesList = binding.remove.length > 0 && binding.remove.every((test) => passesTest(row, test))
+  const desired = isPermitted && !leavesList
   const addsToList = binding.isDoNotReach && desired
   const key = addsToList ? keyForList(identifiers) : identifiers.key()
-  // A row that must not be sent becomes a record with `desired: false`. So does a row if all its identifiers lack consent.
+  // A row that must not be sent becomes a record with `desired: false`. So does a row whose identifiers all lack consent.
   // - A key alone is enough: some exports leave the identifiers of such rows empty.
   // - Identifiers alone are enough too, so that no other row sends them. Exception: with a key column, a removal from a do-not-reach list
   //   needs the key.
@@ -78,15 +78,14 @@ export function identifiersOptedOut(row: Row, binding: MemberBinding): readonly 
   const { unjoined, variants } = row.fault ?? {}
   if (unjoined !== undefined && variants !== undefined)
     return variants.flatMap((variant) => identifiersOptedOut(withCells(row, unjoined, variant), binding))
-  const applicable = unjoined === undefined ? binding : withoutTestsOf(unjoined, binding)
+  const applicable = unjoined === undefined ? binding : withoutTestsOfColumns(unjoined, binding)
   const isPermitted = mayBeSent(row, applicable)
   if (isPermitted && applicable.consentByType.length === 0) return []
   const { all, withoutConsent } = new RowIdentifiers(row, applicable, isPermitted)
   return isPermitted ? withoutConsent : all
 }
 
-/** Returns the binding without the consent tests of the columns at these indexes. */
-function withoutTestsOf(indexes: readonly number[], binding: MemberBinding): MemberBinding {
+function withoutTestsOfColumns(indexes: readonly number[], binding: MemberBinding): MemberBinding {
   const isOther = ({ index }: BoundTest) => !indexes.includes(index)
   return { ...binding, consent: binding.consent.filter(isOther), consentByType: binding.consentByType.filter(isOther) }
 }
@@ -117,16 +116,16 @@ const noFaults: readonly IdentifierFault[] = []
 
 function faultsOf(identifiers: RowIdentifiers, parts: Readonly<RowParts>): readonly IdentifierFault[] {
   const { binding, key, effectiveAtMs, expiresAtMs } = parts
-  const { packed, count, firstField } = identifiers
-  const hasKeyAndIdentifiers = key !== undefined && packed.length > 0 && count <= maxIdentifiers
+  const { packed, valueCount, firstField } = identifiers
+  const hasKeyAndIdentifiers = key !== undefined && packed.length > 0 && valueCount <= maxIdentifiers
   if (hasKeyAndIdentifiers && effectiveAtMs === undefined && expiresAtMs === undefined) return noFaults
   const faults: IdentifierFault[] = []
   if (binding.expectsKeyColumn && key === undefined) faults.push({ code: 'KEY_MISSING', field: 'key', message: 'is missing' })
-  if (count > maxIdentifiers)
+  if (valueCount > maxIdentifiers)
     faults.push({
       code: 'TOO_MANY_IDENTIFIERS',
       field: firstField,
-      message: `has ${count} identifiers, ${maxIdentifiers} are allowed`,
+      message: `has ${valueCount} identifiers, ${maxIdentifiers} are allowed`,
     })
   else if (packed.length === 0 && identifiers.faults.length > 0) faults.push(...identifiers.faults)
   else if (packed.length === 0 && identifiers.withoutConsent.length === 0)
@@ -157,8 +156,8 @@ function timeFaults(
 }
 
 /**
- * Returns the key of a rejected row: the record with this key is kept as it was. Undefined if the row has no key, or opts out despite its
- * fault in the joined file.
+ * Returns the key of a rejected row: the record with this key is kept as it was. Undefined if the row has no key. Also undefined if the row
+ * has a fault of `join:` and opts out.
  *
  * @throws {TransformError} if a transform of the key fails
  */
@@ -166,12 +165,12 @@ export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefi
   return rejectedRowOptsOut(row, binding) ? undefined : new RowIdentifiers(row, binding).key()
 }
 
-/** Returns true if a row with a fault in the joined file opts out. Its own cells decide, or any of several matches. */
+/** Returns true if a row with a fault of `join:` opts out. Its own cells decide or, if it has several matches, any of them. */
 function rejectedRowOptsOut(row: Row, binding: MemberBinding): boolean {
   const { unjoined, variants } = row.fault ?? {}
   if (unjoined === undefined) return false
   if (variants !== undefined) return variants.some((variant) => !mayBeSent(withCells(row, unjoined, variant), binding))
-  return !mayBeSent(row, withoutTestsOf(unjoined, binding))
+  return !mayBeSent(row, withoutTestsOfColumns(unjoined, binding))
 }
 
 /**
@@ -222,8 +221,8 @@ function endForList(row: Row, binding: MemberBinding, identifiers: RowIdentifier
 }
 
 /**
- * Returns `expires_at` in milliseconds since 1970. Undefined without a value, and for an end that is too late to be sent. Null if the cell
- * cannot be read: the row is rejected, because the default end could be later than the real end.
+ * Returns `expires_at` in milliseconds since 1970. Undefined without a value, and from `latestEndMs` on. Null if the cell cannot be read:
+ * the row is rejected, because the default end could be later than the real end.
  *
  * @throws {TransformError} if a transform of `expires_at` fails
  */

@@ -8,8 +8,8 @@ import { comparableText, foldedText, trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
 /**
- * Returns a function that masks the cells of a row. Shows only cells of times, countries and tests for the whole row, if they are not
- * personal (`mayBePersonal`). If the cells may be shifted, they must be certainly harmless (`isHarmless`).
+ * Returns a function that masks the cells of a row. It shows cells of times, countries and tests for the whole row, unless they may be
+ * personal (`mayBePersonal`). If cells may be in the wrong column, it shows only those that are certainly harmless (`isHarmless`).
  */
 export function maskMember(binding: MemberBinding): (row: Row) => readonly string[] {
   const shownIndexes = new Set([

@@ -1,9 +1,10 @@
 /** Normalizes, hashes and packs the identifiers of one row, and computes its key (spec 4.3 rule 3; docs/inputs.md). */
 import { firstText } from '../fields.ts'
 import { countryCode } from '../identifiers/country.ts'
-import { packDigest, hashIdentifier, shortHash, keyText, packPlain } from '../identifiers/digest.ts'
+import { keyText, shortHash } from '../identifiers/keyHash.ts'
 import { addressesIn, listSeparator } from '../identifiers/email.ts'
 import { normalizeIdentifier } from '../identifiers/normalize.ts'
+import { hashIdentifier, packDigest, packPlain } from '../identifiers/packIdentifier.ts'
 import { phonesIn } from '../identifiers/phone.ts'
 import { isPlaceholder, placeholderDigests } from '../identifiers/placeholders.ts'
 import { maskIdentifier } from '../mask.ts'
@@ -61,8 +62,11 @@ export class RowIdentifiers {
   #target = this.packed
   /** True if a list has to be sorted. */
   #isUnsorted = false
-  /** Number of values that are not placeholders, plus their second forms. Values above `maxIdentifiers` are read only to opt them out. */
-  count = 0
+  /**
+   * Number of values that are not placeholders, valid or not, plus the second forms. Values after the first `maxIdentifiers` are read only
+   * to opt them out.
+   */
+  valueCount = 0
 
   /** `isPermitted`: result of `mayBeSent`. If false, the row opts out all its identifiers. */
   constructor(row: Row, binding: MemberBinding, isPermitted = true) {
@@ -95,7 +99,7 @@ export class RowIdentifiers {
     return this.#withoutConsent === undefined ? this.packed : sortUnique([...this.packed, ...this.#withoutConsent])
   }
 
-  /** Field in a fault that is about all identifiers. */
+  /** Field to name in a fault that is about all identifiers. */
   get firstField(): string {
     return this.#binding.identifiers[0]?.field ?? 'key'
   }
@@ -133,14 +137,14 @@ export class RowIdentifiers {
     } else this.#readOne(bound, cell)
   }
 
-  /** Normalizes and adds one value, or adds a fault. Searches a value that opts out for further identifiers (`#optOutParts`). */
+  /** Normalizes and adds one value, or adds a fault. A value to opt out is also searched for further identifiers (`#optOutParts`). */
   #readOne(bound: BoundIdentifier, value: string): void {
     const text = trimText(value)
     if (isPlaceholder(text)) return
-    this.count += 1
+    this.valueCount += 1
     const { type, field } = bound
     const optsOut = !this.#isPermitted || this.#target !== this.packed
-    if (!optsOut && this.count > maxIdentifiers) return
+    if (!optsOut && this.valueCount > maxIdentifiers) return
     const isDigest = bound.hashed || (text.length === 64 && sha256Hex.test(text))
     if (isDigest && type !== 'partner_user_id') {
       if (!this.#readDigest(bound, text) && optsOut) this.#optOutParts(bound, text)
@@ -162,11 +166,11 @@ export class RowIdentifiers {
     this.#noteKey(type, result.text)
     this.#add(type === 'partner_user_id' ? packPlain(result.text) : hashIdentifier(type, result.text))
     if (result.otherForm === undefined) return
-    this.count += 1
+    this.valueCount += 1
     this.#add(hashIdentifier(type, result.otherForm))
   }
 
-  /** Adds every identifier in a cell that is not valid, such as a list or a sentence. */
+  /** Adds every identifier in a text that is not a valid identifier itself, such as a list or a sentence. */
   #optOutParts(bound: BoundIdentifier, text: string): void {
     for (const hex of digestsIn(text)) this.#append(packDigest(bound.type, hex))
     for (const other of this.#binding.identifiers) {
@@ -220,7 +224,6 @@ export class RowIdentifiers {
     return true
   }
 
-  /** Notes a normalized identifier that may become the key. */
   #noteKey(type: IdentifierType, text: string): void {
     const { keyType, otherKeyTypes } = this.#binding
     if (type === keyType) {
@@ -232,7 +235,7 @@ export class RowIdentifiers {
     }
   }
 
-  /** Returns the first usable identifier of `otherKeyTypes`. */
+  /** Returns the first usable identifier of the first of `otherKeyTypes` that has one. */
   #keyTextOfOtherType(): string | undefined {
     const found = this.#keyTextsByType
     return found === undefined ? undefined : this.#binding.otherKeyTypes.map((type) => found.get(type)).find((text) => text !== undefined)
@@ -253,7 +256,7 @@ export class RowIdentifiers {
   #add(identifier: PackedIdentifier): void {
     const target = this.#target
     // A row that opts out may have thousands of identifiers.
-    if (this.count > maxIdentifiers) return this.#append(identifier)
+    if (this.valueCount > maxIdentifiers) return this.#append(identifier)
     let at = target.length
     while (at > 0) {
       const before = target[at - 1] as PackedIdentifier // at is within the array
@@ -313,7 +316,7 @@ export class RowIdentifiers {
    * - the first usable identifier of the other types of the key's columns;
    * - the text of the key column.
    *
-   * Without a key column, returns the hash of `packed`; undefined if a key is required, or if `packed` is empty.
+   * Without a key column, returns the hash of `packed`; undefined if `expectsKeyColumn`, or if `packed` is empty.
    *
    * @throws {TransformError} if a transform of the key column fails
    */

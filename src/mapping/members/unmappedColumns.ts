@@ -101,7 +101,7 @@ interface ColumnState {
   readonly consentName: ConsentName | undefined
   /** As `SearchSettings.keptValues`. */
   readonly keptValues: ReadonlySet<string> | undefined
-  /** Returns true for other cells that forbid to reach the person, by the name of the column; undefined for most names. */
+  /** Returns true for further cells that mean an opt-out, by the name of the column; undefined for most names. */
   readonly isOptOutCell: ((cell: string) => boolean) | undefined
   /** True for a name such as `Tags`. */
   readonly mayHaveLists: boolean
@@ -109,7 +109,7 @@ interface ColumnState {
   readonly isAboutRelative: boolean
   /** True once a list in a cell had an opt-out, as in the tags `vip, Unsubscribed`. */
   hasOptOutInList: boolean
-  /** Opt-outs of a column with `mayHaveLists`, at most `maxListWords`. */
+  /** Texts that mean an opt-out, in the cells of a column with `mayHaveLists`; at most `maxListWords`. */
   readonly listWords: Set<string>
   readonly values: ColumnValues
   readonly hasPhoneName: boolean
@@ -335,17 +335,17 @@ export class UnmappedColumns {
 
 const noWarnings: readonly Warning[] = []
 
-/** Maximum number of different opt-outs that are collected from the lists of a column. */
+/** Maximum number of texts in `ColumnState.listWords`. */
 const maxListWords = 20
 
-/** Returns the test of `ColumnState.isOptOutCell` for a column name. */
+/** Returns `ColumnState.isOptOutCell` for a column whose name is not about consent. */
 function optOutCells(column: string): ColumnState['isOptOutCell'] {
   if (isStatusName(column)) return isDeletedState
   // `None` is not among them: it may also mean that the person has no preference.
   return isContactChoice(column) ? isNoContact : undefined
 }
 
-/** Adds the opt-outs of a cell: of its single text, of several texts, or of a list in one text. */
+/** Adds the texts of a cell that mean an opt-out, and such parts of a list in one text. */
 function addListWords(state: ColumnState, texts: readonly string[]): void {
   for (const text of texts)
     for (const part of [text, ...partsOf(text)]) {

@@ -1,7 +1,7 @@
 /** Reports the unmapped columns of consent, emails and phone numbers. */
 import { quoteSetting } from '../../format.ts'
 import { toFlowYaml } from '../consent/consentText.ts'
-import { readsCells } from '../fields.ts'
+import { takesCellsUnchanged } from '../fields.ts'
 import { columnForField } from '../headerWords.ts'
 import { redactPersonalData } from '../mask.ts'
 import { consentTestsOf } from './bindTests.ts'
@@ -17,17 +17,17 @@ export interface ReportedHeader {
 
 /** Returns the report on the unmapped columns, from the rows so far. `firstHeaderOf`: the first header with a column. */
 export function unmappedReport(unmapped: UnmappedColumns, firstHeaderOf: (column: string) => ReportedHeader): UnmappedReport {
-  const found = unmapped.identifierColumns()
+  const identifierColumns = unmapped.identifierColumns()
   const consentColumns = unmapped.consentColumns()
   const [firstConsent] = consentColumns
   return {
-    identifiers: found.map(({ column, type, count, lines }) => ({
+    identifiers: identifierColumns.map(({ column, type, count, lines }) => ({
       column,
       count,
       lines,
       message: `the column "${redactPersonalData(column)}" contains ${type === 'email' ? 'email addresses' : 'phone numbers'} and is not mapped`,
     })),
-    identifierHint: found.length === 0 ? undefined : identifierHint(found, firstHeaderOf),
+    identifierHint: identifierColumns.length === 0 ? undefined : identifierHint(identifierColumns, firstHeaderOf),
     consentHint: firstConsent === undefined ? undefined : unmapped.consentHint(consentTestsOf(firstHeaderOf(firstConsent.column).header)),
     shownValues: (column) => unmapped.shownValues(column),
     consentColumns,
@@ -36,15 +36,15 @@ export function unmappedReport(unmapped: UnmappedColumns, firstHeaderOf: (column
 
 /**
  * Returns the `map:` that also reads the unmapped identifier columns, and the `ignore:` that declares them irrelevant. Adds a recognized
- * preset as `preset:`, because a pipeline with `map:` recognizes none. A new `map:` would drop other settings of a field; then names only
- * the columns to add by hand.
+ * preset as `preset:`, because a pipeline with `map:` recognizes none. If a new `map:` would drop other settings of a field, such as
+ * `hashed`, only names the columns to add by hand.
  */
-function identifierHint(found: readonly IdentifierColumn[], firstHeaderOf: (column: string) => ReportedHeader): string {
+function identifierHint(identifierColumns: readonly IdentifierColumn[], firstHeaderOf: (column: string) => ReportedHeader): string {
   const fields: string[] = []
   const toAddByHand: string[] = []
   let presetPart = ''
   for (const type of ['email', 'phone_number'] as const) {
-    const unmappedNames = found.flatMap((one) => (one.type === type ? [one.column] : []))
+    const unmappedNames = identifierColumns.flatMap((one) => (one.type === type ? [one.column] : []))
     const [first] = unmappedNames
     if (first === undefined) continue
     const { header, identifiers } = firstHeaderOf(first)
@@ -52,7 +52,8 @@ function identifierHint(found: readonly IdentifierColumn[], firstHeaderOf: (colu
     const configured = pipeline.map[type]
     const bound = identifiers.find((one) => one.type === type)
     const mapping = configured ?? bound?.mapping
-    const hasOtherSettings = mapping !== undefined && (!readsCells(mapping) || mapping.hashed === true || mapping.default !== undefined)
+    const hasOtherSettings =
+      mapping !== undefined && (!takesCellsUnchanged(mapping) || mapping.hashed === true || mapping.default !== undefined)
     if (hasOtherSettings) {
       toAddByHand.push(`add ${unmappedNames.map(quoteSetting).join(', ')} to map.${type} by hand`)
       continue
@@ -67,6 +68,6 @@ function identifierHint(found: readonly IdentifierColumn[], firstHeaderOf: (colu
     if (presetPart === '' && preset !== undefined && pipeline.preset === undefined) presetPart = `preset: ${preset.name} and `
   }
   const settings = fields.length === 0 ? toAddByHand : [`${presetPart}map: { ${fields.join(', ')} }`, ...toAddByHand]
-  const ignored = toFlowYaml(found.map(({ column }) => column))
+  const ignored = toFlowYaml(identifierColumns.map(({ column }) => column))
   return `${settings.join(', and ')}; or, for columns that are not the customer's: ignore: ${ignored}`
 }

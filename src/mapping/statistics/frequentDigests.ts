@@ -1,4 +1,4 @@
-import { typeByte } from '../identifiers/digest.ts'
+import { typeByte } from '../identifiers/packIdentifier.ts'
 import { identifierBytes, type PackedIdentifier } from '../../model/record.ts'
 
 /**
@@ -12,7 +12,7 @@ export class FrequentDigests {
   /** Slot → 64 bits of an identifier, high half first. A slot with a count of 0 is free. */
   #words: Uint32Array
   #counts: Uint32Array
-  /** Arrays for the next `#decrement`. */
+  /** Arrays that the next `#decrement` fills and swaps with those in use. */
   #otherWords: Uint32Array
   #otherCounts: Uint32Array
   #keptCount = 0
@@ -29,7 +29,7 @@ export class FrequentDigests {
     this.#otherCounts = new Uint32Array(size * 2)
   }
 
-  /** Makes `add` return `item` for a value from now on. `hex`: the value, as in `entries()`. */
+  /** Makes `add` return `item`, a number, for a value from now on. `hex`: the value, as in `entries()`. */
   watch(hex: string, item: number): void {
     const low = Number.parseInt(hex.slice(8), 16)
     const others = this.#watched.get(low) ?? []

@@ -35,15 +35,15 @@ export interface FrequentInSource {
   readonly highestInSource: number
   /** Upper bound of the rows of any value. */
   readonly highestBound: number
-  /** True if the new rows of a value raise its bound above the limit. Only a full read can decide whether its count is above the limit. */
+  /** True if new rows raise the bound of a value above the limit. Whether its count is above the limit, only a full read can decide. */
   readonly mayExceedLimit: boolean
 }
 
 /** Counts the item groups, or the identifiers, over all sources of a read. */
 export class FrequentValues {
   readonly #limit: number
-  /** Stored counts, to which a gated read adds the new rows. */
-  readonly #earlier: ReadonlyMap<string, number>
+  /** Stored counts, to which a gated read adds the new rows. Empty in a full read. */
+  readonly #storedCounts: ReadonlyMap<string, number>
   readonly #gated: boolean
   readonly #sources: number
   readonly #exact: ReadonlySet<string>
@@ -76,8 +76,8 @@ export class FrequentValues {
     this.#exact = new Set(featureSets.exactValues(code))
     // In a full read, values up to a quarter of the limit are not stored.
     this.#slack = gated ? (before?.slack ?? 0) : Math.floor(limit / 4)
-    this.#earlier = new Map(Object.entries(gated ? (before?.counts ?? {}) : {}))
-    for (const [value, count] of this.#earlier) this.#toStore.set(value, count)
+    this.#storedCounts = new Map(Object.entries(gated ? (before?.counts ?? {}) : {}))
+    for (const [value, count] of this.#storedCounts) this.#toStore.set(value, count)
     // `addSource` adds the exact counts.
     for (const value of this.#exact) this.#toStore.delete(value)
   }
@@ -95,18 +95,18 @@ export class FrequentValues {
       if (count > this.#limit) aboveLimit.push([value, count])
       this.#toStore.set(value, (this.#toStore.get(value) ?? 0) + count)
     }
-    // In a gated read, a value without a stored count may have up to `#slack` rows.
+    // A gated read did not map the unchanged rows. A value without a stored count may be on up to `#slack` of them.
     const unstoredBound = this.#gated ? this.#slack : 0
     let highestBound = Math.max(highestInSource, unstoredBound)
     const mappedCounts = new Map(mapped.filter(([value]) => !this.#exact.has(value)))
-    const bounds = new Map([...mappedCounts].map(([value, count]) => [value, count + (this.#earlier.get(value) ?? unstoredBound)]))
-    for (const [value, count] of this.#earlier) if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
+    const bounds = new Map([...mappedCounts].map(([value, count]) => [value, count + (this.#storedCounts.get(value) ?? unstoredBound)]))
+    for (const [value, count] of this.#storedCounts) if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
     // In a gated read with several sources, the bounds count the rows of all of them.
     const areBoundsOfSource = !this.#gated || this.#sources === 1
     for (const [value, bound] of bounds) {
       highestBound = Math.max(highestBound, bound)
       // In a full read, the bound is a count.
-      const reportsBound = !this.#gated || (this.#earlier.get(value) ?? 0) > this.#limit
+      const reportsBound = !this.#gated || (this.#storedCounts.get(value) ?? 0) > this.#limit
       if (reportsBound && areBoundsOfSource) highestInSource = Math.max(highestInSource, bound)
       if (bound <= this.#limit) continue
       if (reportsBound) aboveLimit.push([value, bound])
@@ -127,15 +127,15 @@ export class FrequentValues {
   }
 
   #addMapped(mappedCounts: ReadonlyMap<string, number>): void {
-    let hasSingle = false
+    let hasValueWithOneRow = false
     for (const [value, count] of mappedCounts) {
       const before = this.#toStore.get(value)
       if (!this.#gated || before !== undefined) this.#toStore.set(value, (before ?? 0) + count)
       else if (count > 1) this.#toStore.set(value, this.#slack + count)
-      else hasSingle = true
+      else hasValueWithOneRow = true
     }
-    // Too many values have a single row to store them. Instead, their common bound rises by 1.
-    if (hasSingle) this.#slack += 1
+    // Values with one new row are too many to store. Instead, their common bound rises by 1.
+    if (hasValueWithOneRow) this.#slack += 1
   }
 }
 

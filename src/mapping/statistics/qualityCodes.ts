@@ -45,7 +45,7 @@ export const qualityCodes = {
 } as const
 export type QualityCode = keyof typeof qualityCodes
 
-/** Codes of notes that are created too late for a guard to withhold the run. */
+/** Codes of notes that are created after the guards, so they cannot withhold the run. */
 export const lateCodes: readonly string[] = ['IMAGE_BROKEN', 'PLAN_APPLIED'] satisfies readonly QualityCode[]
 
 /**

@@ -39,7 +39,7 @@ interface NoteInputs {
   readonly unchanged: FeatureSetCounts | undefined
 }
 
-/** Returns the notes on a source. `doubts`: as in `SourceFigures`. */
+/** Returns the notes on a source. `doubts`: codes of notes that need a full read, as in `SourceFigures`. */
 export function qualityNotes({ total, groups, identifiers, brand, group, unchanged }: NoteInputs): {
   readonly notes: readonly QualityNote[]
   readonly doubts: readonly string[]

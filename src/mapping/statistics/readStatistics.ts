@@ -2,9 +2,9 @@
 import { FrequentValues, type StoredFrequent } from './frequentValues.ts'
 import { FeatureSets, exactCodes, type StoredFeatureSets } from './rowStatistics.ts'
 
-/** Products above which an item group causes the note `GROUP_LARGE`. */
+/** Maximum number of products of an item group without the note `GROUP_LARGE`. */
 export const maxGroupRows = 100
-/** Rows above which an identifier causes the note `IDENTIFIER_REPEATED`. */
+/** Maximum number of rows with one identifier without the note `IDENTIFIER_REPEATED`. */
 export const maxIdentifierRows = 50
 
 /** Statistics over all sources of a read. */
@@ -18,7 +18,7 @@ export interface ReadStatistics {
 export interface StoredStatistics extends StoredFeatureSets {
   readonly groups: StoredFrequent
   readonly identifiers: StoredFrequent
-  /** True if the next read must be a full read. Not renamed, because workers of earlier versions read it. */
+  /** True if the next read must be a full read. The name stays, because workers of earlier versions read this field. */
   readonly due: boolean
 }
 
@@ -45,7 +45,6 @@ export function createReadStatistics(
   }
 }
 
-/** Returns the statistics in the form that is stored. */
 export function storedStatistics({ featureSets, groups, identifiers }: ReadStatistics): StoredStatistics {
   return {
     ...featureSets.stored(),

@@ -22,13 +22,13 @@ export class RecordFeatures {
   #lastCurrency = ''
   #currencyBits = 0
 
-  /** `first`: first brand and item group of the last read, with which a gated read compares too. Empty in a full read. */
+  /** `first`: first brand and item group of the last read, with which a gated read compares its rows too. Empty texts in a full read. */
   constructor(featureSets: FeatureSets, first: { readonly brand: string; readonly group: string }) {
     this.#featureSets = featureSets
     this.brand = first.brand
     this.group = first.group
     for (const name of featureSets.exactValues(exactCodes.identifier))
-      this.identifiers.watch(name, featureSets.exactItem(exactCodes.identifier, name))
+      this.identifiers.watch(name, featureSets.exactItemNumber(exactCodes.identifier, name))
   }
 
   /** Returns the feature bits of a record. Appends its exactly counted groups and identifiers to `items`. */
@@ -36,8 +36,8 @@ export class RecordFeatures {
     return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
   }
 
-  // The fields of the JSON are in byte order, so each search can begin at an earlier field. The numbers are the lengths of the searched
-  // texts: 16 for `"availability":"`.
+  // The fields of the JSON are in byte order, so each search can begin at a field that was found before. The numbers are the lengths of the
+  // searched texts: 16 for `"availability":"`.
   #productBits({ json }: ProductRecord, items: number[]): number {
     let bits: number = feature.product
     const availabilityAt = json.indexOf('"availability":"')
@@ -54,7 +54,7 @@ export class RecordFeatures {
       this.groups.add(group)
       if (this.group === '') this.group = group
       if (this.group !== group) bits += feature.otherGroup
-      const item = this.#featureSets.exactItem(exactCodes.group, group)
+      const item = this.#featureSets.exactItemNumber(exactCodes.group, group)
       if (item >= 0) items.push(item)
       if (json.startsWith(group, idAt + 6) && json.charCodeAt(idAt + 6 + group.length) === quote) bits += feature.ownGroup
     } else bits += feature.otherGroup

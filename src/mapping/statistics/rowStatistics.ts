@@ -54,14 +54,14 @@ export interface StoredFeatureSets {
 /** Maximum number of items. Beyond it, a warning with a new code and field is not counted, and a new value not exactly. */
 const maxItems = 700
 /**
- * Number of sets from which on a row with items gets no new set. Such a row is counted by its parts, and stored as `unknownSet`. Set
- * numbers are stored in two bytes.
+ * Maximum number of sets. Beyond it, a row with items gets no new set: it is counted by its parts, and stored as `unknownSet`. Set numbers
+ * are stored in two bytes.
  */
 const maxSets = 30_000
 /** Maximum number of currencies. Further ones are not counted. */
 const maxCurrencies = 200
 
-/** Number stored for a row whose feature set got no number. */
+/** Stored in place of a set number, for a row whose feature set got none. */
 export const unknownSet = 32_767
 
 /** Numbers the feature sets. Stored sets keep their numbers. */
@@ -104,7 +104,7 @@ export class FeatureSets {
   }
 
   /** Returns the item number of an exactly counted value; -1 for any other value. */
-  exactItem(code: (typeof exactCodes)[keyof typeof exactCodes], value: string): number {
+  exactItemNumber(code: (typeof exactCodes)[keyof typeof exactCodes], value: string): number {
     return this.#itemNumbers.get(code)?.get(value) ?? -1
   }
 
@@ -124,18 +124,18 @@ export class FeatureSets {
    * `count` with the set of the bits and of each item.
    */
   setOf(bits: number, items: readonly number[], count: (set: number) => void): number {
-    const bare = bits === this.#lastBits ? this.#lastSetWithoutItems : this.#setWithoutItems(bits)
+    const setWithoutItems = bits === this.#lastBits ? this.#lastSetWithoutItems : this.#setWithoutItems(bits)
     this.#lastBits = bits
-    this.#lastSetWithoutItems = bare
+    this.#lastSetWithoutItems = setWithoutItems
     if (items.length === 0) {
-      count(bare)
-      return bare < unknownSet ? bare : unknownSet
+      count(setWithoutItems)
+      return setWithoutItems < unknownSet ? setWithoutItems : unknownSet
     }
-    let set = bare
+    let set = setWithoutItems
     for (const item of items) {
       const next = this.#extendedSets.get(set * maxItems + item) ?? this.#extend(set, item)
       if (next === undefined) {
-        count(bare)
+        count(setWithoutItems)
         const emptySet = this.#setWithoutItems(0)
         // At most one set for each item, so their numbers stay below `unknownSet`.
         for (const each of new Set(items)) count(this.#extendedSets.get(emptySet * maxItems + each) ?? this.#add(emptySet, each))
@@ -179,7 +179,7 @@ export class FeatureSets {
     return this.#sets.push([null, bits]) - 1
   }
 
-  /** Adds a set with one more item; undefined if there are too many sets. */
+  /** Adds a set with one more item, and returns its number; undefined if there are too many sets. */
   #extend(set: number, item: number): number | undefined {
     return this.#sets.length >= maxSets ? undefined : this.#add(set, item)
   }
@@ -229,7 +229,7 @@ export class FeatureSetCounts {
 
   #addFirst(set: number, line: number): void {
     if (set >= this.#counts.length) this.#grow(set)
-    const before = this.#counts[set] as number // `#grow` made room for it
+    const before = this.#counts[set] as number // `#grow` makes room for it
     this.#lines[set * linesKept + before] = line
     this.#counts[set] = before + 1
   }

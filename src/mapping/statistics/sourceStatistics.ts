@@ -1,4 +1,4 @@
-/** Collects statistics over all rows of a source, such as fill rates and repeated identifiers. The memory does not grow with the rows. */
+/** Collects statistics over all rows of a source, such as repeated identifiers. The memory in use does not grow with the rows. */
 import { createReadStatistics, type ReadStatistics } from './readStatistics.ts'
 import { qualityNotes, type QualityNote } from './qualityNotes.ts'
 import type { Mapped } from '../../model/record.ts'
@@ -14,8 +14,8 @@ export interface SourceFigures {
   readonly outOfStock: number
   /** Rows with an identifier that was dropped: it is in the column of another type. */
   readonly misplaced: CountedLines
-  /** Identifier type → number of members that have at least one. */
-  readonly filled: Readonly<Record<string, number>>
+  /** Identifier type → number of members with at least one such identifier. */
+  readonly rowsByIdentifierType: Readonly<Record<string, number>>
   readonly notes: readonly QualityNote[]
   /** Row warnings and other items, counted by code and field. */
   readonly items: readonly (CountedItem & CountedLines)[]
@@ -64,7 +64,7 @@ export function createSourceStatistics(
     },
     finish: (unchanged) => {
       const total = sumUp(featureSets, counts, unchanged)
-      const { products, members, outOfStock, misplaced, filled, items } = total
+      const { products, members, outOfStock, misplaced, rowsByIdentifierType, items } = total
       const { brand, group } = features
       const exactCounts = (code: string) => new Map(items.filter((item) => item.code === code).map(({ field, count }) => [field, count]))
       const groups = statistics.groups.addSource(exactCounts(exactCodes.group), features.groups.entries())
@@ -75,7 +75,7 @@ export function createSourceStatistics(
         members,
         outOfStock,
         misplaced,
-        filled: Object.fromEntries(filled),
+        rowsByIdentifierType: Object.fromEntries(rowsByIdentifierType),
         ...qualityNotes({ total, groups, identifiers, brand, group, unchanged }),
         items: items.filter(({ code }) => code !== exactCodes.group && code !== exactCodes.identifier),
         brand,

@@ -23,7 +23,7 @@ class LineSum {
   }
 }
 
-/** Sums of one source: its rows by feature, currency, identifier type (`filled`) and item. */
+/** Sums of one source: its rows by feature, currency, identifier type and item. */
 export type StatisticsSums = ReturnType<typeof sumUp>
 
 /** Returns the sums of one source. `unchanged`: rows that a gated read did not map. `rowStatistics.ts` defines features and items. */
@@ -31,7 +31,7 @@ export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, unchan
   const sums = { products: 0, members: 0, outOfStock: 0, otherBrand: 0, otherGroup: 0, ownGroup: 0 }
   const [garbled, misplaced] = [new LineSum(), new LineSum()]
   const currencies = new Map<string, number>()
-  const filled = new Map<string, number>()
+  const rowsByIdentifierType = new Map<string, number>()
   const items = new Map<CountedItem, LineSum>()
   for (const set of new Set([...mapped.sets(), ...(unchanged?.sets() ?? [])])) {
     const count = mapped.of(set) + (unchanged?.of(set) ?? 0)
@@ -48,7 +48,7 @@ export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, unchan
     if (has(feature.misplaced)) misplaced.add(count, lines)
     if (currency !== undefined) currencies.set(currency, (currencies.get(currency) ?? 0) + count)
     for (const [index, type] of identifierTypes.entries())
-      if (has(feature.firstIdentifierType << index)) filled.set(type, (filled.get(type) ?? 0) + count)
+      if (has(feature.firstIdentifierType << index)) rowsByIdentifierType.set(type, (rowsByIdentifierType.get(type) ?? 0) + count)
     // A row with two role addresses (info@, sales@) has one item twice. The row counts once.
     for (const item of new Set(itemsOfSet)) {
       const sum = items.get(item) ?? new LineSum()
@@ -61,7 +61,7 @@ export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, unchan
     garbled,
     misplaced,
     currencies,
-    filled,
+    rowsByIdentifierType,
     items: [...items].map(([item, { count, lines }]) => ({ ...item, count, lines })),
   }
 }

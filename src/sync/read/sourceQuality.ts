@@ -121,14 +121,14 @@ function createSourceQuality(
     },
     finish: (facts, { previous, reference, skippedCounts } = {}) => {
       const found = quality.finish(skippedCounts)
-      const { rows, members, filled, items } = found
+      const { rows, members, rowsByIdentifierType, items } = found
       if (rows >= minForShares) {
         rejectDamaged(facts, rows, damaged)
         rejectMisplaced(facts, rows, { count: misplaced.count + found.misplaced.count, lines: [misplaced.first, ...found.misplaced.lines] })
       }
       const figures = {
         members,
-        filled,
+        filled: rowsByIdentifierType,
         ...(optedOut === 0 ? {} : { optedOut }),
         withoutKey,
         ...(found.brand === '' ? {} : { brand: found.brand }),

@@ -1,7 +1,7 @@
 /** Creates the table `stage`, which receives the mapped rows of a run, and writes products and members to this table. */
 import type { Connection } from '../../db/database.ts'
 import { hash } from 'node:crypto'
-import { shortHash } from '../../mapping/identifiers/digest.ts'
+import { shortHash } from '../../mapping/identifiers/keyHash.ts'
 import type { MappedRecord, MemberRecord, PackedIdentifier } from '../../model/record.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/renderUserOperation.ts'

@@ -5,7 +5,7 @@ import examples from 'libphonenumber-js/examples.mobile.json' with { type: 'json
 import { getCountries, getExampleNumber, parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/max'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hashIdentifier, packPlain } from '../../../src/mapping/identifiers/digest.ts'
+import { hashIdentifier, packPlain } from '../../../src/mapping/identifiers/packIdentifier.ts'
 import { fastPhone } from '../../../src/mapping/identifiers/phoneFast.ts'
 import { normalizePhone } from '../../../src/mapping/identifiers/phone.ts'
 import { normalizeIdentifier } from '../../../src/mapping/identifiers/normalize.ts'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { FrequentDigests } from '../../../../src/mapping/statistics/frequentDigests.ts'
-import { hashIdentifier, packPlain } from '../../../../src/mapping/identifiers/digest.ts'
+import { hashIdentifier, packPlain } from '../../../../src/mapping/identifiers/packIdentifier.ts'
 
 /** Counts of the kept values, highest first. */
 const countsOf = (frequent: FrequentDigests) =>

@@ -64,9 +64,9 @@ test('a catalog without brands never requires that unchanged rows are read again
 test('one identifier on many rows is reported even among a hundred thousand others', () => {
   const quality = createSourceStatistics()
   for (let i = 0; i < 100_000; i++) quality.add(member(i, i % 3 === 0 ? 'shared@example.com' : `p${i}@example.com`))
-  const { notes, filled } = quality.finish()
+  const { notes, rowsByIdentifierType } = quality.finish()
   expect(notes.map(({ code }) => code)).toEqual(['IDENTIFIER_REPEATED', 'IDENTIFIER_SHARE'])
-  expect(filled).toEqual({ email: 100_000 })
+  expect(rowsByIdentifierType).toEqual({ email: 100_000 })
 })
 
 test('a row with two addresses of a role is one row of the warning, also when it is counted from its stored feature set', () => {

@@ -1,10 +1,8 @@
 /**
- * Packs identifiers: a type byte, then the SHA-256 or the plain `partner_user_id`. Also hashes the texts of keys and contents. Allocates
- * little, because this runs for every row.
+ * Packs identifiers: a type byte, then the SHA-256 or the plain `partner_user_id`. Allocates little, because this runs for every row.
  */
 import { hash } from 'node:crypto'
 import { identifierBytes, identifierTypes, type IdentifierType, type PackedIdentifier } from '../../model/record.ts'
-import { trimText } from '../text.ts'
 
 /** Identifier type → its byte: index in `identifierTypes` + 1. The cast holds because the list has every type. */
 export const typeByte: Readonly<Record<IdentifierType, number>> = Object.fromEntries(
@@ -36,33 +34,10 @@ export function packPlain(value: string): PackedIdentifier {
   return Buffer.concat([Buffer.of(typeByte.partner_user_id), Buffer.from(value)])
 }
 
-/** Returns the first 16 bytes of SHA-256 over a text: the key of a record, or the hash of its content. */
-export function shortHash(text: string): Buffer {
-  const key = Buffer.allocUnsafe(16)
-  key.latin1Write(hash('sha256', text, 'binary'), 0, 16)
-  return key
-}
-
 declare global {
   interface Buffer {
     /** Like `hexWrite`, undocumented and missing in `@types/node`. Both are faster than the documented methods. */
     latin1Write: (text: string, offset: number, length: number) => number
     hexWrite: (text: string, offset: number, length: number) => number
   }
-}
-
-/**
- * Returns the text of a key cell in the form that is hashed: trimmed, in NFC, and an email in lower case. `type`: identifier type of the
- * column. A read uses it for cells without a usable identifier, a look-up for any text.
- */
-export function keyText(text: string, type: IdentifierType | undefined): string {
-  const trimmed = trimText(text)
-  const plain = isAscii(trimmed) ? trimmed : trimmed.normalize('NFC')
-  return type === 'email' ? plain.toLowerCase().normalize('NFC') : plain
-}
-
-/** Returns true for ASCII text. A loop is faster than a pattern for short keys. */
-function isAscii(text: string): boolean {
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) return false
-  return true
 }
