@@ -88,9 +88,9 @@ function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: rea
 }
 
 /**
- * Returns the mapping of a field that `map:` does not have. It is the first of these:
- * - the preset's columns that the header has, or the preset's constant
- * - the column of the field's name, with the preset's default
+ * Returns the mapping of a field that is not in `map:`. It is the first of these that exists:
+ * - the preset's columns in this header, or the preset's constant
+ * - the column with the field's name, with the preset's default
  */
 function unconfiguredMapping(preset: Preset | undefined, field: string, columns: readonly string[]): FieldMapping {
   const entry = preset?.map[field]
@@ -129,8 +129,8 @@ function shownFields(
 }
 
 /**
- * Describes a missing required field that exports of this preset never contain, such as the link. The hint maps another column and puts a
- * prefix before its values. Undefined if the header has no column that the preset suggests.
+ * Describes a missing required field that exports of this preset never contain, such as the link. The hint maps another column, with a
+ * prefix before each value. Undefined if the preset suggests no column of this header.
  */
 function missingWithPrefix(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
   const suggested = preset?.suggestedPrefix?.[field]

@@ -32,7 +32,7 @@ export interface BoundHeader {
   readonly used: ReadonlySet<number>
   /** Reports on the unmapped columns, from the rows so far. Members only. */
   readonly reportUnmapped?: () => UnmappedReport
-  /** Required fields, and columns of tests and row filters, that the header lacks. They fail the run of a table, not of JSON and XML. */
+  /** Required fields, and columns of tests and row filters, that the header lacks. They fail a run that reads a table, such as CSV. */
   readonly missing: readonly MissingColumn[]
   /** Suggested entries of `map:` for unmapped optional fields, such as `gtin: "EAN"`. */
   readonly hints: readonly string[]
@@ -79,13 +79,13 @@ export function describeSource({ indexes, mapping }: Pick<BoundField, 'indexes' 
   return `${names.join(', ')}${transforms}`
 }
 
-/** Adds the identifiers that the row opts out to its result. Only for a result without a record. */
+/** Adds the identifiers that the row opts out to `mapped`, a result without a record. */
 export function withOptOuts(mapped: Mapped, bound: Pick<BoundHeader, 'optedOut'>, row: Row): Mapped {
   const optedOut = bound.optedOut?.(row) ?? []
   return optedOut.length === 0 ? mapped : { ...mapped, optedOut }
 }
 
-/** Returns the header cell of each field's first column, without repeated columns and empty names. */
+/** Returns the first column of each field as a header cell, without repeated columns and empty names. */
 export function headerCellsOf(fields: readonly (BoundField | undefined)[], columns: readonly string[]): HeaderCell[] {
   const indexes = new Set(fields.flatMap((field) => field?.indexes.slice(0, 1) ?? []))
   return [...indexes].map((index) => ({ index, name: trimText(columns[index] ?? '').toLowerCase() })).filter(({ name }) => name !== '')
@@ -209,8 +209,8 @@ export function missingColumnWarning(field: string, name: string, columns: reado
 }
 
 /**
- * Returns a warning for each named column that no field uses. `fields`: fields to suggest for such a column; empty for members. `bound`:
- * bound fields, which are not suggested.
+ * Returns a warning for each column that no field uses. Skips columns without a name. `fields`: fields to suggest for such a column; empty
+ * for members. `bound`: fields that have a column already, and are not suggested.
  */
 export function unusedColumnWarnings(
   columns: readonly string[],

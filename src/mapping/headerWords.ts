@@ -7,7 +7,7 @@
  * Field → column names as `foldedName` returns them, in order of preference. `currency` and `default_country` are not fields of a record.
  * Their columns complete a price or a phone number.
  */
-const otherNames: Readonly<Record<string, string>> = {
+const columnNamesByField: Readonly<Record<string, string>> = {
   id: 'productid itemid offerid sku articleid articlenumber artikelnummer artikelnr artnr productnumber productcode itemnumber code reference referencia ref codigo codice kod urunkodu stokkodu indeks артикул',
   title:
     'name productname producttitle itemtitle itemname productlabel bezeichnung artikelbezeichnung produktname titel titre nom nomproduit nombre titulo nome titolo naam nazwa nazwaproduktu tytul urunadi baslik название наименование',
@@ -44,12 +44,12 @@ const otherNames: Readonly<Record<string, string>> = {
   partner_user_id: 'externalid loyaltyno loyaltynumber',
 }
 
-const fieldsByName: ReadonlyMap<string, readonly string[]> = invertNames()
+/** Column name as `foldedName` returns it → its fields. */
+const fieldsByColumnName: ReadonlyMap<string, readonly string[]> = invertNames()
 
-/** Returns the inverse of `namesOf`: column name → fields. */
 function invertNames(): Map<string, readonly string[]> {
   const fields = new Map<string, readonly string[]>()
-  for (const field of Object.keys(otherNames)) {
+  for (const field of Object.keys(columnNamesByField)) {
     for (const name of namesOf(field)) fields.set(name, [...(fields.get(name) ?? []), field])
   }
   return fields
@@ -57,7 +57,7 @@ function invertNames(): Map<string, readonly string[]> {
 
 /** Returns the column names of a field, its own name first. */
 function namesOf(field: string): readonly string[] {
-  return [foldedName(field), ...(otherNames[field]?.split(' ') ?? [])]
+  return [foldedName(field), ...(columnNamesByField[field]?.split(' ') ?? [])]
 }
 
 /** Returns the letters and digits of a name in lower case, without accents: `E-Mail-Adresse` → `emailadresse`, `Größe` → `grosse`. */
@@ -74,12 +74,12 @@ function foldedName(column: string): string {
   )
 }
 
-/** Returns the fields that list this column name, most often none or one. A field that lists the name twice is returned twice. */
+/** Returns the fields that usually have a column of this name. */
 export function fieldsForColumn(column: string): readonly string[] {
-  return fieldsByName.get(foldedName(column)) ?? []
+  return fieldsByColumnName.get(foldedName(column)) ?? []
 }
 
-/** Returns the column whose name comes first in the order of preference; undefined if no column has a name of the field. */
+/** Returns the column whose name the field prefers most; undefined if no column has a usual name of the field. */
 export function columnForField(field: string, columns: readonly string[]): string | undefined {
   const names = namesOf(field)
   return columns

@@ -1,7 +1,7 @@
 /** Named entities of HTML 4 (HTML 4.01, section 24) and the Turkish letters of HTML 5, without the five entities of XML. */
 
 /** Names of U+00A0 to U+00FF, in order. */
-const latin =
+const latin1Names =
   'nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute micro para middot ' +
   'cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml ' +
   'Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig ' +
@@ -9,7 +9,7 @@ const latin =
   'ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml'
 
 /** Other names, each followed by its code point in hex. */
-const others =
+const namesWithCodes =
   'Gbreve 11e gbreve 11f Idot 130 inodot 131 OElig 152 oelig 153 Scedil 15e scedil 15f Scaron 160 scaron 161 Yuml 178 fnof 192 ' +
   'circ 2c6 tilde 2dc Alpha 391 Beta 392 Gamma 393 Delta 394 Epsilon 395 Zeta 396 Eta 397 Theta 398 Iota 399 Kappa 39a Lambda 39b ' +
   'Mu 39c Nu 39d Xi 39e Omicron 39f Pi 3a0 Rho 3a1 Sigma 3a3 Tau 3a4 Upsilon 3a5 Phi 3a6 Chi 3a7 Psi 3a8 Omega 3a9 alpha 3b1 ' +
@@ -26,8 +26,8 @@ const others =
 
 /** Name of an entity → its character. */
 export const htmlEntities: ReadonlyMap<string, string> = new Map([
-  ...latin.split(' ').map((name, index): [string, string] => [name, String.fromCodePoint(0xa0 + index)]),
-  ...[...others.matchAll(/(\w+) ([0-9a-f]+)/g)].map(([, name = '', code = '']): [string, string] => [
+  ...latin1Names.split(' ').map((name, index): [string, string] => [name, String.fromCodePoint(0xa0 + index)]),
+  ...[...namesWithCodes.matchAll(/(\w+) ([0-9a-f]+)/g)].map(([, name = '', code = '']): [string, string] => [
     name,
     String.fromCodePoint(Number.parseInt(code, 16)),
   ]),

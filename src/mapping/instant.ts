@@ -32,9 +32,9 @@ export function parseInstant(text: string, dateWithoutTime?: 'utc-midnight', zon
   if (hour === undefined) return { ms: midnight, text: `${year}-${month}-${day}T00:00:00Z` }
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
   const localMs = midnight + (Number(hour) * 3600 + Number(minute) * 60 + Number(second)) * 1000
-  const applied = writtenOrZoneOffset(offset, zone, localMs)
-  if (applied === undefined) return undefined
-  return { ms: localMs - applied.minutes * 60_000, text: `${year}-${month}-${day}T${hour}:${minute}:${second}${applied.text}` }
+  const usedOffset = writtenOrZoneOffset(offset, zone, localMs)
+  if (usedOffset === undefined) return undefined
+  return { ms: localMs - usedOffset.minutes * 60_000, text: `${year}-${month}-${day}T${hour}:${minute}:${second}${usedOffset.text}` }
 }
 
 /** Difference of a local time from UTC. `text`: `+01:00`, or `Z` for zero. */
@@ -43,13 +43,13 @@ interface Offset {
   readonly text: string
 }
 
-const noOffset: Offset = { minutes: 0, text: 'Z' }
+const utcOffset: Offset = { minutes: 0, text: 'Z' }
 
-/** Returns the written offset, or else the offset of the zone. Undefined without both, and for an invalid written offset. */
+/** Returns the written offset, else the offset of the zone. Undefined if both are missing, or if the written offset is not valid. */
 function writtenOrZoneOffset(written: string | undefined, zone: string | undefined, localMs: number): Offset | undefined {
-  if (written !== undefined) return written.toUpperCase() === 'Z' ? noOffset : readOffset(written)
+  if (written !== undefined) return written.toUpperCase() === 'Z' ? utcOffset : readOffset(written)
   if (zone === undefined) return undefined
-  return zone === 'UTC' ? noOffset : offsetIn(zone, localMs)
+  return zone === 'UTC' ? utcOffset : offsetIn(zone, localMs)
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -74,12 +74,12 @@ function offsetIn(zone: string, localMs: number): Offset | undefined {
 
 const dayMs = 86_400_000
 
-/** Parses `+01:00`, `+0100` or `+01`. Undefined from 15 hours or 60 minutes on. */
+/** Parses `+01:00`, `+0100` or `+01`. Returns undefined for more than 14 hours or 59 minutes. */
 function readOffset(text: string): Offset | undefined {
   const hours = text.slice(1, 3)
   const minutes = text.slice(3).replace(':', '') || '00'
   if (Number(hours) > 14 || Number(minutes) > 59) return undefined
   const total = Number(hours) * 60 + Number(minutes)
-  if (total === 0) return noOffset
+  if (total === 0) return utcOffset
   return { minutes: text.startsWith('-') ? -total : total, text: `${text.slice(0, 1)}${hours}:${minutes}` }
 }

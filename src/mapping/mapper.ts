@@ -1,4 +1,6 @@
-/** Maps rows to records for one pipeline. Binds the columns once for each header. */
+/**
+ * Maps rows to records for one pipeline. To bind a header is to find the columns of each field in it. This is done once for each header.
+ */
 import { hash } from 'node:crypto'
 import { RunError } from '../errors.ts'
 import { quoteSetting } from '../format.ts'
@@ -23,7 +25,7 @@ export const mappingRulesVersion = 21
  * and `reportUnmapped` may depend on earlier rows too.
  */
 export interface RecordMapper {
-  /** Maps a row to a record or a reject, or to `filtered` if a row filter leaves it out. */
+  /** Maps a row to a record or a reject, or to `{ filtered: true }` if a row filter leaves it out. */
   readonly map: (row: Row) => Mapped
   /**
    * Binds the columns of a source, and returns the warnings about the header. Call it before the first row, and again when later rows have
@@ -39,11 +41,11 @@ export interface RecordMapper {
   readonly bindHeader: (columns: readonly string[], uri?: string, isTable?: boolean) => readonly Warning[]
   /** Reports on the unmapped columns, from the rows mapped so far. */
   readonly reportUnmapped: () => UnmappedReport
-  /** Returns the row's cells for a stored reject, masked if personal, aligned with its columns. */
+  /** Returns the cells of a row, the personal ones masked, aligned with its columns. */
   readonly mask: (row: Row) => readonly string[]
 }
 
-/** Maximum number of cached headers. Each row of JSON and XML may have its own. */
+/** Maximum number of cached headers. Each row of JSON and XML may have its own header. */
 const maxCachedHeaders = 512
 
 /** Mapper that also describes how it maps a header, for `init` and `check`. */
@@ -58,18 +60,18 @@ export interface DescribingMapper extends RecordMapper {
 export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) => BoundHeader): DescribingMapper {
   const boundHeaders = new Map<string, BoundHeader>()
   let lastColumns: readonly string[] | undefined
-  let last: BoundHeader | undefined
+  let lastHeader: BoundHeader | undefined
   const boundFor = (columns: readonly string[]): BoundHeader => {
-    if (columns === lastColumns && last !== undefined) return last
-    const key = columns.join('\u0000')
-    let bound = boundHeaders.get(key)
+    if (columns === lastColumns && lastHeader !== undefined) return lastHeader
+    const cacheKey = columns.join('\u0000')
+    let bound = boundHeaders.get(cacheKey)
     if (bound === undefined) {
       if (boundHeaders.size >= maxCachedHeaders) boundHeaders.clear()
       bound = adaptToRejectsFile(withRowFilters(bind(columns), pipeline, columns), columns)
-      boundHeaders.set(key, bound)
+      boundHeaders.set(cacheKey, bound)
     }
     lastColumns = columns
-    last = bound
+    lastHeader = bound
     return bound
   }
   return {
@@ -88,7 +90,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
       return repeatsHeader(row, bound.headerCells) ? rejectRepeatedHeader(row, bound) : withReaderWarnings(row, mapFaultless(row, bound))
     },
     mask: (row) => boundFor(row.columns).mask(row),
-    reportUnmapped: () => last?.reportUnmapped?.() ?? nothingUnmapped,
+    reportUnmapped: () => lastHeader?.reportUnmapped?.() ?? nothingUnmapped,
     propose: (columns) => {
       const { missing, hints } = boundFor(columns)
       return { missing, hints }
@@ -117,8 +119,8 @@ export function definitionHashOf(pipeline: Pipeline): string {
 }
 
 /**
- * Rejects a row in which the reader found a fault. After a fault of the joined file the row's own cells are correct, so row filters and
- * consent apply. After any other fault the cells may be shifted.
+ * Rejects a row in which the reader found a fault. After a fault of `join:` the row's own cells are correct, so row filters and consent
+ * apply. After any other fault, cells may be in the wrong column.
  */
 function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>, bound: BoundHeader): Mapped {
   const hasCorrectCells = code.startsWith('JOIN_')
@@ -157,7 +159,7 @@ function withReaderWarnings({ line, warnings }: Row, mapped: Mapped): Mapped {
 }
 
 /**
- * Adds the key of the row, if it can be read, to its reject. The record with this key is kept as it was (docs/guarantees.md#nothing-lost).
+ * Adds the row's key, if it can be read, to the reject. The record with this key is kept as it was (docs/guarantees.md#nothing-lost).
  */
 function withKey(reject: Reject, bound: BoundHeader, row: Row): Reject {
   try {
@@ -170,19 +172,19 @@ function withKey(reject: Reject, bound: BoundHeader, row: Row): Reject {
 }
 
 /**
- * Adapts a bound header to a corrected file of `sluice rejects --csv`. Its reason columns cause no warnings. Cells that were changed for
- * spreadsheets are restored. Returns the header of any other file unchanged.
+ * Adapts a bound header to a corrected file of `sluice rejects --csv`. The reason columns of this file cause no warnings. Cells that the
+ * command changed for spreadsheets are restored. Returns the header of any other file unchanged.
  */
 function adaptToRejectsFile(bound: BoundHeader, columns: readonly string[]): BoundHeader {
-  const ignored = new Set(reasonIndexes(columns).map((index) => columns[index]))
-  if (ignored.size === 0) return bound
+  const reasonNames = new Set(reasonIndexes(columns).map((index) => columns[index]))
+  if (reasonNames.size === 0) return bound
   return {
     ...bound,
     map: (row) => bound.map(withOriginalCells(row)),
     keyOf: (row) => bound.keyOf(withOriginalCells(row)),
     ...(bound.excludes === undefined ? {} : { excludes: (row) => bound.excludes?.(withOriginalCells(row)) ?? false }),
     ...(bound.optedOut === undefined ? {} : { optedOut: (row) => bound.optedOut?.(withOriginalCells(row)) ?? [] }),
-    warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !ignored.has(field)),
+    warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !reasonNames.has(field)),
   }
 }
 
@@ -227,8 +229,8 @@ function wrapperOf(columns: readonly string[]): string | undefined {
 }
 
 /**
- * Returns true if each column of `headerCells` has its own name as its cell, ignoring case and up to eight spaces. With one column it
- * returns false: a cell may be a value that is equal to the name.
+ * Returns true if each column in `headerCells` has its own name as its cell. Ignores case and up to eight spaces around the name. Returns
+ * false for a single column, because a value may be equal to its name.
  */
 function repeatsHeader(row: Row, headerCells: readonly HeaderCell[]): boolean {
   if (headerCells.length < 2) return false

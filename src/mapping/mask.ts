@@ -44,8 +44,8 @@ export function maskIdentifier(type: IdentifierType, text: string): string {
 }
 
 /**
- * Describes an identifier by its type and the first 12 hex digits of its digest. `packed`: the type as one byte, then the digest. A `partner_user_id` is not hashed, so it is
- * described only by its type.
+ * Describes a packed identifier by its type and the first 12 hex digits of its digest. Of a `partner_user_id`, which is in clear, returns
+ * only the type.
  */
 export function describeIdentifier(packed: Buffer): string {
   const type = identifierTypes[(packed[0] ?? 1) - 1] ?? 'identifier'

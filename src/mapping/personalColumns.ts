@@ -1,7 +1,7 @@
 /** Recognizes card and bank account numbers, and the columns that contain them (docs/inputs.md, cases 134 and 199). */
 import type { Cell, Row } from '../model/record.ts'
 
-/** Number of rows that are checked. A column of such numbers has one in its first rows. */
+/** Number of rows that are checked. A column of card or bank account numbers has one in its first rows. */
 const maxRows = 500
 
 /** Content of a column, as text for a message. */
@@ -10,10 +10,9 @@ export type PersonalNumbers = 'card numbers' | 'bank account numbers'
 /** Search for card and bank account numbers in the rows of one source. */
 export interface PersonalColumns {
   /** Returns the columns of a row, mapped or not, whose whole cell is such a number. Returns none after the first `maxRows` rows. */
-  readonly find: (row: Row) => readonly (readonly [column: string, what: PersonalNumbers])[]
+  readonly find: (row: Row) => readonly (readonly [column: string, content: PersonalNumbers])[]
 }
 
-/** Starts the search in one source. */
 export function createPersonalColumns(): PersonalColumns {
   let rowsLeft = maxRows
   return {
@@ -21,14 +20,14 @@ export function createPersonalColumns(): PersonalColumns {
       if (rowsLeft <= 0) return noColumns
       rowsLeft -= 1
       return row.cells.flatMap((cell, index): [string, PersonalNumbers][] => {
-        const what = contentOf(cell)
-        return what === undefined ? [] : [[row.columns[index] ?? '', what]]
+        const content = contentOf(cell)
+        return content === undefined ? [] : [[row.columns[index] ?? '', content]]
       })
     },
   }
 }
 
-const noColumns: readonly (readonly [string, PersonalNumbers])[] = []
+const noColumns: ReturnType<PersonalColumns['find']> = []
 
 function contentOf(cell: Cell | undefined): PersonalNumbers | undefined {
   if (typeof cell !== 'string' || cell.length < 13 || cell.length > 42) return undefined

@@ -1,9 +1,10 @@
-/** Codes of rejects and warnings, which `docs/rejects.md` shows. Codes are stable, sentences are not. */
+/** Codes of rejects and warnings, which `docs/rejects.md` shows. Codes never change, their sentences may. */
 
 /** Outcome of one code, and the sentences that users read. */
 export interface CodeEntry {
   /**
-   * `reject`: the row is not used. For a code about one identifier, only the identifier is not used if the member has another usable one.
+   * `reject`: the row is not used. Exception: if the code is about one identifier and the member has another usable one, only this
+   * identifier is not used.
    * `warning`: a value was repaired or dropped, or looks wrong. It may also be about a column or the whole source.
    */
   readonly outcome: 'reject' | 'warning'
@@ -332,12 +333,10 @@ export const recordCodes = {
 
 export type RecordCode = keyof typeof recordCodes
 
-/** Returns true for a code of `recordCodes`. */
 export function isRecordCode(code: string): code is RecordCode {
   return Object.hasOwn(recordCodes, code)
 }
 
-/** Returns the hint of a code. */
 export function hintOf(code: RecordCode): string {
   return recordCodes[code].hint
 }

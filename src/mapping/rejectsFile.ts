@@ -1,6 +1,6 @@
 /**
- * Recognizes a corrected file of `sluice rejects --csv` that is read as a source, and restores its cells. After the columns of the
- * merchant's file it has five more, with the reasons of the rejects. They are ignored.
+ * Recognizes a corrected file of `sluice rejects --csv` that is read as a source, and restores its cells. It has the columns of the
+ * merchant's file, then five columns with the reasons of the rejects. The reasons are ignored.
  */
 import type { Cell, Row } from '../model/record.ts'
 
@@ -9,8 +9,8 @@ const reasonColumns = ['line', 'code', 'field', 'message', 'hint']
 const formula = /^'*[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
 
 /**
- * Returns the indexes of the five reason columns, the last ones. Empty if the table is not a rejects file. A reason column has the prefix
- * `reject_`, once or several times, if the merchant's file has a column of its name.
+ * Returns the indexes of the five reason columns, which are the last ones. Empty if the table is not a rejects file. If the merchant's file
+ * has a column of the same name, a reason column has the prefix `reject_`, once or several times.
  */
 export function reasonIndexes(columns: readonly string[]): number[] {
   const from = columns.length - reasonColumns.length

@@ -46,7 +46,10 @@ export function foldedText(text: string): string {
     .trim()
 }
 
-/** Removes invisible characters (direction marks, soft hyphens, zero-width characters, variation selectors, fillers), and signs before numbers. */
+/**
+ * Removes signs before numbers (U+0600), and invisible characters: direction marks, soft hyphens, zero-width characters, variation
+ * selectors, fillers.
+ */
 export function withoutInvisible(text: string): string {
   return text.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+/gu, '')
 }
@@ -83,8 +86,8 @@ export function hasInvisible(text: string): boolean {
 }
 
 /**
- * Cuts a longer text to at most `units` UTF-16 units, between two graphemes (docs/inputs.md, case 61). So it has at most as many code
- * points. Trims the cut end. If the first grapheme alone is longer, cuts it between two code points.
+ * Cuts a text that is longer than `units` UTF-16 units between two graphemes (docs/inputs.md, case 61), and trims the cut end. The result
+ * also has at most `units` code points. If the first grapheme alone is longer, cuts it between two code points.
  */
 export function cutAtGrapheme(text: string, units: number): string {
   if (text.length <= units) return text

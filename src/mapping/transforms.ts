@@ -18,8 +18,8 @@ export interface TransformEntry {
   /** Other arguments, whose types only `check` checks. */
   readonly otherArguments?: readonly string[]
   /**
-   * Returns the fault of the arguments: `needs "from" as text`. Called only if all arguments are known, and all of `textArguments` are
-   * texts.
+   * Returns the fault of the arguments: `needs "from" as text`. Called only if all given arguments are known, and the given ones of
+   * `textArguments` are texts.
    */
   readonly check?: (args: Readonly<Record<string, unknown>>) => string | undefined
 }
@@ -111,8 +111,8 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
     meaning: 'Joins the texts of all columns, without empty ones, with `with` (default: a space).',
     example: '{ columns: [Price, Currency], transform: { join: { with: " " } } }   "9.99", "EUR" → "9.99 EUR"',
     apply: (texts, args) => {
-      const filled = texts.map(trimText).filter((text) => text !== '')
-      return filled.length === 0 ? [] : [filled.join(textOf(args, 'with', ' '))]
+      const nonEmpty = texts.map(trimText).filter((text) => text !== '')
+      return nonEmpty.length === 0 ? [] : [nonEmpty.join(textOf(args, 'with', ' '))]
     },
     textArguments: ['with'],
   },
@@ -234,7 +234,7 @@ function isTextMapping(value: unknown): boolean {
   )
 }
 
-/** `values` of a `map` transform → result of `valuesByText`. */
+/** Cache of `valuesByText`: `values` of a `map` transform → result. */
 const convertedValues = new WeakMap<object, ReadonlyMap<string, string>>()
 
 /** Returns the entries of `values` with trimmed keys in lower case. */
@@ -248,8 +248,8 @@ function valuesByText(values: unknown): ReadonlyMap<string, string> {
 }
 
 /**
- * Converts a text to ISO 8601. `form` contains YYYY, MM and DD. Parts of the time that it lacks become zero. Does not check that the date
- * exists.
+ * Converts a text to ISO 8601. `form` contains YYYY, MM and DD. A part of the time that `form` lacks becomes zero. Does not check that the
+ * date exists.
  *
  * @throws {TransformError} if the text does not have the form
  */
@@ -325,7 +325,7 @@ function writePrice(text: string, args: Readonly<Record<string, unknown>>): stri
     (part, index) => index === 0 || part.length === 3 || (part.length === 2 && index < grouped.length - 1),
   )
   const joined = [grouped.join(''), ...fraction].join('.')
-  // If `decimal` is set, the sign does not separate thousands. Without the third zero, `parsePrice` accepts the amount.
+  // `parsePrice` rejects `150.000 VND`, which may be 150 thousand. If `decimal` is set, it is 150, so one zero is removed: `150.00 VND`.
   const plain = args['decimal'] === undefined ? joined : joined.replace(/(\.\d\d)0$/, '$1')
   if (!hasValidGroups || !/^\d+(?:\.\d+)?$/.test(plain))
     throw new TransformError('price', 'is not an amount with these decimal and group signs')

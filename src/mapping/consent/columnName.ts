@@ -39,7 +39,7 @@ const alternatives =
 /** Names of advertising. With a word of `ended` beside them they are opt-outs, and not ended orders: `Marketing declined at`. */
 const advertising =
   /^(?:e ?mail|sms|newsletter) subscription$|^(?:(?:e ?mail|sms|direct) )?(?:marketing|mailings?|werbung|publicite|publicidad|prospection|communications?)(?: (?:e ?mails?|mailings?|communications?))?(?: (?:le|am|el|op))?$/
-/** Names of opt-outs from anything, such as contracts and events. */
+/** Names of opt-outs of any kind, also from contracts and events. */
 const flagOut = /rezygnac|sprzeciw|frameld|odhlas(?!ov)|kielto\b|\bodjav(?:a|e|ljen\w*)\b/
 /** Words that mean an opt-out only beside a word of an opt-in. `Nicht kontaktiert seit` alone is about a call. */
 const notContacted = /\b(?:nicht|niet|non|nie|ne pas|ikke) (?:kontakt|contact|contatt)/
@@ -87,7 +87,7 @@ const otherChannel =
   /\b(?:mps|mailing preference service|push|postal|post|fax|letters?|briefpost|direct mail|courier|courrier|in ?app|web ?push|poste?werbung|physical mail)\b/
 const emailChannel = /e ?mail|\bmails?\b|newsletter|courriel|correo/
 const paperMail = /\b(?:postal|direct|physical|bulk|snail) mails?\b/g
-/** Words of `attribute` that may also end a question: `OK to text this number`. Then the name is as vague as one of `flagIn`. */
+/** Words of `attribute` that may also end a question about consent: `OK to text this number`. Such names are as vague as `flagIn`. */
 const questionEnd = /\b(?:numbers?|provider|form|page|campaigns)$/
 /**
  * Names of attributes of a consent, such as its source, IP address or number of campaigns, but not `Unsubscribed from campaigns` and

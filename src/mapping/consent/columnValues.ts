@@ -12,7 +12,7 @@ export interface CountedValue {
 const maxValueLength = 40
 /** Maximum number of distinct values. A column with more values contains names, dates or numbers, not states such as `subscribed`. */
 const maxValues = 40
-/** Number of rows that are counted. The first rows of most exports have every value of such a column. */
+/** Number of rows that are counted. In most exports, these rows have every value of a column of consent. */
 const maxRows = 20_000
 
 /** Counts the distinct values of one column, and its cells that look like dates. */
@@ -53,13 +53,13 @@ export class ColumnValues {
   }
 
   /** Distinct values, also the empty one, most frequent first. Undefined if the column has too many or too long ones. */
-  get counted(): readonly CountedValue[] | undefined {
+  get distinctValues(): readonly CountedValue[] | undefined {
     return this.#counts === undefined
       ? undefined
       : [...this.#counts].map(([value, count]) => ({ value, count })).toSorted((a, b) => b.count - a.count)
   }
 
-  /** True if cells after the first `maxRows` were not counted. */
+  /** True if the column has more than `maxRows` cells, so that the last ones were not counted. */
   get isPartial(): boolean {
     return this.#rows > maxRows
   }

@@ -14,7 +14,6 @@ export interface BoundTest {
   readonly passes: (text: string) => boolean
 }
 
-/** Binds a test to its column. */
 export function bindTest(test: ConsentTest, columns: readonly string[]): BoundTest {
   return { index: findColumn(columns, test.column), test, passes: cellTest(test) }
 }

@@ -66,7 +66,7 @@ interface ColumnFacts {
  * consent.
  */
 export function proposeTest(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
-  const all = values.counted
+  const all = values.distinctValues
   if (all === undefined || values.mostlyDates) return proposeForDatesOrTexts(column, name, values)
   const facts = factsOf(all, name)
   const { polarity, hasNumberCodes } = facts
@@ -157,33 +157,36 @@ function mayReachOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheck
  * - In an opt-out column, empty cells and words such as `no` pass.
  * - In a column of dates, the dates after `earliestConsent` pass. Its name must be that of an opt-in, or not about consent.
  * - If such a column also has words that mean yes, or unreadable dates, filled cells without a word against consent pass. This test is
- *   never certain, because an unknown word of a later file would pass. It needs the values of all rows.
+ *   never certain, because an unknown word of a later file would pass. It is proposed only if all rows were counted.
  * - Otherwise the value is `unknownYes`: only the user knows which texts mean yes. The same applies to dates in the future and to unknown
  *   words.
  */
 function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
-  const { counted = [] } = values
-  const noDates =
-    name?.onlyYes === true ? counted.map(({ value }) => value).filter((value) => looksLikeDate(value) && isPlaceholderDate(value)) : []
-  const noWords = counted.flatMap(({ value }) => (value !== '' && negativeMeanings.has(consentMeaning(value)) ? [value] : []))
+  const { distinctValues = [] } = values
+  const placeholderDates =
+    name?.onlyYes === true
+      ? distinctValues.map(({ value }) => value).filter((value) => looksLikeDate(value) && isPlaceholderDate(value))
+      : []
+  const wordsAgainst = distinctValues.flatMap(({ value }) => (value !== '' && negativeMeanings.has(consentMeaning(value)) ? [value] : []))
   if (name?.polarity === 'out') {
-    const passing = noWords.filter((value) => consentMeaning(value) !== 'out')
+    const passing = wordsAgainst.filter((value) => consentMeaning(value) !== 'out')
     return {
-      test: { column, values: ['', ...unique([...passing, ...noDates])] },
+      test: { column, values: ['', ...unique([...passing, ...placeholderDates])] },
       certain: name.certain || name.onlyYes === true,
       shown: [],
     }
   }
-  const wordMeanings = counted.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
+  const wordMeanings = distinctValues.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
   const allKnown =
-    values.dateCount === values.filledCount || (values.counted !== undefined && wordMeanings.every((meaning) => meaning !== undefined))
+    values.dateCount === values.filledCount ||
+    (values.distinctValues !== undefined && wordMeanings.every((meaning) => meaning !== undefined))
   // In a column of unclear polarity, such as `Newsletter accepted or cancelled`, the meaning of a date is not known.
   const datesMeanYes = name === undefined || name.polarity === 'in'
   // A date in the future may be the end of a consent.
   if (values.mostlyDates && allKnown && datesMeanYes && values.futureDateCount === 0) {
     if (values.unreadableDateCount === 0 && wordMeanings.every((meaning) => negativeMeanings.has(meaning)))
       return { test: { column, after: earliestConsent }, certain: name?.certain === true, shown: [] }
-    if (!values.isPartial) return { test: { column, notValues: ['', ...unique(noWords)] }, certain: false, shown: [] }
+    if (!values.isPartial) return { test: { column, notValues: ['', ...unique(wordsAgainst)] }, certain: false, shown: [] }
   }
   return { test: { column, values: [unknownYes] }, certain: false, shown: [] }
 }

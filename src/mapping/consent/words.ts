@@ -21,16 +21,16 @@ const empty = wordsOf(
   ',null,(null),none,nil,n/a,na,#n/a,nan,-,--,—,[],{},undefined,not set,(not set),empty,0000-00-00,0000-00-00 00:00:00,keine,aucun,aucune,ninguno,nessuno',
 )
 
-/** Words for people who may be reached, in a column of any name. */
+/** Words that mean `in`, in a column of any name. */
 const subscribed = wordsOf(
   'subscribed,subscriber,active subscriber,opted in,opt in,optin,double opt in,consented,consent given,granted,consent granted,permission granted,email subscribed,marketing contact,emailable,mailable,' +
     'abonniert,angemeldet,eingewilligt,zugestimmt,abonné,abonnée,abonne,inscrit,inscrite,suscrito,suscrita,suscripto,iscritto,iscritta,inscrito,inscrita,ingeschreven,aangemeld,geabonneerd,zapisany,subskrybuje,prenumererar,prenumerant,tilmeldt,påmeldt,abonnerer,tilaaja,tilannut,abone,подписан,подписана,подписчик,přihlášen,odebírá,feliratkozott,abonat,εγγεγραμμένος,購読中,订阅,已订阅,구독',
 )
-/** Words for dead people. */
+/** Words for dead people, which mean `out` too. */
 const deceased = wordsOf(
   'deceased,verstorben,décédé,décédée,fallecido,fallecida,deceduto,deceduta,overleden,avliden,avdød,afdød,zmarły,zmarła,falecido,falecida,kuollut',
 )
-/** Words for people who may not be reached, in a column of any name. */
+/** Words that mean `out`, in a column of any name. */
 const unsubscribed = wordsOf(
   'unsubscribed,unsubscribe,unsub,optedout,donotcontact,donotemail,hardbounced,hardbounce,softbounced,softbounce,ispcomplained,not subscribed,non subscribed,nonsubscribed,never subscribed,globally unsubscribed,unsubscribed (self),unsubscribed (admin),opted out,opt out,optout,global opt out,bounced,bounce,hard bounce,hard bounced,soft bounce,soft bounced,cleaned,blacklisted,blocklisted,blocked for email,suppressed,complained,complaint,complainer,spam complaint,spam report,marked as spam,reported spam,abuse,do not contact,do not email,do not mail,do not call,do not phone,do not text,do not solicit,do not market,do not allow,do not send,non marketing contact,no marketing,no mailings,gdpr deleted,gdpr erased,1yyn,1yyy,1nyn,1nyy,on hold opt out,on hold bounce,consent withdrawn,consent revoked,no consent,consent denied,not consented,undeliverable,' +
     'abgemeldet,abbestellt,ausgetragen,nicht abonniert,widerrufen,widersprochen,keine werbung,désabonné,désabonnée,desabonne,désinscrit,désinscrite,desinscrit,non abonné,non inscrit,dado de baja,dada de baja,desuscrito,no suscrito,cancelado por el usuario,disiscritto,disiscritta,non iscritto,descadastrado,não inscrito,uitgeschreven,afgemeld,wypisany,wypisana,niesubskrybuje,avregistrerad,avprenumererad,avslutad prenumeration,afmeldt,avmeldt,peruutettu,abonelikten çıktı,abonelikten çıkmış,отписан,отписался,отписалась,odhlášen,leiratkozott,dezabonat,退订,已退订,退会,配信停止,수신거부,구독취소',
@@ -120,7 +120,6 @@ export function mayMeanNo(cell: string): boolean {
   return negation.test(folded(cell))
 }
 
-/** Returns true for a check mark. */
 export function isCheckMark(cell: string): boolean {
   return /^[✓✔☑✅]$/u.test(folded(cell))
 }

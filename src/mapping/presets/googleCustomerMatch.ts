@@ -1,8 +1,8 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Upload template of Google customer match, with raw values or digests. Without a key column: the first usable of email, phone number and
- * device id is the key.
+ * Upload template of Google customer match, with raw values or digests. It has no key column, so the first usable one of email, phone
+ * number and device id is the key.
  */
 export const googleCustomerMatch: Preset = {
   name: 'google-customer-match',

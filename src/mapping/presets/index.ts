@@ -31,7 +31,6 @@ export const presets: readonly Preset[] = [
   metaCustomerList,
 ]
 
-/** Returns the preset with this name; undefined if there is none. */
 export function presetByName(name: string): Preset | undefined {
   return presets.find((preset) => preset.name === name)
 }
@@ -61,7 +60,7 @@ export function recognizePreset(columns: readonly string[], records: Preset['rec
   return best
 }
 
-/** Returns how many columns of the header the preset names, outside of its row groups. A repeated column counts each time. */
+/** Returns how many columns of the header the preset names. A repeated column counts each time. */
 export function countKnownColumns(preset: Preset, columns: readonly string[]): number {
   const { sample, recognize, recognizeAlso = [], map, consent = [], ignore = [] } = preset
   const presetColumns = [

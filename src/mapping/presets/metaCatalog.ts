@@ -1,7 +1,7 @@
 import { googleShopping } from './googleShopping.ts'
 import type { Preset } from './preset.ts'
 
-/** Catalog feed of Meta: a Google Shopping feed with another column for the stock. */
+/** Catalog feed of Meta: a Google Shopping feed, except for the column of the stock. */
 export const metaCatalog: Preset = {
   name: 'meta-catalog',
   title: 'Meta catalog feed',

@@ -1,6 +1,6 @@
 import type { PresetField } from '../fields.ts'
 
-/** Well-known export. Contains only data, and functions that compute single fields. */
+/** Well-known export: how to recognize its header, and what its columns mean. */
 export interface Preset {
   /** Name in `preset:`. */
   readonly name: string

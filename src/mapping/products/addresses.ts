@@ -16,11 +16,11 @@ export function linkOf(row: ProductRow): string {
   const text = row.requiredText('link')
   const parsed = parseLink(text)
   if ('invalid' in parsed) throw new RowRejected('LINK_INVALID', 'link', parsed.invalid)
-  if (parsed.toAscii) row.warn('LINK_HOST_ASCII', 'link', 'has an international host')
+  if (parsed.hostEncoded) row.warn('LINK_HOST_ASCII', 'link', 'has an international host')
   const { linkHosts } = row.rules.options
   if (linkHosts !== undefined && !linkHosts.includes(hostOf(parsed.link)))
     row.warn('LINK_HOST_OTHER', 'link', 'has a host that is not in options.link_hosts')
-  if (!parsed.http) return parsed.link
+  if (!parsed.isHttp) return parsed.link
   if (!row.rules.allowed.has('upgrade_http')) throw new RowRejected('LINK_NOT_HTTPS', 'link', 'is http, https is required')
   const link = `https${parsed.link.slice(4)}`
   if (link.length > maxLinkLength) throw new RowRejected('LINK_INVALID', 'link', `is longer than ${maxLinkLength} characters with https`)
@@ -38,7 +38,7 @@ export function mobileLinkOf(row: ProductRow): string | undefined {
   const text = row.optionalText('mobile_link')
   if (text === undefined) return undefined
   const parsed = parseLink(text)
-  if ('invalid' in parsed || parsed.http) {
+  if ('invalid' in parsed || parsed.isHttp) {
     row.warn('MOBILE_LINK_DROPPED', 'mobile_link', 'invalid' in parsed ? parsed.invalid : 'is http, https is required')
     return undefined
   }
@@ -56,18 +56,18 @@ export function imageOf(row: ProductRow): string {
   const [first = '', ...others] = imagesOf(row.requiredText('image_link'))
   const parsed = parseImage(first)
   if ('invalid' in parsed) throw new RowRejected('IMAGE_INVALID', 'image_link', parsed.invalid)
-  if (parsed.http && row.rules.httpImagesRejected)
+  if (parsed.isHttp && row.rules.httpImagesRejected)
     throw new RowRejected('IMAGE_NOT_HTTPS', 'image_link', 'is http, options.refuse requires https')
   if (others.length > 0 && !sharesImageColumn(row))
     row.warn('IMAGES_DROPPED', 'image_link', `lost ${others.length} addresses: only the first one is the image`)
-  if (parsed.http) row.warn('IMAGE_HTTP', 'image_link', 'is http')
-  if (parsed.encoded) row.warn('IMAGE_ENCODED', 'image_link', 'contained spaces or commas')
-  if (!parsed.typeKnown) row.warn('IMAGE_TYPE_UNKNOWN', 'image_link', 'does not show its type')
+  if (parsed.isHttp) row.warn('IMAGE_HTTP', 'image_link', 'is http')
+  if (parsed.isEncoded) row.warn('IMAGE_ENCODED', 'image_link', 'contained spaces or commas')
+  if (!parsed.isTypeKnown) row.warn('IMAGE_TYPE_UNKNOWN', 'image_link', 'does not show its type')
   return parsed.link
 }
 
 /**
- * Returns the addresses of a list. The address of an image service may contain another address behind a comma and is not split:
+ * Returns the addresses of a list. Does not split the address of an image service that contains another address behind a comma:
  * `https://img.example/fetch/w_300,https://shop.example/a.jpg`. Such an address has no spaces, and has transform parameters before the
  * comma.
  */
@@ -76,7 +76,7 @@ function imagesOf(text: string): readonly string[] {
   const first = images[0] ?? ''
   if (/\s/.test(text) || !transformEnd.test(first)) return images
   const parsed = parseImage(first)
-  const isImage = 'typeKnown' in parsed && parsed.typeKnown
+  const isImage = 'isTypeKnown' in parsed && parsed.isTypeKnown
   return isImage ? images : [text]
 }
 
@@ -92,24 +92,28 @@ export function additionalImagesOf(row: ProductRow, main: string): string | unde
   if (cell === undefined || cell === '') return undefined
   const texts = typeof cell === 'string' ? imagesOf(cell) : cell.flatMap(imagesOf)
   const images: string[] = []
-  let dropped = 0
-  let encoded = false
+  let droppedCount = 0
+  let hasEncoded = false
   for (const text of texts) {
     const trimmed = trimText(text)
     if (trimmed === '' || commonPlaceholders.has(trimmed.toLowerCase())) continue
     const parsed = isBroken(trimmed) ? { invalid: 'broken' } : parseImage(trimmed)
-    const rejected = 'invalid' in parsed || (parsed.http && row.rules.httpImagesRejected)
+    const isRejected = 'invalid' in parsed || (parsed.isHttp && row.rules.httpImagesRejected)
     // If both fields share a column, the main image is always in the list.
-    if (!rejected && parsed.link === main && sharesImageColumn(row)) continue
-    if (rejected || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1
+    if (!isRejected && parsed.link === main && sharesImageColumn(row)) continue
+    if (isRejected || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) droppedCount += 1
     else {
       images.push(parsed.link)
-      encoded ||= parsed.encoded
+      hasEncoded ||= parsed.isEncoded
     }
   }
-  if (dropped > 0)
-    row.warn('IMAGES_DROPPED', 'additional_image_link', `lost ${dropped} addresses: invalid, not allowed, repeated or beyond the tenth`)
-  if (encoded) row.warn('IMAGE_ENCODED', 'additional_image_link', 'contained spaces or commas')
+  if (droppedCount > 0)
+    row.warn(
+      'IMAGES_DROPPED',
+      'additional_image_link',
+      `lost ${droppedCount} addresses: invalid, not allowed, repeated or beyond the tenth`,
+    )
+  if (hasEncoded) row.warn('IMAGE_ENCODED', 'additional_image_link', 'contained spaces or commas')
   return images.length === 0 ? undefined : images.join(',')
 }
 

@@ -3,8 +3,8 @@
  * merchant pays for every click. Exception: spaces and commas in image addresses are encoded.
  */
 
-/** Parsed link, or the reason why it is not valid. `toAscii`: true if an international host was changed to A-labels (`xn--…`). */
-export type LinkResult = { readonly link: string; readonly toAscii: boolean; readonly http: boolean } | { readonly invalid: string }
+/** Parsed link, or the reason why it is not valid. `hostEncoded`: true if an international host was changed to A-labels (`xn--…`). */
+export type LinkResult = { readonly link: string; readonly hostEncoded: boolean; readonly isHttp: boolean } | { readonly invalid: string }
 
 /** Maximum length of an address in characters. */
 export const maxLinkLength = 2048
@@ -16,10 +16,10 @@ const lastLabel = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,4})?$/
 
 /**
  * Parses a trimmed absolute address of http or https. Writes the scheme in lower case, and an international host in A-labels without its
- * default port. Drops port 80 of http: an upgrade to https would keep it. `invalid` contains no part of the address.
+ * default port. Drops port 80 of http, because an upgrade to https would keep it. The reason contains no part of the address.
  */
 export function parseLink(text: string): LinkResult {
-  return plainLink.test(text) && text.length <= maxLinkLength ? { link: text, toAscii: false, http: false } : parseAnyLink(text)
+  return plainLink.test(text) && text.length <= maxLinkLength ? { link: text, hostEncoded: false, isHttp: false } : parseAnyLink(text)
 }
 
 /** Matches most valid links: https in lower case, a host of ASCII labels, no port. */
@@ -36,17 +36,17 @@ export function parseAnyLink(text: string): LinkResult {
   const givenAuthority = authorityEnd < 0 ? afterScheme : afterScheme.slice(0, authorityEnd)
   const rest = afterScheme.slice(givenAuthority.length)
   if (givenAuthority.includes('@')) return { invalid: 'contains credentials or hides its host behind an @' }
-  const http = scheme.length === 'http://'.length
-  const authority = http ? givenAuthority.replace(/:80$/, '') : givenAuthority
-  const lowerScheme = http ? 'http://' : 'https://'
+  const isHttp = scheme.length === 'http://'.length
+  const authority = isHttp ? givenAuthority.replace(/:80$/, '') : givenAuthority
+  const lowerScheme = isHttp ? 'http://' : 'https://'
   if (simpleHost.test(authority) && lastLabel.test(authority) && !authority.includes('..'))
-    return { link: `${lowerScheme}${authority}${rest}`, toAscii: false, http }
+    return { link: `${lowerScheme}${authority}${rest}`, hostEncoded: false, isHttp }
   const url = URL.parse(`${lowerScheme}${authority}/`)
   // `URL` accepts empty labels, which no name server has.
   if (url === null || url.hostname === '' || /%|\.\.|^\./.test(authority)) return { invalid: 'does not have a valid host' }
-  const toAscii = /[^\u0000-\u007f]/.test(authority)
-  const link = toAscii ? `${lowerScheme}${url.host}${rest}` : `${lowerScheme}${authority}${rest}`
-  return link.length > maxLinkLength ? { invalid: `is longer than ${maxLinkLength} characters` } : { link, toAscii, http }
+  const hostEncoded = /[^\u0000-\u007f]/.test(authority)
+  const link = hostEncoded ? `${lowerScheme}${url.host}${rest}` : `${lowerScheme}${authority}${rest}`
+  return link.length > maxLinkLength ? { invalid: `is longer than ${maxLinkLength} characters` } : { link, hostEncoded, isHttp }
 }
 
 /** Returns the host of a parsed link, in lower case, without its port. */
@@ -58,11 +58,11 @@ const acceptedTypes = /\.(?:jpe?g|gif|webp|png)$/i
 const rejectedTypes = /\.(?:svgz?|bmp|tiff?|ico|avif|heic|heif|psd|pdf|eps|ai|mp4|mov|webm|avi|html?|zip)$/i
 
 /**
- * Parsed image address, or the reason why it is not valid. `encoded`: true if spaces or commas were percent-encoded. `typeKnown`: true if
- * the path ends with an accepted image type.
+ * Parsed image address, or the reason why it is not valid. `isEncoded`: true if spaces or commas were percent-encoded. `isTypeKnown`: true
+ * if the path ends with an accepted image type.
  */
 export type ImageResult =
-  | { readonly link: string; readonly http: boolean; readonly encoded: boolean; readonly typeKnown: boolean }
+  | { readonly link: string; readonly isHttp: boolean; readonly isEncoded: boolean; readonly isTypeKnown: boolean }
   | { readonly invalid: string }
 
 /**
@@ -74,11 +74,11 @@ export function parseImage(text: string): ImageResult {
   const parsed = parseLink(encodedText)
   // An image may be http: `is not an absolute https address` loses its `https`.
   if ('invalid' in parsed) return { invalid: parsed.invalid.replace('https ', '') }
-  const { link, http } = parsed
+  const { link, isHttp } = parsed
   const path = link.includes('?') || link.includes('#') ? link.replace(/[?#].*$/s, '') : link
-  const typeKnown = acceptedTypes.test(path)
-  if (!typeKnown && rejectedTypes.test(path)) return { invalid: 'is not a JPG, GIF, WEBP or PNG' }
-  return { link, http, encoded: encodedText !== text, typeKnown }
+  const isTypeKnown = acceptedTypes.test(path)
+  if (!isTypeKnown && rejectedTypes.test(path)) return { invalid: 'is not a JPG, GIF, WEBP or PNG' }
+  return { link, isHttp, isEncoded: encodedText !== text, isTypeKnown }
 }
 
 /** Splits a list of addresses at `,`, `;`, `|` and spaces, but only before another http or https address (docs/inputs.md, case 171). */

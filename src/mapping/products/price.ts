@@ -14,7 +14,6 @@ export interface Price {
  */
 export type PriceResult = { readonly price: Price; readonly warning?: RecordCode } | { readonly code: RecordCode; readonly message: string }
 
-/** Settings for parsing prices. */
 export interface PriceOptions {
   /** Currency code of prices that have none. */
   readonly defaultCurrency?: string

@@ -34,7 +34,6 @@ export class RowRejected {
   }
 }
 
-/** Row that is read as a product. */
 export class ProductRow {
   readonly rawRow: Row
   readonly binding: ProductBinding
@@ -121,9 +120,9 @@ export class ProductRow {
     const memo = this.rules.jsonMemos[field]
     const cached = memo.get(cell)
     if (cached !== undefined) return cached
-    const before = this.warnings.length
+    const warningsBefore = this.warnings.length
     const json = quoted(read(this))
-    if (json !== undefined && this.warnings.length === before) memo.set(cell, json)
+    if (json !== undefined && this.warnings.length === warningsBefore) memo.set(cell, json)
     return json
   }
 

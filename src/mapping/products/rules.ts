@@ -8,6 +8,7 @@ import { productFields, type ProductField } from './vocabulary.ts'
 export interface ProductRules {
   readonly options: MappingOptions
   readonly price: PriceOptions
+  /** Values of `options.allow`. */
   readonly allowed: ReadonlySet<string>
   readonly httpImagesRejected: boolean
   readonly zeroRejected: boolean

@@ -74,7 +74,7 @@ export const labelPlaceholders = new Set([
   'tbd',
   'tba',
 ])
-/** Placeholders in optional fields other than custom labels and the brand, in lower case. */
+/** Placeholders in optional fields except custom labels and the brand, in lower case. */
 export const commonPlaceholders = new Set([...labelPlaceholders, 'test', 'todo', 'dummy', 'placeholder', '???', '...'])
 /** Placeholders in the brand, in lower case. */
 export const brandPlaceholders = new Set([...commonPlaceholders, 'unknown', 'no brand', 'unbranded', 'generic brand', 'does not apply'])

@@ -9,8 +9,8 @@ import { JoinerByParent } from './joinerByParent.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Creates the joiner for a table of products. Undefined if no preset fits, or if it has no row groups, or the table lacks a column that
- * they need. `preset`: name of the configured preset; otherwise the columns decide.
+ * Creates the joiner for a table of products. Undefined if no preset fits, if the preset has no row groups, or if the table lacks a column
+ * that they need. `preset`: name of the configured preset; if undefined, the columns decide.
  */
 export function createRowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
   const rowGroups = (preset === undefined ? recognizePreset(columns, 'products') : presetByName(preset))?.rowGroups

@@ -5,11 +5,11 @@ import { fillEmptyCells, withJoinWarnings, indexesOf, textAt, textSize } from '.
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Maximum number of buffered rows, and of joined image-only rows of one product. A product of a shop has at most 2,048 variants and 250
- * images.
+ * Maximum number of buffered rows of one product, and of its joined image-only rows. A product of a Shopify shop has at most 2,048 variants
+ * and 250 images.
  */
 const maxRows = 4_096
-/** Maximum number of buffered characters, without texts copied from the first row. The last buffered row may exceed it. */
+/** Number of buffered characters at which the rows are returned. Texts copied from the first row do not count. */
 const maxCharacters = 8_388_608
 const maxImages = 250
 
@@ -34,7 +34,7 @@ export class JoinerByHandle implements RowJoiner {
   /** Handle of the current product; `''` if the last row has none. */
   #currentHandle = ''
   /** First row of the current product; undefined if it has no title. */
-  #first: Row | undefined
+  #firstRow: Row | undefined
   #buffered: Row[] = []
   #bufferedText = 0
   #reachedLimit = false
@@ -72,7 +72,7 @@ export class JoinerByHandle implements RowJoiner {
     if (row.fault !== undefined) return this.#buffered.length === 0 ? [row] : this.#buffer(row)
     const handle = textAt(row, this.#indexes.handle)
     if (handle === '' || handle !== this.#currentHandle) return [...this.#release(), ...this.#begin(row, handle)]
-    if (this.#first === undefined) return [withMissingFirstRow(row)]
+    if (this.#firstRow === undefined) return [withMissingFirstRow(row)]
     if (this.#isImageOnly(row)) {
       if (this.#reachedLimit || this.#currentJoinedCount === maxRows) this.#leftOutCount++
       else {
@@ -83,7 +83,7 @@ export class JoinerByHandle implements RowJoiner {
       return []
     }
     if (!this.#reachedLimit) this.#addImages(row)
-    const filled = fillEmptyCells(row, this.#first, this.#indexes.inherited)
+    const filled = fillEmptyCells(row, this.#firstRow, this.#indexes.inherited)
     return this.#reachedLimit ? [this.#withImages(filled)] : this.#buffer(filled, textSize(row))
   }
 
@@ -108,12 +108,12 @@ export class JoinerByHandle implements RowJoiner {
    */
   #begin(row: Row, handle: string): readonly Row[] {
     this.#currentHandle = handle
-    this.#first = undefined
+    this.#firstRow = undefined
     this.#reachedLimit = false
     this.#images = []
     if (handle === '') return [row]
     if (textAt(row, this.#indexes.title) === '') return [withMissingFirstRow(row)]
-    this.#first = row
+    this.#firstRow = row
     this.#addImages(row)
     return this.#buffer(row)
   }

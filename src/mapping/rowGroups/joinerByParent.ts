@@ -20,17 +20,17 @@ interface ColumnIndexes {
 }
 
 /**
- * Fills each variation with the values that all variations of its product share, from a row above it, the parent. A parent is not a record
- * and is not returned.
+ * Fills each variation with the values that all variations of its product share. A row above the variations, the parent, has these values.
+ * A parent is not a record and is not returned.
  */
 export class JoinerByParent implements RowJoiner {
   readonly #indexes: ColumnIndexes
   /** Name by which a variation may refer to its parent (`id:7`, or the SKU) → the parent. */
   readonly #parents = new Map<string, Row>()
   /** Stored parent → its names; the oldest parent first. */
-  readonly #names = new Map<Row, readonly string[]>()
+  readonly #namesByParent = new Map<Row, readonly string[]>()
   #storedSize = 0
-  /** Number of parents that no warning counts yet. The next filled variation gets one `ROWS_JOINED` for each. */
+  /** Number of parents without a warning so far. The next filled variation gets one warning `ROWS_JOINED` for each of them. */
   #uncountedParents = 0
   #parentCount = 0
   /** Number of variations whose parent is not stored. */
@@ -56,7 +56,7 @@ export class JoinerByParent implements RowJoiner {
 
   push(row: Row): readonly Row[] {
     if (row.fault !== undefined) return [row]
-    // `variable` for a parent, for example `variation, downloadable, virtual` for a variation.
+    // `variable` for a parent; a text such as `variation, downloadable, virtual` for a variation.
     const type = textAt(row, this.#indexes.type).toLowerCase()
     if (/^variable\b/.test(type)) {
       this.#storeParent(row)
@@ -95,12 +95,12 @@ export class JoinerByParent implements RowJoiner {
     const [id, sku] = [textAt(row, this.#indexes.id), textAt(row, this.#indexes.sku)]
     const names = [...(id === '' ? [] : [`id:${id}`]), ...(sku === '' ? [] : [sku])]
     for (const name of names) this.#parents.set(name, row)
-    this.#names.set(row, names)
+    this.#namesByParent.set(row, names)
     this.#storedSize += textSize(row)
-    for (const [oldest, oldNames] of this.#names) {
+    for (const [oldest, oldNames] of this.#namesByParent) {
       if (this.#storedSize <= maxCharacters) break
       for (const name of oldNames) if (this.#parents.get(name) === oldest) this.#parents.delete(name)
-      this.#names.delete(oldest)
+      this.#namesByParent.delete(oldest)
       this.#storedSize -= textSize(oldest)
     }
   }
