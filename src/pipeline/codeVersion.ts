@@ -1,7 +1,7 @@
 /**
  * Computes the version of a pipeline in TypeScript: a digest of its file and of the modules that it imports. Imports are found in the text
- * of the files. The gates (docs/architecture.md) skip unchanged rows. For rows that a user's function maps, that is correct only while this
- * version is the same.
+ * of the files. The gates (docs/architecture.md) skip unchanged rows. If a user's function maps the rows, the gates may do so only
+ * while this version is the same.
  */
 import { createHash } from 'node:crypto'
 import { readFile, realpath } from 'node:fs/promises'
@@ -9,7 +9,6 @@ import { findPackageJSON, isBuiltin } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-/** Version of the code of a pipeline. */
 export interface CodeVersion {
   /** SHA-256 in hex of the file, the local modules, and the `package.json` of each package. */
   readonly digest: string
@@ -26,10 +25,21 @@ export interface CodeVersion {
  */
 const specifiers = /\b(?:from|import)\s*(?:\(\s*)?(?:"([^"\n]+)"|'([^'\n]+)')/g
 /** Matches code that may depend on more than its text: imports by a computed name, and values that differ between runs. */
-const elsewhere =
+const outsideInputs =
   /\bimport\s*\(\s*(?!["'\s])|\b(?:require|createRequire|getBuiltinModule|process|fetch|Temporal|performance|random\w*|getRandomValues)\b|\bDate\s*\.\s*now\b|\bDate\s*\(\s*\)|\bnew\s+Date\b(?!\s*\()/
-/** Node modules with functions that depend on their arguments only, with few exceptions. `elsewhere` matches those with random results. */
-const pure = new Set(['assert', 'assert/strict', 'buffer', 'crypto', 'path', 'path/posix', 'querystring', 'string_decoder', 'url', 'util'])
+/** Node modules whose functions depend on their arguments only. The exceptions have random results; `outsideInputs` matches them. */
+const pureModules = new Set([
+  'assert',
+  'assert/strict',
+  'buffer',
+  'crypto',
+  'path',
+  'path/posix',
+  'querystring',
+  'string_decoder',
+  'url',
+  'util',
+])
 
 /**
  * Computes the version of `file`. Reads the file and every local module that it imports, directly or not. Of packages, only the
@@ -37,26 +47,26 @@ const pure = new Set(['assert', 'assert/strict', 'buffer', 'crypto', 'path', 'pa
  */
 export async function codeVersion(file: string): Promise<CodeVersion> {
   const start = path.resolve(file)
-  const found = new Map<string, string>()
-  const open = [start]
+  const textByPath = new Map<string, string>()
+  const toRead = [start]
   let isSelfContained = true
-  for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    if (found.has(at)) continue
+  for (let at = toRead.pop(); at !== undefined; at = toRead.pop()) {
+    if (textByPath.has(at)) continue
     // A missing file counts as empty here, because the import itself reports it.
     const text = await readFile(at, 'utf8').catch(() => '')
-    found.set(at, text)
+    textByPath.set(at, text)
     if (at.endsWith('.json')) continue
-    isSelfContained &&= !elsewhere.test(text)
+    isSelfContained &&= !outsideInputs.test(text)
     for (const [, double, single] of text.matchAll(specifiers)) {
       const next = await moduleOf(double ?? single ?? '', at)
       if (next === undefined) isSelfContained = false
-      else if ('local' in next) open.push(next.local)
-      else if ('package' in next) found.set(next.package, await readFile(next.package, 'utf8'))
+      else if ('local' in next) toRead.push(next.local)
+      else if ('package' in next) textByPath.set(next.package, await readFile(next.package, 'utf8'))
     }
   }
   const digest = createHash('sha256')
   // Paths are relative to the file, so that a moved or copied folder has the same version.
-  const parts = [...found].map(([name, text]) => [path.relative(path.dirname(start), name), text])
+  const parts = [...textByPath].map(([name, text]) => [path.relative(path.dirname(start), name), text])
   digest.update(JSON.stringify(parts.sort(([a = ''], [b = '']) => (a < b ? -1 : 1))))
   return { digest: digest.digest('hex'), isSelfContained }
 }
@@ -69,11 +79,11 @@ export function isSluice(specifier: string): boolean {
   return specifier === 'sluice' || specifier === 'sluice/pipeline'
 }
 
-/** Finds an imported module. Returns undefined if the code or the inputs of the module are not known. */
+/** Finds an imported module. Returns undefined if its code is not known, or if it may depend on more than its arguments. */
 async function moduleOf(specifier: string, from: string): Promise<Module | undefined> {
   // A change of Sluice's own mapping rules is covered by `mappingRulesVersion` (mapping/mapper.ts).
   if (isSluice(specifier)) return { own: true }
-  if (isBuiltin(specifier)) return pure.has(specifier.replace(/^node:/, '')) ? { own: true } : undefined
+  if (isBuiltin(specifier)) return pureModules.has(specifier.replace(/^node:/, '')) ? { own: true } : undefined
   const base = pathToFileURL(from)
   try {
     if (/^(?:\.{0,2}\/|file:)/.test(specifier)) return { local: fileURLToPath(new URL(specifier, base)) }

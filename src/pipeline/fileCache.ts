@@ -14,12 +14,12 @@ interface Stored<Result> {
   readonly result: Promise<Result>
 }
 
-/** Maximum number of cached files. Then the cache is emptied. Only tests have that many. */
+/** Maximum number of cached files. A full cache is emptied. Only tests have that many files. */
 const maxFiles = 20_000
 
 /**
- * Creates a cache for loaded files. `serve` reads its folder every few seconds. Parsing and checking 3,000 YAML files takes 3 s, and
- * finding them unchanged 20 ms. A file counts as changed if its ctime or mtime (in nanoseconds), size or inode number changed.
+ * Creates a cache for loaded files, because `serve` reads its folder every few seconds. To parse and check 3,000 YAML files takes 3 s, to
+ * find them unchanged 20 ms. A file counts as changed if its ctime or mtime (in nanoseconds), size or inode number changed.
  */
 export function createFileCache<Result>(): FileCache<Result> {
   const stored = new Map<string, Stored<Result>>()

@@ -6,16 +6,15 @@ import { pathToFileURL } from 'node:url'
 import { isSource, ownPath } from '../ownPackage.ts'
 import { codeVersion, isSluice } from './codeVersion.ts'
 
-/** Result of importing a pipeline in TypeScript. */
 export interface ImportedPipeline {
   /** The default export. */
   readonly input: unknown
-  /** Version of the pipeline's functions. Equal versions have the same results. If that is not certain, each import has a new version. */
+  /** Version of the pipeline's functions. With equal versions, results are equal. If that is not certain, each import has a new version. */
   readonly codeVersion: string
 }
 
 const versionMark = '?version='
-/** Maximum time in milliseconds for the code of a file. A file may wait for ever with `await` outside of functions. */
+/** Maximum time in milliseconds for the code of a file, which may wait forever with `await` outside of functions. */
 const maxLoadMs = 60_000
 let isHookRegistered = false
 
@@ -33,7 +32,7 @@ export async function importPipeline(file: string, limitMs = maxLoadMs): Promise
   return { input: exported, codeVersion: isSelfContained ? digest : randomUUID() }
 }
 
-/** Waits for `loading`, at most `limitMs`. The timer also keeps the process alive: without it, Node exits while nothing else is open. */
+/** Waits for `loading`, at most `limitMs`. The timer also keeps the process alive: without it, Node would exit if nothing else is open. */
 async function withinLimit(loading: Promise<unknown>, limitMs: number): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_resolve, reject) => {
@@ -47,8 +46,8 @@ async function withinLimit(loading: Promise<unknown>, limitMs: number): Promise<
 }
 
 /**
- * Registers a module hook. It resolves `sluice` and `sluice/pipeline` to this program, wherever the pipeline file is. It also adds the
- * version to the URLs of the pipeline's own modules, because Node caches modules by URL.
+ * Registers a module hook, which resolves `sluice` and `sluice/pipeline` to this program, wherever the pipeline file is. The hook also adds
+ * the version to the URLs of the pipeline's own modules, because Node caches modules by URL.
  */
 function registerHook(): void {
   isHookRegistered = true

@@ -30,15 +30,14 @@ const descriptions: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the schema of a pipeline file in draft 7, which editors read. The schema has only one rule between fields: either `destination`
- * or `markets` is required. `sluice check` checks all rules.
+ * Returns the schema of a pipeline file in draft 7, which editors read. Of the rules between fields, it has only one: either `destination`
+ * or `markets` is required. `sluice check` checks all of them.
  */
 export function pipelineJsonSchema(): JsonSchema {
   const schema = toJsonSchema(pipelineSchema)
   const properties = propertiesOf(schema)
   for (const [key, description] of Object.entries(descriptions)) properties[key] = { description, ...recordOf(properties[key]) }
-  // The schema of zod does not have the short form of `source`, which a preprocessor converts. It does not have the fields of `map` either,
-  // because `resolve.ts` checks them.
+  // Two parts are missing: the short form of `source`, which a preprocessor converts, and the fields of `map`, which `resolve.ts` checks.
   const { description, anyOf, ...source } = recordOf(properties['source'])
   properties['source'] = { description, ...source, anyOf: [{ type: 'string', minLength: 1 }, ...listOf(anyOf)] }
   const field = withoutDialect(toJsonSchema(fieldSchema))

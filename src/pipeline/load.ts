@@ -53,15 +53,15 @@ export async function loadPipelines(directory: string, variables: Variables = {}
       const filePath = path.join(directory, file)
       const load = () => loadFile(filePath, { variables, project })
       // A TypeScript file is loaded each time, because the modules that it imports may have changed.
-      const ofFile = isCode(file) ? await load() : await fileCache.get(filePath, otherInputs, load)
-      const twin = ofFile.map(({ name }) => loaded.get(name)).find((other) => other !== undefined)
-      if (twin !== undefined) {
-        const error = unusableFile(filePath, `${twin.file} has a pipeline of the same name (${twin.name})`)
-        ambiguous.set(twin.name, error)
+      const pipelinesOfFile = isCode(file) ? await load() : await fileCache.get(filePath, otherInputs, load)
+      const sameName = pipelinesOfFile.map(({ name }) => loaded.get(name)).find((other) => other !== undefined)
+      if (sameName !== undefined) {
+        const error = unusableFile(filePath, `${sameName.file} has a pipeline of the same name (${sameName.name})`)
+        ambiguous.set(sameName.name, error)
         throw error
       }
-      for (const pipeline of ofFile) loaded.set(pipeline.name, pipeline)
-      byFile.set(pipelineNameOf(file), [...(byFile.get(pipelineNameOf(file)) ?? []), ...ofFile.map(({ name }) => name)])
+      for (const pipeline of pipelinesOfFile) loaded.set(pipeline.name, pipeline)
+      byFile.set(pipelineNameOf(file), [...(byFile.get(pipelineNameOf(file)) ?? []), ...pipelinesOfFile.map(({ name }) => name)])
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       errors.push(error)
@@ -92,8 +92,8 @@ export async function loadPipelines(directory: string, variables: Variables = {}
 }
 
 /**
- * Returns the pipeline with the do-not-reach pipelines of its account and credentials in `suppressedBy`. Without such pipelines, returns
- * `pipeline` unchanged; also for a destination that ignores do-not-reach lists. `suppressing`: all do-not-reach pipelines.
+ * Returns the pipeline with the do-not-reach pipelines of its account and credentials in `suppressedBy`. Returns `pipeline` unchanged if
+ * there are none, or if its destination ignores do-not-reach lists. `suppressing`: all do-not-reach pipelines.
  */
 function withSuppressing(pipeline: Pipeline, suppressing: readonly Pipeline[]): Pipeline {
   const type = destinationOf(pipeline.destination.kind)
@@ -106,7 +106,7 @@ function withSuppressing(pipeline: Pipeline, suppressing: readonly Pipeline[]): 
   return suppressedBy.length === 0 ? pipeline : { ...pipeline, suppressedBy }
 }
 
-/** Maps each pipeline that shares its destination to another pipeline of this destination. Either may be wrong, so both are rejected. */
+/** Maps each pipeline to another one with the same destination, if there is one. Either may be wrong, so both are rejected. */
 function conflictsOf(pipelines: readonly Pipeline[]): ReadonlyMap<Pipeline, Pipeline> {
   const destinationKey = ({ credentials, destination }: Pipeline) => JSON.stringify([credentials, identityOf(destination)])
   const byDestination = Map.groupBy(pipelines, destinationKey)
@@ -146,7 +146,7 @@ export async function selectPipelines(
 /**
  * Returns the same as `selectPipelines`, and also pipelines with a conflicting destination. `errors` has an error for each of the latter.
  *
- * @throws as `selectPipelines`
+ * @throws as `selectPipelines`, except for a conflict
  */
 export async function selectWithConflicts(
   directory: string,
@@ -164,14 +164,18 @@ export async function selectWithConflicts(
   }
 }
 
-/** Loads the folder, and keeps the pipelines and errors with a name that matches a pattern. @throws {UsageError} UNKNOWN_PIPELINE */
+/**
+ * Loads the folder. Returns only the pipelines and errors with a name that matches a pattern; `names` and `byFile` are those of the folder.
+ *
+ * @throws {UsageError} UNKNOWN_PIPELINE
+ */
 async function loadMatching(directory: string, patterns: readonly string[], variables: Variables): Promise<LoadedPipelines> {
   const { pipelines, conflicting, names, byFile, broken } = await loadPipelines(directory, variables)
   const picked = new Set<string>()
   for (const pattern of patterns.length === 0 ? ['*'] : patterns) {
     // The name of a file with markets matches all of its pipelines.
-    const ofFile = byFile.get(pattern) ?? []
-    const found = names.filter((name) => name === pattern || ofFile.includes(name) || path.matchesGlob(name, pattern))
+    const namesOfFile = byFile.get(pattern) ?? []
+    const found = names.filter((name) => name === pattern || namesOfFile.includes(name) || path.matchesGlob(name, pattern))
     if (found.length === 0 && pattern !== '*') throw unknownPipeline(pattern, directory, names)
     for (const name of found) picked.add(name)
   }
@@ -229,31 +233,29 @@ export async function loadFile(file: string, { variables = {}, project }: LoadOp
   const expanded = expandVariables(written, variables)
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
     throw unusableFile(file, 'the file name must have up to 100 letters, digits, ., - and _, and begin with a letter or digit')
-  const { pipelines, problems: wrong } = resolveFile(withDefaults(expanded.value, project?.defaults ?? {}), name, file, codeVersion)
-  const unknown = (pipelines ?? []).flatMap((pipeline) => unknownNames(pipeline, project))
-  // A value with an unresolved variable may cause other problems, of the value itself and of the fields around it.
-  const others = [...wrong, ...unknown].filter(
-    (problem) => !expanded.problems.some((unresolved) => isAround(problem.parts, unresolved.parts)),
+  const { pipelines, problems: fileProblems } = resolveFile(withDefaults(expanded.value, project?.defaults ?? {}), name, file, codeVersion)
+  const unusableNames = (pipelines ?? []).flatMap((pipeline) => nameProblems(pipeline, project))
+  // A value with an unresolved variable may cause further problems, of the value itself and of the fields around it. They are not reported.
+  const independentProblems = [...fileProblems, ...unusableNames].filter(
+    (problem) => !expanded.problems.some((unresolved) => pathsOverlap(problem.parts, unresolved.parts)),
   )
-  const problems = [...expanded.problems, ...others]
+  const problems = [...expanded.problems, ...independentProblems]
   if (pipelines !== undefined && problems.length === 0) return pipelines
   throw invalidPipeline(file, withLines(problems, file, lineOf))
 }
 
 /** Returns true if one of the paths begins with the other one. */
-function isAround(one: ValuePath, other: ValuePath): boolean {
+function pathsOverlap(one: ValuePath, other: ValuePath): boolean {
   const shared = Math.min(one.length, other.length)
   return one.slice(0, shared).every((part, i) => part === other[i])
 }
 
 /**
- * Returns problems of the names in `credentials` and `alerts`:
+ * Returns the problems of the names in `credentials` and `alerts`; none without `project`. A problem is one of these:
  * - `sluice.yaml` does not have the name.
- * - A variable of the credentials cannot be replaced.
- *
- * Returns none for a file that was loaded without its project.
+ * - A variable of the credentials cannot be replaced, or one of their addresses is not valid.
  */
-function unknownNames({ credentials, alerts = [] }: Pipeline, project: LoadOptions['project']): PathProblem[] {
+function nameProblems({ credentials, alerts = [] }: Pipeline, project: LoadOptions['project']): PathProblem[] {
   if (project === undefined) return []
   const unknown = (key: string, name: string, known: readonly string[]): PathProblem[] => {
     if (known.includes(name)) return []
@@ -262,10 +264,10 @@ function unknownNames({ credentials, alerts = [] }: Pipeline, project: LoadOptio
     return [problemAt([key], `"${name}" is not in ${project.file}`, hint)]
   }
   const ofCredentials = (name: string): PathProblem[] => {
-    const [unset] = (Object.hasOwn(project.unusableCredentials, name) ? project.unusableCredentials[name] : undefined) ?? []
-    if (unset === undefined) return unknown('credentials', name, Object.keys(project.credentials))
-    const message = `"${name}" cannot be used: ${unset.message}, for ${unset.path} of ${project.file}`
-    return [problemAt(['credentials'], message, unset.hint)]
+    const [fault] = (Object.hasOwn(project.unusableCredentials, name) ? project.unusableCredentials[name] : undefined) ?? []
+    if (fault === undefined) return unknown('credentials', name, Object.keys(project.credentials))
+    const message = `"${name}" cannot be used: ${fault.message}, for ${fault.path} of ${project.file}`
+    return [problemAt(['credentials'], message, fault.hint)]
   }
   return [
     ...(credentials === undefined ? [] : ofCredentials(credentials)),
@@ -277,7 +279,6 @@ function invalidPipeline(file: string, problems: readonly Problem[]): ConfigErro
   return invalidFile('PIPELINE_INVALID', file, problems)
 }
 
-/** Returns the error for a file as a whole. */
 function unusableFile(file: string, message: string): ConfigError {
   return invalidPipeline(file, [{ path: '', message, where: file }])
 }

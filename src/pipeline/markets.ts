@@ -10,22 +10,22 @@ export type ResolvedFile =
   | { readonly pipelines: readonly Pipeline[]; readonly problems: readonly [] }
   | { readonly pipelines?: undefined; readonly problems: readonly PathProblem[] }
 
-/** Resolves a parsed file to its pipelines: one, or one for each market. `name` and `codeVersion`: as for `resolvePipeline`. */
+/** Resolves a parsed file to its pipelines: one, or one for each market. `name`: name of the file without its ending. */
 export function resolveFile(input: unknown, name: string, file: string, codeVersion = ''): ResolvedFile {
   if (!isPlainRecord(input) || !isPlainRecord(input['markets'])) {
     const { pipeline, problems } = resolvePipeline(input, name, file, codeVersion)
     return pipeline === undefined ? { problems } : { pipelines: [pipeline], problems: [] }
   }
-  const { markets, ...base } = input
+  const { markets, ...shared } = input
   const shape = marketsSchema.safeParse({ markets })
-  const wrong = shape.success ? [] : flattenIssues(shape.error.issues, { markets })
-  if (base['destination'] !== undefined) wrong.push(problemAt(['destination'], 'belongs to each market, not beside markets'))
-  if (wrong.length > 0) return { problems: wrong }
+  const formProblems = shape.success ? [] : flattenIssues(shape.error.issues, { markets })
+  if (shared['destination'] !== undefined) formProblems.push(problemAt(['destination'], 'belongs to each market, not beside markets'))
+  if (formProblems.length > 0) return { problems: formProblems }
   const pipelines: Pipeline[] = []
   const problems = new Map<string, PathProblem>()
   for (const [market, settings] of Object.entries(markets)) {
-    const resolved = resolveMarket(base, market, isPlainRecord(settings) ? settings : {}, (whole) =>
-      resolvePipeline(whole, `${name}-${market}`, file, codeVersion),
+    const resolved = resolveMarket(shared, market, isPlainRecord(settings) ? settings : {}, (merged) =>
+      resolvePipeline(merged, `${name}-${market}`, file, codeVersion),
     )
     if (resolved.pipeline !== undefined) pipelines.push(resolved.pipeline)
     // A problem of the shared settings occurs in each market, and is reported once.
@@ -36,32 +36,32 @@ export function resolveFile(input: unknown, name: string, file: string, codeVers
 
 type Settings = Readonly<Record<string, unknown>>
 
-/** Resolves a market by `resolve`. This function gets the settings of the market, merged with those of the file. */
-function resolveMarket(base: Settings, market: string, given: Settings, resolve: (whole: Settings) => Resolved): Resolved {
+/** Merges the settings of a market with the shared ones, those beside `markets`, and resolves them by `resolve`. */
+function resolveMarket(shared: Settings, market: string, given: Settings, resolve: (merged: Settings) => Resolved): Resolved {
   const { join, guards, options, ...own } = given
-  const source = base['source']
+  const source = shared['source']
   if (join !== undefined && (Array.isArray(source) || (isPlainRecord(source) && source['join'] !== undefined)))
     return { problems: [problemAt(['markets', market, 'join'], 'needs one source without a join of its own')] }
-  const whole = {
-    ...base,
+  const merged = {
+    ...shared,
     ...own,
-    ...mergeSettings('guards', base['guards'], guards),
-    ...mergeSettings('options', base['options'], options),
+    ...mergeSettings('guards', shared['guards'], guards),
+    ...mergeSettings('options', shared['options'], options),
     ...(join === undefined ? {} : { source: { ...(isPlainRecord(source) ? source : { url: source }), join } }),
   }
-  const resolved = resolve(whole)
+  const resolved = resolve(merged)
   if (resolved.pipeline !== undefined) return resolved
   return { problems: resolved.problems.map((problem) => inMarket(problem, market, given)) }
 }
 
 /**
- * Merges the settings of a market over those of the file. Returns an empty object if neither has any. If the value of the file is not an
+ * Merges `guards` or `options` of a market over the shared ones. Returns an empty object if neither is set. If the shared value is not an
  * object, returns that value, so that `resolvePipeline` reports it. Otherwise every market would run with the default values.
  */
-function mergeSettings(key: string, base: unknown, own: unknown): Settings {
-  if (base === undefined && own === undefined) return {}
-  if (base !== undefined && !isPlainRecord(base)) return { [key]: base }
-  return { [key]: { ...base, ...(isPlainRecord(own) ? own : {}) } }
+function mergeSettings(key: string, shared: unknown, own: unknown): Settings {
+  if (shared === undefined && own === undefined) return {}
+  if (shared !== undefined && !isPlainRecord(shared)) return { [key]: shared }
+  return { [key]: { ...shared, ...(isPlainRecord(own) ? own : {}) } }
 }
 
 /** Returns the problem with its path in the file: inside the market if the market has the setting, else beside `markets`. */

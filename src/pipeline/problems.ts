@@ -11,7 +11,7 @@ export type ValuePath = readonly (string | number)[]
 /** Returns the line of the value at a path, or of the nearest value that contains it. Undefined if lines are not known. */
 export type LineOf = (parts: ValuePath) => number | undefined
 
-/** Problem with the parts of its path. The loader finds the line by them. */
+/** Problem with the parts of its path, by which the loader finds the line. */
 export interface PathProblem extends Problem {
   readonly parts: ValuePath
 }
@@ -48,12 +48,12 @@ export function invalidFile(
 
 /**
  * Converts issues of zod to problems: one for each issue or unknown key. For a union, returns the problems of the branch that fits the
- * input best. `base`: path of the checked value in `input`.
+ * input best. `basePath`: path of the checked value in `input`.
  */
-export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknown, base: ValuePath = []): PathProblem[] {
+export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknown, basePath: ValuePath = []): PathProblem[] {
   return issues.flatMap((issue): PathProblem[] => {
     // The types of zod also permit symbols.
-    const at = [...base, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))]
+    const at = [...basePath, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))]
     if (issue.code === 'unrecognized_keys') {
       const messages = issue.message.split('; unknown key ')
       return issue.keys.map((key, index) =>

@@ -57,7 +57,7 @@ export interface ProjectFile {
   readonly receivers: Readonly<Record<string, AlertReceiver>>
   /** Names of the receivers for pipelines that name none. */
   readonly defaultReceivers: readonly string[]
-  /** Defaults as written, with variables replaced. Each pipeline's own settings are merged over them and then checked. */
+  /** Defaults as written, with variables replaced. They are checked in each pipeline, after its own settings are merged over them. */
   readonly defaults: Readonly<Record<string, unknown>>
 }
 
@@ -86,26 +86,26 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
   const { input, lineOf } = readYaml(content, file, (problems) => invalid(file, problems))
   const expanded = expandVariables(input ?? {}, variables)
   const located = (problems: readonly PathProblem[] = []) => withLines(problems, file, lineOf)
-  const { '': general, ...ofSets } = Object.groupBy(expanded.problems, ({ parts: [key, name] }) =>
+  const { '': otherProblems, ...problemsBySet } = Object.groupBy(expanded.problems, ({ parts: [key, name] }) =>
     key === 'credentials' && name !== undefined ? String(name) : '',
   )
-  if (general !== undefined) throw invalid(file, located(general))
+  if (otherProblems !== undefined) throw invalid(file, located(otherProblems))
   const checked = projectSchema.safeParse(expanded.value)
   if (!checked.success) throw invalid(file, located(flattenIssues(checked.error.issues, expanded.value)))
   const { receivers, defaultReceivers, problems } = readAlerts(checked.data.alerts ?? {})
   if (problems.length > 0) throw invalid(file, located(problems))
   const credentials = Object.entries(checked.data.credentials ?? {})
   for (const [name, set] of credentials) {
-    const ofAddresses = addressProblems(name, set)
-    if (ofSets[name] === undefined && ofAddresses.length > 0) ofSets[name] = ofAddresses
+    const addressFaults = addressProblems(name, set)
+    if (problemsBySet[name] === undefined && addressFaults.length > 0) problemsBySet[name] = addressFaults
   }
   return {
     file,
-    credentials: Object.fromEntries(credentials.filter(([name]) => ofSets[name] === undefined)),
-    unusableCredentials: Object.fromEntries(Object.entries(ofSets).map(([name, ofSet]) => [name, located(ofSet)])),
+    credentials: Object.fromEntries(credentials.filter(([name]) => problemsBySet[name] === undefined)),
+    unusableCredentials: Object.fromEntries(Object.entries(problemsBySet).map(([name, setProblems]) => [name, located(setProblems)])),
     receivers,
     defaultReceivers,
-    // Not the output of the schema: the values are checked in each pipeline, after the merge.
+    // Not the output of the schema, which does not check the values.
     defaults: recordOf(recordOf(expanded.value)['defaults']),
   }
 }

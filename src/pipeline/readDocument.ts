@@ -14,8 +14,9 @@ export function readYaml(text: string, file: string, fail: Fail): { readonly inp
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false })
   const errors = document.errors.map(({ message, pos }) => ({ message, at: pos[0] }))
-  const wrong = [...errors, ...repeatedKeys(document)].toSorted((a, b) => a.at - b.at)
-  if (wrong.length > 0) throw fail(wrong.map(({ message, at }) => ({ path: '', message, where: `${file}:${lines.linePos(at).line}` })))
+  const syntaxProblems = [...errors, ...repeatedKeys(document)].toSorted((a, b) => a.at - b.at)
+  if (syntaxProblems.length > 0)
+    throw fail(syntaxProblems.map(({ message, at }) => ({ path: '', message, where: `${file}:${lines.linePos(at).line}` })))
   let input: unknown
   try {
     input = document.toJS({ maxAliasCount: maxAliases })
@@ -55,7 +56,7 @@ export function readJson(text: string, file: string, fail: Fail): { readonly inp
   return { input, lineOf: linesOf(document, lines) }
 }
 
-/** Finds repeated keys. `uniqueKeys` of the library compares each key with all others, which takes minutes for a large file. */
+/** Finds repeated keys. The option `uniqueKeys` of the library compares each key with all others: minutes for a large file. */
 function repeatedKeys(document: Document): { readonly message: string; readonly at: number }[] {
   const found: { message: string; at: number }[] = []
   visit(document, {
@@ -71,13 +72,13 @@ function repeatedKeys(document: Document): { readonly message: string; readonly 
   return found
 }
 
-/** Returns the lines of values. Indexes the keys of each mapping, because a wrong file may have a problem in each of many lines. */
+/** Returns a function that finds the line of a value. Indexes the keys of each mapping, because a file may have many problems. */
 function linesOf(document: Document, lines: LineCounter): LineOf {
   const indexes = new WeakMap<YAMLMap, Map<string, unknown>>()
   const indexOf = (map: YAMLMap) => {
     const known = indexes.get(map)
     if (known !== undefined) return known
-    // The first of several equal keys comes last, so that it remains.
+    // In reverse order, so that the first of several equal keys remains.
     const index = new Map(map.items.toReversed().map(({ key, value }) => [String(isScalar(key) ? key.value : key), value]))
     indexes.set(map, index)
     return index

@@ -26,8 +26,8 @@ export type Resolved =
   | { readonly pipeline?: undefined; readonly problems: readonly PathProblem[] }
 
 /**
- * Resolves one pipeline. Pure. `name`: name of the pipeline. `file`: path for messages. `codeVersion`: version of the functions in `input`
- * (codeVersion.ts). It is needed because the text of a function does not include the imported modules.
+ * Resolves one pipeline. Pure. `file`: path for messages. `codeVersion`: version of the functions in `input` (codeVersion.ts). It is needed
+ * because the text of a function does not include the imported modules.
  */
 export function resolvePipeline(input: unknown, name: string, file: string, codeVersion = ''): Resolved {
   const checked = pipelineSchema.safeParse(input)
@@ -69,12 +69,12 @@ function readMap(input: Readonly<Record<string, unknown>>): MapFields & { readon
       else problems.push(...flattenIssues(checked.error.issues, input, at))
     }
   }
-  const broken = type.checkMap({
+  const mapFaults = type.checkMap({
     fields: Object.keys(given),
     hasPreset: input['preset'] !== undefined,
     hasConsent: input['consent'] !== undefined,
   })
-  return { map, remove, problems: [...problems, ...broken.map(({ setting, message, hint }) => problemAt([setting], message, hint))] }
+  return { map, remove, problems: [...problems, ...mapFaults.map(({ setting, message, hint }) => problemAt([setting], message, hint))] }
 }
 
 function toMapping(field: ParsedField): FieldMapping {
@@ -125,8 +125,8 @@ function isPostgres(url: string): boolean {
 }
 
 /**
- * Builds the pipeline of a checked file, with every default, `definitionHash` and `version`. Do not reorder the keys, because both hashes
- * depend on their order. With another hash, every pipeline reads its whole source once.
+ * Builds the pipeline of a checked file, with every default, `definitionHash` and `version`. Do not reorder or rename the keys: both hashes
+ * depend on them. After such a change, every pipeline would read its whole source once.
  */
 function buildPipeline(
   parsed: ParsedPipeline,
@@ -181,7 +181,7 @@ function buildPipeline(
     ...versioned,
     file,
     staleAfterRuns: parsed.stale_after_runs,
-    // The file's path, the schedule and `staleAfterRuns` do not change what a run does. The version does not include them.
+    // The version does not include the file's path, the schedule and `staleAfterRuns`, because they do not change what a run does.
     version: hash('sha256', stringify(versioned, codeVersion)),
     schedule:
       parsed.schedule === undefined

@@ -136,7 +136,7 @@ export const fieldSchema = z.union(
 /** Settings of a destination. The schema is built at the first use, when all destination types are registered. */
 const destination = z.lazy(() => destinationSettings())
 
-/** Values of `options.allow`: names of exceptions from the default handling of inputs (docs/inputs.md, docs/mapping.md). */
+/** Values of `options.allow`: exceptions from the default handling of inputs (docs/inputs.md, docs/mapping.md). */
 export const allowances = [
   'cut_title',
   'cut_description',
@@ -218,7 +218,7 @@ const options = strict({
   }).optional(),
 })
 
-/** Several destinations that get the rows of one source. Each market becomes a pipeline (markets.ts). */
+/** Schema of `markets`: several destinations for the rows of one source. Each market becomes a pipeline (markets.ts). */
 const markets = z
   .record(
     nameSchema,

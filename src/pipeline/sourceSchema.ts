@@ -93,7 +93,6 @@ export const joinSchema = strict({
   columns: z.array(column, 'must be a list of column names').min(1, 'must have at least one column').optional(),
 })
 
-/** Schema of one source. */
 export const sourceSchema = strict({ ...settings, join: joinSchema.optional() })
 
 /** Source of a pipeline file after its check, without defaults. */

@@ -12,9 +12,9 @@ const reference = /\$(\$?)\{([^}]*)\}/g
  * functions and values that are not text are unchanged. If there is a default, an empty variable counts as not set. Line ends at the end of
  * a variable are left out, as by a shell: mounted secrets often have one.
  *
- * Returns a problem for each invalid reference, and for each variable that is not set and has no default. Their texts are unchanged. Also
- * returns a problem for a key or text that Postgres cannot store. A value that contains itself or is nested too deeply is a problem too, and
- * the copy does not have it.
+ * Returns a problem for each invalid reference, and for each variable that is not set and has no default. Both stay in the copy as written.
+ * Also returns a problem for a key or text that Postgres cannot store. A value that contains itself or is nested too deeply is a problem
+ * too, and the copy does not have it.
  */
 export function expandVariables(
   value: unknown,
