@@ -21,7 +21,7 @@ let isHookRegistered = false
 /**
  * Imports a file. This executes the file.
  *
- * @throws {Error} the error of the file, that it has no default export, or that its code did not end within `limitMs`
+ * @throws the error of the file; {Error} if it has no default export, or does not end within `limitMs`
  */
 export async function importPipeline(file: string, limitMs = maxLoadMs): Promise<ImportedPipeline> {
   if (!isHookRegistered) registerHook()

@@ -55,6 +55,7 @@ export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknow
     // The types of zod also permit symbols.
     const at = [...basePath, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))]
     if (issue.code === 'unrecognized_keys') {
+      // `strict` (settings/values.ts) joins the messages of all unknown keys.
       const messages = issue.message.split('; unknown key ')
       return issue.keys.map((key, index) =>
         problemAt([...at, key], index === 0 ? (messages[0] ?? issue.message) : `unknown key ${messages[index] ?? `"${key}"`}`),

@@ -18,7 +18,7 @@ const maxRows = 20_000
 /** Counts the distinct values of one column, and its cells that look like dates. */
 export class ColumnValues {
   #counts: Map<string, number> | undefined = new Map()
-  #rows = 0
+  #rowCount = 0
   dateCount = 0
   /** Number of dates that the tests `after:` and `before:` cannot read, such as `1/31/24`. Does not count `0000-00-00`. */
   unreadableDateCount = 0
@@ -34,7 +34,7 @@ export class ColumnValues {
 
   /** Counts a cell. A missing cell counts as empty. */
   add(cell: string | undefined): void {
-    if (this.#rows++ >= maxRows) return
+    if (this.#rowCount++ >= maxRows) return
     const value = cell === undefined ? '' : trimText(cell)
     if (value !== '') {
       this.filledCount++
@@ -61,7 +61,7 @@ export class ColumnValues {
 
   /** True if the column has more than `maxRows` cells, so that the last ones were not counted. */
   get isPartial(): boolean {
-    return this.#rows > maxRows
+    return this.#rowCount > maxRows
   }
 
   /** True if more than half of the counted cells that are not empty look like dates. */

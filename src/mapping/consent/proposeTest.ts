@@ -66,18 +66,19 @@ interface ColumnFacts {
  * consent.
  */
 export function proposeTest(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
-  const all = values.distinctValues
-  if (all === undefined || values.mostlyDates) return proposeForDatesOrTexts(column, name, values)
-  const facts = factsOf(all, name)
+  const { distinctValues } = values
+  if (distinctValues === undefined || values.mostlyDates) return proposeForDatesOrTexts(column, name, values)
+  const facts = factsOf(distinctValues, name)
   const { polarity, hasNumberCodes } = facts
-  const valuesWith = (mayReach: MayReach) => unique(all.flatMap(({ value }) => (mayReachOf(value, facts) === mayReach ? [value] : [])))
+  const valuesWith = (mayReach: MayReach) =>
+    unique(distinctValues.flatMap(({ value }) => (mayReachOf(value, facts) === mayReach ? [value] : [])))
   const yes = valuesWith('yes')
   const no = valuesWith('no')
   const unknown = valuesWith('unknown')
-  const shown = all.every(({ value }) => isShowable(value)) ? all : []
+  const shown = distinctValues.every(({ value }) => isShowable(value)) ? distinctValues : []
   const proposed = (passing: readonly string[], certain = false): ProposedTest => ({ test: { column, values: passing }, certain, shown })
   // The values may be personal data, so the test contains none of them.
-  if (shown.length === 0 && all.length > 0) return proposed([polarity === 'out' ? '' : unknownYes])
+  if (shown.length === 0 && distinctValues.length > 0) return proposed([polarity === 'out' ? '' : unknownYes])
   if (yes.length > 0) {
     const certain = unknown.length === 0 && !hasNumberCodes && name?.onlyFlags !== true
     return proposed(yes, certain)
@@ -87,7 +88,7 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const mayMeanYes = (value: string) => isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')
   if (hasNumberCodes || unknown.some(mayMeanYes)) return proposed([unknownYes])
   if (polarity === 'out') return proposed(oppositesOf(no, polarity))
-  // Values such as customer types. Words are left out that mean no in columns of consent, or may mean it.
+  // Values such as customer types, without those that mean no in a consent column, or may mean no.
   const unclassified = unknown.filter((value) => consentMeaning(value) !== 'out' && !mayMeanNo(value) && !hasOptOutWords(value))
   if (unclassified.length === 0) {
     const hasUnknownWord = unknown.some((value) => consentMeaning(value) === undefined)
@@ -98,13 +99,13 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   return proposed(name !== undefined && !hasNo ? [unknownYes] : unclassified)
 }
 
-function factsOf(all: readonly CountedValue[], name: ConsentName | undefined): ColumnFacts {
+function factsOf(distinctValues: readonly CountedValue[], name: ConsentName | undefined): ColumnFacts {
   return {
     polarity: name?.polarity ?? 'unclear',
     isNamed: name !== undefined,
-    hasNumberCodes: all.some(({ value }) => isNumberCode(value)),
-    hasCheckMarks: all.some(({ value }) => isCheckMark(value)),
-    letterYes: letterMeaningYes(all.map(({ value }) => comparableText(value))),
+    hasNumberCodes: distinctValues.some(({ value }) => isNumberCode(value)),
+    hasCheckMarks: distinctValues.some(({ value }) => isCheckMark(value)),
+    letterYes: letterMeaningYes(distinctValues.map(({ value }) => comparableText(value))),
   }
 }
 

@@ -44,9 +44,10 @@ export class FrequentValues {
   readonly #limit: number
   /** Stored counts, to which a gated read adds the new rows. Empty in a full read. */
   readonly #storedCounts: ReadonlyMap<string, number>
-  readonly #gated: boolean
-  readonly #sources: number
+  readonly #isGated: boolean
+  readonly #sourceCount: number
   readonly #exact: ReadonlySet<string>
+  /** Value → upper bound of its rows, for the next read. */
   readonly #toStore = new Map<string, number>()
   /** Upper bound for every value that is not in `#toStore`. */
   #slack: number
@@ -67,8 +68,8 @@ export class FrequentValues {
   ) {
     const { code, limit, before, gated, sources = 1 } = options
     this.#limit = limit
-    this.#gated = gated
-    this.#sources = sources
+    this.#isGated = gated
+    this.#sourceCount = sources
     if (!gated && before !== undefined) {
       const frequent = Object.entries(before.counts).filter(([, count]) => count > limit / 2)
       for (const [value] of sortByCount(frequent).slice(0, maxExact)) featureSets.addItem(code, value, '')
@@ -78,7 +79,7 @@ export class FrequentValues {
     this.#slack = gated ? (before?.slack ?? 0) : Math.floor(limit / 4)
     this.#storedCounts = new Map(Object.entries(gated ? (before?.counts ?? {}) : {}))
     for (const [value, count] of this.#storedCounts) this.#toStore.set(value, count)
-    // `addSource` adds the exact counts.
+    // `addSource` counts these values from 0.
     for (const value of this.#exact) this.#toStore.delete(value)
   }
 
@@ -96,17 +97,17 @@ export class FrequentValues {
       this.#toStore.set(value, (this.#toStore.get(value) ?? 0) + count)
     }
     // A gated read did not map the unchanged rows. A value without a stored count may be on up to `#slack` of them.
-    const unstoredBound = this.#gated ? this.#slack : 0
+    const unstoredBound = this.#isGated ? this.#slack : 0
     let highestBound = Math.max(highestInSource, unstoredBound)
     const mappedCounts = new Map(mapped.filter(([value]) => !this.#exact.has(value)))
     const bounds = new Map([...mappedCounts].map(([value, count]) => [value, count + (this.#storedCounts.get(value) ?? unstoredBound)]))
     for (const [value, count] of this.#storedCounts) if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
     // In a gated read with several sources, the bounds count the rows of all of them.
-    const areBoundsOfSource = !this.#gated || this.#sources === 1
+    const areBoundsOfSource = !this.#isGated || this.#sourceCount === 1
     for (const [value, bound] of bounds) {
       highestBound = Math.max(highestBound, bound)
       // In a full read, the bound is a count.
-      const reportsBound = !this.#gated || (this.#storedCounts.get(value) ?? 0) > this.#limit
+      const reportsBound = !this.#isGated || (this.#storedCounts.get(value) ?? 0) > this.#limit
       if (reportsBound && areBoundsOfSource) highestInSource = Math.max(highestInSource, bound)
       if (bound <= this.#limit) continue
       if (reportsBound) aboveLimit.push([value, bound])
@@ -116,7 +117,7 @@ export class FrequentValues {
     return { aboveLimit: sortByCount(aboveLimit), highestInSource, highestBound, mayExceedLimit }
   }
 
-  /** True if the next read must be a full read, which starts to count a value above the limit exactly. */
+  /** True if the next read must be a full read, so that it counts a value above the limit exactly. */
   get needsFullRead(): boolean {
     return this.#exact.size < maxExact && [...this.#toStore].some(([value, count]) => count > this.#limit && !this.#exact.has(value))
   }
@@ -130,7 +131,7 @@ export class FrequentValues {
     let hasValueWithOneRow = false
     for (const [value, count] of mappedCounts) {
       const before = this.#toStore.get(value)
-      if (!this.#gated || before !== undefined) this.#toStore.set(value, (before ?? 0) + count)
+      if (!this.#isGated || before !== undefined) this.#toStore.set(value, (before ?? 0) + count)
       else if (count > 1) this.#toStore.set(value, this.#slack + count)
       else hasValueWithOneRow = true
     }

@@ -150,14 +150,14 @@ export class FeatureSets {
   /** Returns the bits (without those of the currency), the currency and the items of a set. */
   describe(set: number): { readonly bits: number; readonly currency: string | undefined; readonly items: readonly CountedItem[] } {
     const items: CountedItem[] = []
-    let at: number | null = set
+    let rest: number | null = set
     let bits = 0
-    while (at !== null) {
+    while (rest !== null) {
       // `setOf` returned this number, so the set exists.
-      const [shorter, added]: FeatureSet = this.#sets[at] as FeatureSet
+      const [shorter, added]: FeatureSet = this.#sets[rest] as FeatureSet
       if (shorter === null) bits = added
       else items.push(this.#items[added] as CountedItem)
-      at = shorter
+      rest = shorter
     }
     return { bits: bits % currencyFactor, currency: this.#currencies[Math.floor(bits / currencyFactor) - 1], items }
   }
@@ -205,7 +205,7 @@ export class FeatureSetCounts {
   }
 
   /** Number of all rows. Too high if a row was counted by its parts (`FeatureSets.setOf`). */
-  get rows(): number {
+  get rowCount(): number {
     return this.#counts.reduce((sum, count) => sum + count, this.#unknownCount)
   }
 
@@ -213,13 +213,13 @@ export class FeatureSetCounts {
     return this.#unknownCount
   }
 
-  of(set: number): number {
+  countOf(set: number): number {
     return this.#counts[set] ?? 0
   }
 
   /** Returns the first lines with this set, at most `linesKept`, in the order of the source. */
   linesOf(set: number): readonly number[] {
-    return [...this.#lines.subarray(set * linesKept, set * linesKept + Math.min(this.of(set), linesKept))]
+    return [...this.#lines.subarray(set * linesKept, set * linesKept + Math.min(this.countOf(set), linesKept))]
   }
 
   /** Yields every set with at least one row. */

@@ -70,7 +70,7 @@ export function createSourceStatistics(
       const groups = statistics.groups.addSource(exactCounts(exactCodes.group), features.groups.entries())
       const identifiers = statistics.identifiers.addSource(exactCounts(exactCodes.identifier), features.identifiers.entries())
       return {
-        rows: rows + (unchanged?.rows ?? 0),
+        rows: rows + (unchanged?.rowCount ?? 0),
         products,
         members,
         outOfStock,

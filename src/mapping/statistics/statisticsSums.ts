@@ -34,21 +34,21 @@ export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, unchan
   const rowsByIdentifierType = new Map<string, number>()
   const items = new Map<CountedItem, LineSum>()
   for (const set of new Set([...mapped.sets(), ...(unchanged?.sets() ?? [])])) {
-    const count = mapped.of(set) + (unchanged?.of(set) ?? 0)
+    const count = mapped.countOf(set) + (unchanged?.countOf(set) ?? 0)
     const lines = [...mapped.linesOf(set), ...(unchanged?.linesOf(set) ?? [])]
     const { bits, currency, items: itemsOfSet } = featureSets.describe(set)
-    const has = (bit: number) => (bits & bit) !== 0
-    if (has(feature.product)) sums.products += count
-    if (has(feature.member)) sums.members += count
-    if (has(feature.outOfStock)) sums.outOfStock += count
-    if (has(feature.otherBrand)) sums.otherBrand += count
-    if (has(feature.otherGroup)) sums.otherGroup += count
-    if (has(feature.ownGroup)) sums.ownGroup += count
-    if (has(feature.garbled)) garbled.add(count, lines)
-    if (has(feature.misplaced)) misplaced.add(count, lines)
+    const hasFeature = (bit: number) => (bits & bit) !== 0
+    if (hasFeature(feature.product)) sums.products += count
+    if (hasFeature(feature.member)) sums.members += count
+    if (hasFeature(feature.outOfStock)) sums.outOfStock += count
+    if (hasFeature(feature.otherBrand)) sums.otherBrand += count
+    if (hasFeature(feature.otherGroup)) sums.otherGroup += count
+    if (hasFeature(feature.ownGroup)) sums.ownGroup += count
+    if (hasFeature(feature.garbled)) garbled.add(count, lines)
+    if (hasFeature(feature.misplaced)) misplaced.add(count, lines)
     if (currency !== undefined) currencies.set(currency, (currencies.get(currency) ?? 0) + count)
     for (const [index, type] of identifierTypes.entries())
-      if (has(feature.firstIdentifierType << index)) rowsByIdentifierType.set(type, (rowsByIdentifierType.get(type) ?? 0) + count)
+      if (hasFeature(feature.firstIdentifierType << index)) rowsByIdentifierType.set(type, (rowsByIdentifierType.get(type) ?? 0) + count)
     // A row with two role addresses (info@, sales@) has one item twice. The row counts once.
     for (const item of new Set(itemsOfSet)) {
       const sum = items.get(item) ?? new LineSum()
