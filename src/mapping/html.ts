@@ -46,7 +46,7 @@ export function stripHtml(text: string): string {
   return plain === text ? text : withSingleSpaces(plain).trim()
 }
 
-/** Returns true if `hiddenMarkup` may match. Takes a tenth of its time, and most descriptions contain only tags. */
+/** Returns true if `hiddenMarkup` may match. Takes a tenth of the time of that pattern. Most descriptions contain only tags. */
 function mayHaveHidden(text: string): boolean {
   if (text.includes(']]>')) return true
   for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at + 1)) {

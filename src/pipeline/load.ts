@@ -190,9 +190,9 @@ async function loadMatching(directory: string, patterns: readonly string[], vari
   }
 }
 
-/** Throws the only error, or one error with the problems of all errors. Does nothing without errors. `found`: may repeat an error. */
-function throwAll(directory: string, found: readonly ConfigError[]): void {
-  const errors = [...new Set(found)]
+/** Throws the only error, or one error with the problems of all errors. Does nothing without errors. `given`: may repeat an error. */
+function throwAll(directory: string, given: readonly ConfigError[]): void {
+  const errors = [...new Set(given)]
   if (errors.length === 1 && errors[0] !== undefined) throw errors[0]
   if (errors.length > 1)
     throw new ConfigError(

@@ -74,7 +74,10 @@ const timezone = z.string('must be an IANA time zone').refine((zone) => {
   }
 }, 'is not an IANA time zone, for example Europe/Berlin')
 
-/** Name of the argument for a plain value, by transform: `{ prefix: X }` is `{ prefix: { with: X } }`. Other transforms: `value`. */
+/**
+ * Name of the argument for a plain value, by transform: `{ prefix: X }` is `{ prefix: { with: X } }`. For other transforms the name is
+ * `value`, which no transform has, so the plain value is rejected.
+ */
 const shorthand: Readonly<Record<string, string>> = { prefix: 'with', split: 'at', join: 'with', date: 'form' }
 
 const transform = z

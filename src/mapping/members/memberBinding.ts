@@ -23,7 +23,7 @@ export interface MemberBinding {
   readonly latestEndMs: number
   /** Tests about the whole row. All must pass. Without tests, every row counts as consenting. */
   readonly consent: readonly BoundTest[]
-  /** Tests that apply only to the identifiers of the type `appliesTo`. */
+  /** Tests that apply only to the identifiers of the type in their `appliesTo`. */
   readonly consentByType: readonly BoundTest[]
   readonly ages: readonly BoundAge[]
   /** True for a do-not-reach list. A person whose row is rejected there is still sent to the audiences. */

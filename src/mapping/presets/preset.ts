@@ -26,8 +26,8 @@ export interface Preset {
    */
   readonly map: Readonly<Record<string, PresetField>>
   /**
-   * Required field that this export never has → parts of its hint. `columns`: exact names; the hint maps the first one in the header.
-   * `prefix`: example of a text before each value.
+   * Required field that this export never has → parts of its hint. `columns`: exact names, of which the hint maps the first one in the
+   * header. `prefix`: example of a text to put before each value.
    */
   readonly suggestedPrefix?: Readonly<Record<string, { readonly columns: readonly string[]; readonly prefix: string }>>
   /**
@@ -67,8 +67,8 @@ export interface HandleRowGroups {
 }
 
 /**
- * Row groups by parent. A product with variations has a row, the parent, and each variation has a row that refers to it. The properties are
- * names of columns.
+ * Row groups by parent. A product with variations has a row of its own, the parent. Each variation has a row that refers to the parent. The
+ * properties are names of columns.
  */
 export interface ParentRowGroups {
   readonly kind: 'parent'
