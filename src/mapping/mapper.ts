@@ -182,6 +182,7 @@ function adaptToRejectsFile(bound: BoundHeader, columns: readonly string[]): Bou
     ...bound,
     map: (row) => bound.map(withOriginalCells(row)),
     keyOf: (row) => bound.keyOf(withOriginalCells(row)),
+    mask: (row) => bound.mask(withOriginalCells(row)),
     ...(bound.excludes === undefined ? {} : { excludes: (row) => bound.excludes?.(withOriginalCells(row)) ?? false }),
     ...(bound.optedOut === undefined ? {} : { optedOut: (row) => bound.optedOut?.(withOriginalCells(row)) ?? [] }),
     warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !reasonNames.has(field)),

@@ -38,6 +38,11 @@ export function spreadsheetCell(text: string): string {
   return formula.test(text) ? `'${text}` : text
 }
 
+/** Returns a row of a rejects file as in the merchant's file, and a row of any other file unchanged. */
+export function originalRow(row: Row): Row {
+  return reasonIndexes(row.columns).length === 0 ? row : withOriginalCells(row)
+}
+
 /** Returns the row as in the merchant's file: without the added apostrophes, and with the separate texts that `cellText` joined. */
 export function withOriginalCells(row: Row): Row {
   return row.cells.some((cell) => typeof cell === 'string' && originalCell(cell) !== cell)

@@ -184,6 +184,22 @@ test('audience: the full rows of --from-source, corrected, leave no reject', asy
   expect((await engine.sandbox.control.audience()).members).toBe(30)
 }, 60_000)
 
+test('--from-source of a corrected rejects file has the cells of the first source', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'crm',
+    'source: { url: "{folder}/crm.csv" }\nmap: { key: id, email: email }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\nguards: { max_reject_percent: 100 }\n',
+  )
+  engine.write('crm.csv', csvOf([{ id: '-7', email: 'broken@' }]))
+  let { runId } = await engine.run('crm')
+  for (const name of ['one.csv', 'two.csv', 'three.csv']) {
+    const file = join(engine.folder, name)
+    await sluiceHere(['rejects', runId, '--csv', file, '--from-source'], { cwd: engine.folder, env: engine.env })
+    expect(correct(file, (row) => row).map(({ id }) => id)).toEqual(["'-7"])
+    runId = (await engine.backfill('crm', name)).runId
+  }
+}, 60_000)
+
 test('audience on one line: only the rejected rows are written in clear', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline(

@@ -1,7 +1,7 @@
 import { RunError } from '../../../errors.ts'
 import { createMapper } from '../../../destinations/createMapper.ts'
 import type { Mapped, Row } from '../../../model/record.ts'
-import { cellText } from '../../../mapping/rejectsFile.ts'
+import { cellText, originalRow } from '../../../mapping/rejectsFile.ts'
 import { shownAddress } from '../../../shownAddress.ts'
 import { openSource, type OpenedSource } from '../../../sources/openSource.ts'
 import type { Store } from '../../../db/open.ts'
@@ -51,7 +51,7 @@ export async function writeClearRows(
           const ofLine = rejects.get(`${index} ${row.line}`) ?? []
           // The only row of a line has all rejects of the line, so it is not mapped.
           const ofRow = sharesLine ? takeRejects(mapper.map(row), ofLine) : ofLine
-          for (const reject of ofRow) csv.write([...cellsOf(row, table.columns), ...reasonCells(reject)])
+          for (const reject of ofRow) csv.write([...cellsOf(originalRow(row), table.columns), ...reasonCells(reject)])
           written += ofRow.length
         }
         if (source.facts().sha256 !== facts[index]?.sha256) throw sourceChanged(definition.uri, target.runId)

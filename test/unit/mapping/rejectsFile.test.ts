@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { createMapper } from '../../../src/destinations/createMapper.ts'
+import { spreadsheetCell } from '../../../src/mapping/rejectsFile.ts'
+import type { Row } from '../../../src/model/record.ts'
+import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
+import { reasonColumns } from '../../../src/sync/reports/rejectsCsv.ts'
+
+const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
+if (pipeline === undefined) throw new Error('the pipeline is invalid')
+const mapper = createMapper(pipeline, new Date('2026-06-15'))
+
+const good = {
+  id: 'SKU-1',
+  title: 'Red shoe',
+  description: 'A red shoe.',
+  availability: 'in stock',
+  condition: 'new',
+  price: '12.99 USD',
+  link: 'https://shop.example/p/1',
+  image_link: 'https://shop.example/i/1.jpg',
+  brand: 'Acme',
+}
+const rowOf = (fields: object): Row => ({
+  line: 2,
+  columns: Object.keys({ ...good, ...fields }),
+  cells: Object.values({ ...good, ...fields }),
+})
+
+/** Returns the row as a run reads it from the rejects file in which it was written. */
+const rejectedAgain = (row: Row): Row => ({
+  line: 2,
+  columns: [...row.columns, ...reasonColumns(row.columns)],
+  cells: [...mapper.mask(row).map(spreadsheetCell), '2', 'LINK_NOT_HTTPS', 'link', 'is http', 'Use https.'],
+})
+
+test('a row that is rejected several times keeps its cells', () => {
+  let row = rowOf({ title: '-5 % shoe' })
+  for (let times = 1; times <= 3; times++) {
+    row = rejectedAgain(row)
+    expect(mapper.mask(row)[1]).toBe('-5 % shoe')
+  }
+})
