@@ -9,13 +9,18 @@ const reasonColumns = ['line', 'code', 'field', 'message', 'hint']
 const formula = /^'*[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
 
 /**
- * Returns the indexes of the five reason columns, which are the last ones. Empty if the table is not a rejects file. If the merchant's file
- * has a column of the same name, a reason column has the prefix `reject_`, once or several times.
+ * Returns the indexes of the reason columns, which are the last ones: five for each time that the rows were rejected. Empty if the table is
+ * not a rejects file. If the table had a column of the same name, a reason column has the prefix `reject_`, once or several times.
  */
 export function reasonIndexes(columns: readonly string[]): number[] {
-  const from = columns.length - reasonColumns.length
-  if (from < 1 || !reasonColumns.every((name, i) => (columns[from + i] ?? '').replace(/^(?:reject_)+/, '') === name)) return []
-  return reasonColumns.map((_, i) => from + i)
+  let from = columns.length
+  while (from > reasonColumns.length && endsWithReasons(columns.slice(0, from))) from -= reasonColumns.length
+  return columns.slice(from).map((_, i) => from + i)
+}
+
+function endsWithReasons(columns: readonly string[]): boolean {
+  const last = columns.slice(-reasonColumns.length)
+  return reasonColumns.every((name, i) => last[i]?.replace(/^(?:reject_)+/, '') === name)
 }
 
 /** Returns true for the first line of a rejects file, also if a spreadsheet changed its delimiter. */

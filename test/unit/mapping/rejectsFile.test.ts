@@ -40,3 +40,9 @@ test('a row that is rejected several times keeps its cells', () => {
     expect(mapper.mask(row)[1]).toBe('-5 % shoe')
   }
 })
+
+test('a rejects file that is rejected again has only unused columns of the merchant as unknown', () => {
+  const row = rejectedAgain(rejectedAgain(rowOf({ note: 'x', code: '7' })))
+  const unknown = mapper.bindHeader(row.columns).filter(({ code }) => code === 'COLUMN_UNKNOWN')
+  expect(unknown.map(({ field }) => field)).toEqual(['note', 'code'])
+})
