@@ -18,7 +18,7 @@ import { shownAddress } from '../shownAddress.ts'
 import { faultOfTransform, TransformError } from './transforms.ts'
 
 /** Part of every definition hash. Raise it when the same cells may map to something else. */
-export const mappingRulesVersion = 21
+export const mappingRulesVersion = 22
 
 /**
  * Maps the rows of all sources of one pipeline, without clock and I/O. The record or reject depends only on the row and the day. Warnings

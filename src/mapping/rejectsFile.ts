@@ -30,12 +30,15 @@ export function isRejectsHeader(line: string): boolean {
   )
 }
 
-/** Returns a cell as one text; `''` for a missing cell. Joins addresses by commas, as in feeds, and other texts as a JSON array. */
+/**
+ * Returns a cell as one text; `''` for a missing cell. Several texts become a JSON array. So does a text that is itself such an array, so
+ * that `originalCell` restores every cell.
+ */
 export function cellText(cell: Cell | undefined): string {
-  if (cell === undefined) return ''
-  if (typeof cell === 'string') return cell
-  if (cell.length < 2) return cell[0] ?? ''
-  return cell.every((text) => /^https?:\/\/[^\s,]+$/i.test(text)) ? cell.join(',') : JSON.stringify(cell)
+  const texts = typeof cell === 'string' ? [cell] : (cell ?? [])
+  if (texts.length > 1) return JSON.stringify(texts)
+  const [text = ''] = texts
+  return parseTexts(text) === undefined ? text : JSON.stringify([text])
 }
 
 /** Returns a cell as `sluice rejects` writes it: with one more apostrophe before a text that a spreadsheet may read as a formula. */
@@ -48,7 +51,7 @@ export function originalRow(row: Row): Row {
   return reasonIndexes(row.columns).length === 0 ? row : withOriginalCells(row)
 }
 
-/** Returns the row as in the merchant's file: without the added apostrophes, and with the separate texts that `cellText` joined. */
+/** Returns the row as in the merchant's file: without the added apostrophes, and with the separate texts of `cellText`. */
 export function withOriginalCells(row: Row): Row {
   return row.cells.some((cell) => typeof cell === 'string' && originalCell(cell) !== cell)
     ? { ...row, cells: row.cells.map((cell) => (typeof cell === 'string' ? originalCell(cell) : cell)) }
@@ -57,16 +60,16 @@ export function withOriginalCells(row: Row): Row {
 
 function originalCell(cell: string): Cell {
   if (cell.startsWith("'") && formula.test(cell)) return cell.slice(1)
-  if (/^https?:\/\/[^\s,]+(?:,https?:\/\/[^\s,]+)+$/i.test(cell)) return cell.split(',')
-  return parseTexts(cell) ?? cell
+  const texts = parseTexts(cell) ?? [cell]
+  return texts.length === 1 ? (texts[0] ?? '') : texts
 }
 
-/** Returns the texts of a JSON array of at least two texts; undefined for any other cell. */
+/** Returns the texts of a JSON array of texts; undefined for any other cell. */
 function parseTexts(cell: string): readonly string[] | undefined {
   if (!cell.startsWith('["') || !cell.endsWith('"]')) return undefined
   try {
     const list: unknown = JSON.parse(cell)
-    return Array.isArray(list) && list.length > 1 && list.every((text): text is string => typeof text === 'string') ? list : undefined
+    return Array.isArray(list) && list.every((text): text is string => typeof text === 'string') ? list : undefined
   } catch {
     return undefined
   }

@@ -46,3 +46,24 @@ test('a rejects file that is rejected again has only unused columns of the merch
   const unknown = mapper.bindHeader(row.columns).filter(({ code }) => code === 'COLUMN_UNKNOWN')
   expect(unknown.map(({ field }) => field)).toEqual(['note', 'code'])
 })
+
+test('a row of a rejects file is read as the row of the source', () => {
+  const address = 'https://img.example/fetch/w_300,https://shop.example/a.jpg'
+  for (const fields of [
+    { image_link: address },
+    { link: address },
+    { title: '["Red","shoe"]' },
+    { title: '["Red shoe"]' },
+    { title: '["[\\"Red shoe\\"]"]' },
+    { additional_image_link: 'https://shop.example/a.jpg,https://shop.example/b.jpg' },
+    { additional_image_link: ['https://shop.example/a.jpg', 'https://shop.example/b.jpg'] },
+    { additional_image_link: ['https://img.example/fetch/w_300', 'https://shop.example/a.jpg'] },
+    { additional_image_link: [address] },
+    { image_link: ['https://img.example/fetch/w_300', 'https://shop.example/a.jpg'] },
+    { title: ['["Red shoe"]'] },
+  ]) {
+    const row = rowOf(fields)
+    expect(mapper.map(rejectedAgain(row))).toEqual(mapper.map(row))
+    expect(mapper.map(rejectedAgain(rejectedAgain(row)))).toEqual(mapper.map(row))
+  }
+})
