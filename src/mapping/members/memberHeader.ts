@@ -4,6 +4,8 @@ import { bindField, type BoundField } from '../fields.ts'
 import type { Preset } from '../presets/index.ts'
 import type { Warning } from '../../model/record.ts'
 
+const timeFields: ReadonlySet<string> = new Set(['effective_at', 'expires_at'])
+
 /** Header while its fields are bound. Collects the used columns, the missing columns and the warnings. */
 export class MemberHeader {
   readonly pipeline: Pipeline
@@ -24,7 +26,8 @@ export class MemberHeader {
 
   /**
    * Binds a field by `map:`, or else by the preset, and marks its columns as used. Warns about each column of `map:` that the header lacks.
-   * Returns undefined if the mapping has no constant, no function and no column of this header.
+   * Returns undefined if the mapping has no constant, no function and no column of this header. A time then has its default. The key and the
+   * identifiers do not: all rows would be one person.
    */
   bindField(field: string): BoundField | undefined {
     const { columns } = this
@@ -35,6 +38,8 @@ export class MemberHeader {
     const bound = bindField(field, mapping, columns)
     for (const index of bound.indexes) this.used.add(index)
     if (configured !== undefined) for (const name of bound.missing) this.warnings.push(missingColumnWarning(field, name, columns))
-    return bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined ? bound : undefined
+    const needsNoColumn =
+      mapping.constant !== undefined || mapping.compute !== undefined || (mapping.default !== undefined && timeFields.has(field))
+    return bound.indexes.length > 0 || needsNoColumn ? bound : undefined
   }
 }

@@ -634,6 +634,20 @@ test('times are read as instants, a bare date as the start of its day in UTC', (
   expect(record).toMatchObject({ effectiveAtMs: Date.UTC(2026, 0, 1), expiresAtMs: Date.UTC(2026, 11, 31, 22, 59, 59) })
 })
 
+test('the default of a time also applies without its column; a default of the key or an identifier does not', () => {
+  const time = '2026-12-31T00:00:00Z'
+  for (const column of ['absent', undefined]) {
+    const field = { column, default: time }
+    const ends = mapped({ id: '1', email: 'a@b.example' }, { map: { ...map, expires_at: field } })
+    expect(ends.record?.expiresAtMs).toBe(Date.parse(time))
+    const starts = mapped({ id: '1', email: 'a@b.example' }, { map: { ...map, effective_at: field } })
+    expect(starts.record?.effectiveAtMs).toBe(Date.parse(time))
+  }
+  const withDefault = { column: 'absent', default: 'x@example.com' }
+  expect(() => mapped({}, { map: { key: withDefault, email: 'email' } })).toThrow('no column for key')
+  expect(() => mapped({}, { map: { key: 'id', email: withDefault } })).toThrow('no column for email')
+})
+
 test('the given day determines the age of a person and the default end of a membership', () => {
   const wantedOn = (day: string) => {
     const mapper = mapperOf({ map: { key: 'id', email: 'email' } }, new Date(day))
