@@ -355,6 +355,7 @@ describe('creation', () => {
     [{ text: 'a', reply: { in_reply_to_tweet_id: '99' } }, 'reply.in_reply_to_tweet_id'],
     [{ text: 'a', media: { media_ids: [] } }, 'media.media_ids'],
     [{ text: 'a', quote_tweet_id: '99' }, 'quote_tweet_id'],
+    [{ text: 'a', geo: { place_id: '96683cc9126741d1', lat: '1' } }, 'geo.lat'],
   ] as const)('%j is refused as a bad parameter', async ([json, parameter]) => {
     expectBadParameter(await make(json), parameter)
   })

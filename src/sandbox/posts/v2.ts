@@ -149,8 +149,10 @@ function pollOf(call: Call<PostsState>): Readonly<Record<string, unknown>> | und
 function placeIdOf(call: Call<PostsState>): string | null {
   const { geo } = call.params
   if (geo === undefined || geo === null) return null
-  const id = recordOf(geo)['place_id']
+  const { place_id: id, ...rest } = recordOf(geo)
   if (typeof id !== 'string' || !call.state.places.has(id)) throw v2ParameterRefusal('geo.place_id', textOf(id), 'the place was not found')
+  // Earlier versions of the sandbox ignored other fields. A replay of the journal must not refuse them.
+  if (!call.isReplay) refuseOtherFields('geo', rest, [])
   return id
 }
 
