@@ -5,7 +5,7 @@ import { to as copyTo } from 'pg-copy-streams'
 /** Number of bytes of the header: signature, flags, and the length of an extension that Postgres does not use. */
 const headerBytes = 19
 /** Size of the first buffer in bytes. */
-const firstBytes = 256 * 1024
+const firstBytes = 32 * 1024
 
 /**
  * Yields the values of a query with one `bytea` column without nulls. A query by `pg` would transfer the bytes as hex. Hex is twice as long

@@ -25,6 +25,9 @@ function openingOf(type: number): Buffer {
 
 /** Number of bytes of a digest in the body, with its quotes. */
 const valueBytes = 2 + 64
+/** Maximum number of bytes of an identifier in the body, with a comma between users and the brackets of its list. */
+const mostIdentifierBytes = valueBytes + Math.max(...openings.map((open) => open.length)) + 3
+const firstBodyBytes = 32 * 1024
 
 /** Packed user in a buffer. */
 export interface PackedUser {
@@ -76,9 +79,10 @@ export class UpdateWriter {
   readonly #frameClose: Buffer
   readonly #open: Buffer
   readonly #close: Buffer
-  /** As large as a body may be: pages that are never written use no memory. */
-  readonly #body: Buffer
-  readonly #template: Buffer
+  /** Grows from `firstBodyBytes`. The first buffers of all plans were 20 MB, and caused full garbage collections. */
+  #body: Buffer
+  /** As long as `#body`. */
+  #template: Buffer
   #bodyEnd = 0
   #templateEnd = 0
   #users = 0
@@ -93,8 +97,8 @@ export class UpdateWriter {
     this.#frameClose = Buffer.from(frame.close)
     this.#open = Buffer.from(open)
     this.#close = Buffer.from(close)
-    this.#body = Buffer.allocUnsafeSlow(limits.bytes)
-    this.#template = Buffer.allocUnsafeSlow(limits.bytes)
+    this.#body = Buffer.allocUnsafeSlow(firstBodyBytes)
+    this.#template = Buffer.allocUnsafeSlow(firstBodyBytes)
     this.#arrays = this.#newArrays()
   }
 
@@ -114,6 +118,7 @@ export class UpdateWriter {
 
   /** Adds a user for whom `fits` returned true. */
   add(user: PackedUser): void {
+    this.#makeRoom(user.count)
     if (this.#users === 0) this.#begin()
     else {
       this.#body[this.#bodyEnd++] = comma
@@ -161,11 +166,20 @@ export class UpdateWriter {
     this.#keysEnd = 0
   }
 
+  /** Makes room in the body for the frame, and for a user with this number of identifiers. */
+  #makeRoom(identifiers: number): void {
+    const frame = this.#frameOpen.length + this.#frameClose.length
+    const needed = this.#bodyEnd + frame + this.#open.length + this.#close.length + identifiers * mostIdentifierBytes
+    if (needed <= this.#body.length) return
+    this.#body = Buffer.concat([this.#body], needed * 2)
+    this.#template = Buffer.concat([this.#template], needed * 2)
+  }
+
   #newArrays(): UserArrays {
     const { entries } = this.#limits
     return {
       recordKeys: Buffer.allocUnsafe(entries * recordKeyBytes),
-      keys: Buffer.allocUnsafe(entries * identifierBytes * 2),
+      keys: Buffer.allocUnsafe(firstBodyBytes),
       keyLengths: new Int32Array(entries),
       lengths: new Int32Array(entries),
     }

@@ -1,8 +1,8 @@
 const bucketCount = 256
 /** Number of 32-bit numbers in a chunk of a bucket: 4 KB. */
 const numbersPerChunk = 1024
-/** Number of chunks in one allocation (slab): 1 MB. */
-const chunksPerSlab = 256
+/** Number of chunks in one allocation (slab): 128 KB. With 1 MB, small reads caused full garbage collections. */
+const chunksPerSlab = 32
 
 /**
  * Log of 64-bit values (two 32-bit numbers) that finds repeated values. `add` appends the value to one of 256 buckets, and `repeats`
