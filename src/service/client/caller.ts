@@ -102,13 +102,15 @@ type Waits = Map<Endpoint['limit'], number>
 
 /** Sends a request until it succeeds, or may not be sent again. @throws {ServiceError} of the last attempt */
 async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallResult> {
-  const earlier = { mayBeApplied: false }
+  const earlier: EarlierAttempts = { wasSent: false, mayBeApplied: false }
   try {
     return await sendAttempts(parts, call, earlier)
   } catch (error) {
     // A program that aborts a call must not repeat it with the same signal.
     if (error instanceof ServiceError && error.recovery === 'retry' && call.options.signal?.aborted === true)
       Object.assign(error, { recovery: 'stop-run' satisfies Recovery })
+    if (error instanceof ServiceError && earlier.wasSent)
+      Object.assign(error, { message: error.message.replace(/^nothing was sent:/, 'the last attempt was not sent:') })
     // `notApplied` is a promise about the call, not about its last attempt.
     if (error instanceof ServiceError && error.notApplied && earlier.mayBeApplied)
       Object.assign(error, { notApplied: false, hint: `${error.hint} An earlier attempt may have had an effect.` })
@@ -116,8 +118,16 @@ async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallR
   }
 }
 
-/** Sends the attempts of a call. Sets `mayBeApplied` before a further attempt if the last one may have been applied. */
-async function sendAttempts(parts: CallerParts, call: CallParts, earlier: { mayBeApplied: boolean }): Promise<CallResult> {
+/** Facts about the attempts of one call. */
+interface EarlierAttempts {
+  /** True if a request was sent. */
+  wasSent: boolean
+  /** True if an attempt before the last one may have been applied. */
+  mayBeApplied: boolean
+}
+
+/** Sends the attempts of a call, and records facts about them in `earlier`. */
+async function sendAttempts(parts: CallerParts, call: CallParts, earlier: EarlierAttempts): Promise<CallResult> {
   const { sender, clock, log, spelling } = parts
   const { endpoint, built, options, findCredentials, bearer, waits } = call
   const where = `${endpoint.method} ${built.path}`
@@ -139,6 +149,7 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: { mayB
       ...(built.body === undefined ? {} : { body: built.body }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     })
+    earlier.wasSent ||= exchange.kind !== 'not-sent'
     const context = { endpoint, where, nowMs: clock.now(), asApplication: isAppOnly(credentials) }
     let failed: ServiceError
     if (exchange.kind === 'answer') {

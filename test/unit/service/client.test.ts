@@ -198,6 +198,37 @@ describe('waits and retries', () => {
     await expect(update([tooLate, { status: 429, headers: { 'retry-after': '900' } }])).rejects.toMatchObject({ notApplied: false })
   })
 
+  test('a call that ends before its second attempt does not say that nothing was sent', async () => {
+    const service = await serve([{ status: 503, headers: { 'retry-after': '30' } }])
+    const update = async (duringWait: () => void, signal?: AbortSignal) => {
+      const clock = { now: () => 0, monotonic: () => 0, sleep: async () => duringWait() }
+      const client = service.client({ client: { clock } })
+      return client.catalogs.update({ product_catalog_id: '1', name: 'n' }, signal === undefined ? {} : { signal })
+    }
+    const controller = new AbortController()
+    await expect(update(() => controller.abort(), controller.signal)).rejects.toMatchObject({
+      code: 'SERVICE_RATE_LIMITED',
+      message: 'the last attempt was not sent: the service requests a wait until 1970-01-01T00:00:30.000Z',
+      notApplied: false,
+    })
+    expect(service.asked).toHaveLength(1)
+    const cancelled = new AbortController()
+    cancelled.abort()
+    await expect(update(() => undefined, cancelled.signal)).rejects.toThrow(/^nothing was sent: /)
+    expect(service.asked).toHaveLength(1)
+  })
+
+  test('a second attempt that cannot be sent does not say that nothing was sent', async () => {
+    const server = await startRawServer((socket) => void socket.end(answerText(503, '{}', { connection: 'close' })))
+    const clock = { now: () => 0, monotonic: () => 0, sleep: () => server.close() }
+    const client = (await serve([{}])).client({ config: { adsBaseUrl: server.url }, client: { clock } })
+    await expect(client.catalogs.update({ product_catalog_id: '1', name: 'n' })).rejects.toMatchObject({
+      code: 'SERVICE_UNREACHABLE',
+      message: expect.stringMatching(/^the last attempt was not sent: /),
+      notApplied: false,
+    })
+  })
+
   test('a 503 with Retry-After delays every later call of the same family, and no other', async () => {
     const service = await serve([
       { status: 503, headers: { 'retry-after': '30' } },
