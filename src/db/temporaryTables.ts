@@ -26,8 +26,8 @@ export async function releaseWithTables(client: pg.PoolClient): Promise<void> {
 }
 
 /**
- * Truncates the tables that have rows. A truncated table has no statistics, so Postgres plans as for a new one. Drops the stage if it was
- * partitioned.
+ * Truncates the tables that have rows, so that they count as not analyzed. The statistics of their columns stay until the next ANALYZE.
+ * Drops the stage if it was partitioned.
  */
 async function emptyTables(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ name: string; partitioned: boolean }>(

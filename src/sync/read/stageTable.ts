@@ -34,13 +34,14 @@ export async function createStage(tx: Connection): Promise<void> {
 }
 
 /**
- * Analyzes the columns of the table `stage` that are joined or grouped, if they were not analyzed before. All columns would take five times
- * as long.
+ * Analyzes the columns of the table `stage` that are joined or grouped, unless they were analyzed while the table had rows. All columns would
+ * take five times as long.
  */
 export async function analyzeStage(tx: Connection): Promise<void> {
-  const neverAnalyzed = await tx.query(`select from pg_class where oid = 'stage'::regclass and reltuples < 0`)
+  // An earlier run on this connection may have analyzed the table without rows: then it has 0 in `reltuples`.
+  const notAnalyzed = await tx.query(`select from pg_class where oid = 'stage'::regclass and reltuples <= 0`)
   // Join and group columns need only coarse statistics: 3,000 sampled rows instead of 30,000.
-  if (neverAnalyzed.length > 0)
+  if (notAnalyzed.length > 0)
     await tx.query('set default_statistics_target = 10; analyze stage (key, kind); reset default_statistics_target')
 }
 

@@ -130,3 +130,20 @@ test('a run ignores rows that are left in its tables', () =>
     engine.write('people.csv', list(2))
     expect((await engine.run('people')).counts).toMatchObject({ valid: 2, updates: 1, deletes: 1, confirmed: 2 })
   }))
+
+test('staged rows are analyzed also after a run that staged none', () =>
+  onOneConnection(async (engine, client) => {
+    engine.write('people.csv', list(1))
+    await engine.run('people')
+    engine.write('people.csv', `${list(1)}\n`)
+    expect((await engine.run('people')).counts).toMatchObject({ unchanged: 2, requests: 0 })
+    const query = client.query.bind(client) as (...given: unknown[]) => Promise<unknown>
+    let analyzed = 0
+    client.query = ((...given: unknown[]) => {
+      if (String(given[0]).includes('analyze stage')) analyzed++
+      return query(...given)
+    }) as typeof client.query
+    engine.write('people.csv', list(2))
+    await engine.run('people')
+    expect(analyzed).toBe(1)
+  }))
