@@ -29,7 +29,9 @@ export function readDotenv(path: string, problems: Problem[]): Environment {
   return omitEmpty(parse(content))
 }
 
-/** Returns the variables that are not empty. An empty variable counts as unset, so an empty one of the process does not hide that of `.env`. */
+/**
+ * Returns the variables that are not empty. An empty variable counts as unset, so an empty one of the process does not hide that of `.env`.
+ */
 export function omitEmpty(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
 }

@@ -1,4 +1,6 @@
-/** Defines which environment may claim or recover a run or a batch. Epochs fence single workers (`batches/claim.ts`, `batches/release.ts`). */
+/**
+ * Defines which environment may claim or recover a run or a batch. Epochs fence single workers (`batches/claim.ts`, `batches/release.ts`).
+ */
 
 /**
  * Identity of an environment: one service, one application and one user. Statements that claim or recover runs and batches check that the

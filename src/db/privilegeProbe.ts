@@ -42,7 +42,8 @@ export async function probeTables(db: Database): Promise<readonly string[]> {
 }
 
 /**
- * Tests whether the tables of the queue have the version `needed` or a later one (`there`), or can be created or upgraded. Undoes its changes.
+ * Tests whether the tables of the queue have the version `needed` or a later one (`there`), or can be created or upgraded. Undoes its
+ * changes.
  *
  * @throws the error of Postgres if the right is missing
  */

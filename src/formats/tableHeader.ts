@@ -31,8 +31,8 @@ export interface SampleRecord {
  * Finds the header among the first records of a table. `records` has at least one. If `settings.columns` is set, these are the columns.
  * `skipped`: last line that is known not to be data; 0 if there is none.
  *
- * If the line of the header is not set, skips title rows (at most one filled cell). A comment row (`# …`) above the header is then an error with a
- * hint. It is not skipped, because it could be the header itself (docs/inputs.md, cases 175 and 205).
+ * If the line of the header is not set, skips title rows (at most one filled cell). A comment row (`# …`) above the header is then an error
+ * with a hint. It is not skipped, because it could be the header itself (docs/inputs.md, cases 175 and 205).
  *
  * A repeated name gets its position as a suffix, as in `Email (column 5)` (mapping/repeatedColumns.ts). A repeated column is an error only
  * if a field reads it.

@@ -1,7 +1,7 @@
 /**
  * Computes the version of a pipeline in TypeScript: a digest of its file and of the modules that it imports. Imports are found in the text
- * of the files. The gates (docs/architecture.md) skip unchanged rows. If a user's function maps the rows, the gates may do so only
- * while this version is the same.
+ * of the files. The gates (docs/architecture.md) skip unchanged rows. If a user's function maps the rows, the gates may do so only while
+ * this version is the same.
  */
 import { createHash } from 'node:crypto'
 import { readFile, realpath } from 'node:fs/promises'

@@ -11,8 +11,8 @@ export function unavailable(
 
 /**
  * Returns the error for a failed Postgres or initdb: `DISK_FULL`, else `POSTGRES_UNAVAILABLE` with the cause. `summary`: start of the
- * message. `output`: output of the program. `folder`: data directory. `log`: file with the output, if the folder has a database. With `log`, no
- * hint leads to an empty database. An empty database has no synced state, so deletes of earlier records would never be planned.
+ * message. `output`: output of the program. `folder`: data directory. `log`: file with the output, if the folder has a database. With
+ * `log`, no hint leads to an empty database. An empty database has no synced state, so deletes of earlier records would never be planned.
  */
 export function serverFailure(summary: string, output: string, folder: string, log?: string): RunError {
   const lines = output.trim().split('\n')

@@ -16,8 +16,8 @@ interface Settling {
 
 /**
  * Writes confirmed content, and adds to `changed_key` the keys that are still out of sync because newer content is desired. No index
- * contains the changed columns, so that Postgres updates no index (HOT). `columns`: SQL assignments. `selection`: SQL that selects the
- * keys `m`; begins with `from` or `where`, has the batch as `$1` and the destination as `$2`. Returns the number of written keys, and the value
+ * contains the changed columns, so that Postgres updates no index (HOT). `columns`: SQL assignments. `selection`: SQL that selects the keys
+ * `m`; begins with `from` or `where`, has the batch as `$1` and the destination as `$2`. Returns the number of written keys, and the value
  * of `expected`, SQL of a number.
  *
  * Statements that write the keys of an answer take the destination from the entries, or pass the keys as an array. They do not join keys by

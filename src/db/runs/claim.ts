@@ -158,5 +158,7 @@ export async function recoverRuns(db: Queryable, endedWorkerIds: readonly string
   return rows.map(({ id }) => Number(id))
 }
 
-/** Run under a lease. Every write under the lease checks the epoch and that the run is running. So a process that lost the run cannot write. */
+/**
+ * Run under a lease. Every write under the lease checks the epoch and that the run is running. So a process that lost the run cannot write.
+ */
 export type LeasedRun = Pick<RunRow, 'id' | 'epoch'>

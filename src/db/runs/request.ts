@@ -54,8 +54,8 @@ export async function requestRun(
 }
 
 /**
- * Merges the options of a request that joins a queued run into the run. If one of the requests is a full refresh, the run becomes one. The higher limit of
- * approved deletes applies. `options` must not contain `full: false`. Does nothing if the run is no longer queued.
+ * Merges the options of a request that joins a queued run into the run. If one of the requests is a full refresh, the run becomes one. The
+ * higher limit of approved deletes applies. `options` must not contain `full: false`. Does nothing if the run is no longer queued.
  */
 export async function mergeRunOptions(db: Queryable, runId: number, options: RunOptions): Promise<void> {
   await db.execute(

@@ -26,8 +26,8 @@ export class MemberHeader {
 
   /**
    * Binds a field by `map:`, or else by the preset, and marks its columns as used. Warns about each column of `map:` that the header lacks.
-   * Returns undefined if the mapping has no constant, no function and no column of this header. A time then has its default. The key and the
-   * identifiers do not: all rows would be one person.
+   * Returns undefined if the mapping has no constant, no function and no column of this header. Exception: a time with a default. For the
+   * key and the identifiers, a default is not enough: all rows would be one person.
    */
   bindField(field: string): BoundField | undefined {
     const { columns } = this

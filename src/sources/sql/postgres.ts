@@ -24,7 +24,10 @@ const timestamptz = 1184
 /** Arrays of char, name, int2, int4, text, bpchar, varchar, int8, float4, float8, date, numeric, uuid. */
 const listTypes = new Set([1002, 1003, 1005, 1007, 1009, 1014, 1015, 1016, 1021, 1022, 1182, 1231, 2951])
 
-/** Number of rows in one fetch. Each fetch costs a round trip. With 64 rows and a round trip of 20 ms, a read would get 3,200 rows per second. */
+/**
+ * Number of rows in one fetch. Each fetch costs a round trip. With 64 rows and a round trip of 20 ms, a read would get 3,200 rows per
+ * second.
+ */
 const rowsPerFetch = 500
 
 /** Maximum number of bytes of one fetch. A larger fetch is a mistake, and would end the process for lack of memory. */

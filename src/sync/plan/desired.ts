@@ -73,9 +73,8 @@ export async function collectNotAtService(
 
 /**
  * Adds each record that has an identifier of an opted-out row to the table `change`, as opted out. Returns the number of these records.
- * Leaves out records with another change than `missing`. A missing record that is added then has two rows in
- * `change`. For destinations with
- * `removesBy: identifier`: the row that removes a person may have another key than the record of the person.
+ * Leaves out records with another change than `missing`. A missing record that is added then has two rows in `change`. For destinations
+ * with `removesBy: identifier`: the row that removes a person may have another key than the record of the person.
  */
 export async function optOutByIdentifier({ tx, destinationId }: DesiredContext): Promise<number> {
   return tx.execute(

@@ -36,7 +36,7 @@ export async function diffStage(tx: Transaction, destinationId: number, reading:
     // the whole table. That takes 360 instead of 70 ms (10,000 of 1,000,000 records).
     await tx.query('set local random_page_cost = 0.2')
   }
-  const filled = fillTable(tx, 'change', reading === 'gated' ? gatedDiff(destinationId) : wholeDiff(destinationId))
+  const filled = fillTable(tx, 'change', reading === 'gated' ? gatedDiff(destinationId) : fullDiff(destinationId))
   onIdle?.()
   await filled
   // Later statements search keys in any order, so they need a higher value. The default of 4 is for rotating disks.
@@ -70,7 +70,7 @@ const changeOfRow = `case
 const isChange = `case when s.kind = ${stagedKind.valid} then r.key is null or r.hash <> s.hash or r.status <> 'live'
     else r.key is not null end`
 
-function wholeDiff(destinationId: number): string {
+function fullDiff(destinationId: number): string {
   return `select coalesce(s.key, r.key) as key, ${changeOfRow} as what, null::bytea[] as identifiers, null::timestamptz as effective_at,
       null::timestamptz as expires_at, null::bigint as load_id, r.record_ctid
     from stage s

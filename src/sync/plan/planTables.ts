@@ -29,7 +29,7 @@ export const planTables = {
   /**
    * Records that the read changes. `what`: `recordChange`. `record_ctid`: `ctid` of the stored record, if known, so that the update need not
    * search for it. `identifiers`, times and `load_id`: columns of the stored record, only after a gated read, which skips known rows. After
-   * a whole read, `former` has them for updated people.
+   * a full read, `former` has them for updated people.
    */
   change: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', record_ctid: 'tid' },
   /** Stored versions of updated people, before this read changes them. */

@@ -79,8 +79,8 @@ interface ChangeRule {
   readonly count: (facts: ChangeFacts) => number
   readonly shareOf: 'stored' | 'compared'
   /**
-   * Returns the percentage of `shareOf` above which the rule warns. It applies from `minForPercentages` products on. Undefined: one product is
-   * enough.
+   * Returns the percentage of `shareOf` above which the rule warns. It applies from `minForPercentages` products on. Undefined: one product
+   * is enough.
    */
   readonly abovePercent: ((facts: ChangeFacts) => number) | undefined
   readonly message: (facts: ChangeFacts) => string

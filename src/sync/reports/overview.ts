@@ -53,8 +53,8 @@ export function pipelineColumns(pipelines: readonly PipelineInEnvironment[]): [s
 }
 
 /**
- * SQL condition that the run `r` is one of the pipeline `p` in its environment. Early versions stored no destination with some
- * runs; these belong to every environment.
+ * SQL condition that the run `r` is one of the pipeline `p` in its environment. Early versions stored no destination with some runs; these
+ * belong to every environment.
  */
 export const isRunOf = `r.pipeline = p.name
   and (p.origin is null or r.destination_id is null or ${withinFence('r.destination_id', 'p.origin', 'p.credentials')})`

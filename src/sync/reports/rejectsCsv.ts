@@ -59,8 +59,8 @@ export interface RejectsTable {
 }
 
 /**
- * Returns a function from the number of a source to its columns. `firstRowColumns`: columns of the first row of the run, used for a source without
- * facts.
+ * Returns a function from the number of a source to its columns. `firstRowColumns`: columns of the first row of the run, used for a source
+ * without facts.
  */
 export function columnsBySource(
   firstRowColumns: readonly string[],

@@ -89,11 +89,11 @@ describe('the server of one data directory', () => {
 
   test('a command that ends does not stop a server that another command has kept meanwhile', async () => {
     const { url, release } = await startEmbedded(folder)
-    const places = prepareServerPaths(folder)
-    const unlock = await lockServer(places.lock)
+    const paths = prepareServerPaths(folder)
+    const unlock = await lockServer(paths.lock)
     const released = release()
     // As \`sluice db url\` does under the lock.
-    writeFileSync(places.keep, '')
+    writeFileSync(paths.keep, '')
     unlock()
     await released
     expect(await embeddedUrl(folder)).toBe(url)
@@ -102,17 +102,17 @@ describe('the server of one data directory', () => {
 
   test('a server whose predecessor was killed and is still ending starts when that has ended', async () => {
     await (await startEmbedded(folder)).release()
-    const places = prepareServerPaths(folder)
-    const ending = spawn('sleep', ['1'], { ...places.account })
-    writeFileSync(join(places.data, 'postmaster.pid'), `${ending.pid}\n`)
+    const paths = prepareServerPaths(folder)
+    const ending = spawn('sleep', ['1'], { ...paths.account })
+    writeFileSync(join(paths.data, 'postmaster.pid'), `${ending.pid}\n`)
     const server = await startEmbedded(folder)
     await server.release()
   })
 
   test('a server that another command started and that still replays its log is waited for, and no second one is started', async () => {
     await (await startEmbedded(folder)).release()
-    const places = prepareServerPaths(folder)
-    const recovering = spawn('sleep', ['60'], { ...places.account })
+    const paths = prepareServerPaths(folder)
+    const recovering = spawn('sleep', ['60'], { ...paths.account })
     let asked = 0
     const port = createServer((socket) => {
       asked++
@@ -120,16 +120,16 @@ describe('the server of one data directory', () => {
     })
     await new Promise<void>((listening) => port.listen(0, '127.0.0.1', listening))
     const { port: number } = port.address() as AddressInfo
-    const file = join(places.data, 'postmaster.pid')
-    writeFileSync(file, `${recovering.pid}\n${places.data}\n0\n${number}\n\n\n\nstarting\n`)
-    const before = readFileSync(places.log, 'utf8').length
+    const file = join(paths.data, 'postmaster.pid')
+    writeFileSync(file, `${recovering.pid}\n${paths.data}\n0\n${number}\n\n\n\nstarting\n`)
+    const before = readFileSync(paths.log, 'utf8').length
     const starting = startEmbedded(folder)
     await expect.poll(() => asked, { timeout: 10_000 }).toBeGreaterThan(2)
     rmSync(file)
     recovering.kill()
     port.close()
     const server = await starting
-    expect(readFileSync(places.log, 'utf8').slice(before)).not.toContain('already exists')
+    expect(readFileSync(paths.log, 'utf8').slice(before)).not.toContain('already exists')
     await server.release()
   })
 
@@ -168,11 +168,11 @@ describe('the server of one data directory', () => {
 test.for(['with its initdb', 'alone'])(
   'a server whose first start was killed (%s) while its files were made is set up by the next start',
   async (how) => {
-    const places = prepareServerPaths(folder)
+    const paths = prepareServerPaths(folder)
     const module = join(import.meta.dirname, '../../../src/db/embedded/server.ts')
     const code = `import { startEmbedded } from ${JSON.stringify(module)}; await startEmbedded(${JSON.stringify(folder)})`
     const starting = spawn(process.execPath, ['--input-type=module', '-e', code], { detached: true, stdio: 'ignore' })
-    const parent = dirname(places.data)
+    const parent = dirname(paths.data)
     const begun = () => readdirSync(parent).some((name) => existsSync(join(parent, name, 'PG_VERSION')))
     await expect.poll(begun, { timeout: 20_000, interval: 2 }).toBe(true)
     process.kill(how === 'alone' ? starting.pid! : -starting.pid!, 'SIGKILL')
