@@ -227,8 +227,8 @@ export const digestTablesSql = [
   keptTableSql('unseen_key', 'key bytea not null'),
 ].join('; ')
 
-/** Removes the rows of `staged_digest`. Must be called if a staged row is no longer valid, or if a valid row has no digest. */
-export async function dropStagedDigests(tx: Transaction): Promise<void> {
+/** Deletes the rows of `staged_digest`. Must be called if a staged row is no longer valid, or if a valid row has no digest. */
+export async function deleteStagedDigests(tx: Transaction): Promise<void> {
   await tx.query('truncate staged_digest')
 }
 

@@ -1,4 +1,4 @@
-import { dropStagedDigests } from '../../db/digests.ts'
+import { deleteStagedDigests } from '../../db/digests.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErased } from '../read/resolveStage.ts'
 import { optOutByIdentifier, optOutByOtherRows, suppressErasedRecords, suppressByLists } from './desired.ts'
@@ -39,7 +39,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
 async function suppressErasedRows({ tx, destinationId, deps }: PlanWork): Promise<void> {
   const suppressedCount = await suppressErased(tx, { destinationId, service: deps.service.origin })
   // The staged digests must be those of valid rows only.
-  if (suppressedCount > 0) await dropStagedDigests(tx)
+  if (suppressedCount > 0) await deleteStagedDigests(tx)
 }
 
 /** Writes the desired state of a destination that has none. Every valid row is a create. */

@@ -6,7 +6,7 @@
 import { lastSeqOf, lockEndOfPlan } from '../../db/batches/insert.ts'
 import type { Transaction } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
-import { dropStagedDigests } from '../../db/digests.ts'
+import { deleteStagedDigests } from '../../db/digests.ts'
 import { latestErasure } from '../../db/erasures.ts'
 import { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { isApplying, startPlan } from '../../db/plans.ts'
@@ -183,7 +183,7 @@ async function beginLaterTransaction({ tx, destinationId, deps, planId, type, la
   if (!type.reachesPeople || (await latestErasure(tx, service)) <= latestErasureId) return
   const suppressedCount = await suppressErased(tx, { destinationId, service })
   // The staged digests must be those of valid rows only.
-  if (suppressedCount > 0) await dropStagedDigests(tx)
+  if (suppressedCount > 0) await deleteStagedDigests(tx)
 }
 
 /** Locks the end of the plan until the commit, so that no answer can add batches to the plan. Returns the `seq` of the last batch. */

@@ -1,6 +1,6 @@
 /**
- * Declares the temporary tables of a plan, which exist on its connection. `sync/read` and `db/digests.ts` declare `stage`, `opted_out` and
- * `unseen_key`.
+ * Declares the temporary tables of a plan, which exist on its connection. `sync/read` and `db/digests.ts` declare `stage`, `opted_out`,
+ * `staged_digest` and `unseen_key`.
  */
 import type pg from 'pg'
 import type { Transaction } from '../../db/database.ts'

@@ -12,7 +12,7 @@ import { shownAddress } from '../../shownAddress.ts'
 import { isPlainRecord } from '../../unknownValue.ts'
 import { storedStatistics, createReadStatistics, type StoredStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
-import { collectUnseenKeys, dropStagedDigests, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
+import { collectUnseenKeys, deleteStagedDigests, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
 import { jsonColumn } from '../../db/jsonColumn.ts'
 import { deleteRejects } from '../../db/rejects.ts'
 import { fillConflictCells } from './conflictCells.ts'
@@ -219,10 +219,10 @@ async function resolveRows(
     erasures: type.reachesPeople ? { destinationId: run.destinationId, service: deps.service.origin } : undefined,
   })
   if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id, staged.facts)
-  // If the collected digests are not those of the valid rows, they are dropped. The plan then collects them from the table `stage`
+  // If the collected digests are not those of the valid rows, they are deleted. The plan then collects them from the table `stage`
   // (docs/decisions/record-digest.md).
   const digestsAreOfValidRows = staged.digestCount === staged.valid && resolved.valid === staged.valid && resolved.affectedRows === 0
-  if (!gate.canSkip && !digestsAreOfValidRows) await dropStagedDigests(tx)
+  if (!gate.canSkip && !digestsAreOfValidRows) await deleteStagedDigests(tx)
   const rows = {
     read: staged.read + gate.skipped,
     rejected: staged.rejected + resolved.conflicting,
