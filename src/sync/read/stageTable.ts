@@ -34,8 +34,8 @@ export async function createStage(tx: Connection): Promise<void> {
 }
 
 /**
- * Analyzes the columns of the table `stage` that are joined or grouped, unless they were analyzed while the table had rows. All columns would
- * take five times as long.
+ * Analyzes the columns of the table `stage` that are joined or grouped, unless they were analyzed while the table had rows. All columns
+ * would take five times as long.
  */
 export async function analyzeStage(tx: Connection): Promise<void> {
   // An earlier run on this connection may have analyzed the table without rows: then it has 0 in `reltuples`.
