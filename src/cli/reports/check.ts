@@ -63,21 +63,17 @@ export interface SampleRecord {
 }
 
 /**
- * Formats a check: the detected format, the mapped sample records, and the rejects and warnings, grouped by code and field. `minRows`: the
- * guard `min_rows` of the pipeline.
+ * Formats a check: the detected format, the mapped sample records, and the rejects and warnings, grouped by code and field.
+ * `effectOfEmptyRead`: text about a run if no source has a row.
  */
-export function checkReport(check: Check, minRows: number, output: Output): string {
+export function checkReport(check: Check, effectOfEmptyRead: string, output: Output): string {
   const { bold } = output.style
-  const note = check.sources.every(isEmpty) ? `no rows: a run would send nothing, ${effectOfEmptyRead(minRows)}` : 'no rows'
+  const note = check.sources.every(isEmpty) ? `no rows: ${effectOfEmptyRead}` : 'no rows'
   return `${fold(`${bold(check.pipeline)} → ${check.destination}   ${safe(check.file)}`, output.columns)}\n${check.sources.map((source) => sourceLines(source, note, output)).join('')}`
 }
 
 function isEmpty({ whole, rows, error }: SourceCheck): boolean {
   return whole && rows === 0 && !error
-}
-
-function effectOfEmptyRead(minRows: number): string {
-  return minRows > 0 ? 'and delete nothing (guards.min_rows)' : 'but may delete what was sent before, because guards.min_rows is 0'
 }
 
 /** Formats the check of one source. `emptyNote`: note for a source without rows. */

@@ -177,6 +177,19 @@ test('the note about a source without rows says what a run does', async () => {
   shop.write('feed.csv', `${header}\n`)
   expect(await noteOf()).toBe('no rows: a run would send nothing, but may delete what was sent before, because guards.min_rows is 0')
   expect(await counts()).toMatchObject({ read: 0, deletes: 3, withheld: 0 })
+  const unchanged = 'no rows: a run would send nothing, and delete nothing'
+  const list = 'destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n'
+  for (const [destination, note] of [
+    ['destination: { kind: catalog, catalog_id: "4001", missing: keep }\n', unchanged],
+    [`map: { key: id, email: title }\n${list}`, unchanged],
+    [
+      'destination: { kind: catalog, catalog_id: "4001", missing: out-of-stock }\n',
+      'no rows: a run may set out of stock what was sent before, because guards.min_rows is 0',
+    ],
+  ]) {
+    shop.write('pipelines/shop.yaml', `source: feed.csv\nguards: { min_rows: 0 }\n${destination}`)
+    expect(await noteOf()).toBe(note)
+  }
   shop.write('more.csv', csvOf(manyProducts(2)))
   write('[{ url: feed.csv }, { url: more.csv }]', '')
   expect(await noteOf()).toBe('no rows')

@@ -296,7 +296,7 @@ test('check shows the names of columns without control characters', () => {
     rejects: [],
     warnings: [],
   }
-  const text = checkReport({ pipeline: 'shop', file: 'shop.yaml', destination: 'catalog 4001', sources: [source] }, 1, pipe())
+  const text = checkReport({ pipeline: 'shop', file: 'shop.yaml', destination: 'catalog 4001', sources: [source] }, '', pipe())
   expect(text).toContain('a\\u001b[2Jb')
   expect(text).not.toMatch(/[\u0007\u001b]/)
 })
@@ -325,7 +325,7 @@ test.for([40, 60, 80])('check is not wider than a terminal of %i columns: values
       },
     ],
   }
-  for (const line of `${checkReport(check, 1, terminal(columns))}${nextStep([check], terminal(columns))}`.split('\n'))
+  for (const line of `${checkReport(check, '', terminal(columns))}${nextStep([check], terminal(columns))}`.split('\n'))
     expect(width(line.replaceAll(/\u001b\[\d+m/g, '')), line).toBeLessThanOrEqual(columns)
 })
 

@@ -4,7 +4,8 @@ import { parseCount } from '../../commandLine/parseCount.ts'
 import { pipelinesToCheck } from '../../pipelines.ts'
 import { errorLines, presentError, type PresentedError } from '../../terminal/present.ts'
 import { checkAgainLine, checkReport, nextStep, type Check } from '../../reports/check.ts'
-import { destinationText } from '../../../destinations/index.ts'
+import { destinationOf, destinationText } from '../../../destinations/index.ts'
+import type { Pipeline } from '../../../model/pipeline.ts'
 import { fold } from '../../terminal/text.ts'
 
 /**
@@ -19,7 +20,7 @@ export const run: CommandRun = async (context, invocation) => {
     const sources = await checkSources(context, pipeline, limit)
     const check: Check = { pipeline: pipeline.name, file: pipeline.file, destination: destinationText(pipeline.destination), sources }
     checks.push(check)
-    if (!context.json) context.stdout.write(checkReport(check, pipeline.guards.minRows, context.stdout))
+    if (!context.json) context.stdout.write(checkReport(check, effectOfEmptyRead(pipeline), context.stdout))
   }
   const sourceErrors = checks.flatMap((check) => check.sources.flatMap((source) => (source.error ? [source.error] : [])))
   const fileErrors = errors.map((error) => presentError(error, context.config().secrets))
@@ -34,6 +35,16 @@ export const run: CommandRun = async (context, invocation) => {
   // A run of these sources would also exit with 1 or 4.
   const isStopped = checks.some(({ sources }) => sources.some(({ holds }) => holds.length > 0))
   return sourceErrors.length > 0 ? 1 : isStopped ? 4 : 0
+}
+
+/** Returns the effect of a run whose sources have no rows. */
+function effectOfEmptyRead({ destination, guards }: Pipeline): string {
+  const missing = destinationOf(destination.kind).missing(destination)
+  if (missing === 'ignore' || missing === 'keep') return 'a run would send nothing, and delete nothing'
+  if (guards.minRows > 0) return 'a run would send nothing, and delete nothing (guards.min_rows)'
+  return missing === 'out-of-stock'
+    ? 'a run may set out of stock what was sent before, because guards.min_rows is 0'
+    : 'a run would send nothing, but may delete what was sent before, because guards.min_rows is 0'
 }
 
 /** Adds the problems of the pipeline's file that stop a run although the file itself is valid. */
