@@ -9,7 +9,7 @@ export const run: CommandRun = async (context) =>
   withStore(context, async ({ db }) => {
     const destinations = await adoptDatabase(db, operator().actor)
     if (context.json) writeJson(context, { destinations })
-    else if (destinations === 0) context.stdout.write('nothing to do: each destination was last synced from this database\n')
+    else if (destinations === 0) context.stdout.write('nothing to do: no destination was last synced from another database\n')
     else {
       context.stdout.write(`${plural(destinations, 'destination')} adopted: from now on, runs send from this database\n`)
       const next = [
