@@ -74,8 +74,9 @@ export async function environmentIfKnown(context: Context, { credentials }: Pick
 }
 
 /**
- * Returns the names of the credentials in use. The first is undefined, for the credentials of the environment. The others are the named sets
- * that valid pipelines of the folder use, sorted. For an unreadable folder, returns `[undefined]`, because a worker may run without pipelines.
+ * Returns the names of the credentials in use. The first is undefined, for the credentials of the environment. The others are the named
+ * sets that valid pipelines of the folder use, sorted. For an unreadable folder, returns `[undefined]`, because a worker may run without
+ * pipelines.
  *
  * @throws {ConfigError} `PROJECT_INVALID`
  */

@@ -12,8 +12,8 @@ export type Headers = Readonly<Record<string, string>>
  *
  * - `Retry-After` applies to every status that means "try later" (`isTryLater`). RFC 9110 defines it for 503, RFC 6585 for 429.
  * - An exhausted quota (`remaining` 0) requires a wait until its reset, for any status.
- * - If no quota is exhausted, a 429 is about another limit. The reset of the account's quota, else of the
- *   user's quota, is the best estimate of its end.
+ * - If no quota is exhausted, a 429 is about another limit. The reset of the account's quota, else of the user's quota, is the best
+ *   estimate of its end.
  */
 export function requestedWaitMs(answer: { readonly status: number; readonly headers: Headers }, nowMs: number): number | undefined {
   const { status, headers } = answer

@@ -8,8 +8,8 @@ export type CompleteHint = (hint: string) => string
 export const defaultPipelines = 'pipelines'
 
 /**
- * Returns a function that adds these global options to the commands in a hint. Without them, a pasted command could act on a
- * pipeline of the same name in another folder. Undefined if both have their default.
+ * Returns a function that adds these global options to the commands in a hint. Without them, a pasted command could act on a pipeline of
+ * the same name in another folder. Undefined if both have their default.
  */
 export function hintCompleter({
   pipelines,

@@ -157,7 +157,7 @@ function areTexts(value: unknown): value is readonly string[] {
 
 /**
  * Lists products in ascending order of their keys. With `item_group_key`, lists the products of that group. Without it, lists the products
- * without a group, and the oldest product of each group (spec 2.2). With the switch `group_reads: all`, it then lists all products.
+ * without a group, and only the oldest product of each group (spec 2.2). The switch `group_reads: all` adds the other products of each group.
  *
  * @throws {Refusal} for a catalog that the caller cannot access, or a wrong cursor
  */

@@ -48,7 +48,7 @@ export class Rates {
     this.#now = now
   }
 
-  /** A request may have several limits. Returns the state of the one with the fewest remaining requests. Counts nothing. */
+  /** Returns the state of that limit of the request that has the fewest remaining requests. Counts nothing. */
   peek(input: RateInput): RateState {
     return mostRestrictive(limitNames(input).map((name) => this.#peekOrCount(name, input, false)))
   }

@@ -15,7 +15,8 @@ export type OpenResult = OpenedStream | Exchange
 
 /**
  * Opens a stream. Returns the answer if its status is not 200. A failure after the connect is `lost`, even if no byte was sent, because the
- * request of a stream changes nothing. `maxAnswerBytes` limits the size of an answer that is not a stream. `timeoutMs` limits each of these steps alone:
+ * request of a stream changes nothing. `maxAnswerBytes` limits the size of an answer that is not a stream. `timeoutMs` limits each of
+ * these steps alone:
  * - the connect
  * - the wait for the headers
  * - the body of an answer that is not a stream
