@@ -22,7 +22,8 @@ export interface States {
    * State of the schedulers:
    *
    * - `none`: no `sluice serve` process sent a heartbeat within the last minute.
-   * - `elsewhere`: one did, and none has declared a schedule of these pipelines within that time. It has another environment or folder.
+   * - `elsewhere`: one did, and none has declared a schedule of these pipelines within that time. It has another environment or
+   *   folder, or does not know newer migrations of the database.
    * - `running`: one did. Also if the environment of a pipeline is not known.
    */
   readonly scheduler: 'none' | 'elsewhere' | 'running'

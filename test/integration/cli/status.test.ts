@@ -152,7 +152,7 @@ test('status reports a missing scheduler, also if serve runs for another environ
   const other = serving({ SLUICE_ACCESS_TOKEN: '7-other' })
   await expect
     .poll(schedulers, { timeout: 20_000 })
-    .toEqual(['pipelines have schedules, and every running serve process has another environment or folder'])
+    .toEqual(['pipelines have schedules, and no running serve process schedules them: each has another environment, folder or version'])
   const own = serving({})
   await expect.poll(schedulers, { timeout: 20_000 }).toEqual([])
   for (const child of [other, own]) child.kill('SIGTERM')

@@ -87,7 +87,7 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
 
 const noScheduler = {
   none: 'no serve process is running',
-  elsewhere: 'every running serve process has another environment or folder',
+  elsewhere: 'no running serve process schedules them: each has another environment, folder or version',
 } as const
 
 /** Returns service and user of a pipeline. Undefined if they are not configured: `status` needs no service. */
