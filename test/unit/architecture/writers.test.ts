@@ -63,6 +63,8 @@ const shared: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const dynamic: Readonly<Record<string, string>> = {
   'db/copyBinary.ts': 'the writer of COPY: who makes one names the table',
   'db/journal.ts': 'the journal of migrations, in a schema of its own',
+  'db/temporaryTables.ts': 'temporary tables of a run',
+  'sync/plan/planTables.ts': 'temporary tables of a plan',
   'webhooks/eventStore.ts': "the table of events is `webhook_event`, or one in the user's own database",
 }
 
