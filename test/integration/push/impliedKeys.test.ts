@@ -20,6 +20,7 @@ import { forget } from '../../../src/sync/erasure/forget.ts'
 import { explainKey } from '../../../src/sync/reports/explain.ts'
 import { skippedRecordHasOptedOut } from '../../../src/sync/read/optedOut.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
+import { createStage } from '../../../src/sync/read/stageTable.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 import { everyKey } from '../../support/everyKey.ts'
@@ -536,8 +537,8 @@ test('an opted-out identifier is found although the search for implied keys chan
   const second = await identifierOf(pair?.second)
   const client = await engine.db.connect()
   try {
-    await client.query('create temp table opted_out as select $1::bytea as identifier', [second.identifier])
-    await client.query('create temp table unseen_key (key bytea)')
+    await createStage(connectionOf(client))
+    await client.query('insert into opted_out select $1', [second.identifier])
     const { query } = client
     const remove = () =>
       engine.db.transaction(async (tx) => {
