@@ -21,6 +21,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   sync: async () => (await import('./sync.ts')).bench,
   compare: async () => (await import('./compare.ts')).bench,
   command: async () => (await import('./command.ts')).bench,
+  runs: async () => (await import('./smallRuns.ts')).bench,
   second: async () => (await import('./second.ts')).bench,
   xml: async () => (await import('./xml.ts')).bench,
   push: async () => (await import('./push.ts')).bench,
