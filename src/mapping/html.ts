@@ -34,7 +34,7 @@ const tag = new RegExp(`^<(?:/\\s*)?(?:${tagNames})(?:\\s[^<>]*|/)?>$`, 'i')
 // Markup that a browser does not show. Of scripts, styles and comments, matches only the start.
 const hiddenMarkup = /<(script|style)(?:\s[^<>]*)?>|<!--|<!doctype[^<>]*>|<!\[CDATA\[|\]\]>|<\?[a-z][^<>]*\?>/gi
 const inlineTag =
-  /^<\/?\s*(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)\b/i
+  /^<\/?\s*(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)(?=[\s/>])/i
 
 /**
  * Returns HTML without tags, comments, scripts, styles and other markup (`hiddenMarkup`). Keeps entities, and text that only looks like a

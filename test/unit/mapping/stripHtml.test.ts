@@ -6,7 +6,7 @@ const blocks = 'p|br|td|script|style|h[1-6]|[a-z]+:[a-z]+|[a-z]+-[a-z-]+'
 const inline = 'a|b|kbd|q|span'
 const hidden = /<(script|style)(?:\s[^<>]*)?>[\s\S]*?<\/\1\s*>|<!--[\s\S]*?-->|<!doctype[^<>]*>|<!\[CDATA\[|\]\]>|<\?[a-z][^<>]*\?>/gi
 const tag = new RegExp(`<(?:/\\s*)?(?:${blocks}|${inline})(?:\\s[^<>]*|/)?>`, 'gi')
-const isInline = new RegExp(`^</?\\s*(?:${inline})\\b`, 'i')
+const isInline = new RegExp(`^</?\\s*(?:${inline})(?![\\w:-])`, 'i')
 
 /** Returns the expected text with one replace over the whole text. */
 function oracle(text: string): string {
@@ -33,6 +33,11 @@ const parts = [
   '\u00a0',
   '\u2003',
 ]
+
+test('keeps words apart at a tag whose name only begins like an inline element', () => {
+  expect(stripHtml('one<a-card>two</a-card>three<b:x>four')).toBe('one two three four')
+  expect(stripHtml('<b>one</b><a href="x">two</a><i/>three')).toBe('onetwothree')
+})
 
 test('removes the same tags as one regular expression over the text', () => {
   fc.assert(
