@@ -29,7 +29,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
   },
   'activeEntities.list': (call) => {
     const { start, end } = periodOf(call, { maxDays: 90 })
-    const entity = String(call.params['entity'])
+    const entityType = String(call.params['entity'])
     const campaignIds = listParam(call, 'campaign_ids')
     const fundingIds = listParam(call, 'funding_instrument_ids')
     const itemIds = listParam(call, 'line_item_ids')
@@ -44,7 +44,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
       .map((item) => ({ item, served: servedPeriod(item, { start, end: Math.min(end, call.now) }) }))
       .filter(({ served }) => served.start < served.end)
     const servingByEntity = Map.groupBy(
-      serving.flatMap((one) => entitiesOf(call.state, accountOf(call).id, one.item, entity).map((id) => ({ id, ...one }))),
+      serving.flatMap((one) => entitiesOf(call.state, accountOf(call).id, one.item, entityType).map((id) => ({ id, ...one }))),
       ({ id }) => id,
     )
     return ok(
@@ -103,15 +103,15 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
 /** Reads the parameters that select statistics. @throws {Refusal} as `periodOf`, and for an unknown entity */
 function queryOf(call: Call<CampaignsState>, limits: { readonly maxDays: number }): StatisticsQuery {
   const period = periodOf(call, limits)
-  const entity = String(call.params['entity'])
+  const entityType = String(call.params['entity'])
   const ids = listParam(call, 'entity_ids') ?? []
-  const unknown = ids.find((id) => !isKnown(call.state, accountOf(call).id, entity, id))
+  const unknown = ids.find((id) => !isKnown(call.state, accountOf(call).id, entityType, id))
   if (unknown !== undefined)
-    throw adsRefusal(`${entity}_NOT_FOUND`, `${entity.toLowerCase().replaceAll('_', ' ')} ${unknown} was not found`, {
+    throw adsRefusal(`${entityType}_NOT_FOUND`, `${entityType.toLowerCase().replaceAll('_', ' ')} ${unknown} was not found`, {
       parameter: 'entity_ids',
     })
   return {
-    entity,
+    entity: entityType,
     entity_ids: ids,
     ...period,
     granularity: String(call.params['granularity']),
@@ -169,7 +169,7 @@ interface Period {
   readonly end: number
 }
 
-/** Returns the part of the period in which the line item exists and runs (spec 4.6). An empty part has an `end` not after its `start`. */
+/** Returns the part of the period in which the line item exists and runs (spec 4.6). If there is none, `end` is not after `start`. */
 function servedPeriod({ created_at, start_time, end_time }: LineItem, { start, end }: Period): Period {
   return {
     start: Math.max(start, Date.parse(created_at), Date.parse(start_time ?? created_at)),
@@ -177,7 +177,10 @@ function servedPeriod({ created_at, start_time, end_time }: LineItem, { start, e
   }
 }
 
-/** Returns `length` values of a metric, summed over the line items. Null if the metric has no factor. `step`: milliseconds per value. */
+/**
+ * Returns `length` values of a metric, summed over the line items. Null for a metric of objects (`factor` is null). `step`: milliseconds per
+ * value.
+ */
 function metricValues(items: readonly LineItem[], metric: Metric, period: Period, step: number, length: number): number[] | null {
   if (metric.factor === null) return null
   const values = Array.from({ length }, () => 0)
@@ -200,10 +203,10 @@ function servingItems(state: CampaignsState, accountId: string): LineItem[] {
   return [...recordsOfAccount(state.lineItems, accountId).values()].filter((item) => isServing(state, accountId, item))
 }
 
-/** Returns the ids of the entities of type `entity` whose metrics include the values of the line item. */
-function entitiesOf(state: CampaignsState, accountId: string, item: LineItem, entity: string): string[] {
+/** Returns the ids of the entities of a type whose metrics include the values of the line item. */
+function entitiesOf(state: CampaignsState, accountId: string, item: LineItem, entityType: string): string[] {
   const campaign = recordsOfAccount(state.campaigns, accountId).get(item.campaign_id)
-  switch (entity) {
+  switch (entityType) {
     case 'ACCOUNT':
       return [accountId]
     case 'CAMPAIGN':
@@ -222,8 +225,8 @@ function entitiesOf(state: CampaignsState, accountId: string, item: LineItem, en
 }
 
 /** Returns true if the account has the entity, deleted or not. Always true for the types that the sandbox does not check. */
-function isKnown(state: CampaignsState, accountId: string, entity: string, id: string): boolean {
-  switch (entity) {
+function isKnown(state: CampaignsState, accountId: string, entityType: string, id: string): boolean {
+  switch (entityType) {
     case 'ACCOUNT':
       return id === accountId
     case 'CAMPAIGN':
@@ -246,7 +249,7 @@ function statusOf(call: Call<CampaignsState>, job: StatisticsJob): string {
 }
 
 function jobWire(call: Call<CampaignsState>, job: StatisticsJob, status: string): Record<string, unknown> {
-  const { file, createdAt, start, end, content: _content, cancelled: _, cancelledAt = createdAt, ...shared } = job
+  const { file, createdAt, start, end, content: _content, cancelled: _, cancelledAt: updatedAt = createdAt, ...shared } = job
   const isReady = status === 'SUCCESS'
   return {
     ...shared,
@@ -257,12 +260,12 @@ function jobWire(call: Call<CampaignsState>, job: StatisticsJob, status: string)
     end_time: isoSeconds(end),
     url: isReady ? `${call.world.url}/12/stats/files/${file}.json.gz` : null,
     created_at: isoSeconds(createdAt),
-    updated_at: isoSeconds(cancelledAt),
+    updated_at: isoSeconds(updatedAt),
     expires_at: isReady ? isoSeconds(createdAt + FILE_LIFE_MS) : null,
   }
 }
 
-/** Returns `StatisticsJob.content` for a query. */
+/** Returns the content of a job's file: JSON, compressed by gzip, as base64. */
 export function fileContent(state: CampaignsState, accountId: string, query: StatisticsQuery, now: number): string {
   const { length, data } = metricsOf(state, accountId, query, now)
   return gzipSync(JSON.stringify({ data_type: 'stats', time_series_length: length, data })).toString('base64')

@@ -7,7 +7,7 @@ import { givenFields, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
 import { codePoints } from '../text.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { checkConditions } from '../verify/conditions.ts'
+import { checkRules } from '../verify/rules.ts'
 import { existingMedia, posterImage } from './media.ts'
 import type { CreativesState, SpecialCard } from './state.ts'
 
@@ -98,7 +98,7 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
   const creation = endpointOf('videoConversationCards.create')
   for (const { name, required, in: place } of creation.parameters)
     if (required === true && place === 'query' && !fieldsWithText.has(name)) errors.push(missingParameter(name))
-  checkConditions(creation, next, fieldsWithText, errors)
+  checkRules(creation, next, fieldsWithText, errors)
   if (errors.length > 0) throw adsRefusals(errors)
   // The URLs depend on the video and the poster. An update with neither a new video nor a poster keeps them.
   if (next['media_key'] !== card['media_key'] || call.given.has('poster_media_key'))

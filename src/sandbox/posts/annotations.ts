@@ -24,7 +24,7 @@ const NAMES: readonly KnownName[] = [
 /** Parts of a text in which no name is searched: links, email addresses, hashtags and mentions. */
 const SKIPPED = /https?:\/\/\S+|(?<!\S)[^\s@]+@[^\s@]+\.\S+|[#@][\p{L}\p{N}_]+/giu
 
-/** Patterns of the names as whole words. They match no part of an address that has no scheme, such as `London.example`. */
+/** Patterns of the names as whole words, not after `/` or `.` and not before `.example`, because these are parts of addresses. */
 const PATTERNS: ReadonlyMap<KnownName, RegExp> = new Map(
   NAMES.map((known) => [
     known,
@@ -54,11 +54,11 @@ export interface Annotation {
  * without names.
  */
 export function annotationsOf(text: string): readonly Annotation[] | undefined {
-  let rest = text.replace(SKIPPED, spacesFor)
+  let searchable = text.replace(SKIPPED, spacesFor)
   const found = Array.from(PATTERNS).flatMap(([known, pattern]) => {
-    const at = rest.search(pattern)
+    const at = searchable.search(pattern)
     if (at < 0) return []
-    rest = rest.replace(pattern, spacesFor)
+    searchable = searchable.replace(pattern, spacesFor)
     const start = codePoints(text.slice(0, at))
     return [{ start, end: start + codePoints(known.text), probability: 0.94, type: known.type, normalized_text: known.text }]
   })

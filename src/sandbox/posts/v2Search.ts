@@ -1,4 +1,4 @@
-/** Searches posts in v2. Supports some operators of queries. Outside the specification. */
+/** Searches posts in v2. Supports some operators of queries. The specification does not show this endpoint. */
 import type { Call, Reply } from '../area.ts'
 import { v2ParameterRefusal } from '../refusal.ts'
 import type { Post, PostsState } from './state.ts'
@@ -22,11 +22,12 @@ export function searchPosts(call: Call<PostsState>): Reply {
         terms.every((term) => term(call, post)),
     )
     .toSorted((a, b) => b.createdAt - a.createdAt || (BigInt(b.id) > BigInt(a.id) ? 1 : -1))
-  const first = call.given.has('next_token') ? found.findIndex((post) => post.id === String(call.params['next_token'])) : 0
-  if (first === -1) throw v2ParameterRefusal('next_token', String(call.params['next_token']), 'next_token must be from an earlier answer')
+  const startIndex = call.given.has('next_token') ? found.findIndex((post) => post.id === String(call.params['next_token'])) : 0
+  if (startIndex === -1)
+    throw v2ParameterRefusal('next_token', String(call.params['next_token']), 'next_token must be from an earlier answer')
   const count = Number(call.params['max_results'])
-  const page = found.slice(first, first + count)
-  const next = found[first + count]
+  const page = found.slice(startIndex, startIndex + count)
+  const next = found[startIndex + count]
   const includes = includesOf(call.world, call.state, page, selection)
   return {
     kind: 'json',
@@ -46,12 +47,12 @@ type Term = (call: Call<PostsState>, post: Post) => boolean
 
 /**
  * Reads a query: words, phrases in quotes, URLs, `from:` with a handle or id, `min_likes:N`, `min_replies:N` and `min_reposts:N`. `-`
- * negates a term. `#tag` and `@handle` are searched as text.
+ * negates a term. All else is searched as text: `#tag`, `@handle`, `OR`, parentheses, and an operator without a value, except `min_…:`.
  *
- * @throws {Refusal} for another operator, or if N is not a whole number
+ * @throws {Refusal} for another operator with a value, or if N is not a whole number
  */
 function readQuery(query: string): readonly Term[] {
-  return [...query.matchAll(TERM)].map(([whole, minus, operator, phrase, word = '']): Term => {
+  return [...query.matchAll(TERM_PATTERN)].map(([whole, minus, operator, phrase, word = '']): Term => {
     const value = (phrase ?? word).toLowerCase()
     const term = operator === undefined ? hasText(value) : byOperator(operator, value)
     if (term === undefined) throw v2ParameterRefusal('query', whole, `the term ${whole} is not supported`)
@@ -59,8 +60,8 @@ function readQuery(query: string): readonly Term[] {
   })
 }
 
-/** One term of a query. The last alternative matches an operator `min_…` without a number, so that it is refused. */
-const TERM = /(-?)(?:(\w+):)?(?:"([^"]+)"|(\S+)|(?<=min_\w+:))/g
+/** Matches one term. The last alternative matches the empty value after `min_likes:`, which `byOperator` rejects. */
+const TERM_PATTERN = /(-?)(?:(\w+):)?(?:"([^"]+)"|(\S+)|(?<=min_\w+:))/g
 
 function hasText(value: string): Term {
   return (_, post) => post.text.toLowerCase().includes(value)

@@ -1,6 +1,7 @@
 /**
- * Journal of state changes. Each change is one JSON line, which is written before the answer is sent. A start replays the lines, so every
- * answered change survives a SIGKILL. A power cut may lose the last changes, because lines are written without fsync.
+ * Journal of state changes. Each change is one JSON line (exceptions: `stateWriter.ts`), which is written before the answer is sent. A
+ * start replays the lines, so these changes survive a SIGKILL. A power cut may lose the last changes, because lines are written without
+ * fsync.
  *
  * Compaction replaces the lines by the current state: a line that names its parts, then the bytes of each part. A new file is renamed to
  * the old name, so a kill leaves the old or the new file complete. Compaction runs in two cases:
@@ -15,7 +16,7 @@ import type { AppliedPart } from '../appliedPart.ts'
 import type { Pair } from '../verify/signature.ts'
 import { lockStateFile, type FileLock } from './fileLock.ts'
 
-/** Counters of ids and random numbers before a change. Calls that are not in the journal, such as refused ones, change them too. */
+/** Counters of ids and random numbers before a change. Stored, because calls without an entry, such as refused ones, change them too. */
 export interface Counters {
   readonly nextId: string
   readonly nextShortId: number
@@ -24,7 +25,7 @@ export interface Counters {
 
 /**
  * Entry of the journal: a change of the state. `now`: time of the sandbox's clock, milliseconds since 1970. The entry of a call has the
- * fields of `AdmittedRequest`. Differences: `endpoint` is the name of the endpoint, and `user` the id of the user.
+ * request (`AdmittedRequest`): `endpoint` by its name, `user` by its id, and of `oauth` only the token, the verifier and the callback.
  */
 export type JournalEntry =
   | ({
@@ -72,7 +73,7 @@ const NEWLINE = Buffer.from('\n')
 
 export class Journal {
   readonly #path: string
-  readonly #save: () => Iterable<StatePart>
+  readonly #currentState: () => Iterable<StatePart>
   readonly #compactAfterBytes: number
   /** Descriptor of the open file; -1 before `open` and after `close`. */
   #file = -1
@@ -83,10 +84,10 @@ export class Journal {
   #scheduledCompaction: NodeJS.Immediate | undefined
   #lock: FileLock | undefined
 
-  /** `save` returns the current state. `compactAfterBytes`: size in bytes that the lines must exceed before they are compacted. */
-  constructor(path: string, save: () => Iterable<StatePart>, compactAfterBytes: number = DEFAULT_COMPACT_AFTER_BYTES) {
+  /** `compactAfterBytes`: size in bytes that the lines must exceed before they are compacted. */
+  constructor(path: string, currentState: () => Iterable<StatePart>, compactAfterBytes: number = DEFAULT_COMPACT_AFTER_BYTES) {
     this.#path = path
-    this.#save = save
+    this.#currentState = currentState
     this.#compactAfterBytes = compactAfterBytes
   }
 
@@ -94,12 +95,12 @@ export class Journal {
    * Locks the file, passes its state (if any) to `load` and each entry to `replay`, then opens the file for further entries. Removes an
    * incomplete last line.
    *
-   * @throws {UsageError} if the file is locked, damaged, or of another version
+   * @throws {UsageError} if the file is locked or damaged, or begins with a state of another version
    */
   async open(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
     this.#lock = lockStateFile(this.#path)
     try {
-      await this.#load(load, replay)
+      await this.#readFile(load, replay)
       this.#file = openSync(this.#path, 'a', 0o600)
     } catch (error) {
       this.#release()
@@ -128,7 +129,7 @@ export class Journal {
     clearImmediate(this.#scheduledCompaction)
     this.#scheduledCompaction = undefined
     if (this.#file === -1) return
-    const parts = [...this.#save()]
+    const parts = [...this.#currentState()]
     const head: Head = { kind: 'state', version: VERSION, parts: parts.map(({ name, bytes }) => ({ name, bytes: bytes.length })) }
     const file = openSync(this.#newPath, 'w', 0o600)
     for (const bytes of [Buffer.from(JSON.stringify(head) + '\n'), ...parts.map((part) => part.bytes), NEWLINE]) writeAll(file, bytes)
@@ -142,7 +143,7 @@ export class Journal {
   }
 
   /** Empties the file. The next entry must be the reset of the state. */
-  restart(): void {
+  empty(): void {
     if (this.#file === -1) return
     ftruncateSync(this.#file, 0)
     this.#stateBytes = 0
@@ -157,7 +158,7 @@ export class Journal {
     this.#release()
   }
 
-  async #load(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
+  async #readFile(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
     // A kill during `compact` may have left an incomplete new file.
     rmSync(this.#newPath, { force: true })
     if (!existsSync(this.#path)) return

@@ -86,7 +86,7 @@ export class StateWriter {
   /**
    * Restores the state from the journal at `path`, then writes every change to it. `compactAfterBytes`: as for `Journal`.
    *
-   * @throws {UsageError} if the file is locked, damaged, or of another version
+   * @throws {UsageError} if the file is locked or damaged, or begins with a state of another version
    */
   async openJournal(path: string, compactAfterBytes?: number): Promise<void> {
     const journal = new Journal(path, () => this.#world.save(), compactAfterBytes)
@@ -103,7 +103,7 @@ export class StateWriter {
   /** Restores the first state, with a new seed if one is given. */
   reset(seed?: number): void {
     this.#world.reset(seed)
-    this.#journal?.restart()
+    this.#journal?.empty()
     this.#write({ kind: 'reset', seed: this.#world.seed })
     this.#writeInstance()
   }

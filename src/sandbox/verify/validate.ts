@@ -3,7 +3,7 @@ import type { Endpoint, Parameter } from '../../service/contract/endpoint.ts'
 import { listOf } from '../../unknownValue.ts'
 import { invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
 import { acceptedBy, type Accepted } from './accepted.ts'
-import { checkConditions } from './conditions.ts'
+import { checkRules } from './rules.ts'
 import { decode } from './decode.ts'
 import type { Pair } from './signature.ts'
 
@@ -88,7 +88,7 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
     else if (parameter.required === true && parameter.in !== 'path' && !(parameter.in === 'body' && takesOnlyArray))
       errors.push(missingParameter(parameter.name))
   }
-  checkConditions(endpoint, params, given, errors)
+  checkRules(endpoint, params, given, errors)
   return { params, given, echo, errors, sentBack: validation.sentBack }
 }
 

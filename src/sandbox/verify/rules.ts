@@ -5,12 +5,12 @@ import { textOf } from '../text.ts'
 
 /**
  * Adds an error to `errors` for each rule of the endpoint that the parameters break, and for `with_total_count` with `cursor`. `given`:
- * names of the parameters that were sent or have a value.
+ * names of the parameters that count as present: those sent or, for a stored record, those with a value.
  * - Kind `exclusive` adds no second `EXCLUSIVE_PARAMETERS`.
  * - Kind `required-if` adds no second error for a parameter.
  * - Handlers check the rules of kind `other`.
  */
-export function checkConditions(endpoint: Endpoint, params: Record<string, unknown>, given: ReadonlySet<string>, errors: AdsError[]): void {
+export function checkRules(endpoint: Endpoint, params: Record<string, unknown>, given: ReadonlySet<string>, errors: AdsError[]): void {
   if (params['with_total_count'] === true && given.has('cursor')) errors.push(exclusiveParameters(['with_total_count', 'cursor']))
   const isPresent = (name: string) => given.has(name) && params[name] !== null
   for (const rule of endpoint.rules ?? []) checkRule(rule, params, isPresent, errors)
@@ -22,26 +22,26 @@ function checkRule(rule: Rule, params: Record<string, unknown>, isPresent: (name
   // The answer for a card of slides has `components: []`, which clients send back beside `slides`. So an empty list does not count beside a
   // parameter with a value.
   const withContent = present.filter((name) => !isEmptyList(params[name]))
-  const considered = withContent.length > 0 ? withContent : present
+  const countedNames = withContent.length > 0 ? withContent : present
   switch (rule.kind) {
     case 'exclusive':
-      if (considered.length > 1 && !errors.some((error) => error.code === 'EXCLUSIVE_PARAMETERS'))
-        errors.push(exclusiveParameters(considered))
+      if (countedNames.length > 1 && !errors.some((error) => error.code === 'EXCLUSIVE_PARAMETERS'))
+        errors.push(exclusiveParameters(countedNames))
       return
     case 'one-of':
-      if (considered.length === 0)
+      if (countedNames.length === 0)
         errors.push({
           ...missingParameter(rule.names[0] ?? ''),
           message: `one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required`,
         })
       return
     case 'exactly-one':
-      if (considered.length === 0)
+      if (countedNames.length === 0)
         errors.push({
           ...missingParameter(rule.names[0] ?? ''),
           message: `exactly one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required`,
         })
-      else if (considered.length > 1) errors.push(exclusiveParameters(considered))
+      else if (countedNames.length > 1) errors.push(exclusiveParameters(countedNames))
       return
     case 'required-if': {
       const { when } = rule
