@@ -8,7 +8,7 @@ import type { LoadedPipelines } from '../pipeline/load.ts'
 import { destinationKey } from '../sync/destinationKey.ts'
 import type { JobDeps } from './deps.ts'
 import type { DueTicksDeps } from './dueTicks.ts'
-import { isTouchedByClockChange } from './occurrences.ts'
+import { isTouchedByClockChange } from './scheduleTimes.ts'
 
 /** Interval in milliseconds at which the pipeline files are read again. Shorter than 15 s, so that each poll of node-cron reads them. */
 const reloadEveryMs = 14_000

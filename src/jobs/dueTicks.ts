@@ -14,7 +14,7 @@ import { loadSchedules, lockSchedule, storeLastTick, recordTicks, type Declarati
 import { ownerOf } from '../db/destinations.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
 import { pausedError } from '../sync/run/requestAndClaim.ts'
-import { dueOccurrences, type NextDue } from './occurrences.ts'
+import { dueOccurrences, type NextDue } from './scheduleTimes.ts'
 import type { Queues } from './queues.ts'
 
 /** Dependencies of the decisions, and the latest reading of the pipeline files. */

@@ -7,7 +7,7 @@ import { compareJournal } from '../db/migrate.ts'
 import { DeclaredFiles } from './declaredFiles.ts'
 import { decideDueTicks } from './dueTicks.ts'
 import type { JobDeps } from './deps.ts'
-import { createNextDue } from './occurrences.ts'
+import { createNextDue } from './scheduleTimes.ts'
 import { openQueues, type Queues } from './queues.ts'
 
 export interface Scheduler {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decideDueTicks, type DueTicksDeps } from '../../../src/jobs/dueTicks.ts'
-import { createNextDue } from '../../../src/jobs/occurrences.ts'
+import { createNextDue } from '../../../src/jobs/scheduleTimes.ts'
 import { openQueues } from '../../../src/jobs/queues.ts'
 import { silentLogger } from '../../../src/log.ts'
 import type { Database } from '../../../src/db/database.ts'

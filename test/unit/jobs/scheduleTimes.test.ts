@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dueOccurrences, isTouchedByClockChange, nextOccurrence, previousOccurrences } from '../../../src/jobs/occurrences.ts'
+import { dueOccurrences, isTouchedByClockChange, nextOccurrence, previousOccurrences } from '../../../src/jobs/scheduleTimes.ts'
 import { measureProcessorTime } from '../../support/processorTime.ts'
 
 const berlin = 'Europe/Berlin'
