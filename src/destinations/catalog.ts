@@ -1,7 +1,7 @@
 /** Product catalogs: products are put by id and deleted by product_key (spec 4.2). */
 import { z } from 'zod'
 import { catalogBinder } from '../mapping/bindCatalog.ts'
-import { productFields } from '../mapping/products/vocabulary.ts'
+import { mappableFields } from '../mapping/products/vocabulary.ts'
 import type { DestinationDefinition, ProductSetRule } from '../model/pipeline.ts'
 import { id, oneOf, strict } from '../settings/values.ts'
 import { productSetsSchema, toProductSets } from './productSetRules.ts'
@@ -40,7 +40,7 @@ const settings = strict({
 export const catalog: Destination<CatalogDefinition> & { readonly settings: typeof settings } = {
   kind: 'catalog',
   settings,
-  fields: productFields,
+  fields: mappableFields,
   checkMap: ({ hasConsent }) => (hasConsent ? [{ setting: 'consent', message: 'belongs to audiences, not to catalogs' }] : []),
   bind: catalogBinder,
   identity: ({ catalogId }) => ({ accountId: '', targetId: catalogId }),

@@ -15,11 +15,11 @@ import {
 } from './boundColumns.ts'
 import { bindField, normalizeHeader, type BoundField } from './fields.ts'
 import { columnForField } from './headerWords.ts'
-import { redactPersonalData } from './mask.ts'
-import { mapProduct, productKey } from './products/mapProduct.ts'
+import { redactPersonalData } from './redactPersonalData.ts'
+import { mapProduct, keyOfRejectedRow } from './products/mapProduct.ts'
 import type { CurrencyColumn, ProductBinding } from './products/productRow.ts'
 import { productRules } from './products/rules.ts'
-import { productFields, requiredProductFields } from './products/vocabulary.ts'
+import { mappableFields, requiredProductFields } from './products/vocabulary.ts'
 import type { Preset } from './presets/index.ts'
 import type { Warning } from '../model/record.ts'
 import { cellText } from './rejectsFile.ts'
@@ -46,13 +46,13 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
     const currency = currencyColumn(binding, columns, used)
     if (currency !== undefined) used.add(currency.index)
     const productBinding: ProductBinding = currency === undefined ? binding : { ...binding, currency }
-    const optional = productFields.filter((field) => binding[field] === undefined && !requiredProductFields.includes(field))
+    const optional = mappableFields.filter((field) => binding[field] === undefined && !requiredProductFields.includes(field))
     const unused = columns.filter((_, index) => !used.has(index))
     return {
       map: (row) => mapProduct(row, productBinding, rules),
-      keyOf: (row) => productKey(row, productBinding, rules),
+      keyOf: (row) => keyOfRejectedRow(row, productBinding, rules),
       mask: (row) => row.columns.map((_, index) => redactPersonalData(cellText(row.cells[index]))),
-      warnings: [...warnings, ...unusedColumnWarnings(columns, used, productFields, binding)],
+      warnings: [...warnings, ...unusedColumnWarnings(columns, used, mappableFields, binding)],
       used,
       missing,
       hints: suggestedSettings(optional, unused),
@@ -68,7 +68,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
 
 function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: readonly string[]): BoundFields {
   const fields: BoundFields = { binding: {}, used: new Set(), missing: [], warnings: [] }
-  for (const field of productFields) {
+  for (const field of mappableFields) {
     const configured = pipeline.map[field]
     const mapping = configured ?? unconfiguredMapping(preset, field, columns)
     const bound = bindField(field, mapping, columns)
@@ -120,7 +120,7 @@ function shownFields(
   currency: CurrencyColumn | undefined,
   columns: readonly string[],
 ): BoundHeader['mapping']['fields'] {
-  return productFields.flatMap((field) => {
+  return mappableFields.flatMap((field) => {
     const boundField = binding[field]
     if (boundField === undefined) return []
     const shown = { field, from: describeSource(boundField, columns) }

@@ -11,7 +11,7 @@ import {
 import { bindIdentifiers } from './members/bindIdentifiers.ts'
 import { bindTests, lostConsentColumn, missingConsentWarnings } from './members/bindTests.ts'
 import { identifiersOptedOut, mapMember, memberKey } from './members/mapMember.ts'
-import { maskMember } from './members/maskMember.ts'
+import { memberMasker } from './members/memberMasker.ts'
 import type { BoundIdentifier, MemberBinding, MemberRules } from './members/memberBinding.ts'
 import { MemberHeader } from './members/memberHeader.ts'
 import { countKnownColumns } from './presets/index.ts'
@@ -86,7 +86,7 @@ export function memberBinder(
       reportUnmapped: () => unmappedReport(unmapped, (column) => firstHeaders.get(column) ?? reported),
       keyOf: (row) => memberKey(row, binding),
       optedOut: (row) => identifiersOptedOut(row, binding),
-      mask: maskMember(binding),
+      mask: memberMasker(binding),
       warnings: [
         ...warnings,
         ...unmappedWarnings,

@@ -5,7 +5,7 @@ const namedEntities: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", check: '✓', star: '☆' }),
   ...htmlEntities,
 ])
-const entity = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,7}));/g
+const entityPattern = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,7}));/g
 
 /** Characters that HTML 5 reads for `&#128;` to `&#159;`: those of windows-1252, which lacks five of these codes. */
 const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
@@ -13,7 +13,7 @@ const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090�
 /** Decodes HTML entities once: `&amp;lt;` becomes `&lt;`. Keeps entities with an unknown name or an invalid code point. */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
-  return text.replace(entity, (whole: string, decimal?: string, hex?: string, name?: string) => {
+  return text.replace(entityPattern, (whole: string, decimal?: string, hex?: string, name?: string) => {
     if (name !== undefined) return namedEntities.get(name) ?? whole
     const code = decimal !== undefined ? Number(decimal) : Number.parseInt(hex ?? '', 16)
     if (code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return whole
@@ -21,8 +21,8 @@ export function decodeEntities(text: string): string {
   })
 }
 
-// Names of HTML elements, current and obsolete, and names with a colon or hyphen. Anything else after `<`, as in `<3` or `a < b`, is text
-// (docs/inputs.md, case 66).
+// Names of HTML elements, current and obsolete, `path` of SVG, and names with a colon or hyphen. Anything else after `<`, as in `<3` or
+// `a < b`, is text (docs/inputs.md, case 66).
 const tagNames = [
   'a|abbr|acronym|address|applet|area|article|aside|audio|b|base|basefont|bdi|bdo|big|blockquote|body|br|button|canvas|caption|center|cite|code|col|colgroup',
   'data|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|embed|fieldset|figcaption|figure|font|footer|form|frame|frameset|h[1-6]|head|header|hgroup|hr|html',
@@ -30,24 +30,24 @@ const tagNames = [
   'picture|pre|progress|q|rp|rt|ruby|s|samp|script|search|section|select|slot|small|source|span|strike|strong|style|sub|summary|sup|svg|path|table|tbody|td',
   'template|textarea|tfoot|th|thead|time|title|tr|track|tt|u|ul|var|video|wbr|[a-z]+:[a-z]+|[a-z]+-[a-z-]+',
 ].join('|')
-const tag = new RegExp(`^<(?:/\\s*)?(?:${tagNames})(?:\\s[^<>]*|/)?>$`, 'i')
-// Markup that a browser does not show. Of scripts, styles and comments, matches only the start.
+const tagPattern = new RegExp(`^<(?:/\\s*)?(?:${tagNames})(?:\\s[^<>]*|/)?>$`, 'i')
+// Markup besides tags, all of it hidden by browsers except `]]>`. Of scripts, styles and comments, matches only the start.
 const hiddenMarkup = /<(script|style)(?:\s[^<>]*)?>|<!--|<!doctype[^<>]*>|<!\[CDATA\[|\]\]>|<\?[a-z][^<>]*\?>/gi
-const inlineTag =
+const inlineTagPattern =
   /^<\/?\s*(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)(?=[\s/>])/i
 
 /**
  * Returns HTML without tags, comments, scripts, styles and other markup (`hiddenMarkup`). Keeps entities, and text that only looks like a
- * tag. If anything was removed, each run of white space becomes one space.
+ * tag. If anything was removed, each run of white space becomes one space, and none stays at the start and end.
  */
 export function stripHtml(text: string): string {
   if (!text.includes('<')) return text
-  const plain = withoutTags(mayHaveHidden(text) ? withoutHidden(text) : text)
+  const plain = withoutTags(mayHaveHiddenMarkup(text) ? withoutHiddenMarkup(text) : text)
   return plain === text ? text : withSingleSpaces(plain).trim()
 }
 
-/** Returns true if `hiddenMarkup` may match. Takes a tenth of the time of that pattern. Most descriptions contain only tags. */
-function mayHaveHidden(text: string): boolean {
+/** Returns true if `hiddenMarkup` may match. Takes a tenth of the time of that pattern, which most descriptions do not need. */
+function mayHaveHiddenMarkup(text: string): boolean {
   if (text.includes(']]>')) return true
   for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at + 1)) {
     const code = text.charCodeAt(at + 1) | 0x20
@@ -59,10 +59,10 @@ function mayHaveHidden(text: string): boolean {
 }
 
 /**
- * Replaces markup that a browser does not show by a space. A script, style or comment without an end stays, and its end is searched only
- * once. Otherwise a text of many starts would take quadratic time.
+ * Replaces `hiddenMarkup` by spaces. A script, style or comment without an end stays. For later starts of its kind, no end is searched
+ * again: many starts would take quadratic time.
  */
-function withoutHidden(text: string): string {
+function withoutHiddenMarkup(text: string): string {
   let plain = ''
   let from = 0
   const unclosed = new Set<string>()
@@ -72,7 +72,7 @@ function withoutHidden(text: string): string {
     let end = index + matched.length
     const name = element?.toLowerCase() ?? matched
     if (element !== undefined || matched === '<!--') {
-      const after = unclosed.has(name) ? -1 : endOf(text, name, end)
+      const after = unclosed.has(name) ? -1 : offsetAfterEnd(text, name, end)
       if (after < 0) {
         unclosed.add(name)
         // Resumes within the matched text, because it may end with `]]>`.
@@ -92,7 +92,7 @@ function withoutHidden(text: string): string {
  * Returns the offset after the first end of a script, style or comment from `from` on; -1 without an end. `name`: `script`, `style` or
  * `<!--`.
  */
-function endOf(text: string, name: string, from: number): number {
+function offsetAfterEnd(text: string, name: string, from: number): number {
   if (name === '<!--') {
     const at = text.indexOf('-->', from)
     return at < 0 ? -1 : at + 3
@@ -103,7 +103,7 @@ function endOf(text: string, name: string, from: number): number {
 }
 
 function withSingleSpaces(text: string): string {
-  // These tests are faster than the replacement. Most ASCII texts need none.
+  // Most ASCII texts have nothing to replace. These tests are faster than the replacement.
   return / {2}/.test(text) || mayBeOtherSpace.test(text) ? text.replace(/\s{2,}|[^\S ]/g, ' ') : text
 }
 /** Matches ASCII white space except U+0020, and every character from U+00A0 on, white space or not. */
@@ -152,8 +152,8 @@ function textOfTag(text: string, start: number, end: number): string | undefined
   const tagText = text.slice(start, end)
   const cached = tagTexts.get(tagText)
   if (cached !== undefined) return cached
-  if (!tag.test(tagText)) return undefined
-  const replaced = inlineTag.test(tagText) ? '' : ' '
+  if (!tagPattern.test(tagText)) return undefined
+  const replaced = inlineTagPattern.test(tagText) ? '' : ' '
   if (key >= 0) shortTagTexts.set(key, replaced)
   else if (tagText.length <= maxCachedLength && tagTexts.size < maxCachedTags) tagTexts.set(tagText, replaced)
   return replaced

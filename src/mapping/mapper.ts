@@ -6,7 +6,7 @@ import { RunError } from '../errors.ts'
 import { quoteSetting } from '../format.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { mergeMissing, withOptOuts, type BoundHeader, type HeaderCell, type MappingShown } from './boundColumns.ts'
-import { redactPersonalData } from './mask.ts'
+import { redactPersonalData } from './redactPersonalData.ts'
 import type { Mapped, Reject, Row, Warning } from '../model/record.ts'
 import { nothingUnmapped, type UnmappedReport } from './members/unmappedColumns.ts'
 import { hintOf, isRecordCode } from './rejectCodes.ts'
@@ -17,12 +17,12 @@ import { repeatsOf } from './repeatedColumns.ts'
 import { shownAddress } from '../shownAddress.ts'
 import { faultOfTransform, TransformError } from './transforms.ts'
 
-/** Part of every definition hash. Raise it when the same cells may map to something else. */
+/** Part of `hashOfDefinitionAndRules`. Raise it when the same cells may map to something else. */
 export const mappingRulesVersion = 22
 
 /**
- * Maps the rows of all sources of one pipeline, without clock and I/O. The record or reject depends only on the row and the day. Warnings
- * and `reportUnmapped` may depend on earlier rows too.
+ * Maps the rows of all sources of one pipeline. Does no I/O and reads no clock: the day is given when the mapper is created. The record or
+ * reject depends only on the row and the day. Warnings and `reportUnmapped` may depend on earlier rows too.
  */
 export interface RecordMapper {
   /** Maps a row to a record or a reject, or to `{ filtered: true }` if a row filter leaves it out. */
@@ -53,7 +53,7 @@ export interface DescribingMapper extends RecordMapper {
   /** Returns the columns that fill the fields. `hint`: how to map missing required fields. */
   readonly describe: (columns: readonly string[]) => MappingShown & { readonly hint: string | undefined }
   /** Returns what to add to `map:` for this header: the missing required fields, and hints for optional ones. */
-  readonly propose: (columns: readonly string[]) => Pick<BoundHeader, 'missing' | 'hints'>
+  readonly proposeSettings: (columns: readonly string[]) => Pick<BoundHeader, 'missing' | 'hints'>
 }
 
 /** Returns the mapper of a pipeline. `bind`: binds a header for the type of the destination. */
@@ -87,11 +87,11 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     map: (row) => {
       const bound = boundFor(row.columns)
       if (row.fault !== undefined) return mapFaulty(row, row.fault, bound)
-      return repeatsHeader(row, bound.headerCells) ? rejectRepeatedHeader(row, bound) : withReaderWarnings(row, mapFaultless(row, bound))
+      return repeatsHeader(row, bound.headerCells) ? rejectRepeatedHeader(row, bound) : withReaderWarnings(row, mapReadableRow(row, bound))
     },
     mask: (row) => boundFor(row.columns).mask(row),
     reportUnmapped: () => lastHeader?.reportUnmapped?.() ?? nothingUnmapped,
-    propose: (columns) => {
+    proposeSettings: (columns) => {
       const { missing, hints } = boundFor(columns)
       return { missing, hints }
     },
@@ -114,7 +114,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
  * Returns the SHA-256 (hex) of the pipeline definition and the version of the mapping rules. The same hash, bytes and day give the same
  * records.
  */
-export function definitionHashOf(pipeline: Pipeline): string {
+export function hashOfDefinitionAndRules(pipeline: Pipeline): string {
   return hash('sha256', `${mappingRulesVersion} ${pipeline.definitionHash}`)
 }
 
@@ -142,7 +142,7 @@ function rejectRepeatedHeader({ line, columns }: Row, { headerCells }: BoundHead
   return { reject: { line, code, field, message: 'the header is repeated here', hint: hintOf(code) }, warnings: [] }
 }
 
-function mapFaultless(row: Row, bound: BoundHeader): Mapped {
+function mapReadableRow(row: Row, bound: BoundHeader): Mapped {
   try {
     const mapped = bound.map(row)
     return mapped.reject === undefined ? mapped : withOptOuts(mapped, bound, row)
@@ -230,8 +230,8 @@ function wrapperOf(columns: readonly string[]): string | undefined {
 }
 
 /**
- * Returns true if each column in `headerCells` has its own name as its cell. Ignores case and up to eight spaces around the name. Returns
- * false for a single column, because a value may be equal to its name.
+ * Returns true if the row repeats the header: in each column of `headerCells`, the cell is the column's name. Ignores case and up to eight
+ * spaces around the name. Returns false for a single column, because a value may be equal to its name.
  */
 function repeatsHeader(row: Row, headerCells: readonly HeaderCell[]): boolean {
   if (headerCells.length < 2) return false

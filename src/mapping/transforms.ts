@@ -2,7 +2,7 @@
 import type { Transform } from '../model/pipeline.ts'
 import type { Fault } from '../model/record.ts'
 import { suggestName } from '../suggestName.ts'
-import { redactPersonalData } from './mask.ts'
+import { redactPersonalData } from './redactPersonalData.ts'
 import { hintOf } from './rejectCodes.ts'
 import { decodeEntities, stripHtml } from './html.ts'
 import { trimText } from './text.ts'

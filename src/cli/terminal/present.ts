@@ -1,7 +1,7 @@
 import { ConfigError, SluiceError, type Problem } from '../../errors.ts'
 import { hideSecrets, type Secret } from '../../config/secret.ts'
 import { connectionFault, diskFault, isConnectionFault, isConnectionLost } from '../../db/connectionFault.ts'
-import { redactPersonalData } from '../../mapping/mask.ts'
+import { redactPersonalData } from '../../mapping/redactPersonalData.ts'
 import { isUnknownName, type ErrorCode } from '../../model/errorCodes.ts'
 import { recordOf } from '../../unknownValue.ts'
 import type { Output } from '../context.ts'

@@ -2,7 +2,7 @@
  * Finds the place of a fault in XML. A strict parser often reports a place that is several lines after the fault. It reads a raw `&` up to
  * the next `;`, and an unclosed CDATA section up to the next `]]>`.
  */
-import { redactPersonalData } from '../../mapping/mask.ts'
+import { redactPersonalData } from '../../mapping/redactPersonalData.ts'
 
 /** Fault in a piece of XML. */
 export interface XmlFault {

@@ -28,7 +28,7 @@ import {
   isSubscriptionState,
   isYesOrNo,
 } from '../consent/words.ts'
-import { redactPersonalData } from '../mask.ts'
+import { redactPersonalData } from '../redactPersonalData.ts'
 import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
 import { linesKept } from '../../model/report.ts'
 import { allTexts } from '../fields.ts'

@@ -1,4 +1,4 @@
-import { productFields } from '../products/vocabulary.ts'
+import { mappableFields } from '../products/vocabulary.ts'
 import type { Preset } from './preset.ts'
 
 /** Google Shopping feed as RSS, Atom or text, with or without the prefix `g:`. Also other exports with the same column names. */
@@ -26,7 +26,7 @@ export const googleShopping: Preset = {
   ],
   recognize: ['id', 'title', 'link', 'image_link', 'price'],
   map: {
-    ...Object.fromEntries(productFields.map((field) => [field, { columns: [field] }])),
+    ...Object.fromEntries(mappableFields.map((field) => [field, { columns: [field] }])),
     additional_image_link: { columns: ['additional_image_link', 'additional_image_links'] },
   },
 }

@@ -11,8 +11,8 @@ import type { ProductRules } from './rules.ts'
 import { labelPlaceholders } from './vocabulary.ts'
 
 /**
- * Maps a row to a record or a reject. A wrong required field rejects the row. A wrong optional field is dropped with a warning, except that
- * these reject the row too:
+ * Maps a row to a record or a reject. A wrong required field rejects the row. A wrong optional field is dropped with a warning. (Of
+ * additional images, placeholders are dropped without one.) These reject the row too:
  * - a broken text (`isBroken`), unless it is an additional image
  * - a currency column that contradicts the currency that the pipeline sets for `sale_price`
  * - a stock that contradicts the availability
@@ -28,18 +28,23 @@ export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRule
     return { record: { kind: 'product', key, line: row.line, json }, warnings: product.warnings }
   } catch (error) {
     const first = faultOf(error)
-    // If a transform failed, it may be that of the id.
+    // Without a key, `idOf` failed. If its transform failed, `keyOfRejected` would fail in the same way.
     if (key === undefined && !(error instanceof TransformError)) key = keyOfRejected(product)
-    const more = faultsOf(row, binding, rules).filter(({ field }) => field !== first.field)
+    const otherFaults = faultsOf(row, binding, rules).filter(({ field }) => field !== first.field)
     return {
-      reject: { line: row.line, ...first, ...(more.length === 0 ? {} : { more }), ...(key === undefined ? {} : { key }) },
+      reject: {
+        line: row.line,
+        ...first,
+        ...(otherFaults.length === 0 ? {} : { more: otherFaults }),
+        ...(key === undefined ? {} : { key }),
+      },
       warnings: product.warnings,
     }
   }
 }
 
 /**
- * Readers of the fields that most often reject a row. They run only for a rejected row, to report more than its first fault. They miss a
+ * Readers of the fields that most often reject a row. They read a rejected row again, to report more than its first fault. They miss a
  * conflicting currency of `sale_price`, and a broken text in most optional fields.
  */
 const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
@@ -82,7 +87,7 @@ function faultOf(error: unknown): Fault {
  *
  * @throws {TransformError} if a transform of the id fails
  */
-export function productKey(row: Row, binding: ProductBinding, rules: ProductRules): Uint8Array | undefined {
+export function keyOfRejectedRow(row: Row, binding: ProductBinding, rules: ProductRules): Uint8Array | undefined {
   return keyOfRejected(new ProductRow(row, binding, rules))
 }
 

@@ -1,7 +1,7 @@
 /** Reads the offer of a product: price, sale price and its period, stock. */
 import { parseInstant } from '../instant.ts'
 import { firstText } from '../fields.ts'
-import { maskedExcerpt } from '../mask.ts'
+import { maskedExcerpt } from '../redactPersonalData.ts'
 import { trimText } from '../text.ts'
 import { parsePrice, type Price, type PriceResult } from './price.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'

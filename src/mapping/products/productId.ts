@@ -1,6 +1,6 @@
 /** Reads the id of a product, and brand, gtin and mpn (spec 2.2). */
 import { firstText } from '../fields.ts'
-import { maskedExcerpt } from '../mask.ts'
+import { maskedExcerpt } from '../redactPersonalData.ts'
 import { hasInvisible, isBroken, stripControls, trimText, withoutInvisible } from '../text.ts'
 import { parseGtin } from './gtin.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'

@@ -1,5 +1,5 @@
 /** Reads the texts of a product: title, description, words of the service, color, categories. */
-import { maskedExcerpt } from '../mask.ts'
+import { maskedExcerpt } from '../redactPersonalData.ts'
 import { stripHtml } from '../html.ts'
 import { cutAtGrapheme, hasVisible, trimText } from '../text.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'

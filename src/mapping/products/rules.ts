@@ -2,7 +2,7 @@ import type { MappingOptions, Pipeline } from '../../model/pipeline.ts'
 import { trimText } from '../text.ts'
 import type { PriceOptions, PriceResult } from './price.ts'
 import { ValueMemo } from './valueMemo.ts'
-import { productFields, type ProductField } from './vocabulary.ts'
+import { mappableFields, type ProductField } from './vocabulary.ts'
 
 /** Settings of one pipeline, and memos for results that repeat over its rows. */
 export interface ProductRules {
@@ -39,7 +39,7 @@ export function productRules({ mapping: options }: Pick<Pipeline, 'mapping'>): P
       ]),
     ),
     // The cast is safe: every field has an entry.
-    jsonMemos: Object.fromEntries(productFields.map((field) => [field, new ValueMemo()])) as Record<ProductField, ValueMemo<string>>,
+    jsonMemos: Object.fromEntries(mappableFields.map((field) => [field, new ValueMemo()])) as Record<ProductField, ValueMemo<string>>,
     priceMemo: new ValueMemo(),
   }
 }

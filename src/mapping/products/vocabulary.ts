@@ -1,7 +1,7 @@
 /** Product fields, and the words, placeholders and categories in them (spec 2.2; docs/inputs.md). */
 
 /** Fields of a product that a source may fill, in byte order. The keys in a product's JSON have the same order. */
-export const productFields = [
+export const mappableFields = [
   'additional_image_link',
   'age_group',
   'availability',
@@ -31,7 +31,7 @@ export const productFields = [
   'size',
   'title',
 ] as const
-export type ProductField = (typeof productFields)[number]
+export type ProductField = (typeof mappableFields)[number]
 /** Fields that every product must have, in the order in which messages list them. */
 export const requiredProductFields: readonly string[] = [
   'id',

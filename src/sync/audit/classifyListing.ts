@@ -11,7 +11,7 @@ import { storableText } from '../../storableText.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
 import { unresolvedKeys } from '../plan/pendingChanges.ts'
-import { canonicalProduct, compareProducts, comparedFields, type ProductContent } from './compareProducts.ts'
+import { canonicalProduct, comparedFields, differingFields, type ProductContent } from './compareProducts.ts'
 import type { ShownDifference } from './report.ts'
 
 /**
@@ -180,7 +180,7 @@ export class ListingClassifier {
       const isSame = contentHash(canonicalProduct(product.fields)).equals(synced_hash)
       return { outcome: isSame ? 'same' : 'unresolved', differences: [] }
     }
-    const differences: ShownDifference[] = compareProducts(contentOf(confirmed), product.fields)
+    const differences: ShownDifference[] = differingFields(contentOf(confirmed), product.fields)
     if (remote_key !== null && product.productKey !== null && remote_key !== product.productKey)
       differences.unshift({ field: 'product_key', ours: remote_key, theirs: product.productKey })
     if (differences.length === 0) return { outcome: 'same', differences }

@@ -23,7 +23,7 @@ const normalizers: ReadonlyMap<string, (text: string) => string> = new Map(produ
  * Returns the differing fields, in the order of the specification. Null, the empty text and an unset field are equal. Does not compare the
  * fields that `listed` lacks.
  */
-export function compareProducts(sent: ProductContent, listed: ProductContent): FieldDifference[] {
+export function differingFields(sent: ProductContent, listed: ProductContent): FieldDifference[] {
   const found: FieldDifference[] = []
   for (const field of comparedFields) {
     if (!(field in listed)) continue
@@ -36,7 +36,7 @@ export function compareProducts(sent: ProductContent, listed: ProductContent): F
   return found
 }
 
-/** Returns the JSON from which content hashes are computed: sorted fields, without unset and generated ones. */
+/** Returns a listed product in the form of the mapper's JSON, so that its hash can be compared. */
 export function canonicalProduct(product: ProductContent): string {
   const fields: Record<string, unknown> = {}
   for (const field of ['id', ...comparedFields].toSorted()) {
@@ -57,7 +57,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-// With the lookbehinds below, such as `(?<!0)`, a match starts only at the first of several zeros, so the time is linear.
+// Without lookbehinds such as `(?<!0)`, the patterns below would retry at each of many zeros or spaces, and take quadratic time.
 
 function normalizerOf({ name, type, format }: Field): (text: string) => string {
   if (type === 'enum') return normalizeEnum
@@ -107,7 +107,7 @@ function normalizeCategory(text: string): string {
   return normalizeText(text).replace(/(?:(?<!\s)\s+)?>\s*/g, '>')
 }
 
-/** Normalizes a GTIN or a count: `0012` is `12`, and `0` stays `0`. */
+/** Normalizes a number without decimals: `0012` is `12`, and `0` stays `0`. */
 function withoutLeadingZeros(text: string): string {
   return normalizeText(text).replace(/^0+(?=\d)/, '')
 }

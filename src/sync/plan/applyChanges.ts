@@ -4,7 +4,7 @@ import { suppressErased } from '../read/resolveStage.ts'
 import { optOutByIdentifier, optOutByOtherRows, suppressErasedRecords, suppressByLists } from './desired.ts'
 import { diffStage, type Diff } from './diff.ts'
 import type { FirstLoad } from './firstLoad.ts'
-import { createTable } from './planTables.ts'
+import { createOrEmptyTable } from './planTables.ts'
 import type { PlanWork } from './planWork.ts'
 import { refreshStatistics } from './refreshStatistics.ts'
 import { collectUnresolved } from './pendingChanges.ts'
@@ -46,7 +46,7 @@ async function suppressErasedRows({ tx, destinationId, deps }: PlanWork): Promis
 async function applyFirstLoad(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, input } = work
   work.onIdle?.()
-  await createTable(tx, 'change')
+  await createOrEmptyTable(tx, 'change')
   crashPoint('plan.diffed')
   await work.desired.context.changed.addAll()
   const firstLoad = await work.desired.loadFirst({
@@ -70,7 +70,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const { reading } = input
   const isUnchanged = reading === 'unchanged'
   // If the source is unchanged, `change` is empty at first, but later statements may add records.
-  if (isUnchanged) await createTable(tx, 'change')
+  if (isUnchanged) await createOrEmptyTable(tx, 'change')
   const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, work.onIdle)
   // Each call below marks or adds records in `change`. All but the first return their numbers by the change that the diff had found.
   const optedOutByIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0

@@ -19,7 +19,7 @@ import { insertChangedKeys, recordColumns } from '../../db/remote/implied.ts'
 import { countUpTo, desiredTimes, collectNotAtService, storeRecords, type DesiredContext } from './desired.ts'
 import type { DesiredState } from './desiredState.ts'
 import { loadFirstIdentifiers } from './firstLoad.ts'
-import { analyzeWithSmallSample, createTable, fillTable, recordChange } from './planTables.ts'
+import { analyzeWithSmallSample, createOrEmptyTable, fillTable, recordChangeSql } from './planTables.ts'
 
 /** Returns the desired state of a destination of people. */
 export function desiredIdentifiers(context: DesiredContext): DesiredState {
@@ -105,7 +105,7 @@ async function countConfirmed(context: DesiredContext, enough: number | undefine
  * their reference counts. If the plan writes new content, the keys of updated records get it.
  */
 async function storeChangedKeys({ tx, destinationId, changed, newContent }: DesiredContext): Promise<void> {
-  await createTable(tx, 'sharing_record')
+  await createOrEmptyTable(tx, 'sharing_record')
   for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from delta where difference > 0')) {
     if (found.length === 0) continue
     await tx.query('insert into sharing_record select distinct key from unnest($1::bytea[]) as k (key)', [
@@ -138,11 +138,11 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   await fillTable(
     tx,
     'former',
-    `select key, identifiers, effective_at, expires_at, load_id from change where what = ${recordChange.update} and identifiers is not null
+    `select key, identifiers, effective_at, expires_at, load_id from change where what = ${recordChangeSql.update} and identifiers is not null
      union all
      select r.key, ${rowIdentifiers('r')}, r.effective_at, r.expires_at, r.load_id
      from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
-     where c.what = ${recordChange.update} and c.identifiers is null`,
+     where c.what = ${recordChangeSql.update} and c.identifiers is null`,
   )
   await analyzeWithSmallSample(tx, 'former', '(key)')
   await fillTable(
@@ -152,7 +152,7 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
      select i.identifier, 1 as difference, s.key as group_key
      from change c join stage s using (key) left join former f using (key)
        cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
-     where c.what in (${recordChange.create}, ${recordChange.update}) and (f.key is null or i.identifier <> all (f.identifiers))
+     where c.what in (${recordChangeSql.create}, ${recordChangeSql.update}) and (f.key is null or i.identifier <> all (f.identifiers))
      union all
      -- identifiers that an updated row loses
      select i.identifier, -1, f.key

@@ -9,7 +9,7 @@ import { contentHash } from '../read/stageTable.ts'
 import { countUpTo, collectNotAtService, storeRecords, type DesiredContext } from './desired.ts'
 import type { DesiredState } from './desiredState.ts'
 import { insertValidRecords, type FirstLoad } from './firstLoad.ts'
-import { analyzeWithSmallSample, recordChange } from './planTables.ts'
+import { analyzeWithSmallSample, recordChangeSql } from './planTables.ts'
 import { warnOfDoubtfulChanges } from './warnOfDoubtfulChanges.ts'
 import { updatedFields } from './updatedFields.ts'
 
@@ -42,9 +42,9 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
   await desireProducts(
     tx,
     destinationId,
-    `select s.key, s.hash from change c join stage s using (key) where c.what in (${recordChange.create}, ${recordChange.update})`,
+    `select s.key, s.hash from change c join stage s using (key) where c.what in (${recordChangeSql.create}, ${recordChangeSql.update})`,
   )
-  await changed.add(`select key from change where what in (${recordChange.create}, ${recordChange.update})`)
+  await changed.add(`select key from change where what in (${recordChangeSql.create}, ${recordChangeSql.update})`)
   await desireReturned(context)
 }
 
@@ -55,7 +55,7 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
 async function desireReturned({ tx, destinationId, changed }: DesiredContext): Promise<void> {
   const returned = `from change c join record r on r.destination_id = $1 and r.key = c.key
        join remote m on m.destination_id = $1 and m.key = c.key
-     where c.what = ${recordChange.stale} and m.ref_count = 0`
+     where c.what = ${recordChangeSql.stale} and m.ref_count = 0`
   await changed.add(`select c.key ${returned}`)
   await desireProducts(tx, destinationId, `select c.key, r.hash ${returned}`)
 }
@@ -80,7 +80,7 @@ const isOutOfStock = `(r.body like '%"availability":"out of stock"%' and r.body 
 async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
   return tx.execute(
     `insert into change
-     select r.key, ${recordChange.missing}
+     select r.key, ${recordChangeSql.missing}
      from record r join remote m on m.destination_id = r.destination_id and m.key = r.key and m.ref_count > 0
      where r.destination_id = $1 and r.status = 'missing' ${policy === 'delete' ? '' : `and not ${isOutOfStock}`}`,
     [destinationId],
@@ -93,7 +93,7 @@ async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 
  */
 async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<number> {
   const skippedKeys = `select c.key from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
-     where c.what = ${recordChange.missing} and ${isOutOfStock}`
+     where c.what = ${recordChangeSql.missing} and ${isOutOfStock}`
   await records.markMissing(tx, destinationId, skippedKeys)
   return tx.execute(`delete from change where key in (${skippedKeys})`)
 }
@@ -113,7 +113,7 @@ async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Pr
 }
 
 async function removedExamples({ tx }: DesiredContext): Promise<string[]> {
-  const rows = await tx.query<Row<'record', 'key'>>(`select key from change where what = ${recordChange.missing} order by key limit 5`)
+  const rows = await tx.query<Row<'record', 'key'>>(`select key from change where what = ${recordChangeSql.missing} order by key limit 5`)
   return rows.map(({ key }) => key.toString())
 }
 
@@ -126,7 +126,7 @@ export async function markOutOfStock({ tx, destinationId, snapshotId, changed }:
     tx.client,
     'missing_products',
     `select r.key, r.body from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
-     where c.what = ${recordChange.missing} and r.body is not null`,
+     where c.what = ${recordChangeSql.missing} and r.body is not null`,
     productsPerPortion,
   )
   for await (const portion of portions) {
@@ -137,7 +137,7 @@ export async function markOutOfStock({ tx, destinationId, snapshotId, changed }:
     await records.replaceMissing(tx, { destinationId, snapshotId }, products)
     await changeProducts(tx, destinationId, products)
   }
-  await changed.add(`select key from change where what = ${recordChange.missing}`)
+  await changed.add(`select key from change where what = ${recordChangeSql.missing}`)
 }
 
 /** Returns the JSON of a product with `out of stock` as its availability, and 0 as its inventory if it has one. */

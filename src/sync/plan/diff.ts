@@ -6,7 +6,7 @@ import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { ReadMode } from '../read/snapshot.ts'
 import { analyzeStage, stagedKind } from '../read/stageTable.ts'
-import { fillTable, recordChange, type RecordChange } from './planTables.ts'
+import { fillTable, recordChangeSql, type RecordChange } from './planTables.ts'
 
 /** Number of records by change. */
 export interface Diff {
@@ -55,12 +55,12 @@ export async function diffStage(tx: Transaction, destinationId: number, reading:
 
 /** SQL of the change that a staged row `s` makes to the stored record `r`. One of them may be null. */
 const changeOfRow = `case
-    when s.key is null then ${recordChange.missing}
-    when s.kind = ${stagedKind.rejected} then ${recordChange.stale}
-    when s.kind = ${stagedKind.optedOut} then ${recordChange.opted_out}
-    when s.kind = ${stagedKind.suppressed} then ${recordChange.suppressed}
-    when r.key is null then ${recordChange.create}
-    else ${recordChange.update}
+    when s.key is null then ${recordChangeSql.missing}
+    when s.kind = ${stagedKind.rejected} then ${recordChangeSql.stale}
+    when s.kind = ${stagedKind.optedOut} then ${recordChangeSql.opted_out}
+    when s.kind = ${stagedKind.suppressed} then ${recordChangeSql.suppressed}
+    when r.key is null then ${recordChangeSql.create}
+    else ${recordChangeSql.update}
   end`
 
 /**
@@ -93,12 +93,12 @@ function gatedDiff(destinationId: number): string {
       left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${isChange}
     union all
     -- Live records without a row. Most unseen keys belong to changed records, whose rows are staged. These are excluded first.
-    select r.key, ${recordChange.missing}, null, null, null, null, null
+    select r.key, ${recordChangeSql.missing}, null, null, null, null, null
     from (select key from unseen_key u where not exists (select from stage s where s.key = u.key) offset 0) u
       join record r on r.destination_id = ${destinationId} and r.key = u.key
     where r.status = 'live'
     union all
     -- stale records without a row
-    select r.key, ${recordChange.missing}, null, null, null, null, null from record r
+    select r.key, ${recordChangeSql.missing}, null, null, null, null, null from record r
     where r.destination_id = ${destinationId} and r.status = 'stale' and not exists (select from stage s where s.key = r.key)`
 }

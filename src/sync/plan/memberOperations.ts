@@ -3,7 +3,7 @@ import type { Transaction } from '../../db/database.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { renderUserOperation } from '../../destinations/renderUserOperation.ts'
 import { inRange, sentIdentifiers, type KeyRange } from './firstLoad.ts'
-import { joinOwnTimes, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownTimes.ts'
+import { ownTimesJoinSql, notEndedSql, overdueSql, ownEffectiveAtSql, ownExpiresAtSql } from './ownTimes.ts'
 import { packUsers, type UserRow, type MembershipTerms } from './packUsers.ts'
 import { queryPortions, type OperationContext, type PlannedOperation } from './plannedOperation.ts'
 
@@ -72,9 +72,9 @@ export async function* memberOperations(context: OperationContext, terms: Member
      -- read from remote.
      select t.group_key, ${hexKeys}
      from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
-       ${joinOwnTimes(destinationId)}
+       ${ownTimesJoinSql(destinationId)}
      where t.deletes and (t.overdue or t.keys_to_delete is null)
-       and ((m.ref_count <= 0 and m.synced_hash is not null) or (t.overdue and ${overdue}))
+       and ((m.ref_count <= 0 and m.synced_hash is not null) or (t.overdue and ${overdueSql}))
      group by t.group_key order by group_key`,
   )
   for await (const portion of deletes) {
@@ -114,8 +114,8 @@ const untimedGroups = (destinationId: number) =>
  */
 const timedGroups = (destinationId: number) =>
   `select ${groupColumns}, ${keysAndContent},
-     extract(epoch from ${ownEffectiveAt}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAt}) * 1000 as expires_ms
+     extract(epoch from ${ownEffectiveAtSql}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAtSql}) * 1000 as expires_ms
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
-     ${joinOwnTimes(destinationId)}
-   where ${notEnded} group by ${groupColumns}, ${ownEffectiveAt}, ${ownExpiresAt}
-   order by t.deletes, ${ownEffectiveAt} nulls first, ${ownExpiresAt} nulls first, t.group_key`
+     ${ownTimesJoinSql(destinationId)}
+   where ${notEndedSql} group by ${groupColumns}, ${ownEffectiveAtSql}, ${ownExpiresAtSql}
+   order by t.deletes, ${ownEffectiveAtSql} nulls first, ${ownExpiresAtSql} nulls first, t.group_key`

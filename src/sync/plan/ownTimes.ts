@@ -5,7 +5,7 @@
  */
 import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
-import { analyzeWithSmallSample, createTable } from './planTables.ts'
+import { analyzeWithSmallSample, createOrEmptyTable } from './planTables.ts'
 
 /**
  * Returns SQL of two joins with the row `m` of `remote`:
@@ -13,36 +13,36 @@ import { analyzeWithSmallSample, createTable } from './planTables.ts'
  * - `r`: the record of the group of `m`
  * - `x`: the times of the identifier, only if they may differ from those of `r`
  */
-export function joinOwnTimes(destinationId: number): string {
+export function ownTimesJoinSql(destinationId: number): string {
   return `left join record r on r.destination_id = ${destinationId} and r.key = m.group_key left join own_times x on x.key = m.key`
 }
 
 /** SQL of the end; null if the pipeline's `expires_in` applies. */
-export const ownExpiresAt = 'case when x.key is null then r.expires_at else x.expires_at end'
+export const ownExpiresAtSql = 'case when x.key is null then r.expires_at else x.expires_at end'
 /** SQL of the start; null if the time of the plan applies. */
-export const ownEffectiveAt = 'case when x.key is null then r.effective_at else x.effective_at end'
+export const ownEffectiveAtSql = 'case when x.key is null then r.effective_at else x.effective_at end'
 
-/** SQL: true unless a row has the key, and the end that its rows set has passed. */
-export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
+/** SQL: false only for a key that a row still has, and whose end, set by the rows, has passed. */
+export const notEndedSql = `(m.ref_count = 0 or ${ownExpiresAtSql} is null or ${ownExpiresAtSql} > statement_timestamp())`
 
 /** SQL: true if the end that the rows set has passed, but the end that the service confirmed has not. */
-export const overdue = `(m.ref_count > 0 and m.synced_hash is not null
-  and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
+export const overdueSql = `(m.ref_count > 0 and m.synced_hash is not null
+  and ${ownExpiresAtSql} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
  * Fills the table `own_times` with identifiers and their times over all rows. These identifiers are in several rows, or are sent under
- * another row. Past starts have no effect: if no row has an end or a future start, leaves the table empty. Returns true if a row has an
- * end.
+ * another row. Leaves the table empty unless a row has an end or a future start. A start in the past counts as now. `rowsExpire`: true if
+ * a row has an end.
  */
-export async function collectOwnTimes(tx: Transaction, destinationId: number): Promise<boolean> {
-  await createTable(tx, 'own_times')
+export async function collectOwnTimes(tx: Transaction, destinationId: number): Promise<{ readonly rowsExpire: boolean }> {
+  await createOrEmptyTable(tx, 'own_times')
   const [found] = await tx.query<{ readonly expiry: boolean; readonly future_start: boolean }>(
     `select exists (select from record where destination_id = ${destinationId} and expires_at is not null) as expiry,
        exists (select from record where destination_id = ${destinationId} and effective_at > statement_timestamp()) as future_start`,
   )
-  const hasExpiry = found?.expiry === true
+  const rowsExpire = found?.expiry === true
   const hasFutureStart = found?.future_start === true
-  if (!hasExpiry && !hasFutureStart) return false
+  if (!rowsExpire && !hasFutureStart) return { rowsExpire }
   await tx.query(
     `insert into own_times
      select m.key, case when bool_or(r.effective_at is null) then null else min(r.effective_at) end,
@@ -52,5 +52,5 @@ export async function collectOwnTimes(tx: Transaction, destinationId: number): P
      where r.destination_id = ${destinationId} group by m.key`,
   )
   await analyzeWithSmallSample(tx, 'own_times')
-  return hasExpiry
+  return { rowsExpire }
 }

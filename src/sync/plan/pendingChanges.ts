@@ -11,7 +11,7 @@ import { decodeResync, lastPlanOf } from '../../db/plans.ts'
 import type { Row } from '../../db/row.ts'
 import type { FirstLoad } from './firstLoad.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
-import { analyzeWithSmallSample, fillTable, recordChange } from './planTables.ts'
+import { analyzeWithSmallSample, fillTable, recordChangeSql } from './planTables.ts'
 
 export interface PendingContext {
   readonly tx: Transaction
@@ -82,8 +82,8 @@ export async function removeDeferred(tx: Transaction, destinationId: number, del
 
 /** Numbers of deletes that a guard may withhold. */
 export interface GuardedDeletes {
-  /** All deletes, except those of suppressed people. No guard applies to these (docs/architecture.md#deletes-need-proof). */
-  readonly allDeletes: number
+  /** Deletes without those of suppressed people, to which no guard applies (docs/architecture.md#deletes-need-proof). */
+  readonly guardedDeletes: number
   /**
    * Deletes that an earlier plan was allowed to send, and that are not confirmed. They need no second approval. If that plan only looked up
    * the product_key, the delete is one of them (docs/decisions/lost-delete-answers.md).
@@ -138,7 +138,7 @@ export function onlyFailed({ onlyFailedOf }: PendingContext): string {
 /** Returns SQL of the records whose row is rejected or missing. */
 export const recordsWithoutValidRow = (destinationId: number): string =>
   `select r.key from record r where r.destination_id = ${destinationId} and r.status <> 'live'
-   union select c.key from change c where c.what = ${recordChange.missing}`
+   union select c.key from change c where c.what = ${recordChangeSql.missing}`
 
 /** Counts the rows of `query`, trusted SQL. */
 export async function countRows(tx: Transaction, query: string): Promise<number> {

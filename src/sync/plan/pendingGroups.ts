@@ -11,10 +11,10 @@ import { storeEndingKeys } from '../../db/remote/implied.ts'
 import type { Row } from '../../db/row.ts'
 import { lastPlanOf } from '../../db/plans.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
-import { describeIdentifier } from '../../mapping/mask.ts'
+import { describeIdentifier } from '../../mapping/redactPersonalData.ts'
 import { firstMemberOperations, memberOperations } from './memberOperations.ts'
 import type { MembershipTerms } from './packUsers.ts'
-import { collectOwnTimes, joinOwnTimes, notEnded, overdue, ownExpiresAt } from './ownTimes.ts'
+import { collectOwnTimes, ownTimesJoinSql, notEndedSql, overdueSql, ownExpiresAtSql } from './ownTimes.ts'
 import {
   countRows,
   noneDeferred,
@@ -26,7 +26,7 @@ import {
   type PendingChanges,
   type PendingContext,
 } from './pendingChanges.ts'
-import { analyzeWithSmallSample, fillTable, recordChange } from './planTables.ts'
+import { analyzeWithSmallSample, fillTable, recordChangeSql } from './planTables.ts'
 
 export interface MembershipContext extends PendingContext {
   /** Memberships are renewed if they end within 1.1 to 1.5 times this duration (`renewalDue`). */
@@ -69,7 +69,7 @@ async function collect(context: MembershipContext): Promise<Deferred> {
   if (!full) await storeEndingKeys(tx, destinationId, dueEnds(context))
   const hasConfirmed = await hasRows(tx, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
   const mayBeDue = hasConfirmed && !full && (await updateEndsIfDue(context))
-  const rowsExpire = await collectOwnTimes(tx, destinationId)
+  const { rowsExpire } = await collectOwnTimes(tx, destinationId)
   await fillPendingGroups(context, { hasConfirmed, mayBeDue, rowsExpire })
   const deferred = await removeDeferredGroups(context)
   await completeContent(context, hasConfirmed)
@@ -122,9 +122,9 @@ async function pendingKeys(context: MembershipContext, { hasConfirmed, mayBeDue,
   const { destinationId, full, hasResync, changed, endsExactly } = context
   const keysWhere = (where: string, flags: { readonly out_of_sync?: string; readonly again?: string; readonly overdue?: string }) =>
     `select m.*, ${flags.out_of_sync ?? 'false'} as out_of_sync, ${flags.again ?? 'false'} as again, ${flags.overdue ?? 'false'} as overdue
-     from remote m ${rowsExpire ? joinOwnTimes(destinationId) : ''}
+     from remote m ${rowsExpire ? ownTimesJoinSql(destinationId) : ''}
      where m.destination_id = ${destinationId} and ${where} ${onlyFailed(context)}`
-  const sendable = rowsExpire ? notEnded : 'true'
+  const sendable = rowsExpire ? notEndedSql : 'true'
   const sendableInSync = `${sendable} and not ${outOfSync}`
   const parts: string[] = []
   if (full) parts.push(keysWhere(`${sendable} and (m.ref_count > 0 or ${outOfSync})`, { out_of_sync: outOfSync, again: 'true' }))
@@ -133,10 +133,10 @@ async function pendingKeys(context: MembershipContext, { hasConfirmed, mayBeDue,
     if (hasResync) parts.push(keysWhere(`${sendableInSync} and m.ref_count > 0 and m.key in (select key from resync)`, { again: 'true' }))
     if (mayBeDue) parts.push(keysWhere(`${sendableInSync} and ${renewalDue(context, rowsExpire)}`, {}))
     // The end changes if a row with the identifier is added, changed or removed.
-    const hasOtherEnd = `m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`
+    const hasOtherEnd = `m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAtSql} <> m.expires_at`
     if (hasConfirmed && rowsExpire) parts.push(keysWhere(`${sendableInSync} and ${hasOtherEnd}`, { out_of_sync: 'true' }))
   }
-  if (hasConfirmed && rowsExpire && endsExactly) parts.push(keysWhere(overdue, { out_of_sync: 'true', overdue: 'true' }))
+  if (hasConfirmed && rowsExpire && endsExactly) parts.push(keysWhere(overdueSql, { out_of_sync: 'true', overdue: 'true' }))
   return parts.join(' union all ')
 }
 
@@ -200,7 +200,7 @@ function renewalDue(context: MembershipContext, rowsExpire: boolean): string {
   const renewedBeforeMs = `(${renewBeforeMs * 1.1} + ${renewBeforeMs * 0.4}::float8 * ${spread})`
   return `m.ref_count > 0 and ${isDue('m.expires_at', ends)}
     and (m.expires_at > ${ends.after} or m.expires_at <= statement_timestamp() + ${renewedBeforeMs} * interval '1 millisecond')
-    ${rowsExpire ? `and ${ownExpiresAt} is null` : ''}`
+    ${rowsExpire ? `and ${ownExpiresAtSql} is null` : ''}`
 }
 
 /**
@@ -238,7 +238,7 @@ const notAllowedBefore = 'not exists (select from allowed_delete c where c.key =
  */
 const groupsThatKeepTheirRow = (destinationId: number) =>
   `select t.group_key
-   from pending_group t left join (select key from change where what = ${recordChange.update}) updated on updated.key = t.group_key
+   from pending_group t left join (select key from change where what = ${recordChangeSql.update}) updated on updated.key = t.group_key
    where t.deletes and not t.overdue and ${notExempt}
      and (updated.key is not null or (select true from record r where r.destination_id = ${destinationId} and r.key = t.group_key))`
 
@@ -248,7 +248,7 @@ async function markAndCountDeletes(context: PendingContext, suppressedBy: readon
   await markExempt(context, suppressedBy)
   const deletes = `select from pending_group t where t.deletes and ${notExempt}`
   return {
-    allDeletes: await countRows(tx, deletes),
+    guardedDeletes: await countRows(tx, deletes),
     allowedBefore: await countRows(tx, `${deletes} and t.group_key in (select key from allowed_delete)`),
     identifierOnlyDeletes: await countRows(tx, `${groupsThatKeepTheirRow(destinationId)} and ${notAllowedBefore}`),
   }

@@ -16,7 +16,7 @@ import {
   type PendingContext,
 } from './pendingChanges.ts'
 import { firstProductOperations, productOperations } from './productOperations.ts'
-import { analyzeWithSmallSample, fillTable, productChange } from './planTables.ts'
+import { analyzeWithSmallSample, fillTable, productChangeSql } from './planTables.ts'
 
 /** Returns the pending changes of a catalog. */
 export function pendingProducts(context: PendingContext): PendingChanges {
@@ -27,15 +27,17 @@ export function pendingProducts(context: PendingContext): PendingChanges {
     describeRowsLosingIdentifiers: () => Promise.resolve([]),
     withholdDeletes: async ({ sendAllowedBefore }) => {
       const allowedBefore = sendAllowedBefore ? 'and not exists (select from allowed_delete c where c.key = t.key)' : ''
-      await tx.query(`delete from pending_product t where t.what in (${productChange.delete}, ${productChange.lookup}) ${allowedBefore}`)
+      await tx.query(
+        `delete from pending_product t where t.what in (${productChangeSql.delete}, ${productChangeSql.lookup}) ${allowedBefore}`,
+      )
     },
     unifyGroups: () => Promise.resolve(),
     countCreates: () => Promise.resolve(0),
-    countKeyLookups: () => countRows(tx, `select from pending_product where what = ${productChange.lookup}`),
+    countKeyLookups: () => countRows(tx, `select from pending_product where what = ${productChangeSql.lookup}`),
     countWithoutValidRow: () =>
       countRows(
         tx,
-        `select from pending_product where what = ${productChange.upsert} and key in (${recordsWithoutValidRow(context.destinationId)})`,
+        `select from pending_product where what = ${productChangeSql.upsert} and key in (${recordsWithoutValidRow(context.destinationId)})`,
       ),
     operations: (firstLoad) => (firstLoad === undefined ? productOperations(context) : firstProductOperations(context)),
   }
@@ -52,9 +54,9 @@ async function collect(context: PendingContext): Promise<Deferred> {
     // A lookup puts the product once more, because the answer has the current product_key, which the delete needs
     // (docs/decisions/lost-delete-answers.md). If the put is refused, a later plan sends the delete again.
     `select m.key,
-       case when m.ref_count > 0 then ${productChange.upsert}
-         when m.remote_key is null or (${isDeleteRefused}) then ${productChange.lookup}
-         else ${productChange.delete} end as what,
+       case when m.ref_count > 0 then ${productChangeSql.upsert}
+         when m.remote_key is null or (${isDeleteRefused}) then ${productChangeSql.lookup}
+         else ${productChangeSql.delete} end as what,
        exists (select from unresolved u where u.key = m.key) as deferred
      from remote m where m.destination_id = ${destinationId} and (${await isPending(context)}) ${onlyFailed(context)}`,
   )
@@ -64,7 +66,7 @@ async function collect(context: PendingContext): Promise<Deferred> {
   const deferred = await removeDeferred(
     tx,
     destinationId,
-    `delete from pending_product t where deferred returning t.key, t.what = ${productChange.upsert} as desired`,
+    `delete from pending_product t where deferred returning t.key, t.what = ${productChangeSql.upsert} as desired`,
   )
   await analyzeWithSmallSample(tx, 'pending_product')
   return deferred
@@ -95,7 +97,7 @@ async function dropRepeatedDeletes({ tx, destinationId }: PendingContext): Promi
     `select key from (
        select t.key, t.deferred, row_number() over (partition by m.remote_key order by t.deferred desc, m.synced_at desc nulls last, t.key) as place
        from pending_product t join remote m on m.destination_id = ${destinationId} and m.key = t.key
-       where m.remote_key is not null and t.what <> ${productChange.upsert}) d
+       where m.remote_key is not null and t.what <> ${productChangeSql.upsert}) d
      where place > 1 and not deferred`,
   )
   if (repeated.length === 0) return
@@ -116,7 +118,7 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
   const missing = `select m.key, m.remote_key, m.synced_at
     from pending_product t join remote m on m.destination_id = ${destinationId} and m.key = t.key
     where not t.deferred and m.remote_key is not null
-      and (t.what <> ${productChange.upsert} or t.key in (${missingProducts(destinationId)}))`
+      and (t.what <> ${productChangeSql.upsert} or t.key in (${missingProducts(destinationId)}))`
   const [found] = await tx.query<{ product_keys: string[] | null }>(`select array_agg(remote_key) as product_keys from (${missing}) former`)
   if (!found?.product_keys) return
   const renamed = await tx.query<{ from: Buffer; to: Buffer; isConfirmedLast: boolean }>(
@@ -134,7 +136,7 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
   await deleteFormerIds(tx, destinationId, dropped)
   await tx.query('delete from pending_product where key = any($1)', [renamed.map(({ from }) => from)])
   await tx.query(
-    `insert into pending_product select x.key, ${productChange.upsert}, exists (select from unresolved u where u.key = x.key)
+    `insert into pending_product select x.key, ${productChangeSql.upsert}, exists (select from unresolved u where u.key = x.key)
      from (select distinct unnest($1::bytea[]) as key) x where not exists (select from pending_product t where t.key = x.key)`,
     [resent],
   )
@@ -150,7 +152,7 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
 async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const loadKeys = async (query: string) => (await tx.query<Row<'remote', 'key'>>(query)).map(({ key }) => key)
   const keysOfRemote = `select m.key from remote m where m.destination_id = ${destinationId}`
-  const putKeys = `select key from pending_product where what = ${productChange.upsert} and not deferred`
+  const putKeys = `select key from pending_product where what = ${productChangeSql.upsert} and not deferred`
   const unresolved = await loadKeys(`${keysOfRemote} and m.ref_count <= 0 and m.key in (select key from unresolved)`)
   const missing = await loadKeys(`${putKeys} and key in (${missingProducts(destinationId)})`)
   if (unresolved.length === 0 && missing.length === 0) return
@@ -170,9 +172,9 @@ function collidingWith(keys: readonly Buffer[], others: readonly Buffer[]): Buff
 
 async function markAndCountDeletes(context: PendingContext): Promise<GuardedDeletes> {
   await markAllowedBefore(context)
-  const deletes = `select from pending_product where what in (${productChange.delete}, ${productChange.lookup})`
+  const deletes = `select from pending_product where what in (${productChangeSql.delete}, ${productChangeSql.lookup})`
   return {
-    allDeletes: await countRows(context.tx, deletes),
+    guardedDeletes: await countRows(context.tx, deletes),
     allowedBefore: await countRows(context.tx, `${deletes} and key in (select key from allowed_delete)`),
     identifierOnlyDeletes: 0,
   }
@@ -185,7 +187,7 @@ async function markAllowedBefore({ tx, destinationId }: PendingContext): Promise
     'allowed_delete',
     // `p.snapshot_id >= r.snapshot_id`: the product has been missing since that plan or before.
     `select t.key from pending_product t join record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
-     where t.what in (${productChange.delete}, ${productChange.lookup}) and exists (
+     where t.what in (${productChangeSql.delete}, ${productChangeSql.lookup}) and exists (
        select from entry e join batch b on b.id = e.batch_id
        where e.destination_id = ${destinationId} and e.record_key = t.key
          and (e.key_lookup or (e.change = 'delete' and ${entryOutcome} <> 'confirmed'))

@@ -7,14 +7,14 @@ import type { Transaction } from '../../db/database.ts'
 import { keptTableSql } from '../../db/temporaryTables.ts'
 
 /** SQL literals of `change.what`: effects of a read on a record. */
-export const recordChange = sqlLiterals('create', 'update', 'stale', 'missing', 'opted_out', 'suppressed')
-export type RecordChange = keyof typeof recordChange
+export const recordChangeSql = sqlLiterals('create', 'update', 'stale', 'missing', 'opted_out', 'suppressed')
+export type RecordChange = keyof typeof recordChangeSql
 
 /**
  * SQL literals of `pending_product.what`. `lookup`: the plan puts the product once more, because its delete needs the product_key in the
  * answer. The next plan deletes the product.
  */
-export const productChange = sqlLiterals('upsert', 'delete', 'lookup')
+export const productChangeSql = sqlLiterals('upsert', 'delete', 'lookup')
 
 function sqlLiterals<Name extends string>(...names: readonly Name[]): Readonly<Record<Name, string>> {
   return Object.fromEntries(names.map((name) => [name, `'${name}'`])) as Record<Name, string> // has every name
@@ -27,9 +27,9 @@ const key = { key: 'bytea' } as const
 
 export const planTables = {
   /**
-   * Records that the read changes. `what`: `recordChange`. `record_ctid`: `ctid` of the stored record, if known, so that the update need not
-   * search for it. `identifiers`, times and `load_id`: columns of the stored record, only after a gated read, which skips known rows. After
-   * a full read, `former` has them for updated people.
+   * Records that the read changes. `what`: `RecordChange`. `record_ctid`: `ctid` of the stored record, if known, so that the update need
+   * not search for it. `identifiers`, times and `load_id`: columns of the stored record, set only after a gated read. `former` then copies
+   * them from here; after a full read it reads them from `record`.
    */
   change: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', record_ctid: 'tid' },
   /** Stored versions of updated people, before this read changes them. */
@@ -41,7 +41,8 @@ export const planTables = {
   /** Identifiers with several rows in `delta`. */
   repeated_in_delta: { identifier: 'bytea' },
   /**
-   * Records whose keys need rows in `remote` (docs/decisions/implied-keys.md), because another row has or gains one of their identifiers.
+   * Records that share an identifier with another row. Their keys cannot be implied, so they need rows in `remote`
+   * (docs/decisions/implied-keys.md).
    */
   sharing_record: key,
   /** Updated people whose times changed. `desired_times`: the new desired content of their identifiers. */
@@ -50,15 +51,15 @@ export const planTables = {
   shared_identifier_group: { identifier: 'bytea', row_count: 'integer', group_key: 'bytea' },
   /** First load: identifiers of a row that are sent under another row. */
   omitted: { ...key, identifiers: 'bytea[]' },
-  /** Records to remove from the desired state. `cause`: a `recordChange`. */
+  /** Records to remove from the desired state. `cause`: a `RecordChange`. */
   removal: { ...key, cause: 'text' },
   /** Keys with a request that is unresolved, or that may still be applied late. */
   unresolved: key,
   /** Keys of earlier full refreshes that are not confirmed. */
   resync: key,
-  /** Identifiers that several rows have, or that are sent under another row, with their times over all rows. */
+  /** Start and end, over all rows, of each identifier whose times may differ from those of its group's record. */
   own_times: { ...key, ...times },
-  /** Products that are out of sync or sent again. `what`: `productChange`. `deferred`: waits for a later plan. */
+  /** Products that are out of sync or sent again. `what`: one of `productChangeSql`. `deferred`: waits for a later plan. */
   pending_product: { ...key, what: 'text', deferred: 'boolean' },
   /** Groups (identifiers that are sent as one user) with an identifier that is out of sync, due for renewal, or sent again. */
   pending_group: {
@@ -82,7 +83,10 @@ export const planTables = {
     /** Keys to delete, except the overdue ones, in hex and joined by commas. Null if there are none, and for `rerun --failed`. */
     keys_to_delete: 'text',
   },
-  /** Deletes that an earlier plan was allowed to send, and that are not confirmed. `key`: product id or group. */
+  /**
+   * Unconfirmed deletes that an earlier plan was allowed to send. For people, only the last plan that began to send counts. For products,
+   * each one does since the product is missing. `key`: product id or group.
+   */
   allowed_delete: key,
   /** Groups of suppressed people, whose deletes no guard withholds. */
   exempt: { group_key: 'bytea' },
@@ -99,11 +103,11 @@ export async function fillTable(tx: Transaction, name: PlanTableName, query: str
   const typed = columns.map(([column, type]) => `${column}::${type}`).join(', ')
   const insert = `insert into ${name} (${names}) select ${typed} from (${query}) q (${names})`
   if (values.length > 0) {
-    await createTable(tx, name)
+    await createOrEmptyTable(tx, name)
     return tx.execute(insert, values)
   }
   // One message saves a round trip for each of about ten tables of a plan.
-  const results = (await tx.client.query(`${emptyTableSql(name)}; ${insert}`)) as unknown as readonly pg.QueryResult[]
+  const results = (await tx.client.query(`${createOrEmptyTableSql(name)}; ${insert}`)) as unknown as readonly pg.QueryResult[]
   return results.at(-1)?.rowCount ?? 0
 }
 
@@ -113,11 +117,11 @@ export async function analyzeWithSmallSample(tx: Transaction, name: PlanTableNam
 }
 
 /** Creates a table, or deletes its rows. */
-export async function createTable(tx: Transaction, name: PlanTableName): Promise<void> {
-  await tx.query(emptyTableSql(name))
+export async function createOrEmptyTable(tx: Transaction, name: PlanTableName): Promise<void> {
+  await tx.query(createOrEmptyTableSql(name))
 }
 
-function emptyTableSql(name: PlanTableName): string {
+function createOrEmptyTableSql(name: PlanTableName): string {
   const columns = Object.entries<string>(planTables[name]).map(([column, type]) => `${column} ${type}`)
   return keptTableSql(name, columns.join(', '))
 }

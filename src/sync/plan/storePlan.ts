@@ -7,7 +7,7 @@ import { closeSnapshot } from '../../db/snapshots.ts'
 import type { GuardResult, RunCounts } from '../../model/report.ts'
 import { interruptedError } from '../engine.ts'
 import { stagedKind } from '../read/stageTable.ts'
-import type { GuardedChanges } from './withholdDeletes.ts'
+import type { GuardedChanges } from './removeOrWithhold.ts'
 import { isDesiredChanged, type Changes } from './applyChanges.ts'
 import type { FrozenTotals } from './planBatches.ts'
 import type { PlanWork } from './planWork.ts'
@@ -78,7 +78,7 @@ export async function storePlan(
   }
   let review: object | undefined
   if (isFirst) {
-    const isChanged = isDesiredChanged(changes, guarded.missing)
+    const isChanged = isDesiredChanged(changes, guarded.removedMissing)
     review = reviewOf(work, changes, await raiseDesiredVersion(tx, destinationId, isChanged ? 1 : 0))
   }
   await plans.storeFigures(tx, planId, { digest: frozen.bodies.copy().digest('hex'), counts, review })

@@ -1,5 +1,5 @@
 import type { DesiredContext } from './desired.ts'
-import { recordChange } from './planTables.ts'
+import { recordChangeSql } from './planTables.ts'
 
 export interface UpdatedField {
   readonly field: string
@@ -23,7 +23,7 @@ export async function updatedFields({ tx, destinationId }: DesiredContext, updat
          select coalesce(staged.key, stored.key) as field
          from jsonb_each(s.body::jsonb) staged full join jsonb_each(r.body::jsonb) stored on staged.key = stored.key
          where staged.value is distinct from stored.value) f
-     where c.what = ${recordChange.update} group by f.field`,
+     where c.what = ${recordChangeSql.update} group by f.field`,
     [destinationId],
   )
   return rows.map(({ field, n }) => ({ field, count: Number(n) })).sort((a, b) => b.count - a.count || a.field.localeCompare(b.field))

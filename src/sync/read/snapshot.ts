@@ -3,7 +3,7 @@
  * reads no rows and uses that snapshot (docs/architecture.md#three-gates-work-that-is-skipped-safely).
  */
 import type { Pipeline } from '../../model/pipeline.ts'
-import { definitionHashOf } from '../../mapping/mapper.ts'
+import { hashOfDefinitionAndRules } from '../../mapping/mapper.ts'
 import type { StoredStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
@@ -84,7 +84,7 @@ export interface SnapshotResult {
  */
 export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
   const { destinationId, id: runId } = run
-  const definitionHash = definitionHashOf(pipeline)
+  const definitionHash = hashOfDefinitionAndRules(pipeline)
   const suppression = await findDoNotReachLists(deps, pipeline)
   const notes = [...suppression.notes, ...(await formerDestinationNotes(deps, pipeline, run))]
   const last = readsBackfillSource(run) ? undefined : await loadLastSnapshot(deps.db, destinationId)

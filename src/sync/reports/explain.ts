@@ -4,7 +4,7 @@
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { describeIdentifier } from '../../mapping/mask.ts'
+import { describeIdentifier } from '../../mapping/redactPersonalData.ts'
 import type { Database } from '../../db/database.ts'
 import { lastSender, sendingRun } from '../../db/attempts.ts'
 import { isSuppressed } from '../../db/suppressed.ts'

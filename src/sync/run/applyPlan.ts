@@ -13,7 +13,7 @@ import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import { warnOfBrokenImages } from './brokenImages.ts'
 import { bindOrAssertDatabase } from '../databaseCopy.ts'
 import { interruptedError, type EngineDeps } from '../engine.ts'
-import { changeProductSets } from './productSets.ts'
+import { keepSetsOfRun } from './productSets.ts'
 import { planCounts } from '../reports/planCounts.ts'
 import { pushPlan } from '../push/push.ts'
 import { acceptSandboxInstance, detectNewSandboxInstance } from './sandboxInstance.ts'
@@ -175,7 +175,7 @@ export async function sendPlan(
   await push()
   await marking
   const concluded = await concludePlan(deps, planId)
-  const ending = changesSets ? await changeProductSets(deps, run, planId, concluded) : concluded
+  const ending = changesSets ? await keepSetsOfRun(deps, run, planId, concluded) : concluded
   if (imageSample !== undefined) await timedStage(deps, run, 'images', () => warnOfBrokenImages(deps, run, imageSample))
   return ending
 }

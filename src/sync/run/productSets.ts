@@ -11,10 +11,11 @@ import { timedStage } from './timedStage.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /**
- * Creates, changes and deletes the planned product sets. Returns `ending`; if a change was refused or is unresolved, with the status
- * `partial` instead of `succeeded`. Does nothing if `ending` has an error, or after the signal.
+ * Keeps the product sets in sync, by the rules in the plan. The changes may differ from the planned ones, because products were confirmed
+ * since. Returns `ending`. A status `succeeded` becomes `partial` if a change was refused or is unresolved. Does nothing without planned
+ * sets, after an error, or after the signal.
  */
-export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
+export async function keepSetsOfRun(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
   const planned = await loadPlannedSets(deps.db, planId)
   if (planned === undefined || ending.error !== undefined || deps.signal?.aborted) return ending
   const [target] = await deps.db.query<Row<'destination', 'target_id'>>('select target_id from destination where id = $1', [
@@ -31,19 +32,19 @@ export async function changeProductSets(deps: EngineDeps, run: RunRow, planId: s
 
 /**
  * Stores the planned changes of product sets with the plan and the run. Does nothing for people, and if there are no rules and no stored
- * sets. `isReplaced`: the sandbox was restarted without its state, so it lacks the stored sets.
+ * sets. `isNewSandbox`: the sandbox was restarted without its state, so it lacks the stored sets.
  */
-export async function planSetsOfCatalog(
+export async function planSetsOfRun(
   deps: EngineDeps,
   run: RunRow,
   { destination }: Pipeline,
   planId: string,
-  { isReplaced }: { readonly isReplaced: boolean },
+  { isNewSandbox }: { readonly isNewSandbox: boolean },
 ): Promise<void> {
   const rules = destinationOf(destination.kind).productSets(destination)
   if (rules === undefined) return
-  if (!isReplaced) await markLostProducts(deps.db, run.destinationId)
-  const stored = isReplaced ? [] : await loadProductSets(deps.db, run.destinationId)
+  if (!isNewSandbox) await markLostProducts(deps.db, run.destinationId)
+  const stored = isNewSandbox ? [] : await loadProductSets(deps.db, run.destinationId)
   const planned = await planProductSets(deps.db, run.destinationId, planId, rules, stored)
   if (planned !== undefined) await updateRun(deps.db, run, { productSets: planned.changes })
 }

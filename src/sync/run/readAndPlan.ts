@@ -8,7 +8,7 @@ import type { RunRow } from '../../db/runs/claim.ts'
 import { discardSnapshot } from '../../db/snapshots.ts'
 import { releaseWithTables } from '../../db/temporaryTables.ts'
 import { RunError } from '../../errors.ts'
-import { definitionHashOf } from '../../mapping/mapper.ts'
+import { hashOfDefinitionAndRules } from '../../mapping/mapper.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { noCounts, type GuardResult } from '../../model/report.ts'
 import { runCancellable } from './cancelStatements.ts'
@@ -18,7 +18,7 @@ import { loadRun } from '../reports/history.ts'
 import { tooManyRejects } from '../plan/reasonsToWithhold.ts'
 import { makePlan, type Planned, type PlanInput } from '../plan/plan.ts'
 import { guardResultsOfWarnings, RunWithheld } from '../plan/qualityGuard.ts'
-import { planSetsOfCatalog } from './productSets.ts'
+import { planSetsOfRun } from './productSets.ts'
 import { prepareSending } from '../push/push.ts'
 import { recoverAndResend, resendErasures } from '../push/recoverAndResend.ts'
 import { withBackfillSource } from '../read/backfillSource.ts'
@@ -173,7 +173,7 @@ async function planRun(
   },
 ): Promise<Planned> {
   const { pipeline, run, input, onPart } = options
-  const isReplaced = await detectNewSandboxInstance(deps, run)
+  const isNewSandbox = await detectNewSandboxInstance(deps, run)
   const onIdle = run.trigger === 'plan' ? undefined : () => prepareSending(deps)
   const planned = await timedStage(deps, run, 'plan', () =>
     runCancellable(deps, tx.client, () => makePlan(deps, tx, pipeline, run, input, { onPart, onIdle })),
@@ -182,7 +182,7 @@ async function planRun(
   if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
   // In a sandbox that was restarted without its state, the stored ids may belong to other product sets. Only a full refresh plans sets
   // there.
-  if (!isReplaced || (await acceptForFullRefresh(deps, run))) await planSetsOfCatalog(deps, run, pipeline, planned.planId, { isReplaced })
+  if (!isNewSandbox || (await acceptForFullRefresh(deps, run))) await planSetsOfRun(deps, run, pipeline, planned.planId, { isNewSandbox })
   return planned
 }
 
@@ -207,7 +207,7 @@ async function assertDefinitionOfLastRead(deps: EngineDeps, pipeline: Pipeline, 
      where s.destination_id = $1 and exists (select from plan p where p.snapshot_id = s.id) order by s.id desc limit 1`,
     [run.destinationId],
   )
-  if (last === undefined || last.definition_hash === definitionHashOf(pipeline)) return
+  if (last === undefined || last.definition_hash === hashOfDefinitionAndRules(pipeline)) return
   throw new RunError(
     'PIPELINE_CHANGED',
     `${pipeline.name} maps rows by other settings than at its last read. A rerun of failed operations would ignore them. Nothing was sent.`,

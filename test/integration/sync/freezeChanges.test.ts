@@ -8,7 +8,7 @@ import { freeze } from '../../../src/sync/plan/freeze.ts'
 import { areDigestsWithoutTimes, freezeChanges } from '../../../src/sync/plan/freezeChanges.ts'
 import { memberOperations } from '../../../src/sync/plan/memberOperations.ts'
 import type { FrozenTotals } from '../../../src/sync/plan/planBatches.ts'
-import { createTable } from '../../../src/sync/plan/planTables.ts'
+import { createOrEmptyTable } from '../../../src/sync/plan/planTables.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 
 const yaml = `source: { url: "{folder}/people.csv" }
@@ -70,8 +70,8 @@ async function destinationId(engine: EngineUnderTest): Promise<number> {
 
 /** Stores the keys of groups in `remote`, and the groups in `pending_group`. */
 async function store(tx: Transaction, id: number, groups: readonly Group[]): Promise<void> {
-  await createTable(tx, 'own_times')
-  await createTable(tx, 'pending_group')
+  await createOrEmptyTable(tx, 'own_times')
+  await createOrEmptyTable(tx, 'pending_group')
   await tx.query('delete from remote')
   for (const [n, { kept, lost, change, hash }] of groups.entries()) {
     const key = digest(`group ${n}`).subarray(0, 16)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createMapper } from '../../../src/destinations/createMapper.ts'
 import { parseAnyLink, parseLink } from '../../../src/mapping/products/links.ts'
-import { productFields } from '../../../src/mapping/products/vocabulary.ts'
+import { mappableFields } from '../../../src/mapping/products/vocabulary.ts'
 import { ValueMemo } from '../../../src/mapping/products/valueMemo.ts'
 import { decodeEntities } from '../../../src/mapping/html.ts'
 import { isBroken, isPlainText, stripControls } from '../../../src/mapping/text.ts'
@@ -54,7 +54,7 @@ const texts = [
 test('a mapper returns for each row what a new mapper returns, although it knows the values of earlier rows', () => {
   const required = ['title', 'description', ...Object.keys(values)]
   const row = fc.tuple(
-    ...productFields.map((field) => {
+    ...mappableFields.map((field) => {
       const value = fc.constantFrom(...(values[field] ?? texts))
       const first = fc.constant(values[field]?.[0] ?? 'a')
       const usual = required.includes(field) ? { weight: 80, arbitrary: first } : { weight: 3, arbitrary: fc.constant(undefined) }
@@ -66,8 +66,8 @@ test('a mapper returns for each row what a new mapper returns, although it knows
     fc.property(fc.array(row, { minLength: 2, maxLength: 6 }), (rows) => {
       const mapper = shop()
       for (const [line, cells] of rows.entries()) {
-        const result = mapper.map({ line, columns: productFields, cells })
-        expect(result).toEqual(shop().map({ line, columns: productFields, cells }))
+        const result = mapper.map({ line, columns: mappableFields, cells })
+        expect(result).toEqual(shop().map({ line, columns: mappableFields, cells }))
         if (result.record?.kind !== 'product') continue
         valid++
         const fields = JSON.parse(result.record.json) as object

@@ -1,11 +1,11 @@
 /** Equal content in two spellings, and different content. */
 import { expect, test } from 'vitest'
-import { canonicalProduct, compareProducts } from '../../../src/sync/audit/compareProducts.ts'
+import { canonicalProduct, differingFields } from '../../../src/sync/audit/compareProducts.ts'
 import { product } from '../../support/product.ts'
 
 const ours = product('SKU-1', { inventory: 3 })
 const fieldsOf = (mine: Record<string, unknown>, listed: Record<string, unknown>) =>
-  compareProducts({ ...ours, ...mine }, { ...ours, ...listed }).map(({ field }) => field)
+  differingFields({ ...ours, ...mine }, { ...ours, ...listed }).map(({ field }) => field)
 
 test.for([
   ['price', '12.90 EUR', '12.9 EUR', 'trailing zeros'],
@@ -61,16 +61,16 @@ test.for([
 
 test('a field that the service does not return is not compared, and an empty returned field is', () => {
   const { title: _, ...without } = ours
-  expect(compareProducts(ours, without)).toEqual([])
-  expect(compareProducts(ours, { ...ours, title: null })).toEqual([{ field: 'title', ours: 'A mug', theirs: null }])
+  expect(differingFields(ours, without)).toEqual([])
+  expect(differingFields(ours, { ...ours, title: null })).toEqual([{ field: 'title', ours: 'A mug', theirs: null }])
 })
 
 test('fields that the service computes, and unknown fields, are not compared', () => {
-  expect(compareProducts(ours, { ...ours, product_key: '17', item_group_key: '18', color_family: 'blue' })).toEqual([])
+  expect(differingFields(ours, { ...ours, product_key: '17', item_group_key: '18', color_family: 'blue' })).toEqual([])
 })
 
 test('differences are in the order of the specification, as sent and as listed', () => {
-  expect(compareProducts(ours, { ...ours, price: '1 EUR', title: 'B', inventory: 4n })).toEqual([
+  expect(differingFields(ours, { ...ours, price: '1 EUR', title: 'B', inventory: 4n })).toEqual([
     { field: 'title', ours: 'A mug', theirs: 'B' },
     { field: 'price', ours: '12.90 EUR', theirs: '1 EUR' },
     { field: 'inventory', ours: '3', theirs: '4' },

@@ -40,7 +40,7 @@ export interface ProposedMap {
  * @throws {UsageError} `INVALID_VALUE` for an invalid address of the shop
  */
 export function proposedMap(inspection: Inspection, type: Destination, mapper: DescribingMapper, options: InitOptions): ProposedMap {
-  const { missing, hints } = inspection.columns.length === 0 ? { missing: [], hints: [] } : mapper.propose(inspection.columns)
+  const { missing, hints } = inspection.columns.length === 0 ? { missing: [], hints: [] } : mapper.proposeSettings(inspection.columns)
   const shown = mapper.describe(inspection.columns)
   const open = missing.filter(
     ({ field, unknownPart }) => unknownPart !== undefined && options.map[field] === undefined && options.set[field] === undefined,

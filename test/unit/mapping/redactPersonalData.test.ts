@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isShowable } from '../../../src/mapping/consent/columnValues.ts'
-import { maskUnknown, redactPersonalData, maskedExcerpt } from '../../../src/mapping/mask.ts'
+import { maskUnknown, redactPersonalData, maskedExcerpt } from '../../../src/mapping/redactPersonalData.ts'
 
 test('a long password or email is masked, also if its @ is after the cut', () => {
   const password = 'p'.repeat(80)

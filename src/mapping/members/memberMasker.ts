@@ -2,16 +2,17 @@ import { meaningOf } from '../consent/words.ts'
 import { countryCode } from '../identifiers/country.ts'
 import { hasNumberingPlan } from '../identifiers/phoneFast.ts'
 import { parseInstant } from '../instant.ts'
-import { maskIdentifier, maskText, maskUnknown } from '../mask.ts'
+import { maskIdentifier, maskText, maskUnknown } from '../redactPersonalData.ts'
 import type { IdentifierType, Row } from '../../model/record.ts'
 import { comparableText, foldedText, trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
 /**
- * Returns a function that masks the cells of a row. It shows cells of times, countries and tests for the whole row, unless they may be
- * personal (`mayBePersonal`). If cells may be in the wrong column, it shows only those that are certainly harmless (`isHarmless`).
+ * Returns a function that masks the cells of a row. It shows cells of times, of countries, and of tests that concern the whole row (not
+ * one identifier type), unless they may be personal (`mayBePersonal`). If cells may be in the wrong column, it shows only those
+ * that are certainly harmless (`isHarmless`).
  */
-export function maskMember(binding: MemberBinding): (row: Row) => readonly string[] {
+export function memberMasker(binding: MemberBinding): (row: Row) => readonly string[] {
   const shownIndexes = new Set([
     ...binding.consent.map(({ index }) => index),
     ...binding.remove.map(({ index }) => index),
@@ -23,31 +24,33 @@ export function maskMember(binding: MemberBinding): (row: Row) => readonly strin
     if (typeof country === 'number') shownIndexes.add(country)
     for (const index of indexes) typesByIndex.set(index, type)
   }
-  const words = new Set(
+  const testValues = new Set(
     [...binding.consent, ...binding.remove].flatMap(({ test }) => test.values ?? test.notValues ?? []).map(comparableText),
   )
-  const maskOne = (text: string, index: number, isShifted: boolean): string => {
+  const maskOne = (text: string, index: number, mayBeShifted: boolean): string => {
     if (text === '') return ''
     const type = typesByIndex.get(index)
     if (type !== undefined) return maskIdentifier(type, trimText(text))
     if (!shownIndexes.has(index)) return maskText(text)
-    return (isShifted ? isHarmless(text, words) : !mayBePersonal(text)) ? text : maskUnknown(text)
+    return (mayBeShifted ? isHarmless(text, testValues) : !mayBePersonal(text)) ? text : maskUnknown(text)
   }
   return (row) => {
     // A fault of the joined file is not about the row's own cells.
-    const isShifted = row.fault !== undefined && !row.fault.code.startsWith('JOIN_')
+    const mayBeShifted = row.fault !== undefined && !row.fault.code.startsWith('JOIN_')
     return row.columns.map((_, index) => {
       const cell = row.cells[index]
       if (cell === undefined) return ''
-      return typeof cell === 'string' ? maskOne(cell, index, isShifted) : cell.map((text) => maskOne(text, index, isShifted)).join(',')
+      return typeof cell === 'string'
+        ? maskOne(cell, index, mayBeShifted)
+        : cell.map((text) => maskOne(text, index, mayBeShifted)).join(',')
     })
   }
 }
 
-/** Returns true for a date or time, a country, a word of consent, or one of `words`. */
-function isHarmless(text: string, words: ReadonlySet<string>): boolean {
+/** Returns true for a date or time, a country, a word of consent, or one of `testValues`. */
+function isHarmless(text: string, testValues: ReadonlySet<string>): boolean {
   const trimmed = trimText(text)
-  if (words.has(comparableText(trimmed)) || meaningOf(trimmed) !== undefined) return true
+  if (testValues.has(comparableText(trimmed)) || meaningOf(trimmed) !== undefined) return true
   return parseInstant(trimmed, 'utc-midnight', 'UTC') !== undefined || hasNumberingPlan(countryCode(trimmed))
 }
 

@@ -15,17 +15,19 @@ export interface GuardedChanges {
   readonly withheld: number
   readonly deferred: Deferred
   /** Number of missing records that this plan removes or sets out of stock. */
-  readonly missing: number
+  readonly removedMissing: number
 }
 
-type RemovalCounts = Pick<GuardedChanges, 'deferred' | 'missing'>
+type RemovalCounts = Pick<GuardedChanges, 'deferred' | 'removedMissing'>
 
 /**
- * Applies the removals of a read to the desired state, and collects the pending changes. If a guard fires, rolls the removals back. Then
- * the plan has only these deletes (docs/architecture.md#deletes-need-proof):
+ * Applies the removals of a read to the desired state, and collects the pending changes. Does neither on a first load without times.
+ *
+ * If a guard fires, undoes this. Then removes only opted-out and suppressed people, and missing records of which the service has nothing.
+ * Plans only these deletes (docs/architecture.md#deletes-need-proof):
  *
  * - deletes of suppressed people
- * - deletes that an earlier plan was allowed to send, unless the guard is `GUARD_MIN_ROWS` or `GUARD_INCOMPLETE`
+ * - deletes that an earlier plan was allowed to send (`allowed_delete`), unless the guard is `GUARD_MIN_ROWS` or `GUARD_INCOMPLETE`
  *
  * @throws {RunWithheld} if the run would replace most people of an audience
  */
@@ -33,28 +35,28 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   const { tx, desired, pending, type, input } = work
   const { diff, missingPolicy, firstLoad } = changes
   const facts = factsBeforeCounting(work)
-  // If no row has an `effective_at` or `expires_at`, a first load has no deletes. Guards still report an incomplete read or too few rows.
+  // If no row has an `effective_at` or `expires_at`, a first load has no deletes. Guards still check the read itself.
   if (firstLoad?.isUntimed === true)
-    return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: noneDeferred, missing: 0 }
+    return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: noneDeferred, removedMissing: 0 }
   await tx.query('savepoint removals')
   const examples = await desired.removedExamples()
   const removed = await removeAll(work, changes)
   // Do-not-reach lists need no guard: their sources say whom to remove.
   if (!type.guardsDeletes) return { results: [], withheld: 0, ...removed }
 
-  const { allDeletes, allowedBefore, identifierOnlyDeletes } = await pending.markAndCountDeletes(input.suppressedBy)
-  // `allDeletes` has no missing records if they are set out of stock, or if the read is incomplete. Guards count them too, except with
-  // `missing: keep`. To set half a feed out of stock is as harmful as to delete it.
+  const { guardedDeletes, allowedBefore, identifierOnlyDeletes } = await pending.markAndCountDeletes(input.suppressedBy)
+  // Missing records that are set out of stock, or come from an incomplete read, are not in `guardedDeletes`. The guards count them all the
+  // same, unless the policy is `keep`. To set half a feed out of stock is as harmful as to delete it.
   const configuredPolicy = type.missing(work.pipeline.destination)
   const guardsCountMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing(configuredPolicy))
-  const missing = guardsCountMissing ? diff.missing : 0
-  const deletes = allDeletes + missing
-  const outOfStock = configuredPolicy === 'out-of-stock' ? missing : 0
-  const largerNewDeletes = Math.max(deletes - allowedBefore - identifierOnlyDeletes, identifierOnlyDeletes)
+  const guardedMissing = guardsCountMissing ? diff.missing : 0
+  const deletes = guardedDeletes + guardedMissing
+  const outOfStock = configuredPolicy === 'out-of-stock' ? guardedMissing : 0
+  const largerGuardedCount = Math.max(deletes - allowedBefore - identifierOnlyDeletes, identifierOnlyDeletes)
   // The percent limit needs the number of confirmed records. It applies only above the count limit.
   const confirmed =
-    largerNewDeletes > facts.guards.maxDeleteCount
-      ? await desired.countConfirmed(enoughConfirmed(largerNewDeletes, facts.guards.maxDeletePercent))
+    largerGuardedCount > facts.guards.maxDeleteCount
+      ? await desired.countConfirmed(enoughConfirmed(largerGuardedCount, facts.guards.maxDeletePercent))
       : 0
   const guardResults = reasonsToWithhold({
     ...facts,
@@ -67,7 +69,7 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
     examples,
   })
   await stopIfPeopleReplaced(work, diff, facts, {
-    peopleToDelete: allDeletes - allowedBefore - identifierOnlyDeletes,
+    peopleToDelete: guardedDeletes - allowedBefore - identifierOnlyDeletes,
     isWithheld: guardResults.length > 0,
   })
   const [firstResult] = guardResults
@@ -76,8 +78,8 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   const losingRows = guardResults.some(({ code }) => code === 'GUARD_IDENTIFIERS') ? await pending.describeRowsLosingIdentifiers() : []
   const results = guardResults.map((guard) => (guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: losingRows } : guard))
   await tx.query('rollback to savepoint removals')
-  // All results have the same `withheld`. After `GUARD_MIN_ROWS` or `GUARD_INCOMPLETE` it counts all deletes, otherwise those without
-  // `allowedBefore`.
+  // All results have the same `withheld`: after `GUARD_MIN_ROWS` or `GUARD_INCOMPLETE` the number of all deletes, otherwise of new deletes.
+  // So it is below `deletes` exactly if deletes allowed before may still be sent.
   const { withheld } = firstResult
   return { results, withheld, ...(await removeUnguarded(work, changes, { sendAllowedBefore: withheld < deletes })) }
 }
@@ -88,12 +90,12 @@ async function removeAll({ tx, desired, pending }: PlanWork, { diff, missingPoli
   await desired.applyRemovals()
   if (missingPolicy === 'out-of-stock') await markOutOfStock(desired.context)
   else if (missingPolicy === 'keep') await markMissing(desired.context)
-  return { deferred: await pending.collect(), missing: removesMissing(missingPolicy) ? diff.missing : 0 }
+  return { deferred: await pending.collect(), removedMissing: removesMissing(missingPolicy) ? diff.missing : 0 }
 }
 
 /**
  * Applies the removals that no guard withholds, and collects the pending changes without the withheld deletes. Also removes opted-out
- * people from the desired state, so that no request updates or renews them while their delete is withheld.
+ * people from the desired state, so that nothing updates or renews them. Their delete may still be withheld.
  */
 async function removeUnguarded(
   { tx, desired, pending, input }: PlanWork,
@@ -106,7 +108,7 @@ async function removeUnguarded(
   const deferred = await pending.collect()
   await pending.markAndCountDeletes(input.suppressedBy)
   await pending.withholdDeletes(options)
-  return { deferred, missing: notAtService }
+  return { deferred, removedMissing: notAtService }
 }
 
 function removesMissing(policy: Missing): boolean {
