@@ -8,9 +8,8 @@ import { comparableText, foldedText, trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
 /**
- * Returns a function that masks the cells of a row. It shows cells of times, of countries, and of tests that concern the whole row (not
- * one identifier type), unless they may be personal (`mayBePersonal`). If cells may be in the wrong column, it shows only those
- * that are certainly harmless (`isHarmless`).
+ * Returns a function that masks the cells of a row. Cells of times, countries, and tests that concern the whole row are shown, unless they
+ * may be personal (`mayBePersonal`). If cells may be in the wrong column, only those are shown that are certainly harmless (`isHarmless`).
  */
 export function memberMasker(binding: MemberBinding): (row: Row) => readonly string[] {
   const shownIndexes = new Set([

@@ -25,7 +25,7 @@ export interface Counters {
 
 /**
  * Entry of the journal: a change of the state. `now`: time of the sandbox's clock, milliseconds since 1970. The entry of a call has the
- * request (`AdmittedRequest`): `endpoint` by its name, `user` by its id, and of `oauth` only the token, the verifier and the callback.
+ * fields of `AdmittedRequest`: endpoint by name, user by id. Of `oauth`, it has only the token, the verifier and the callback.
  */
 export type JournalEntry =
   | ({
