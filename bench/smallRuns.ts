@@ -21,7 +21,10 @@ export const bench: Bench = async ({ folder, database, report, small, givenRows 
       const pipeline = await loadPipeline(join(folder, 'pipelines'), 'customers')
       let changes = 0
       const change = () => {
-        const rows = Array.from({ length: people }, (_, n) => `c${n},c${n}-${n === 0 ? ++changes : 0}@example.com,+1-212-555-01${n % 90 + 10}\n`)
+        const rows = Array.from(
+          { length: people },
+          (_, n) => `c${n},c${n}-${n === 0 ? ++changes : 0}@example.com,+1-212-555-01${(n % 90) + 10}\n`,
+        )
         writeFileSync(csv, `customer_id,email,phone\n${rows.join('')}`)
       }
       const run = async () => {
@@ -39,7 +42,10 @@ export const bench: Bench = async ({ folder, database, report, small, givenRows 
         const { user, system } = process.cpuUsage(node)
         const postgresMs = ((await backendSeconds(deps.db)) - postgres) * 1000
         const perRun = (ms: number) => `${(ms / repeats).toFixed(0)} ms`
-        report({ figure, measured: `${perRun(took)}; processor of Node ${perRun((user + system) / 1000)}, of Postgres ${perRun(postgresMs)}` })
+        report({
+          figure,
+          measured: `${perRun(took)}; processor of Node ${perRun((user + system) / 1000)}, of Postgres ${perRun(postgresMs)}`,
+        })
       }
       await measure(`run of ${people} people, one changed`, () => (change(), run()))
       await measure('the same without changes', run)
