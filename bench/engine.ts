@@ -6,7 +6,10 @@ import { silentLogger } from '../src/log.ts'
 import { loadPipeline } from '../src/pipeline/load.ts'
 import { createTransport } from '../src/service/client/index.ts'
 import { mayHaveImpliedKeys } from '../src/db/impliedKeySearch.ts'
+import type { Pipeline } from '../src/model/pipeline.ts'
 import { customersWithPhone } from './data.ts'
+import type { BenchContext } from './figure.ts'
+import { startSandboxProcess } from './sandboxProcess.ts'
 import { ChangedKeys } from '../src/db/changedKeys.ts'
 import { connectionOf, openDatabase } from '../src/db/database.ts'
 import { ensureDestination } from '../src/db/destinations.ts'
@@ -19,7 +22,7 @@ import { desiredProducts } from '../src/sync/plan/desiredProducts.ts'
 import { diffStage } from '../src/sync/plan/diff.ts'
 import { serviceIdentity } from '../src/sync/serviceIdentity.ts'
 import { engineSettings, type EngineDeps } from '../src/sync/engine.ts'
-import { planPipeline } from '../src/sync/run/run.ts'
+import { planPipeline, runPipeline } from '../src/sync/run/run.ts'
 import { readSnapshot } from '../src/sync/read/snapshot.ts'
 
 export interface Setting {
@@ -83,6 +86,44 @@ export async function withEngine<Result>(setting: Setting, work: (deps: EngineDe
   } finally {
     await transport.close()
     await db.close()
+  }
+}
+
+/** Pipeline `customers` of few people, with its engine. */
+export interface FewPeople {
+  readonly deps: EngineDeps
+  readonly pipeline: Pipeline
+  /** Changes the email of the first person. */
+  readonly change: () => void
+  readonly run: () => Promise<void>
+}
+
+/** Calls `work` with a pipeline of `people` rows, and a sandbox in a separate process. */
+export async function withFewPeople(
+  { folder, database }: Pick<BenchContext, 'folder' | 'database'>,
+  people: number,
+  work: (setting: FewPeople) => Promise<void>,
+): Promise<void> {
+  const csv = join(folder, 'customers.csv')
+  writePipeline(folder, 'customers', audienceYaml(csv, people))
+  const sandbox = await startSandboxProcess()
+  try {
+    await withEngine({ databaseUrl: await database(), folder, pipeline: 'customers', serviceUrl: sandbox.url }, async (deps) => {
+      const pipeline = await loadPipeline(join(folder, 'pipelines'), 'customers')
+      let changes = 0
+      const change = () => {
+        const phone = (n: number) => `+1-212-555-01${(n % 90) + 10}`
+        const rows = Array.from({ length: people }, (_, n) => `c${n},c${n}-${n === 0 ? ++changes : 0}@example.com,${phone(n)}\n`)
+        writeFileSync(csv, `customer_id,email,phone\n${rows.join('')}`)
+      }
+      const run = async () => {
+        const { error } = await runPipeline(deps, pipeline, { trigger: 'manual' })
+        if (error !== undefined) throw new Error(`${error.code}: ${error.message}`)
+      }
+      await work({ deps, pipeline, change, run })
+    })
+  } finally {
+    await sandbox.close()
   }
 }
 
