@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compressTemplate, fillTemplate } from '../../../src/db/bodyTemplate.ts'
+import type { BatchLimits } from '../../../src/destinations/destination.ts'
 import { OversizedOperationError, Packer } from '../../../src/destinations/requestBodies.ts'
 import { recordKeyBytes, UpdateWriter, type PackedUser, type WrittenUpdates } from '../../../src/destinations/updateWriter.ts'
 import { renderUserOperation, type UserOperation } from '../../../src/destinations/renderUserOperation.ts'
@@ -82,6 +83,32 @@ test('an identifier of an unknown type is an error, also without the check of it
   expect(() => writer.add(placed(user, 0))).toThrow('type 200')
 })
 
+/** Expects the bodies, and the facts about their entries, that `renderUserOperation` and `Packer` make. */
+function expectPackedBodies(
+  all: readonly User[],
+  { ofOperation, limit, gap }: { readonly ofOperation: Omit<UserOperation, 'users'>; readonly limit: BatchLimits; readonly gap: number },
+): void {
+  const packer = new Packer<{ readonly bytes: Buffer; readonly user: User }>(frame, limit)
+  const packed = all.flatMap((user) => {
+    const bytes = renderUserOperation({ ...ofOperation, users: [user.identifiers] })
+    return packer.add({ bytes, user }) ?? []
+  })
+  packed.push(...[packer.flush()].filter((batch) => batch !== undefined))
+  expect(write(new UpdateWriter(frame, limit, ofOperation), all, gap)).toEqual(
+    packed.map(({ body, sha256, items, offsets, lengths }) => ({
+      body,
+      rebuilt: body,
+      sha256,
+      users: items.length,
+      recordKeys: Buffer.concat(items.map(({ user }) => user.key)),
+      keys: Buffer.concat(items.flatMap(({ user }) => user.identifiers)),
+      keyLengths: Int32Array.from(items, ({ user }) => user.identifiers.length * 33),
+      firstOffset: offsets[0],
+      lengths,
+    })),
+  )
+}
+
 test('the bodies, and the facts about their entries, are those of renderUserOperation and Packer', () => {
   const operation = fc.constantFrom<Omit<UserOperation, 'users'>>(
     { op: 'update', expiresAtMs: 0 },
@@ -91,27 +118,18 @@ test('the bodies, and the facts about their entries, are those of renderUserOper
   const limits = fc.record({ entries: fc.integer({ min: 1, max: 5 }), bytes: fc.integer({ min: 700, max: 3_000 }) })
   fc.assert(
     fc.property(users, operation, limits, fc.integer({ min: 0, max: 5 }), (all, ofOperation, limit, gap) => {
-      const packer = new Packer<{ readonly bytes: Buffer; readonly user: User }>(frame, limit)
-      const packed = all.flatMap((user) => {
-        const bytes = renderUserOperation({ ...ofOperation, users: [user.identifiers] })
-        return packer.add({ bytes, user }) ?? []
-      })
-      packed.push(...[packer.flush()].filter((batch) => batch !== undefined))
-      expect(write(new UpdateWriter(frame, limit, ofOperation), all, gap)).toEqual(
-        packed.map(({ body, sha256, items, offsets, lengths }) => ({
-          body,
-          rebuilt: body,
-          sha256,
-          users: items.length,
-          recordKeys: Buffer.concat(items.map(({ user }) => user.key)),
-          keys: Buffer.concat(items.flatMap(({ user }) => user.identifiers)),
-          keyLengths: Int32Array.from(items, ({ user }) => user.identifiers.length * 33),
-          firstOffset: offsets[0],
-          lengths,
-        })),
-      )
+      expectPackedBodies(all, { ofOperation, limit, gap })
     }),
   )
+})
+
+test('bodies are whole that are larger than the first buffer of the writer, also by a single user', () => {
+  const user = (n: number, count: number): User => ({
+    key: digest(`key ${n}`).subarray(0, recordKeyBytes),
+    identifiers: Array.from({ length: count }, (_, i) => Buffer.concat([Buffer.of(1), digest(`${n} ${i}`)])),
+  })
+  const all = [user(0, 1), user(1, 1_500), ...Array.from({ length: 2_000 }, (_, n) => user(n + 2, 2))]
+  expectPackedBodies(all, { ofOperation: { op: 'update', expiresAtMs: 0 }, limit: { entries: 1_200, bytes: 400_000 }, gap: 0 })
 })
 
 const one = (...types: readonly number[]): User => ({
