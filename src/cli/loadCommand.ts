@@ -42,6 +42,8 @@ export const loaders: Readonly<Record<string, () => Promise<CommandModule>>> = {
   'db status': () => import('./commands/db/status.ts'),
   'db url': () => import('./commands/db/url.ts'),
   'db adopt': () => import('./commands/db/adopt.ts'),
+  'db destinations': async () => ({ run: (await import('./commands/db/destinations.ts')).list }),
+  'db remove': async () => ({ run: (await import('./commands/db/destinations.ts')).remove }),
   'db stop': () => import('./commands/db/stop.ts'),
   completion: () => import('./commands/completion/completion.ts'),
   schema: () => import('./commands/schema.ts'),

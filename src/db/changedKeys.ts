@@ -127,6 +127,11 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
   })
 }
 
+/** Deletes the changed keys of a destination. */
+export async function deleteChangedOf(tx: Queryable, destinationId: number): Promise<void> {
+  await tx.execute('delete from changed_key where destination_id = $1', [destinationId])
+}
+
 /**
  * Deletes the changed keys that have no row in `remote`. Adds the keys of an erased person that are out of sync, because earlier versions did
  * not keep them. These are `identifiers`, and keys in the groups of `records`.

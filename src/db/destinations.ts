@@ -149,6 +149,18 @@ export async function adoptDatabase(db: Database, actor: string): Promise<number
 }
 
 /**
+ * Resets the row of a destination whose state was deleted, as if it had never been synced. Plans become stale, and do-not-reach lists are
+ * read again. Keeps the credentials, because the history belongs to them.
+ */
+export async function resetDestination(tx: Queryable, destinationId: number): Promise<void> {
+  await tx.execute(
+    `update destination set state_version = state_version + 1, desired_version = desired_version + 1, all_changed = true, instance = null,
+       database_identity = null, paused_at = null, paused_reason = null where id = $1`,
+    [destinationId],
+  )
+}
+
+/**
  * Raises the version of the synced state, so that earlier plans become stale. Locks the destination's row. All transactions that write
  * synced state wait for this lock.
  */

@@ -148,6 +148,17 @@ export async function addErasureDelete(tx: Queryable, erasureId: number, batchId
   await tx.execute('insert into erasure_delete (erasure_id, batch_id) values ($1, $2)', [erasureId, batchId])
 }
 
+/**
+ * Removes the unconfirmed deletes of a destination from the receipts of their erasures, because the destination is removed. Returns their
+ * number.
+ */
+export async function dropUnconfirmedDeletes(tx: Queryable, destinationId: number): Promise<number> {
+  return tx.execute(
+    `delete from erasure_delete d using batch b where b.id = d.batch_id and b.destination_id = $1 and not d.confirmed and not ${isConfirmed}`,
+    [destinationId],
+  )
+}
+
 /** Loads the identifiers and record keys of an erasure. */
 export async function loadErased(db: Queryable, erasureId: number): Promise<ErasedKeys> {
   const rows = await db.query<Row<'erased_key', 'destination_id' | 'key'>>(

@@ -157,6 +157,11 @@ export async function supersedeApplying(tx: Queryable, destinationId: number): P
   await tx.execute(`update plan set status = 'superseded' where destination_id = $1 and status = 'applying'`, [destinationId])
 }
 
+/** Supersedes all plans of a destination. So no later plan continues their deletes or their full refresh. */
+export async function supersedeAllPlans(tx: Queryable, destinationId: number): Promise<void> {
+  await tx.execute(`update plan set status = 'superseded', review = review - 'resync' where destination_id = $1`, [destinationId])
+}
+
 /**
  * Supersedes plans that have waited for an `apply` for a week. If the synced or desired content has changed, a day is enough. Returns their
  * ids.

@@ -202,6 +202,11 @@ export async function deleteRecords(
   )
 }
 
+/** Deletes all records of a destination. Returns their number. */
+export async function deleteRecordsOf(tx: Queryable, destinationId: number): Promise<number> {
+  return tx.execute('delete from record where destination_id = $1', [destinationId])
+}
+
 /**
  * Deletes missing records of products whose delete is not needed any more. The product is then not desired, has no confirmed content, and
  * has no unresolved request. `unresolved`: SQL of `key` of unresolved requests, without parameters.

@@ -101,6 +101,14 @@ export async function discardSnapshot(db: Queryable, snapshotId: number, counts?
   )
 }
 
+/** Discards all snapshots of a destination, so that its next read is compared with none. */
+export async function discardSnapshotsOf(tx: Queryable, destinationId: number): Promise<void> {
+  await tx.execute(
+    `update snapshot set status = 'discarded', closed_at = coalesce(closed_at, statement_timestamp()) where destination_id = $1`,
+    [destinationId],
+  )
+}
+
 /** Deletes snapshots of runs that ended more than `days` days ago, except `kept` ones, open ones, and snapshots with a plan. */
 export async function deleteSnapshots(tx: Queryable, days: number, kept: readonly string[]): Promise<void> {
   await tx.execute(

@@ -59,6 +59,11 @@ export const errorGroups = [
         'Another pipeline already writes to the destination; each would delete what the other sends.',
         'Choose another destination, put both sources into one file (`source:` as a list), or move the other file away.',
       ],
+      UNKNOWN_DESTINATION: ['There is no destination with this id.', '`sluice db destinations` lists them.', unknownName],
+      DESTINATION_IN_USE: [
+        'The destination cannot be removed. A pipeline of the folder uses it, or it is a do-not-reach list, which keeps people out of audiences.',
+        'Move the pipeline file away first, as shown.',
+      ],
       IDEMPOTENCY_KEY_REUSED: [
         'An earlier request had the same `Idempotency-Key`, but another `full` or `approveDeletes` (409 over HTTP).',
         'Send another key.',

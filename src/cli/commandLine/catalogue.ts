@@ -396,7 +396,7 @@ export const catalogue: readonly CommandEntry[] = [
   // Commands for the database.
   {
     name: 'db',
-    summary: 'migrations; the embedded server',
+    summary: 'migrations; stored destinations; the embedded server',
     examples: ['sluice db status', 'psql "$(sluice db url)"'],
     commands: [
       {
@@ -420,6 +420,24 @@ export const catalogue: readonly CommandEntry[] = [
         summary: 'send from this database, which was restored or copied',
         examples: ['sluice db adopt'],
         notes: ['Run this only if nothing sends from the other database any more. After a restore: docs/operations.md#backup-and-restore'],
+      },
+      {
+        name: 'destinations',
+        summary: 'stored destinations, with their pipelines',
+        examples: ['sluice db destinations', 'sluice db destinations --json'],
+      },
+      {
+        name: 'remove',
+        args: '<DESTINATION>',
+        summary: 'delete the state of a destination without a pipeline',
+        examples: ['sluice db remove d_3', 'sluice db remove d_3 --yes --reason "audience deleted"'],
+        options: [
+          { flags: '--yes', meaning: 'delete; without it, only show what would be deleted' },
+          { flags: '--reason <TEXT>', meaning: 'kept in the audit log with your name; no personal data' },
+        ],
+        notes: [
+          'For a catalog or an audience that no longer exists at the service, or that Sluice should no longer manage. Nothing is sent: what the service has stays there. Open requests and open deletes of erasures are dropped. The history of runs stays.',
+        ],
       },
       { name: 'stop', summary: 'stop the embedded server', examples: ['sluice db stop'] },
     ],

@@ -15,6 +15,11 @@ export async function dropOldBodies(db: Queryable): Promise<number> {
   return db.execute(`update batch b set body = null where b.body is not null and ${hasExpiredBody}`)
 }
 
+/** Removes the bodies of all batches of a destination. */
+export async function dropBodiesOf(tx: Queryable, destinationId: number): Promise<void> {
+  await tx.execute('update batch set body = null where destination_id = $1 and body is not null', [destinationId])
+}
+
 /**
  * Removes the bodies of the batches with the ids `batches`. Also removes the body of an ended batch of the audience if the body contains
  * one of the `texts`.

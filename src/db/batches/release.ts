@@ -2,6 +2,7 @@
 import { auditLinesSql } from '../auditLog.ts'
 import type { Database, Queryable } from '../database.ts'
 import { withinFence, type Fence } from '../fence.ts'
+import { mayImply } from '../impliedKeys.ts'
 import { storeKeysWhere } from '../remote/implied.ts'
 import { markLate } from '../remote/lateRequests.ts'
 import type { Row, Value } from '../row.ts'
@@ -179,6 +180,22 @@ export async function supersedeStaleBatches(tx: Queryable, plans: readonly strin
   const unsent = `plan_id = any($1) and status = 'pending' and attempts = 0`
   await storeKeysWhere(tx, unsent, [plans])
   await tx.execute(supersedeSql(`reason = 'stale_plan' where ${unsent}`), [plans])
+}
+
+/**
+ * Supersedes all open batches of a destination whose state is deleted (`db/removeDestination.ts`). Its loads imply no keys any more. The
+ * caller must have made sure that no batch is in flight. Returns the number of superseded batches.
+ */
+export async function endAllBatches(tx: Queryable, destinationId: number): Promise<number> {
+  await tx.execute(`update batch b set keys_stored = true where b.destination_id = $1 and ${mayImply('b')}`, [destinationId])
+  const open = await tx.query<Row<'batch', 'id'>>(`select id from batch where destination_id = $1 and status in ${openStatuses}`, [
+    destinationId,
+  ])
+  const left = `lease_until = null, worker_id = null, next_attempt_at = null`
+  await tx.execute(supersedeSql(`reason = 'destination_removed', ${left} where b.destination_id = $1 and b.status in ${openStatuses}`), [
+    destinationId,
+  ])
+  return open.length
 }
 
 /**

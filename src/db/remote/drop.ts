@@ -15,6 +15,11 @@ export async function dropUnusedKeys(db: Queryable): Promise<number> {
   )
 }
 
+/** Deletes all keys of a destination. */
+export async function deleteKeysOf(tx: Queryable, destinationId: number): Promise<void> {
+  await tx.execute('delete from remote where destination_id = $1', [destinationId])
+}
+
 /** Deletes the former ids of renamed products, although they are confirmed, because the service has each product under its new id. */
 export async function deleteFormerIds(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
   await tx.execute('delete from remote where destination_id = $1 and key = any($2)', [destinationId, keys])

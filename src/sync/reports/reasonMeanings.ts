@@ -35,6 +35,7 @@ const meanings: ReadonlyMap<string, string> = new Map([
   ['success-with-errors', 'the answer reports success and errors for the same product'],
   ['worker_died', 'the process that sent it ended before the answer'],
   ['newer_plan', 'a newer plan replaced it before it was sent'],
+  ['destination_removed', 'the state of its destination was removed from the database'],
   ['stale_plan', 'its plan was never applied and is out of date'],
   ['suppressed', 'the person was suppressed or erased, or opted out'],
   ['expired', 'its membership would have ended before it was sent; the next plan has new times'],

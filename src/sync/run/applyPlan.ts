@@ -102,7 +102,8 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
     )
     if (!row) throw new Error(`plan ${planId} is not stored`)
     if (row.status === 'applied') return 'appliedBefore'
-    if (row.status === 'superseded') throw staleError(planId, row.pipeline, 'a newer plan replaced it')
+    if (row.status === 'superseded')
+      throw staleError(planId, row.pipeline, 'a newer plan replaced it, it expired, or its destination was removed')
     if (row.status === 'ready') {
       if (row.plan_version !== row.state_version) throw staleError(planId, row.pipeline, 'the synced state changed after it was made')
       // The plan may send people who are no longer in the source, or who must not be sent now (docs/guarantees.md#suppression-wins).
