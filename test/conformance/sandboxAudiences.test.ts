@@ -384,6 +384,20 @@ describe('audiences, permissions, insights', () => {
     await sandbox.call('DELETE', `${account}/campaigns/${first.campaign_id}`)
     expect((await targeted()).map(({ campaign_id }) => campaign_id)).not.toContain(first.campaign_id)
   })
+  test('targeted counts a line item as servable only between its start and its end', async () => {
+    const servable = async (): Promise<Record<string, boolean>> => {
+      const { data } = (await sandbox.call('GET', `${account}/custom_audiences/1nmth/targeted`, { query: { with_active: false } })).body
+      return Object.fromEntries(data[0].line_items.map((item: Loose) => [item.id, item.servable]))
+    }
+    expect(await servable()).toEqual({ '9cqi0': true, '9cqi2': false })
+    await sandbox.call('PUT', `${account}/line_items/9cqi0`, { query: { start_time: '2035-01-01', end_time: '2035-02-01' } })
+    expect(await servable()).toMatchObject({ '9cqi0': false })
+    await sandbox.control.setClock('2035-01-01T00:00:00Z')
+    expect(await servable()).toMatchObject({ '9cqi0': true })
+    await sandbox.control.setClock('2035-02-01T00:00:00Z')
+    expect(await servable()).toMatchObject({ '9cqi0': false })
+    expect((await sandbox.call('GET', `${account}/custom_audiences/1nmth/targeted`)).body.data).toEqual([])
+  })
   test('a shared audience is listed with the level of its permission', async () => {
     const permission = { granted_account_id: '18ce55media', permission_level: 'READ_ONLY' }
     const { id } = (await sandbox.call('POST', `${account}/custom_audiences/1nmth/permissions`, { query: permission })).body.data

@@ -1,9 +1,9 @@
 /** Handles the endpoints of custom audiences (spec 2.3, 4.3; docs/spec-notes.md#custom-audiences). */
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
 import { markDeleted } from '../accountRecords.ts'
-import { accountOf, type Call, type Handler, type Reply, type World } from '../area.ts'
+import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { isServing } from '../campaigns/state.ts'
+import { isServing, isWithinFlight } from '../campaigns/state.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
@@ -78,7 +78,7 @@ function updateAudience(call: AudienceCall): Reply {
 
 function listTargeting(call: AudienceCall): Reply {
   const audience = ownAudience(call, 'custom_audience_id')
-  const entries = targetingEntries(call.world, audience, call.params['with_active'] !== false)
+  const entries = targetingEntries(call, audience, call.params['with_active'] !== false)
   return listReply(call, entries, { idOf: (entry) => entry.campaign_id })
 }
 
@@ -92,7 +92,7 @@ interface TargetingEntry {
  * Returns the line items that target the audience, by campaign (spec 2.3). Omits line items that exclude the audience (operator `NE`).
  * `activeOnly`: also omits line items that cannot serve.
  */
-function targetingEntries(world: World, audience: Audience, activeOnly: boolean): TargetingEntry[] {
+function targetingEntries({ world, now }: AudienceCall, audience: Audience, activeOnly: boolean): TargetingEntry[] {
   const campaigns = world.stateOf(areaRefs.campaigns)
   const criteria = campaigns.targeting.get(audience.accountId)?.values() ?? []
   const entries = new Map<string, TargetingEntry>()
@@ -102,7 +102,7 @@ function targetingEntries(world: World, audience: Audience, activeOnly: boolean)
     const item = campaigns.lineItems.get(audience.accountId)?.get(criterion.line_item_id)
     const campaign = campaigns.campaigns.get(audience.accountId)?.get(item?.campaign_id ?? '')
     if (item === undefined || item.deleted || campaign === undefined || campaign.deleted) continue
-    const servable = isServing(campaigns, audience.accountId, item)
+    const servable = isServing(campaigns, audience.accountId, item) && isWithinFlight(item, now)
     if (activeOnly && !servable) continue
     const entry = entries.get(campaign.id) ?? { campaign_id: campaign.id, campaign_name: campaign.name, line_items: [] }
     if (entry.line_items.some(({ id }) => id === item.id)) continue

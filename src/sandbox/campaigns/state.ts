@@ -202,6 +202,11 @@ export function isServing(state: CampaignsState, accountId: string, item: LineIt
   return canServe && !item.deleted && item.entity_status === 'ACTIVE'
 }
 
+/** Returns true if `now`, in milliseconds since 1970, is between the start and the end of the line item (spec 4.6). */
+export function isWithinFlight({ start_time: start, end_time: end }: LineItem, now: number): boolean {
+  return (start === null || Date.parse(start) <= now) && (end === null || now < Date.parse(end))
+}
+
 /** Returns the number of records that are active and not deleted. */
 export function countActive(records: ReadonlyMap<string, { readonly deleted: boolean; readonly entity_status: string }>): number {
   return records
