@@ -398,6 +398,33 @@ describe('audiences, permissions, insights', () => {
     expect(await servable()).toMatchObject({ '9cqi0': false })
     expect((await sandbox.call('GET', `${account}/custom_audiences/1nmth/targeted`)).body.data).toEqual([])
   })
+  test('targeted of a shared audience has the line items of the calling account only', async () => {
+    const other = '/12/accounts/18ce55media'
+    const post = async (path: string, query: Record<string, string>): Promise<Loose> =>
+      (await sandbox.call('POST', path, { query })).body.data
+    const permission = await post(`${account}/custom_audiences/1nmth/permissions`, {
+      granted_account_id: '18ce55media',
+      permission_level: 'READ_ONLY',
+    })
+    const { id: campaign } = await post(`${other}/campaigns`, { funding_instrument_id: 'lygyj', name: 'Films' })
+    const { id: item } = await post(`${other}/line_items`, {
+      campaign_id: campaign,
+      objective: 'REACH',
+      placements: 'ALL_ON_SERVICE',
+      product_type: 'PROMOTED_TWEETS',
+      start_time: '2026-01-15',
+      end_time: '2036-01-01',
+    })
+    await post(`${other}/targeting_criteria`, { line_item_id: item, targeting_type: 'CUSTOM_AUDIENCE', targeting_value: '1nmth' })
+    const targeted = `${other}/custom_audiences/1nmth/targeted`
+    expect((await sandbox.call('GET', targeted)).body.data).toEqual([
+      { campaign_id: campaign, campaign_name: 'Films', line_items: [{ id: item, name: null, servable: true }] },
+    ])
+    const own = (await sandbox.call('GET', `${account}/custom_audiences/1nmth/targeted`)).body.data
+    expect(own.map((entry: Loose) => entry.campaign_id)).toEqual(['8wku2'])
+    await sandbox.call('DELETE', `${account}/custom_audiences/1nmth/permissions/${permission.id}`)
+    expect((await sandbox.call('GET', targeted)).status).toBe(404)
+  })
   test('a shared audience is listed with the level of its permission', async () => {
     const permission = { granted_account_id: '18ce55media', permission_level: 'READ_ONLY' }
     const { id } = (await sandbox.call('POST', `${account}/custom_audiences/1nmth/permissions`, { query: permission })).body.data

@@ -77,8 +77,7 @@ function updateAudience(call: AudienceCall): Reply {
 }
 
 function listTargeting(call: AudienceCall): Reply {
-  const audience = ownAudience(call, 'custom_audience_id')
-  const entries = targetingEntries(call, audience, call.params['with_active'] !== false)
+  const entries = targetingEntries(call, readableAudience(call), call.params['with_active'] !== false)
   return listReply(call, entries, { idOf: (entry) => entry.campaign_id })
 }
 
@@ -89,20 +88,21 @@ interface TargetingEntry {
 }
 
 /**
- * Returns the line items that target the audience, by campaign (spec 2.3). Omits line items that exclude the audience (operator `NE`).
- * `activeOnly`: also omits line items that cannot serve.
+ * Returns the line items of the call's account that target the audience, by campaign (spec 2.3). Omits line items that exclude the audience
+ * (operator `NE`). `activeOnly`: also omits line items that cannot serve.
  */
-function targetingEntries({ world, now }: AudienceCall, audience: Audience, activeOnly: boolean): TargetingEntry[] {
-  const campaigns = world.stateOf(areaRefs.campaigns)
-  const criteria = campaigns.targeting.get(audience.accountId)?.values() ?? []
+function targetingEntries(call: AudienceCall, audience: Audience, activeOnly: boolean): TargetingEntry[] {
+  const campaigns = call.world.stateOf(areaRefs.campaigns)
+  const accountId = accountOf(call).id
+  const criteria = campaigns.targeting.get(accountId)?.values() ?? []
   const entries = new Map<string, TargetingEntry>()
   for (const criterion of criteria) {
     const { targeting_type: type, targeting_value: value, operator_type: operator } = criterion
     if (criterion.deleted || !audienceTargetingTypes.includes(type) || value !== audience.id || operator === 'NE') continue
-    const item = campaigns.lineItems.get(audience.accountId)?.get(criterion.line_item_id)
-    const campaign = campaigns.campaigns.get(audience.accountId)?.get(item?.campaign_id ?? '')
+    const item = campaigns.lineItems.get(accountId)?.get(criterion.line_item_id)
+    const campaign = campaigns.campaigns.get(accountId)?.get(item?.campaign_id ?? '')
     if (item === undefined || item.deleted || campaign === undefined || campaign.deleted) continue
-    const servable = isServing(campaigns, audience.accountId, item) && isWithinFlight(item, now)
+    const servable = isServing(campaigns, accountId, item) && isWithinFlight(item, call.now)
     if (activeOnly && !servable) continue
     const entry = entries.get(campaign.id) ?? { campaign_id: campaign.id, campaign_name: campaign.name, line_items: [] }
     if (entry.line_items.some(({ id }) => id === item.id)) continue
