@@ -250,6 +250,35 @@ describe('creation', () => {
     expect((await account.get(`media_library/${key}`)).body.data.tweeted).toBe(true)
   })
 
+  test('media of a new post have the requested fields', async () => {
+    const mediaOf = async (key: string): Promise<Loose> => {
+      const query = { as_user_id: '1001', text: `Media ${key}`, media_keys: key }
+      const { id_str: id } = (await sandbox.call('POST', '/12/accounts/18ce54d4x5t/tweet', { query })).body.data
+      const fields = 'duration_ms,public_metrics,url,preview_image_url,variants'
+      return (await look({ ids: id, expansions: 'attachments.media_keys', 'media.fields': fields })).body.includes.media[0]
+    }
+    const place = (key: string): string => `https://media.example.com/${key}`
+    expect(await mediaOf('13_1146655105555005441')).toEqual({
+      media_key: '13_1146655105555005441',
+      type: 'video',
+      duration_ms: 20_000,
+      public_metrics: { view_count: 0 },
+      preview_image_url: place('13_1146655105555005441-poster.png'),
+      variants: [{ content_type: 'video/mp4', url: place('13_1146655105555005441.mp4') }],
+    })
+    expect(await mediaOf('16_1146654567674912771')).toEqual({
+      media_key: '16_1146654567674912771',
+      type: 'animated_gif',
+      preview_image_url: place('16_1146654567674912771-poster.png'),
+      variants: [{ content_type: 'video/mp4', url: place('16_1146654567674912771.mp4') }],
+    })
+    expect(await mediaOf('3_1146654567674912770')).toEqual({
+      media_key: '3_1146654567674912770',
+      type: 'photo',
+      url: place('3_1146654567674912770.png'),
+    })
+  })
+
   test('an own post can be edited for an hour, and keeps its history', async () => {
     const first = (await make({ text: 'Frist' })).body.data.id as string
     await sandbox.control.advance(3590)

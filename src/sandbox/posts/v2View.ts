@@ -3,7 +3,7 @@
  * (spec 2.6, docs/spec-notes.md#posts).
  */
 import type { Call, World } from '../area.ts'
-import { mediaKind } from '../creatives/mediaKeys.ts'
+import { newMediaObject } from '../creatives/mediaKeys.ts'
 import { newestEditHistory } from '../../service/contract/postResources.ts'
 import { listParam } from '../params.ts'
 import { PROBLEMS, v2ParameterRefusal } from '../refusal.ts'
@@ -133,8 +133,22 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
 }
 
 function mediaWire(state: PostsState, key: string, post: Post, selection: Selection): Wire {
-  const media = state.media.get(key) ?? { media_key: key, type: MEDIA_TYPE[mediaKind(key)?.type ?? 'IMAGE'] }
+  const media = state.media.get(key) ?? mediaOfKey(key)
   return pick(media, ['media_key', 'type', ...visibleNames(selection, post, selection.media)])
+}
+
+/** Returns the media with the key, with all fields of v2 that the key determines. */
+function mediaOfKey(key: string): Wire {
+  const media = newMediaObject(key, '')
+  const type = MEDIA_TYPE[media?.media_type ?? 'IMAGE']
+  if (media === undefined || type === 'photo') return { media_key: key, type, url: media?.media_url }
+  return {
+    media_key: key,
+    type,
+    preview_image_url: media.poster_media_url,
+    variants: [{ content_type: 'video/mp4', url: media.media_url }],
+    ...(type === 'video' ? { duration_ms: media.duration, public_metrics: { view_count: 0 } } : {}),
+  }
 }
 
 /** Returns the poll as it is at `now`: closed after its end. */
