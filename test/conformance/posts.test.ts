@@ -378,6 +378,7 @@ describe('creation', () => {
     [{ text: 'a', paid_partnership: 'true' }, 'paid_partnership'],
     [{ text: 'a', paid_partnership: 1 }, 'paid_partnership'],
     [{ card_uri: '' }, 'card_uri'],
+    [{ text: 'a', card_uri: 'card://1' }, 'card_uri'],
     [{ text: 'a', community_id: '' }, 'community_id'],
     [{ text: 'a', edit_options: {} }, 'edit_options.previous_post_id'],
     [{ text: 'a', edit_options: { previous_post_id: '99' } }, 'edit_options.previous_post_id'],

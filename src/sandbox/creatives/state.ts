@@ -61,3 +61,10 @@ export interface CreativesState {
 export function cardTables({ cards, legacyCards, polls, conversations }: CreativesState): readonly Table<Card | SpecialCard>[] {
   return [cards, legacyCards, polls, conversations]
 }
+
+/** Returns true if the account has a card with the URI that is not deleted. */
+export function hasCard(state: CreativesState, accountId: string, uri: string): boolean {
+  return cardTables(state).some((table) =>
+    [...(table.get(accountId)?.values() ?? [])].some((card) => card.card_uri === uri && !card.deleted),
+  )
+}

@@ -5,7 +5,7 @@ import { accountOf, type Call, type Handler, type Reply, type World } from '../a
 import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
-import { cardTables } from '../creatives/state.ts'
+import { hasCard } from '../creatives/state.ts'
 import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok, okDeleted } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
@@ -160,7 +160,8 @@ function contentOf(call: Call<PostsState>, stored: Content = { text: '', media_k
   if (text.trim() === '' && mediaKeys.length === 0)
     throw adsRefusal('TWEET_CANNOT_BE_BLANK', 'text is required when there are no media_keys', { parameter: 'text' })
   checkMedia(mediaKeys)
-  if (cardUri !== null && cardUri !== stored.card_uri && !cardExists(call, cardUri)) throw notFound('CARD_NOT_FOUND', 'card_uri', cardUri)
+  if (cardUri !== null && cardUri !== stored.card_uri && !hasCard(call.world.stateOf(areaRefs.creatives), accountOf(call).id, cardUri))
+    throw notFound('CARD_NOT_FOUND', 'card_uri', cardUri)
   return { text, media_keys: mediaKeys, card_uri: cardUri }
 }
 
@@ -175,12 +176,6 @@ function checkMedia(keys: readonly string[]): void {
     throw adsRefusals([
       { ...invalidParameter('media_keys', 'up to 4 images, or 1 GIF, or 1 video', keys.join(',')), code: 'INVALID_MEDIA' },
     ])
-}
-
-function cardExists(call: Call<PostsState>, uri: string): boolean {
-  const account = accountOf(call).id
-  const tables = cardTables(call.world.stateOf(areaRefs.creatives))
-  return tables.some((table) => [...(table.get(account)?.values() ?? [])].some((card) => card.card_uri === uri && !card.deleted))
 }
 
 /** Returns `scheduled_at`. @throws {Refusal} unless it is in the future */

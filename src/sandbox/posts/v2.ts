@@ -1,7 +1,7 @@
 /** Handles the posts of v2: lookup, search, creation, edit and deletion (spec 4.7, 9; docs/spec-notes.md#posts). */
 import type { Call, Handler, Reply } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
-import type { MediaObject } from '../creatives/state.ts'
+import { hasCard, type MediaObject } from '../creatives/state.ts'
 import { isStrict, listParam, textParam } from '../params.ts'
 import { v2ParameterRefusal, v2Problem } from '../refusal.ts'
 import { codePoints, textOf } from '../text.ts'
@@ -94,6 +94,9 @@ function makePost(call: Call<PostsState>): { readonly post: Post; readonly poll:
   // Earlier versions of the sandbox accepted blank text beside `"card_uri": null`. A replay of the journal must not refuse such a call.
   if (!call.isReplay && text.trim() === '' && mediaKeys.length === 0 && cardUri === null && quotedId === null)
     throw v2ParameterRefusal('text', text, 'text must not be blank')
+  // Earlier versions of the sandbox did not check the card. A replay of the journal must not refuse its post.
+  if (!call.isReplay && cardUri !== null && !hasCallersCard(call, cardUri))
+    throw v2ParameterRefusal('card_uri', cardUri, 'the card was not found')
   const replied = repliedPost(call, author)
   const previous = previousVersion(call, author)
   // The edit of a reply stays a reply to the same post.
@@ -219,10 +222,19 @@ function mediaKeysOf(call: Call<PostsState>, alsoAllowed: readonly string[]): re
 }
 
 /** Returns the media in the libraries of the accounts to which the caller has access. */
-function libraryMedia({ world, user }: Call<PostsState>): MediaObject[] {
-  return [...world.stateOf(areaRefs.creatives).media].flatMap(([accountId, library]) =>
-    world.accounts.get(accountId)?.userIds.includes(user?.id ?? '') === true ? [...library.values()].filter(({ deleted }) => !deleted) : [],
-  )
+function libraryMedia(call: Call<PostsState>): MediaObject[] {
+  const { media } = call.world.stateOf(areaRefs.creatives)
+  return callersAccounts(call).flatMap((id) => [...(media.get(id)?.values() ?? [])].filter(({ deleted }) => !deleted))
+}
+
+/** Returns true if an account to which the caller has access has the card. */
+function hasCallersCard(call: Call<PostsState>, uri: string): boolean {
+  return callersAccounts(call).some((id) => hasCard(call.world.stateOf(areaRefs.creatives), id, uri))
+}
+
+/** Returns the ids of the accounts to which the caller has access. */
+function callersAccounts({ world, user }: Call<PostsState>): string[] {
+  return [...world.accounts.values()].filter((account) => account.userIds.includes(user?.id ?? '')).map(({ id }) => id)
 }
 
 /** Returns `names`, undocumented fields that common clients send. Returns none with the switch `unknown_parameters: strict`. */
