@@ -48,6 +48,26 @@ test('cards, media and posts are created and read', async () => {
   })
 })
 
+test('a post that the user may not make is not blamed on the application', async () => {
+  await expect(client.posts.create({ text: 'Uninvited', reply: { in_reply_to_tweet_id: '1166476031668015109' } })).rejects.toMatchObject({
+    code: 'SERVICE_FORBIDDEN',
+    message: expect.stringContaining('the author of the post has not mentioned you') as string,
+  })
+  const { body: user } = await sandbox.control.request('POST', 'users', { screen_name: 'writer', premium: false })
+  const writer = createClient({
+    baseUrl: sandbox.url,
+    ...sandbox.credentials,
+    accessToken: user.oauth_token,
+    accessTokenSecret: user.oauth_token_secret,
+  })
+  const first = await writer.posts.create({ text: 'Frist' })
+  await expect(writer.posts.create({ text: 'First', edit_options: { previous_post_id: first.data?.id ?? '' } })).rejects.toMatchObject({
+    code: 'SERVICE_FORBIDDEN',
+    message: expect.stringContaining('premium') as string,
+  })
+  await writer.close()
+})
+
 test('batches are all or nothing', async () => {
   const body = [
     { operation_type: 'Update', params: { campaign_id: '8wku2', name: 'Changed' } },

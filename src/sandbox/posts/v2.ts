@@ -176,7 +176,7 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
   const post = call.state.posts.get(id)
   if (post === undefined) throw v2ParameterRefusal('reply.in_reply_to_tweet_id', id, 'the post to reply to was not found')
   if (post.author_id !== author && !mentionsUser(post.text, call.user?.screenName ?? ''))
-    throw v2Problem(403, 'Forbidden', 'You are not permitted to reply: the author of the post has not mentioned you.', 'client-forbidden')
+    throw v2Problem(403, 'Forbidden', 'You are not permitted to reply: the author of the post has not mentioned you.', 'about:blank')
   return post
 }
 
@@ -195,8 +195,7 @@ function previousVersion(call: Call<PostsState>, author: string): Post | undefin
   const post = call.state.posts.get(id)
   if (post === undefined) throw v2ParameterRefusal('edit_options.previous_post_id', id, 'the post to edit was not found')
   if (post.author_id !== author) throw v2Problem(403, 'Forbidden', 'You can edit only your own posts.', 'not-authorized-for-resource')
-  if (!hasPremium(call.world, call.state, author))
-    throw v2Problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'client-forbidden')
+  if (!hasPremium(call.world, call.state, author)) throw v2Problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'about:blank')
   // In earlier versions of the sandbox, deleting the first version of a post began a new hour. So a replay does not check the hour.
   if (!call.isReplay && call.now > editableUntil(call.state, post))
     throw v2ParameterRefusal('edit_options.previous_post_id', id, 'a post can be edited within an hour of being made')
