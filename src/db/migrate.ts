@@ -1,7 +1,7 @@
 /** Migrates a schema, and compares its applied migrations with those of this version. */
 import type pg from 'pg'
 import { RunError } from '../errors.ts'
-import type { Database } from './database.ts'
+import { isRetryable, type Database } from './database.ts'
 import { entryStatement, journalStatements, readJournal, type Journal } from './journal.ts'
 import { readMigrations, type Migration } from './migrations.ts'
 import { permissionFault } from './permissionFault.ts'
@@ -34,6 +34,22 @@ export async function migrateDatabase(url: string, schema = defaultSchema): Prom
     // The first check needs no lock, so that an ordinary start does not wait.
     const beforeLock = await examine(client, schema)
     if (isComplete(beforeLock)) return statusOf(beforeLock)
+    const underLock = await migrateUnderLock(client, schema)
+    if (underLock.journal.isShared) await dropFormerQueue(client)
+    return statusOf(await examine(client, schema))
+  } catch (error) {
+    throw permissionFault(error, { schema, url }) ?? error
+  } finally {
+    await client.end() // after an error, also rolls back and frees the lock
+  }
+}
+
+/** Maximum number of attempts, because a run of an earlier version may hold the tables that the migrations change, in another order. */
+const maxAttempts = 5
+
+/** Runs the missing migrations in a transaction, after any other process that migrates. Repeats the transaction after a deadlock. */
+async function migrateUnderLock(client: pg.Client, schema: string, attempt = 1): Promise<Examined> {
+  try {
     // At a stricter level, the statements after the wait would not see what another process has committed.
     await client.query('begin isolation level read committed')
     await client.query(withoutTimeouts)
@@ -47,12 +63,11 @@ export async function migrateDatabase(url: string, schema = defaultSchema): Prom
       for (const statement of pendingStatements(schema, underLock)) await client.query(statement)
     }
     await client.query('commit')
-    if (underLock.journal.isShared) await dropFormerQueue(client)
-    return statusOf(await examine(client, schema))
+    return underLock
   } catch (error) {
-    throw permissionFault(error, { schema, url }) ?? error
-  } finally {
-    await client.end() // after an error, also rolls back and frees the lock
+    if (!isRetryable(error) || attempt === maxAttempts) throw error
+    await client.query('rollback')
+    return migrateUnderLock(client, schema, attempt + 1)
   }
 }
 

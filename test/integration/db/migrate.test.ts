@@ -55,3 +55,32 @@ test.for([1, 5, 20])('K8: a migration that dies at statement %i leaves nothing, 
   const status = await migrateDatabase(fresh.url)
   expect(status.applied).toBe(status.known)
 })
+
+test('a migration is repeated after a deadlock with a run of an earlier version, which keeps its locks', async () => {
+  await using fresh = await testDatabase()
+  await fresh.db.execute('drop schema sluice cascade')
+  // Stands for two tables of an earlier version, which the run locks in another order than the migration.
+  await fresh.db.execute('create table public.first ()')
+  await fresh.db.execute('create table public.second ()')
+  await fresh.db.execute(
+    `create function public.lock_both() returns event_trigger language plpgsql as
+     $$ begin lock table public.first; lock table public.second; end $$`,
+  )
+  await fresh.db.execute('create event trigger lock_both on ddl_command_start execute function public.lock_both()')
+  const run = await fresh.db.pool.connect()
+  try {
+    await run.query('begin')
+    await run.query('lock table public.second')
+    const migrated = migrateDatabase(fresh.url)
+    await expect
+      .poll(() => fresh.db.query(`select from pg_locks where relation = 'public.second'::regclass and not granted`))
+      .toHaveLength(1)
+    // Waits longer than the migration, which Postgres therefore ends first.
+    await run.query(`set deadlock_timeout = '1min'`)
+    await run.query('lock table public.first')
+    await run.query('commit')
+    expect(await migrated).toEqual(await migrationStatus(fresh.url))
+  } finally {
+    run.release(true)
+  }
+})
