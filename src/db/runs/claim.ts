@@ -74,6 +74,7 @@ export interface RunClaim {
  * Claims a queued run. Returns `busy` if another run has locked the destination. Returns `not_claimable` in these cases:
  * - The run is not queued any more.
  * - The run belongs to another environment.
+ * - The pipeline is paused, and the run is not a `plan` run.
  * - The run is of another destination or version than `claim.pipeline`. A run without a version matches any version.
  */
 export async function claimRun(db: Database, runId: number, claim: RunClaim): Promise<RunRow | 'busy' | 'not_claimable'> {
@@ -110,6 +111,7 @@ async function claimInTransaction(
      update run set status = 'running', worker_id = $2, epoch = epoch + 1, started_at = statement_timestamp(),
        lease_until = statement_timestamp() + $3 * interval '1 millisecond'
      where id = $1 and status = 'queued' and coalesce(definition = $7, true) and destination_id in (select id from own)
+       and (trigger = 'plan' or not ${isPaused('run')})
      returning id, pipeline, destination_id, trigger, options, epoch, rerun_of, started_at`,
     [runId, claim.workerId, claim.leaseMs, queued.destination_id, fence.origin, fence.credentials, pipeline?.version ?? null],
   )

@@ -69,14 +69,17 @@ export async function requestAndClaimById(
       detail,
     })
   }
-  const [pause] = trigger === 'plan' ? [] : await listPauses(deps.db, destinationId)
+  const findPause = async () => (trigger === 'plan' ? undefined : (await listPauses(deps.db, destinationId))[0])
+  const pause = await findPause()
   if (pause !== undefined) return skipAndReport(deps, runId, pausedError(pause, pipeline))
   const row = await claimRun(deps.db, runId, claimOptions(deps))
   if (row === 'busy') return skipAndReport(deps, runId, lockedError(pipeline))
   // The stored address of a backfill source lacks password and query, so the claimed run gets the address of the request.
   if (row !== 'not_claimable') return { row: source === undefined ? row : { ...row, options: { ...row.options, source } } }
+  const latePause = await findPause()
+  if (latePause !== undefined) return skipAndReport(deps, runId, pausedError(latePause, pipeline))
   const credentials = await ownerOf(deps.db, destinationId)
-  // The credentials do not prevent the claim, so another process has claimed the run or ended it (for example `sluice cancel`).
+  // Neither a pause nor the credentials prevent the claim, so another process has claimed the run or ended it (for example `sluice cancel`).
   if (isOwnOrUnowned(deps, credentials)) return { report: await loadReport(deps.db, runId) }
   const error = otherCredentialsError(deps, pipeline, credentials)
   await skipRun(deps.db, runId, errorJson(error))
@@ -93,7 +96,7 @@ async function skipAndReport(deps: EngineDeps, runId: number, error: RunError): 
  * instead of the run:
  *
  * - `busy`: the destination is locked.
- * - `not_claimable`: the run is not queued, or was requested for another destination, version or environment.
+ * - `not_claimable`: the run is not queued, its pipeline is paused, or it was requested for another destination, version or environment.
  */
 export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pipeline): Promise<RunRow | 'busy' | 'not_claimable'> {
   await recoverExpiredRuns(deps)
