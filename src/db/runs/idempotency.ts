@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Queryable } from '../database.ts'
 import type { Row } from '../row.ts'
+import { isForAnyWorker } from './queued.ts'
 
 /** Pipeline of a destination. Pipelines of two environments may have the same name, and then have two destinations. */
 interface RequestedPipeline {
@@ -11,8 +12,9 @@ interface RequestedPipeline {
 
 /**
  * Returns the number of the oldest queued run of a pipeline that a further request can join, and locks the run. Undefined if there is none.
- * Considers only manual and scheduled runs, and no rerun of failed operations. A request for the version `definition` does not join a run
- * of another version. No worker with this version could claim that run, and the options of the request would be lost.
+ * Considers only manual and scheduled runs that any worker may claim, and no rerun of failed operations. A command that requested a run
+ * claims it itself, or ends it without the options of the request. A request for the version `definition` does not join a run of another
+ * version. No worker with this version could claim that run, and the options of the request would be lost.
  */
 export async function queuedRunOf(
   db: Queryable,
@@ -21,7 +23,7 @@ export async function queuedRunOf(
 ): Promise<number | undefined> {
   const [row] = await db.query<Row<'run', 'id'>>(
     `select id from run where status = 'queued' and destination_id = $1 and pipeline = $2 and trigger in ('manual', 'schedule')
-       and coalesce(definition = $3, true) and not options ? 'failedOnly' order by id limit 1 for update`,
+       and coalesce(definition = $3, true) and not options ? 'failedOnly' and ${isForAnyWorker('run')} order by id limit 1 for update`,
     [destinationId, pipeline, definition],
   )
   return row === undefined ? undefined : Number(row.id)

@@ -22,6 +22,14 @@ export async function openRuns(
   return rows.map((row) => ({ ...row, id: Number(row.id) }))
 }
 
+/**
+ * Returns the SQL condition that any worker may claim the queued run `run`. It is of a schedule, has the option `anyWorker`, or no process
+ * claimed it within half a minute. A command usually claims its own run.
+ */
+export function isForAnyWorker(run: string): string {
+  return `(${run}.trigger = 'schedule' or ${run}.options ? 'anyWorker' or ${run}.created_at < statement_timestamp() - interval '30 seconds')`
+}
+
 /** Run that a worker can claim. */
 export interface QueuedRun {
   readonly id: number
@@ -34,9 +42,8 @@ export const maxQueuedRuns = 50
 
 /**
  * Returns at most `maxQueuedRuns` queued runs of this environment that a worker can claim, the oldest first:
- * - runs of schedules, and runs with the option `anyWorker`
+ * - runs that any worker may claim (`isForAnyWorker`)
  * - the run `runId`
- * - runs that no process claimed within half a minute (a command usually claims its own run)
  *
  * Leaves out runs of paused pipelines. Also leaves out plans and applies, which only the requesting process executes. Without
  * `destinationId`, also leaves out runs of locked destinations. `pipelines`: names to which the runs are limited.
@@ -49,7 +56,7 @@ export async function findQueuedRuns(
   const rows = await db.query<Row<'run', 'id' | 'pipeline'> & Present<Row<'run', 'destination_id'>>>(
     `select q.id, q.destination_id, q.pipeline from run q
      where q.status = 'queued' and q.trigger not in ('plan', 'apply') and ($1::int is null or q.destination_id = $1)
-       and (q.trigger = 'schedule' or q.options ? 'anyWorker' or q.id = $2 or q.created_at < statement_timestamp() - interval '30 seconds')
+       and (${isForAnyWorker('q')} or q.id = $2)
        and ${withinFence('q.destination_id', '$3', '$4')} and not ${isPaused('q')}
        and not exists (select from run r where r.destination_id = q.destination_id and r.status = 'running' and r.lease_until > statement_timestamp() and $1::int is null)
        and ($5::text[] is null or q.pipeline = any($5))

@@ -13,6 +13,7 @@ import { roleWith } from '../../support/role.ts'
 import { withSandbox } from '../../support/sandbox.ts'
 import { startServer, startWorkerOf } from '../../support/server.ts'
 import { openDatabase } from '../../../src/db/database.ts'
+import { requestRun } from '../../../src/db/runs/request.ts'
 import { createMetrics } from '../../../src/metrics/metrics.ts'
 import { listRuns, loadRun } from '../../../src/sync/reports/history.ts'
 import { item, products, rss } from '../acceptance/products.ts'
@@ -99,6 +100,21 @@ test('a request joins a queued run without a version', async () => {
   const first = (await server.call('POST', '/api/pipelines/shop/runs')).json
   await engine.db.execute('update run set definition = null')
   expect((await server.call('POST', '/api/pipelines/shop/runs')).json).toMatchObject({ runId: first.runId, coalesced: true })
+})
+
+test('a request does not join the run of a command, which ends as skipped if the destination is locked', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  await engine.run('shop')
+  const [running] = await engine.db.query<{ destination_id: number }>(
+    `insert into run (pipeline, destination_id, trigger, status, started_at, lease_until)
+     select 'shop', id, 'manual', 'running', now(), now() + interval '1 minute' from destination returning destination_id`,
+  )
+  // As \`sluice run shop\` requests it: the command claims the run itself, or ends it.
+  const command = await requestRun(engine.db, { pipeline: 'shop', destinationId: running?.destination_id ?? 0, trigger: 'manual' })
+  const { json } = await server.call('POST', '/api/pipelines/shop/runs', { body: { approveDeletes: 7 } })
+  expect(json).toMatchObject({ status: 'queued', coalesced: false })
+  expect(json.runId).not.toBe(`r_${command}`)
 })
 
 test('the same Idempotency-Key gets a run in each environment, also if an earlier version stored it', async () => {
