@@ -42,6 +42,8 @@ const idleHeartbeatMs = 20_000
 const maintainEveryMs = 3_600_000
 /** Poll intervals of the queue library in seconds. The worker's own poll finds the same work sooner. */
 const polling = { pollingIntervalSeconds: 30, notifyPollingIntervalSeconds: 300 }
+/** Interval in milliseconds at which a helper checks that the run of its plan is still running. */
+const watchEveryMs = 2_000
 /** Maximum number of workers that are woken to help with one plan, and the number of batches for each of them. */
 const maxHelpers = 8
 const batchesPerHelper = 4
@@ -83,7 +85,7 @@ interface Work {
    * If this process already executes runs of the destination, returns the promise of that work.
    */
   readonly runDestination: (destinationId: number, runId?: number) => Promise<void>
-  /** Sends batches of a plan that another worker pushes. Does nothing if the plan needs no help. */
+  /** Sends batches of a plan that another worker pushes, until its run ends. Does nothing if the plan needs no help. */
   readonly helpPush: (planId: string) => Promise<void>
   /** Resolves when the present runs and pushes have ended. */
   readonly idle: () => Promise<void>
@@ -120,8 +122,22 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
     }
   }
   const helpPush = async (planId: string) => {
-    if (!(await isKnownVersion()) || !(await isSharedPlan(deps.db, planId, deps.service))) return
-    await pushPlan(deps, planId)
+    const isShared = () => isSharedPlan(deps.db, planId, deps.service)
+    if (!(await isKnownVersion()) || !(await isShared())) return
+    // An operator who interrupts a run expects that no process continues to send its plan.
+    const stop = new AbortController()
+    const watch = setInterval(() => {
+      isShared().then(
+        (isStillShared) => isStillShared || stop.abort(),
+        // The push fails itself when the database is down.
+        () => undefined,
+      )
+    }, watchEveryMs)
+    try {
+      await pushPlan(deps, planId, { signal: stop.signal })
+    } finally {
+      clearInterval(watch)
+    }
     // The run may have ended before this helper did.
     await updateCountsOfPlan(deps.db, planId)
   }

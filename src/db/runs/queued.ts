@@ -74,28 +74,32 @@ export async function hasOpenWork(db: Queryable): Promise<boolean> {
   return rows[0]?.open === true
 }
 
+/** SQL condition: a run that is running made the plan `p`, or applies it. */
+const isPushedByRun = `exists (select from run r where (r.id = p.run_id or r.plan_id = p.id) and r.status = 'running')`
+
 /**
  * Returns the ids of plans of this environment that a running run pushes. Leaves out plans without a batch to send now. Other workers can
  * push them too.
  */
 export async function findSharedPlans(db: Queryable, fence: Fence): Promise<readonly string[]> {
   const rows = await db.query<Row<'plan', 'id'>>(
-    `select p.id from plan p join run r on r.id = p.run_id or r.plan_id = p.id
-     where p.status = 'applying' and r.status = 'running' and ${withinFence('p.destination_id', '$1', '$2')} and exists (
+    `select p.id from plan p
+     where p.status = 'applying' and ${isPushedByRun} and ${withinFence('p.destination_id', '$1', '$2')} and exists (
        select from batch b where b.plan_id = p.id and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= statement_timestamp()))
-     group by p.id order by p.id`,
+     order by p.id`,
     [fence.origin, fence.credentials],
   )
   return rows.map((row) => row.id)
 }
 
 /**
- * Returns true if the plan is being pushed in this environment, and its destination is synced from this database (`databaseIdentity.ts`).
+ * Returns true if a running run pushes the plan in this environment, and its destination is synced from this database
+ * (`databaseIdentity.ts`).
  */
 export async function isSharedPlan(db: Queryable, planId: string, fence: Fence): Promise<boolean> {
   const rows = await db.query(
     `select from plan p join destination d on d.id = p.destination_id
-     where p.id = $1 and p.status = 'applying' and ${withinFence('p.destination_id', '$2', '$3')} and ${isSyncedHere('d')}`,
+     where p.id = $1 and p.status = 'applying' and ${isPushedByRun} and ${withinFence('p.destination_id', '$2', '$3')} and ${isSyncedHere('d')}`,
     [planId, fence.origin, fence.credentials],
   )
   return rows.length > 0
