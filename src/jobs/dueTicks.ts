@@ -122,7 +122,8 @@ async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: Schedule
   const [pause] = await listPauses(tx, destinationId)
   if (pause !== undefined) return skip('paused', pausedError(pause, pipeline))
   const open = await openRuns(tx, destinationId, version)
-  const waiting = open.find((run) => run.status === 'queued' && run.pipeline === pipeline)
+  // The run of a command is left out, because it may end as skipped.
+  const waiting = open.find((run) => run.status === 'queued' && run.pipeline === pipeline && run.forAnyWorker)
   const ahead = waiting ?? open.find((run) => run.status === 'running') ?? open.at(0)
   if (ahead !== undefined && (schedule.overlap === 'skip' || waiting !== undefined)) {
     const reason = `run r_${ahead.id} was ${ahead.status === 'running' ? 'still in progress' : 'already waiting'}`

@@ -5,21 +5,26 @@ import { isSyncedHere } from '../databaseIdentity.ts'
 import { withinFence, type Fence } from '../fence.ts'
 import { isPaused } from '../pauses.ts'
 
+/** Queued or running run of a destination. */
+export interface OpenRun {
+  readonly id: number
+  readonly status: 'queued' | 'running'
+  readonly pipeline: string
+  /** True if any worker may claim the run while it is queued (`isForAnyWorker`). */
+  readonly forAnyWorker: boolean
+}
+
 /**
  * Returns the queued and running runs of a destination, the oldest first. Leaves out queued manual runs and reruns of another version of
  * the pipeline than `version`. No worker with this version can claim them. If `version` is undefined, leaves out none.
  */
-export async function openRuns(
-  db: Queryable,
-  destinationId: number,
-  version: string | undefined,
-): Promise<readonly { readonly id: number; readonly status: 'queued' | 'running'; readonly pipeline: string }[]> {
-  const rows = await db.query<Row<'run', 'id' | 'pipeline'> & { status: 'queued' | 'running' }>(
-    `select id, status, pipeline from run where destination_id = $1 and status in ('queued', 'running')
+export async function openRuns(db: Queryable, destinationId: number, version: string | undefined): Promise<readonly OpenRun[]> {
+  const rows = await db.query<Row<'run', 'id' | 'pipeline'> & { status: 'queued' | 'running'; for_any_worker: boolean }>(
+    `select id, status, pipeline, ${isForAnyWorker('run')} as for_any_worker from run where destination_id = $1 and status in ('queued', 'running')
        and not coalesce(status = 'queued' and trigger in ('manual', 'rerun') and definition <> $2, false) order by id`,
     [destinationId, version ?? null],
   )
-  return rows.map((row) => ({ ...row, id: Number(row.id) }))
+  return rows.map(({ for_any_worker: forAnyWorker, ...row }) => ({ ...row, id: Number(row.id), forAnyWorker }))
 }
 
 /**

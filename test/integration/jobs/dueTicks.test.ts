@@ -168,6 +168,16 @@ describe('a tick of the scheduler', () => {
     ])
   })
 
+  test('with overlap: queue, a tick waits behind the run of a command, which may end as skipped', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const deps = await scheduled(db, '* * * * *', 'queue', '61 seconds')
+    // As `sluice run` requests it: the command claims the run itself, or ends it.
+    const command = await requestRun(db, { pipeline: 'p', destinationId: deps.destinationId, trigger: 'manual' })
+    await decideDueTicks(deps)
+    expect((await ticks(db)).at(-1)).toMatchObject({ outcome: 'queued', reason: `behind run r_${command}` })
+  })
+
   test('leaves no trace if it fails before its commit', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
