@@ -11,6 +11,7 @@ import {
 import { bindIdentifiers } from './members/bindIdentifiers.ts'
 import { bindTests, lostConsentColumn, missingConsentWarnings } from './members/bindTests.ts'
 import { identifiersOptedOut, mapMember, memberKey } from './members/mapMember.ts'
+import { maskedField } from './members/maskedCells.ts'
 import { memberMasker } from './members/memberMasker.ts'
 import type { BoundIdentifier, MemberBinding, MemberRules } from './members/memberBinding.ts'
 import { MemberHeader } from './members/memberHeader.ts'
@@ -86,6 +87,8 @@ export function memberBinder(
       reportUnmapped: () => unmappedReport(unmapped, (column) => firstHeaders.get(column) ?? reported),
       keyOf: (row) => memberKey(row, binding),
       optedOut: (row) => identifiersOptedOut(row, binding),
+      // On a do-not-reach list, each row adds its person, unless a cell that is not masked says otherwise.
+      ...(policy.isDoNotReach ? {} : { maskedField: (row) => maskedField(row, binding) }),
       mask: memberMasker(binding),
       warnings: [
         ...warnings,

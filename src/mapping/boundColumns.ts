@@ -25,6 +25,11 @@ export interface BoundHeader {
    * - Of any other row: the identifiers of types without consent.
    */
   readonly optedOut?: (row: Row) => readonly PackedIdentifier[]
+  /**
+   * Returns the column (or `key`) of a cell that decides who is sent, and that is still masked in a rejects file. Undefined if the row has
+   * none. Members of an audience only.
+   */
+  readonly maskedField?: (row: Row) => string | undefined
   /** Returns the cells with personal values masked, aligned with the columns. */
   readonly mask: (row: Row) => readonly string[]
   readonly warnings: readonly Warning[]

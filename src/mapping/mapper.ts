@@ -18,7 +18,7 @@ import { shownAddress } from '../shownAddress.ts'
 import { faultOfTransform, TransformError } from './transforms.ts'
 
 /** Part of `hashOfDefinitionAndRules`. Raise it when the same cells may map to something else. */
-export const mappingRulesVersion = 22
+export const mappingRulesVersion = 23
 
 /**
  * Maps the rows of all sources of one pipeline. Does no I/O and reads no clock: the day is given when the mapper is created. The record or
@@ -136,6 +136,12 @@ function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>
   return hasCorrectCells ? withOptOuts(mapped, bound, row) : mapped
 }
 
+/** `field`: column of the masked cell, or `key`. */
+function rejectMasked(line: number, field: string): Mapped {
+  const code = 'CELL_MASKED'
+  return { reject: { line, code, field, message: `${redactPersonalData(field)} is still masked`, hint: hintOf(code) }, warnings: [] }
+}
+
 function rejectRepeatedHeader({ line, columns }: Row, { headerCells }: BoundHeader): Mapped {
   const code = 'HEADER_REPEATED'
   const field = columns[headerCells[0]?.index ?? 0] ?? ''
@@ -173,14 +179,19 @@ function withKey(reject: Reject, bound: BoundHeader, row: Row): Reject {
 
 /**
  * Adapts a bound header to a corrected file of `sluice rejects --csv`. The reason columns of this file cause no warnings. Cells that the
- * command changed for spreadsheets are restored. Returns the header of any other file unchanged.
+ * command changed for spreadsheets are restored. A row with a masked cell that decides who is sent is rejected. Returns the header of any
+ * other file unchanged.
  */
 function adaptToRejectsFile(bound: BoundHeader, columns: readonly string[]): BoundHeader {
   const reasonNames = new Set(reasonIndexes(columns).map((index) => columns[index]))
   if (reasonNames.size === 0) return bound
   return {
     ...bound,
-    map: (row) => bound.map(withOriginalCells(row)),
+    map: (row) => {
+      const original = withOriginalCells(row)
+      const masked = bound.maskedField?.(original)
+      return masked === undefined ? bound.map(original) : rejectMasked(row.line, masked)
+    },
     keyOf: (row) => bound.keyOf(withOriginalCells(row)),
     mask: (row) => bound.mask(withOriginalCells(row)),
     ...(bound.excludes === undefined ? {} : { excludes: (row) => bound.excludes?.(withOriginalCells(row)) ?? false }),

@@ -25,6 +25,11 @@ function maskPhone(text: string): string {
   return digits.length < 6 ? '***' : `***${digits.slice(-2)}`
 }
 
+/** Returns true for a text that a function of this file masked. */
+export function hasMask(text: string): boolean {
+  return text.includes('***')
+}
+
 /** Masks a text: `Jane` → `J***`. */
 export function maskText(text: string): string {
   return text === '' ? '' : `${firstCharacter(text)}***`

@@ -252,6 +252,10 @@ export const recordCodes = {
     "Map the column with the customer's own address; or, if it is mapped on purpose, set guards: { accept: [OWNER_COLUMN] }.",
   ),
   COLUMN_MISSING: warning('A mapped column is not in the source.', 'Correct the column name in map.'),
+  CELL_MASKED: reject(
+    'The key, or a cell that decides who is sent (consent, age, row filter), is still masked in a file of rejects.',
+    'Write the value of the source into the cell; or write the file again with sluice rejects RUN_ID --csv FILE --from-source.',
+  ),
   KEY_MISSING: reject('The row has no key.', 'Fill the key column, or map key to a column that is always filled.'),
   NO_IDENTIFIER: reject('All identifiers of the row are empty.', 'Fill an email, a phone number or another mapped identifier.'),
   TOO_MANY_IDENTIFIERS: reject('The row has more than 50 identifiers.', 'Check the mapping: a row is one person.'),

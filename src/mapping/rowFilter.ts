@@ -4,6 +4,7 @@ import { describeMissingColumn, withOptOuts, type BoundHeader } from './boundCol
 import { suggestName } from '../suggestName.ts'
 import { findColumn } from './fields.ts'
 import type { Cell, Row } from '../model/record.ts'
+import { isMasked } from './members/maskedCells.ts'
 import { comparableText, foldedText } from './text.ts'
 
 /**
@@ -33,9 +34,15 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
   }
   const missingFilters = filters.filter(({ index }) => index < 0)
   const filterColumns = new Set(filters.map(({ index }) => columns[index]))
+  const { maskedField } = bound
   return {
     ...bound,
     excludes,
+    ...(maskedField === undefined
+      ? {}
+      : {
+          maskedField: (row) => maskedField(row) ?? row.columns[filters.find(({ index }) => isMasked(row.cells[index]))?.index ?? -1],
+        }),
     map: (row) => (passes(row.cells) ? bound.map(row) : withOptOuts({ filtered: true, warnings: [] }, bound, row)),
     warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !filterColumns.has(field)),
     missing: [

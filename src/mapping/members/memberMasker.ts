@@ -8,13 +8,13 @@ import { comparableText, foldedText, trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
 /**
- * Returns a function that masks the cells of a row. Cells of times, countries, and tests that concern the whole row are shown, unless they
- * may be personal (`mayBePersonal`). If cells may be in the wrong column, only those are shown that are certainly harmless (`isHarmless`).
+ * Returns a function that masks the cells of a row. Cells of times, countries and tests are shown, unless they may be personal
+ * (`mayBePersonal`). If cells may be in the wrong column, only those are shown that are certainly harmless (`isHarmless`).
  */
 export function memberMasker(binding: MemberBinding): (row: Row) => readonly string[] {
+  const tests = [...binding.consent, ...binding.consentByType, ...binding.remove]
   const shownIndexes = new Set([
-    ...binding.consent.map(({ index }) => index),
-    ...binding.remove.map(({ index }) => index),
+    ...tests.map(({ index }) => index),
     ...(binding.effectiveAt?.indexes ?? []),
     ...(binding.expiresAt?.indexes ?? []),
   ])
@@ -23,9 +23,7 @@ export function memberMasker(binding: MemberBinding): (row: Row) => readonly str
     if (typeof country === 'number') shownIndexes.add(country)
     for (const index of indexes) typesByIndex.set(index, type)
   }
-  const testValues = new Set(
-    [...binding.consent, ...binding.remove].flatMap(({ test }) => test.values ?? test.notValues ?? []).map(comparableText),
-  )
+  const testValues = new Set(tests.flatMap(({ test }) => test.values ?? test.notValues ?? []).map(comparableText))
   const maskOne = (text: string, index: number, mayBeShifted: boolean): string => {
     if (text === '') return ''
     const type = typesByIndex.get(index)

@@ -87,6 +87,13 @@ describe('the masked cells of a row', () => {
   ] as const)('show %j, also if they may be shifted', ([text, count]) => {
     for (const code of ['ROW_RAGGED', undefined]) expect(maskOf(text, code).filter((cell) => cell === text)).toHaveLength(count)
   })
+  test('show the cells of a test for phone numbers', () => {
+    const { mask } = mapped(
+      { id: 'C1', email: 'a@example.com', phone: '+1 202 555 0143', status: 'never' },
+      { map, consent: { column: 'status', not_values: ['never'], for: 'phone_number' } },
+    )
+    expect(mask).toContain('never')
+  })
   test('show a text that is no contact if they are not shifted', () => {
     for (const code of [undefined, 'JOIN_ROW_MISSING']) expect(maskOf('soon', code).slice(3)).toEqual(['soon', 'soon', 'soon'])
   })

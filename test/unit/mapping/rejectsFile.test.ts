@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createMapper } from '../../../src/destinations/createMapper.ts'
 import { spreadsheetCell } from '../../../src/mapping/rejectsFile.ts'
 import type { Row } from '../../../src/model/record.ts'
@@ -66,4 +66,45 @@ test('a row of a rejects file is read as the row of the source', () => {
     expect(mapper.map(rejectedAgain(row))).toEqual(mapper.map(row))
     expect(mapper.map(rejectedAgain(rejectedAgain(row)))).toEqual(mapper.map(row))
   }
+})
+
+describe('a cell of people that is still masked', () => {
+  const map = { key: 'id', email: 'email', phone_number: 'phone' }
+  const audience = { kind: 'audience', account_id: 'a1', audience_id: 'b2' }
+  const person = { id: 'C1', email: 'jane@example.com', phone: '+1 202 555 0143', sms: 'yes', segment: 'staff', birthday: '2019-05-01' }
+  /** Maps a row of a rejects file with these cells. */
+  const again = (cells: object, definition: object) => {
+    const resolved = resolvePipeline({ source: 'crm.csv', map, destination: audience, ...definition }, 'crm', 'crm.yaml')
+    if (resolved.pipeline === undefined) throw new Error(JSON.stringify(resolved.problems))
+    const columns = Object.keys(cells)
+    const reasons = ['2', 'EMAIL_INVALID', 'email', 'is not valid', 'Correct it.']
+    return createMapper(resolved.pipeline, new Date('2026-06-15')).map({
+      line: 2,
+      columns: [...columns, ...reasonColumns(columns)],
+      cells: [...Object.values(cells), ...reasons],
+    })
+  }
+  const phones = { consent: { column: 'sms', not_values: ['yes', 'y'], for: 'phone_number' } }
+
+  test.for([
+    ['a test of consent', 'sms', { sms: 'v***' }, { consent: { column: 'sms', not_values: ['yes'] } }],
+    ['a test for phone numbers', 'sms', { sms: 'y***' }, phones],
+    ['a row filter', 'segment', { segment: 's***' }, { except: { segment: 'staff' } }],
+    ['a date of birth', 'birthday', { birthday: '2***' }, {}],
+    ['the key', 'key', { id: 'C***' }, {}],
+  ] as const)('rejects its row if %s reads it', ([, field, cells, definition]) => {
+    const { reject, record, optedOut } = again({ ...person, sms: 'no', segment: '', birthday: '', ...cells }, definition)
+    expect([record, optedOut, reject?.code, reject?.field]).toEqual([undefined, undefined, 'CELL_MASKED', field])
+  })
+
+  test('is left out if it is one of several identifiers, and has no effect if no setting reads it', () => {
+    const { record, warnings } = again({ ...person, sms: 'no', birthday: '', phone: '***43', note: 'v***' }, phones)
+    expect([record?.kind, warnings.map(({ code }) => code)]).toEqual(['member', ['IDENTIFIER_DROPPED']])
+  })
+
+  test('does not keep its person off a do-not-reach list', () => {
+    const list = { kind: 'do-not-reach', account_id: 'a1', list_id: 'c3' }
+    const remove = { map: { ...map, remove: { column: 'sms', values: ['back'] } }, destination: list }
+    expect(again({ ...person, id: 'C***', sms: 'b***' }, remove).record).toMatchObject({ desired: true })
+  })
 })
