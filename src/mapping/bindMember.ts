@@ -135,6 +135,7 @@ function memberRules({ mapping }: Pipeline, policy: MemberPolicy): MemberRules {
       bothForms: allow.has('both_idn_forms') || policy.bothEmailForms,
     },
     bothPhones: allow.has('both_phone_forms'),
+    ambiguousPhonesAsBoth: policy.isDoNotReach,
     base64: allow.has('base64_hash'),
     splitLists: allow.has('split_lists'),
   }

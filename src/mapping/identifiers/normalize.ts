@@ -2,13 +2,15 @@ import type { IdentifierType } from '../../model/record.ts'
 import { isCardNumber, isIban } from '../personalColumns.ts'
 import { trimText, withoutInvisible } from '../text.ts'
 import { normalizeEmail, type EmailOptions } from './email.ts'
-import { normalizePhone, withAsciiDigits, withPlusFreeForm } from './phone.ts'
+import { normalizePhone, normalizePhoneAsBoth, withAsciiDigits, withPlusFreeForm } from './phone.ts'
 import type { IdentifierResult } from './identifierResult.ts'
 
 export interface IdentifierRules {
   readonly email: EmailOptions
   /** Adds the form of a phone number without its `+`. */
   readonly bothPhones: boolean
+  /** Reads a phone number that may be national or international as both. If false, such a number is rejected. */
+  readonly ambiguousPhonesAsBoth: boolean
 }
 
 /** Normalizes one raw value. Does not recognize digests. `country`: two-letter code for phone numbers without `+`. */
@@ -22,8 +24,10 @@ export function normalizeIdentifier(
   switch (type) {
     case 'email':
       return normalizeEmail(text, rules.email)
-    case 'phone_number':
-      return rules.bothPhones ? withPlusFreeForm(normalizePhone(text, country)) : normalizePhone(text, country)
+    case 'phone_number': {
+      const result = rules.ambiguousPhonesAsBoth ? normalizePhoneAsBoth(text, country) : normalizePhone(text, country)
+      return rules.bothPhones && !('otherForm' in result) ? withPlusFreeForm(result) : result
+    }
     case 'handle':
       return normalizeHandle(visibleText(text))
     case 'service_id':
@@ -40,10 +44,18 @@ function visibleText(text: string): string {
   return /[^ -~]/.test(text) ? trimText(withoutInvisible(text)) : text
 }
 
-const plainRules: IdentifierRules = { email: { wrapped: false, idnToAscii: false, bothForms: false }, bothPhones: false }
+const plainRules: IdentifierRules = {
+  email: { wrapped: false, idnToAscii: false, bothForms: false },
+  bothPhones: false,
+  ambiguousPhonesAsBoth: false,
+}
 
 /** Rules that return every form of a value that some setting sends. */
-export const everyFormRules: IdentifierRules = { email: { ...plainRules.email, bothForms: true }, bothPhones: true }
+export const everyFormRules: IdentifierRules = {
+  email: { ...plainRules.email, bothForms: true },
+  bothPhones: true,
+  ambiguousPhonesAsBoth: false,
+}
 
 /** Removes the apostrophe that spreadsheets put before digits. */
 function withoutApostrophe(text: string): string {

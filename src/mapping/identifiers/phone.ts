@@ -8,12 +8,27 @@ const hyphens = /[\u2010-\u2015\u2212]/g
 
 /**
  * Normalizes a trimmed phone number to E.164 with `+`, by the numbering plan of its country. Removes an extension, with the note
- * PHONE_EXTENSION. `country`: two-letter code for numbers without +; an unknown code counts as none. Source:
- * docs/spec-notes.md#normalization; docs/inputs.md, cases 120 to 122, 193 to 197, 216.
+ * PHONE_EXTENSION. Rejects a number without + that may be national or international, such as `491712345678` in Germany. One of the
+ * two belongs to another person. `country`: two-letter code for numbers without +; an unknown code counts as none.
+ * Source: docs/spec-notes.md#normalization; docs/inputs.md, cases 120 to 122, 193 to 197, 216.
  */
 export function normalizePhone(text: string, country: string | undefined): IdentifierResult {
+  const reading = readPhone(text, country)
+  return reading.other === undefined ? reading : invalid('may be a national number, or an international one without +')
+}
+
+/** As `normalizePhone`, but returns both numbers of one that may be national or international. The second is `otherForm`. */
+export function normalizePhoneAsBoth(text: string, country: string | undefined): IdentifierResult {
+  const reading = readPhone(text, country)
+  return 'code' in reading || reading.other === undefined ? reading : { text: reading.text, otherForm: reading.other }
+}
+
+/** `other`: second number that a text without + may mean, in E.164. */
+type PhoneReading = IdentifierResult & { readonly other?: string }
+
+function readPhone(text: string, country: string | undefined): PhoneReading {
   const quick = fastPhone(text, country)
-  return quick !== undefined ? { text: quick } : normalizeByLibrary(text, country)
+  return quick !== undefined ? { text: quick } : readByLibrary(text, country)
 }
 
 /** Adds `otherForm`: the form without `+`. A service may hash this form (docs/inputs.md, case 121). */
@@ -28,16 +43,21 @@ const maxGroups = 8
 /** Maximum number of sequences of groups that `phonesIn` normalizes. The library takes 6 µs for each, and a long text has thousands. */
 const maxSequences = 1_000
 
+/** Matches the prefix of a call abroad (`00`, `011`) at the start of a number. */
+const prefixAbroad = /^\D*(?:00|011)(?=\D*[1-9])/
+
 /**
- * Returns the phone numbers in a text or list, in E.164 with `+`. Tries sequences of groups of digits, and may so return numbers that the
- * text does not mean. Use it only for numbers that are not sent.
+ * Returns the phone numbers in a text or list, in E.164 with `+`. Tries sequences of groups of digits, and the whole as an international
+ * number without +. So it may return numbers that the text does not mean. Use it only for numbers that are not sent.
  */
 export function phonesIn(text: string, country: string | undefined): readonly string[] {
   const found = new Set<string>()
   const add = (number: string): boolean => {
-    const result = normalizePhone(number, country)
-    if ('text' in result) found.add(result.text)
-    return 'text' in result
+    const result = readPhone(number, country)
+    if ('code' in result) return false
+    found.add(result.text)
+    if (result.other !== undefined) found.add(result.other)
+    return true
   }
   let sequences = 0
   const folded = foldedText(text.replace(/[\n\r\u2028\u2029]/g, ';')).replace(hyphens, '-')
@@ -49,7 +69,9 @@ export function phonesIn(text: string, country: string | undefined): readonly st
     const textOf = (start: number, end: number) =>
       `${start === 0 && piece.startsWith('+') ? '+' : ''}${piece.slice(groups[start]?.index, ends[end])}`
     const last = groups.length - 1
-    if (add(textOf(0, last))) continue
+    const whole = textOf(0, last)
+    if (!whole.startsWith('+')) add(`+${whole.replace(prefixAbroad, '')}`)
+    if (add(whole)) continue
     for (let start = 0; start <= last && sequences < maxSequences; start++) {
       let digits = 0
       for (let end = start; end < start + maxGroups && end <= last; end++) {
@@ -64,8 +86,8 @@ export function phonesIn(text: string, country: string | undefined): readonly st
   return [...found]
 }
 
-/** Normalizes a number with the library, or returns why it is not valid. */
-function normalizeByLibrary(given: string, country: string | undefined): IdentifierResult {
+/** Reads a number with the library, or returns why it is not valid. */
+function readByLibrary(given: string, country: string | undefined): PhoneReading {
   // The patterns below take quadratic time for a long run of digits or spaces.
   if (given.length > 200) return invalid('has too many characters')
   const spelled = trimText(withoutInvisible(given.normalize('NFKC')))
@@ -90,7 +112,11 @@ function normalizeByLibrary(given: string, country: string | undefined): Identif
   const options = knownCountry === undefined ? undefined : { defaultCountry: knownCountry, extract: false }
   const parsed = phoneLibrary().parsePhoneNumberFromString(plain, options)
   if (parsed === undefined || !parsed.isValid()) return invalid('is not valid in its country')
-  return extension === null ? { text: parsed.number } : { text: parsed.number, note: 'PHONE_EXTENSION' }
+  const result = extension === null ? { text: parsed.number } : { text: parsed.number, note: 'PHONE_EXTENSION' as const }
+  const international = `+${digits}`
+  if (plain.startsWith('+') || international === parsed.number || !digits.startsWith(parsed.countryCallingCode)) return result
+  const isBoth = phoneLibrary().parsePhoneNumberFromString(international)?.isValid() === true
+  return isBoth ? { ...result, other: international } : result
 }
 
 /** Converts the digits of all scripts to ASCII. */

@@ -180,6 +180,13 @@ describe('phones', () => {
     ['12345', 'US', undefined],
     ['4111111111111111', 'US', undefined],
     ['202-555-0143', 'ZZ', undefined],
+    // Valid as a national number, and as an international one without +.
+    ['491712345678', 'DE', undefined],
+    ['49 171 2345678', 'DE', undefined],
+    ['0491712345678', 'DE', '+49491712345678'],
+    ['00491712345678', 'DE', '+491712345678'],
+    ['12134567890', 'US', '+12134567890'],
+    ['33612345678', 'FR', '+33612345678'],
   ] as const)('%s (%s) is %s', ([text, country, expected]) => {
     const result = normalizePhone(text, country)
     expect('text' in result ? result.text : undefined).toBe(expected)

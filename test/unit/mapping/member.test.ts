@@ -521,6 +521,25 @@ describe('a row that opts out a hashed column', () => {
   })
 })
 
+test.for([
+  ['491712345678', 'DE', ['+491712345678', '+49491712345678']],
+  ['49 171 2345678', '', ['+491712345678']],
+  ['0049 171 2345678', '', ['+491712345678']],
+  ['011 49 171 2345678', '', ['+491712345678']],
+] as const)('a row without consent opts out %s (%s) as every number that it may be', ([phone, country, numbers]) => {
+  const { record } = mapped({ id: '1', phone, country, consent: 'no' }, { map, consent: { column: 'consent', values: ['yes'] } })
+  expect(identifiersOf(record)).toEqual(numbers.map((number) => `5 ${digest(number)}`).toSorted())
+})
+
+test('a do-not-reach list has both numbers of a phone number that may be national or international', () => {
+  const list = {
+    map: { phone_number: { column: 'phone', default_country: 'DE' } },
+    destination: { kind: 'do-not-reach', account_id: 'a', list_id: 'b' },
+  }
+  const numbers = ['+491712345678', '+49491712345678']
+  expect(identifiersOf(mapped({ phone: '491712345678' }, list).record)).toEqual(numbers.map((number) => `5 ${digest(number)}`).toSorted())
+})
+
 test('a row without consent opts out every identifier, even if it has too many for a person', () => {
   const definition = {
     map: { key: 'id', email: { column: 'email', transform: { split: ',' } } },
