@@ -47,21 +47,18 @@ export const placeholderAddresses: ReadonlySet<string> = new Set([
   'abc@abc.com',
 ])
 
+/** Returns a text as programs may write it: in lower case, in capitals, with capitals at the start of each word. */
+const spellingsOf = (text: string) => [text, text.toUpperCase(), text.replace(/(?<![a-z.])[a-z]/g, (first) => first.toUpperCase())]
+
 /**
- * SHA-256 in hex of placeholders and test values in usual spellings. A row cannot have such an identifier (docs/inputs.md, cases 102 and
- * 118).
+ * SHA-256 in hex of placeholders and test values in usual spellings, also with the line end that a shell adds. A row cannot have such an
+ * identifier (docs/inputs.md, cases 102 and 118).
  */
 export const placeholderDigests: ReadonlySet<string> = new Set(
   [
-    ...placeholders,
-    ...placeholderAddresses,
+    ...[...placeholders, ...placeholderAddresses].flatMap(spellingsOf),
     ' ',
-    'NULL',
-    'None',
-    'N/A',
-    'NA',
     'NaN',
-    'Undefined',
     'test',
     '00000000-0000-0000-0000-000000000000',
     '0000000000',
@@ -69,7 +66,7 @@ export const placeholderDigests: ReadonlySet<string> = new Set(
     '1111111111',
     '+1',
     '1',
-  ].map((text) => hash('sha256', text)),
+  ].flatMap((text) => [text, `${text}\n`, `${text}\r\n`].map((spelling) => hash('sha256', spelling))),
 )
 
 /** Returns true if a trimmed text stands for an empty value. */

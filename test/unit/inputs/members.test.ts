@@ -170,6 +170,11 @@ const cases: readonly Case[] = [
   ['case 117: a raw value in a hashed column is rejected', { email: jane }, R('HASH_EXPECTED'), hashed],
   ['case 118: the digest of test@test.com is rejected', { email: sha256('test@test.com') }, R('HASH_OF_PLACEHOLDER')],
   ['case 118: the digest of null is rejected', { email: sha256('null') }, R('HASH_OF_PLACEHOLDER')],
+  ...['#N/A', 'Null', 'False', 'UNKNOWN', 'Test@Test.com', '\n', '\r\n', 'null\n'].map((text): Case => [
+    `case 118: the digest of ${JSON.stringify(text)} is rejected`,
+    { email: sha256(text) },
+    R('HASH_OF_PLACEHOLDER'),
+  ]),
   ['case 120: a national number with its country is E.164', { phone: '(202) 555-0143', country: 'us' }, sends([phone(us)])],
   ['case 120: an international prefix is E.164', { phone: '0012025550143', country: 'DE' }, sends([phone(us)])],
   ['case 120: a national number without country is rejected', { phone: '202-555-0143' }, R('PHONE_COUNTRY_MISSING')],
