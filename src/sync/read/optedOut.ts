@@ -3,6 +3,7 @@
  * the temporary table `opted_out`, which the plan uses too.
  */
 import type { Connection } from '../../db/database.ts'
+import { raiseDesiredVersion } from '../../db/destinations.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
@@ -89,6 +90,23 @@ export async function findOptedOutEntries(
     [batch.id, batch.destinationId],
   )
   return rows.map(({ ord }) => ord)
+}
+
+/**
+ * Makes the plans that wait for `apply` stale if one of their updates contains a person who opted out in this read. For a read that a guard
+ * stopped: it stores no desired content, which would make them stale.
+ */
+export async function outdatePlansWithOptOuts(tx: Connection, destinationId: number): Promise<void> {
+  const batches = await tx.query<Row<'batch', 'id'>>(
+    `select b.id from batch b join plan p on p.id = b.plan_id
+     where p.destination_id = $1 and p.status = 'ready' and b.operation = 'upsert' order by b.id`,
+    [destinationId],
+  )
+  for (const { id } of batches) {
+    if ((await findOptedOutEntries(tx, { id: Number(id), destinationId })).length === 0) continue
+    await raiseDesiredVersion(tx, destinationId, 1)
+    return
+  }
 }
 
 /** Numbers of valid rows that have an opted-out identifier. */

@@ -7,6 +7,7 @@ import { updateRun } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
 import { discardSnapshot } from '../../db/snapshots.ts'
 import { releaseWithTables } from '../../db/temporaryTables.ts'
+import { destinationOf } from '../../destinations/index.ts'
 import { RunError } from '../../errors.ts'
 import { hashOfDefinitionAndRules } from '../../mapping/mapper.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -22,7 +23,7 @@ import { planSetsOfRun } from './productSets.ts'
 import { prepareSending } from '../push/push.ts'
 import { recoverAndResend, resendErasures } from '../push/recoverAndResend.ts'
 import { withBackfillSource } from '../read/backfillSource.ts'
-import { findOptedOutEntries } from '../read/optedOut.ts'
+import { findOptedOutEntries, outdatePlansWithOptOuts } from '../read/optedOut.ts'
 import { readSnapshot, type SnapshotResult } from '../read/snapshot.ts'
 import { createStage } from '../read/stageTable.ts'
 import { codeOrName } from '../../unknownValue.ts'
@@ -89,7 +90,10 @@ export async function readAndPlan(
     return { planned, guards: planned.guards, proof: proofOf(snapshot) }
   } catch (error) {
     if (!(error instanceof RunWithheld)) throw error
-    if (snapshot !== undefined) await discardSnapshot(deps.db, snapshot.snapshotId, snapshot.rows)
+    if (snapshot !== undefined) {
+      if (destinationOf(pipeline.destination.kind).reachesPeople) await outdatePlansWithOptOuts(tx, run.destinationId)
+      await discardSnapshot(deps.db, snapshot.snapshotId, snapshot.rows)
+    }
     return { planned: undefined, guards: error.results, proof: proofOf(snapshot) }
   } finally {
     // After an error the connection is closed, because a transaction may be open.

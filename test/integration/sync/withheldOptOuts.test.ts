@@ -77,6 +77,28 @@ test('a plan that adds a person is stale after a read in which the person opted 
   await expect(engine.apply(planId)).resolves.toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
 })
 
+test('a plan that adds a person is stale after a read in which the person opted out, even if a guard stopped that run', async () => {
+  await using engine = await engineUnderTest()
+  pipeline(engine)
+  const stop = (no: (i: number) => boolean) => {
+    const rows = Array.from({ length: count }, (_, i) => `${i},p${i}@example.com,${no(i) ? 'no' : 'yes'},yes\n`)
+    engine.write('people.csv', `id,mail,ok,newsletter\n${rows.join('')}`)
+  }
+  write(engine, (i) => i === 0)
+  const { planId } = await engine.plan('people')
+  // Without a further opt-out, the plan stays as it is.
+  stop((i) => i === 0)
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_CONSENT_UNMAPPED' }] })
+  expect(await engine.apply(planId)).toMatchObject({ status: 'succeeded', counts: { creates: 29 } })
+  write(engine, () => false)
+  const later = await engine.plan('people')
+  stop((i) => i === 0)
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld' })
+  const after = await engine.mark()
+  expect(await engine.apply(later.planId)).toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
+  expect(await sent(engine, after)).toBe(0)
+})
+
 test('a full refresh sends the people of the source while the deletes of others are withheld', async () => {
   await using engine = await engineUnderTest()
   pipeline(engine)
