@@ -37,7 +37,10 @@ export interface SourceCheck {
   readonly rejected: number
   /** Rows that repeat another row. */
   readonly duplicates: number
-  /** Rows that opt out, other rows of their keys, and rows of children. For a do-not-reach list: rows that remove a person. */
+  /**
+   * Rows that opt out, other rows of their keys, rows whose identifiers other rows opt out, and rows of children. For a do-not-reach list:
+   * rows that remove a person, and other rows with an identifier of such a row.
+   */
   readonly suppressed: number
   /** Rows filtered out by `only:` and `except:`; absent if the pipeline has neither. */
   readonly filtered?: number

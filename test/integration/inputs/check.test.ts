@@ -210,6 +210,63 @@ test('rows of one key of a do-not-reach list are duplicates, as in a run', async
   expect(sources).toMatchObject([{ rows: 3, valid: 2, rejected: 0, duplicates: 1 }])
 })
 
+test.for([
+  // Key 2 and 3 have only the address that key 1 opts out. Key 5 keeps its second address.
+  [
+    'of one address',
+    'id,email,second,ok\n1,ann@example.com,,no\n2,ann@example.com,,yes\n3,ann@example.com,,yes\n4,ben@example.com,,yes\n5,ann@example.com,eve@example.com,yes\n',
+    '',
+  ],
+  // A row of key 2 is emptied, so its other row is opted out too.
+  [
+    'of one row of a key',
+    'id,email,second,ok\n1,ann@example.com,,no\n2,ann@example.com,,yes\n2,ben@example.com,,yes\n3,eve@example.com,,yes\n',
+    '',
+  ],
+  [
+    'of a filtered row',
+    'id,email,second,ok\n1,ann@example.com,,no\n2,ann@example.com,,yes\n3,eve@example.com,,yes\n',
+    'except: { id: "1" }\n',
+  ],
+  ['of a rejected row', 'id,email,second,ok\n,ann@example.com,,no\n2,ann@example.com,,yes\n3,eve@example.com,,yes\n', ''],
+  [
+    'that makes repeated rows equal or unequal',
+    'id,email,second,ok\n1,ann@example.com,,no\n2,ann@example.com,eve@example.com,yes\n2,eve@example.com,,yes\n3,ann@example.com,fay@example.com,yes\n3,ann@example.com,fay@example.com,yes\n',
+    '',
+  ],
+  [
+    'before the last row of a key',
+    'id,email,second,ok\n1,ann@example.com,,no\n2,ann@example.com,eve@example.com,yes\n2,gus@example.com,,yes\n',
+    'duplicates: last\n',
+  ],
+] as const)('check counts an opt-out %s as a run does', async ([, rows, more]) => {
+  await using crm = await workspace()
+  const map = 'map: { key: id, email: [email, second] }\nconsent: { column: ok, values: ["yes"] }\n'
+  crm.write('pipelines/crm.yaml', `source: { url: crm.csv }\n${map}guards: { max_reject_percent: 100 }\n${more}${audience}`)
+  crm.write('crm.csv', rows)
+  await expectEqualCounts(crm, 'crm')
+})
+
+test('check counts the removals of a do-not-reach list as a run does', async () => {
+  await using crm = await workspace()
+  const list = 'destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n'
+  const map = 'map: { key: id, email: email, remove: { column: status, values: [back] } }\n'
+  crm.write('pipelines/optouts.yaml', `source: { url: optouts.csv }\n${map}${list}`)
+  crm.write(
+    'optouts.csv',
+    'id,email,status\n1,ann@example.com,back\n1,ben@example.com,\n2,ann@example.com,\n3,ben@example.com,\n4,eve@example.com,\n4,ann@example.com,\n4,fay@example.com,\n',
+  )
+  await expectEqualCounts(crm, 'optouts')
+})
+
+/** Expects the counts of `check` to equal those of a run. */
+async function expectEqualCounts(crm: Awaited<ReturnType<typeof workspace>>, pipeline: string): Promise<void> {
+  const [{ sources }] = JSON.parse((await crm.here(['check', pipeline, '--json'])).stdout)
+  const [{ rows: read, valid, rejected, duplicates, suppressed, filtered = 0 }] = sources
+  const { counts } = JSON.parse((await crm.here(['run', pipeline, '--json'])).stdout)
+  expect(counts).toMatchObject({ read, valid, rejected, duplicates, suppressed, ...(filtered === 0 ? {} : { filtered }) })
+}
+
 function withoutHint({ line, code, field, message }: { line: number; code: string; field: string; message: string }) {
   return { line, code, field, message }
 }

@@ -16,28 +16,27 @@ import { isTable } from '../../../formats/openFormat.ts'
 import { detectedWords } from '../../reports/detected.ts'
 import { faultsOf, groupRejects } from '../../reports/rejects.ts'
 import { shownAddress } from '../../../shownAddress.ts'
-import { RepeatedKeys } from './repeatedKeys.ts'
+import { RelatedRows } from './relatedRows.ts'
 import { RowTally } from './rowTally.ts'
 
 type Hold = SourceCheck['holds'][number]
 
 /**
- * Maps up to `limit` rows of each source, and resolves keys that are repeated in one source or in several. For a source that was read to
+ * Maps up to `limit` rows of each source, and resolves repeated keys and opted-out identifiers in all of them. For a source that was read to
  * its end, also reports whether the end is proven. If all sources were read to their ends, also applies the guard for rejects to all rows
  * together, as a run does. An error of a source is a part of its result; any other error is thrown.
  */
 export async function checkSources(context: Context, pipeline: Pipeline, limit: number): Promise<readonly SourceCheck[]> {
-  const keys = new RepeatedKeys(sourceNames(pipeline))
+  const related = new RelatedRows(sourceNames(pipeline))
   const read: SourceReading[] = []
   for (const [source, definition] of pipeline.sources.entries()) {
-    const tally = new RowTally(pipeline, source, keys, new Date(context.clock.now()))
+    const tally = new RowTally(pipeline, source, related, new Date(context.clock.now()))
     read.push(await waiting(context, 'reading the source', () => readSource(context, definition, tally, limit)))
   }
-  // A key may be in several sources.
+  // A key or an identifier may be in several sources.
   const { keyField, removesBy } = destinationOf(pipeline.destination.kind)
-  const winner = pipeline.duplicates === 'last' ? 'last' : 'first'
-  const repeats = keys.resolve(keyField, { winner, mergesRows: removesBy === 'identifier' })
-  for (const [source, outcomes] of repeats.entries()) read[source]?.tally.addRepeats(outcomes)
+  const outcomes = related.resolve({ keyField, removesBy, winner: pipeline.duplicates === 'last' ? 'last' : 'first' })
+  for (const [source, outcome] of outcomes.entries()) read[source]?.tally.addRelated(outcome)
   const checks = read.map((reading) => sourceCheck(pipeline, reading))
   const rejects = read.flatMap(({ tally }) => tally.outcomes().rejects)
   const hold = checks.every(({ whole }) => whole) ? rejectsHold(pipeline, checks, rejects) : undefined
@@ -95,7 +94,7 @@ async function readSource(context: Context, definition: SourceDefinition, tally:
   return { definition, tally, detected, whole, error }
 }
 
-/** Returns the result of one source, after the repeated keys of all sources are resolved. */
+/** Returns the result of one source, after the rows of all sources are resolved. */
 function sourceCheck(pipeline: Pipeline, { definition, tally, detected, whole, error }: SourceReading): SourceCheck {
   const { mapping, rejects, filtered, warnings, ...outcomes } = tally.outcomes()
   const summaries = warnings.map(({ line, ...warning }) => ({ ...warning, count: 1, lines: [line] }))

@@ -9,7 +9,7 @@ import { createCheckingMapper, type CheckingMapper } from '../../../sync/read/so
 import { identifierNotes, withConsentHint } from '../../../sync/read/unmappedNotes.ts'
 import type { SampleRecord, SourceCheck } from '../../reports/check.ts'
 import { recordOf } from '../../../unknownValue.ts'
-import type { RepeatedKeys, Repeats } from './repeatedKeys.ts'
+import type { RelatedOutcomes, RelatedRows } from './relatedRows.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 import type { Destination } from '../../../destinations/destination.ts'
 
@@ -41,7 +41,7 @@ export class RowTally {
   readonly #mapper: CheckingMapper
   readonly #records: SampleRecord[] = []
   readonly #rejects: Reject[] = []
-  readonly #keys: RepeatedKeys
+  readonly #related: RelatedRows
   readonly #source: number
   readonly #lines = new SharedLines()
   readonly #warnings: Warning[] = []
@@ -54,12 +54,12 @@ export class RowTally {
   #mapping: RowOutcomes['mapping']
   #isTable = true
 
-  /** `source`: number of the source, from 0. `keys`: keys of all sources of the pipeline. */
-  constructor(pipeline: Pipeline, source: number, keys: RepeatedKeys, today: Date) {
+  /** `source`: number of the source, from 0. `related`: rows of all sources of the pipeline. */
+  constructor(pipeline: Pipeline, source: number, related: RelatedRows, today: Date) {
     this.#pipeline = pipeline
     this.#type = destinationOf(pipeline.destination.kind)
     this.#source = source
-    this.#keys = keys
+    this.#related = related
     this.#uri = pipeline.sources[source]?.uri ?? ''
     this.#describing = createMapper(pipeline, today)
     this.#mapper = createCheckingMapper(this.#describing)
@@ -82,7 +82,8 @@ export class RowTally {
   add(row: Row, next: Row | undefined): void {
     if (this.#rows === 0) this.#readHeader(row.columns)
     this.#rows++
-    const { record, reject, filtered, warnings } = this.#mapper.map(row)
+    const { record, reject, filtered, optedOut, warnings } = this.#mapper.map(row)
+    if (optedOut !== undefined && this.#type.reachesPeople) this.#related.addOptOuts(optedOut)
     this.#warnings.push(...warnings)
     this.#lines.register(row)
     if (reject) this.#rejects.push(this.#lines.withRecordNamed(reject, this.#type.keys === 'products' ? 'product' : 'member', next))
@@ -90,15 +91,15 @@ export class RowTally {
     if (!record) return
     if (record.kind === 'member' && !record.desired) this.#suppressed++
     else this.#valid++
-    this.#keys.add(record, this.#source)
+    this.#related.add(record, this.#source)
     if (this.#records.length < maxSamples) this.#records.push(sample(record, row, this.#mapper.mask(row)))
   }
 
-  /** Counts valid rows that share a key as duplicates, suppressed or rejected instead. Call this once, after the last row. */
-  addRepeats({ duplicates, optedOut, rejects }: Repeats): void {
+  /** Counts valid rows as duplicates, suppressed or rejected if another row makes them so. Call this once, after the last row. */
+  addRelated({ duplicates, suppressed, rejects }: RelatedOutcomes): void {
     this.#duplicates = duplicates
-    this.#suppressed += optedOut
-    this.#valid -= duplicates + optedOut + rejects.length
+    this.#suppressed += suppressed
+    this.#valid -= duplicates + suppressed + rejects.length
     this.#rejects.push(...rejects)
     this.#rejects.sort((a, b) => a.line - b.line)
   }
