@@ -220,7 +220,7 @@ async function isOfficeDocument(input: ByteQueue): Promise<boolean> {
   if (head.subarray(0, 4).equals(oldOfficeMark)) return true
   if (head.length <= headerBytes || !head.subarray(0, 4).equals(zipMark)) return false
   const firstName = head.toString('latin1', headerBytes, headerBytes + Math.min(nameBytes, head.readUInt16LE(26)))
-  return firstName === '[Content_Types].xml' || /^(xl|_rels|docProps)\//.test(firstName)
+  return firstName === '[Content_Types].xml' || /^[\\/]?(xl|_rels|docProps)[\\/]/i.test(firstName)
 }
 
 /** Returns the format of the content, within what the setting permits. @throws RunError UNEXPECTED_CONTENT, WRONG_FORMAT */

@@ -41,8 +41,6 @@ export async function openWorkbook(
 ): Promise<OpenedWorkbook> {
   const { name, limits } = context
   const archive = await ZipDirectory.open(await readWhole(input, name), name, limits)
-  if (!archive.has('xl/workbook.xml'))
-    throw fileError('WRONG_FORMAT', 'the archive is not an Excel workbook', { name, hint: 'Save the file as .xlsx, or as CSV.' })
   const workbook = await readWorkbookParts(archive, settings.sheet, context)
   const records = readSheet(archive, workbook, context)
   const sample: SampleRecord[] = []

@@ -1,11 +1,12 @@
 import { StringDecoder } from 'node:string_decoder'
-import { XMLParser, XMLValidator } from 'fast-xml-parser'
 import { SaxesParser } from 'saxes'
 import type { SaxesTagPlain } from 'saxes'
 import type { RunError } from '../../errors.ts'
 import { isRecord } from '../../unknownValue.ts'
 import { fileError } from '../fileError.ts'
 import type { FormatContext } from '../formatReader.ts'
+import { readRelations } from './relations.ts'
+import { attributesAt, readSmallPart, unreadablePart } from './smallPart.ts'
 import type { ZipDirectory } from './zipDirectory.ts'
 
 /** Functions that `parsePart` calls. Names of elements are without their prefixes; names of attributes are unchanged. */
@@ -41,67 +42,6 @@ export async function* parsePart(archive: ZipDirectory, member: string, handler:
   parser.write(decoder.end()).close()
 }
 
-type Attributes = Readonly<Record<string, string>>
-
-/**
- * Parser of small parts. It removes the namespace prefixes, and puts @ before the names of attributes. A value is a text, an object or a
- * list of these.
- */
-const smallPartParser = new XMLParser({
-  ignoreAttributes: false,
-  attributeNamePrefix: '@',
-  removeNSPrefix: true,
-  parseTagValue: false,
-  parseAttributeValue: false,
-  htmlEntities: true,
-})
-
-/** Maximum length of a small part in UTF-16 units. */
-const maxPartLength = 64 * 1_048_576
-
-/**
- * Reads a small part as one document. `parsePart` is for strings and sheets, because they may be large.
- *
- * @throws RunError FILE_MALFORMED, and the errors of `ZipDirectory.read`
- */
-async function readSmallPart(archive: ZipDirectory, member: string, name: string): Promise<unknown> {
-  let text = ''
-  const decoder = new StringDecoder('utf8')
-  for await (const chunk of archive.read(member)) {
-    text += decoder.write(chunk)
-    if (text.length > maxPartLength) throw unreadablePart('is larger than 64 MB', name)
-  }
-  text = (text + decoder.end()).replace(/^\ufeff/, '')
-  if (/<!DOCTYPE/i.test(text)) throw unreadablePart('has a document type declaration', name)
-  if (XMLValidator.validate(text) !== true) throw unreadablePart('is not well-formed XML', name)
-  try {
-    return smallPartParser.parse(text)
-  } catch {
-    // The parser rejects, for example, a name such as `__proto__`, or too many entity references.
-    throw unreadablePart('cannot be read', name)
-  }
-}
-
-function unreadablePart(message: string, name: string): RunError {
-  return fileError('FILE_MALFORMED', `a part of the workbook ${message}`, {
-    name,
-    hint: 'Save the workbook again, or save the sheet as CSV.',
-  })
-}
-
-/** Returns the attributes of all elements at a path of local names. */
-function attributesAt(document: unknown, ...path: readonly string[]): readonly Attributes[] {
-  let found: readonly unknown[] = [document]
-  for (const step of path) found = found.flatMap((node) => (isRecord(node) && step in node ? [node[step]].flat() : []))
-  return found.map((node) => (isRecord(node) ? attributesOf(node) : {}))
-}
-
-function attributesOf(node: Readonly<Record<string, unknown>>): Attributes {
-  return Object.fromEntries(
-    Object.entries(node).flatMap(([key, value]) => (key.startsWith('@') && typeof value === 'string' ? [[key.slice(1), value]] : [])),
-  )
-}
-
 /** Parts of a workbook that are needed to read a sheet. */
 export interface WorkbookParts {
   /** Name of the archive member with the requested sheet. */
@@ -120,7 +60,7 @@ export interface WorkbookParts {
  * Reads the parts that a sheet refers to. Keeps the shared texts in memory: most of the text of a workbook. `requested`: name of the sheet;
  * undefined for the first sheet.
  *
- * @throws RunError WRONG_FORMAT if the sheet does not exist
+ * @throws RunError WRONG_FORMAT if the archive is not a workbook, or if the sheet does not exist
  *
  * @throws RunError FILE_TOO_LARGE if the shared texts are too long
  *
@@ -133,28 +73,39 @@ export async function readWorkbookParts(
   requested: string | undefined,
   { name, limits }: FormatContext,
 ): Promise<WorkbookParts> {
-  const workbook = await readSmallPart(archive, 'xl/workbook.xml', name)
-  const relations = await readSmallPart(archive, 'xl/_rels/workbook.xml.rels', name)
+  const main = (await readRelations(archive, '', name)).byType('officeDocument') ?? 'xl/workbook.xml'
+  // The main part of a binary workbook (.xlsb) is not XML.
+  if (!archive.has(main) || main.endsWith('.bin')) throw notAWorkbook(name)
+  const workbook = await readSmallPart(archive, main, name)
+  // Other documents, such as .docx, have the same kind of archive.
+  if (!isRecord(workbook) || !('workbook' in workbook)) throw notAWorkbook(name)
+  const relations = await readRelations(archive, main, name)
   const sheets = attributesAt(workbook, 'workbook', 'sheets', 'sheet').map((sheet) => ({
     name: sheet['name'] ?? '',
     id: sheet['id'] ?? '',
   }))
-  const targets = new Map(attributesAt(relations, 'Relationships', 'Relationship').map((relation) => [relation['Id'], relation['Target']]))
   const [settings] = attributesAt(workbook, 'workbook', 'workbookPr')
   const sheet = requested === undefined ? sheets[0] : sheets.find((candidate) => candidate.name === requested)
   if (sheet === undefined) throw missingSheet(sheets, name)
-  const target = targets.get(sheet.id)
-  if (target === undefined) throw unreadablePart(`is missing: the one of sheet ${JSON.stringify(sheet.name)}`, name)
+  const part = relations.byId(sheet.id)
+  if (part === undefined || !archive.has(part)) throw unreadablePart(`is missing: the one of sheet ${JSON.stringify(sheet.name)}`, name)
+  // Some programs write no relationship to these parts, but give them their usual names.
+  const strings = relations.byType('sharedStrings') ?? 'xl/sharedStrings.xml'
+  const styles = relations.byType('styles') ?? 'xl/styles.xml'
   return {
-    sheet: target.startsWith('/') ? target.slice(1) : `xl/${target}`,
-    strings: archive.has('xl/sharedStrings.xml') ? await readStrings(archive, { name, limits }) : [],
-    dateStyles: archive.has('xl/styles.xml') ? await readDateStyles(archive, name) : [],
+    sheet: part,
+    strings: archive.has(strings) ? await readStrings(archive, strings, { name, limits }) : [],
+    dateStyles: archive.has(styles) ? await readDateStyles(archive, styles, name) : [],
     from1904: settings?.['date1904'] === '1' || settings?.['date1904'] === 'true',
     notes:
       sheets.length < 2
         ? []
         : [`sheet ${JSON.stringify(sheet.name)} of ${sheets.map((candidate) => JSON.stringify(candidate.name)).join(', ')}`],
   }
+}
+
+function notAWorkbook(name: string): RunError {
+  return fileError('WRONG_FORMAT', 'the archive is not an Excel workbook', { name, hint: 'Save the file as .xlsx, or as CSV.' })
 }
 
 function missingSheet(sheets: readonly { readonly name: string }[], name: string): RunError {
@@ -175,7 +126,7 @@ export function decodeEscapes(text: string): string {
   return text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
-async function readStrings(archive: ZipDirectory, { name, limits }: FormatContext): Promise<readonly string[]> {
+async function readStrings(archive: ZipDirectory, member: string, { name, limits }: FormatContext): Promise<readonly string[]> {
   const strings: string[] = []
   let length = 0
   let current = ''
@@ -184,7 +135,7 @@ async function readStrings(archive: ZipDirectory, { name, limits }: FormatContex
   await drain(
     parsePart(
       archive,
-      'xl/sharedStrings.xml',
+      member,
       {
         open: (tag) => {
           if (tag === 'si') current = ''
@@ -213,8 +164,8 @@ async function readStrings(archive: ZipDirectory, { name, limits }: FormatContex
   return strings
 }
 
-async function readDateStyles(archive: ZipDirectory, name: string): Promise<readonly boolean[]> {
-  const styles = await readSmallPart(archive, 'xl/styles.xml', name)
+async function readDateStyles(archive: ZipDirectory, member: string, name: string): Promise<readonly boolean[]> {
+  const styles = await readSmallPart(archive, member, name)
   const customFormats = new Map(
     attributesAt(styles, 'styleSheet', 'numFmts', 'numFmt').map((format) => [format['numFmtId'] ?? '', format['formatCode'] ?? '']),
   )

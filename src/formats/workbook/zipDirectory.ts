@@ -44,7 +44,7 @@ export class ZipDirectory {
 
   /** Returns true if the archive has a member of this name. */
   has(member: string): boolean {
-    return this.#members.has(member)
+    return this.#members.has(comparable(member))
   }
 
   /**
@@ -53,7 +53,7 @@ export class ZipDirectory {
    * @throws RunError FILE_CORRUPT (also for an unknown member), FILE_TRUNCATED, FILE_BOMB
    */
   async *read(member: string): AsyncGenerator<Buffer> {
-    const found = this.#members.get(member)
+    const found = this.#members.get(comparable(member))
     if (found === undefined) throw this.#corrupt()
     const { entry, start } = found
     const compressed = this.#archive.subarray(start, start + entry.compressedSize)
@@ -77,7 +77,7 @@ export class ZipDirectory {
     const { fileName, fileDataStart } = await zip.readLocalFileHeaderPromise(entry)
     // Checksums do not cover names, and a part with a damaged name would seem to be missing.
     if (!fileName.equals(entry.fileName)) throw new Error('the two names of a part differ')
-    this.#members.set(fileName.toString('utf8'), { entry, start: fileDataStart })
+    this.#members.set(comparable(fileName.toString('utf8')), { entry, start: fileDataStart })
   }
 
   #inflate(compressed: Buffer): AsyncGenerator<Buffer> {
@@ -88,6 +88,11 @@ export class ZipDirectory {
   #corrupt() {
     return fileError('FILE_CORRUPT', 'the workbook is damaged', { name: this.#name, hint: 'Save or transfer the workbook again.' })
   }
+}
+
+/** Returns the name of a member for comparisons. Some programs write other letter case than in references, or backslashes. */
+function comparable(member: string): string {
+  return member.replaceAll('\\', '/').replace(/^\/+/, '').toLowerCase()
 }
 
 /** Signature of the end of the directory. If it is missing, the archive is cut off. */

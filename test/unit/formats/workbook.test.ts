@@ -162,4 +162,86 @@ describe('Excel workbooks', () => {
     bytes[bytes.lastIndexOf('xl/styles.xml')] = 0x79
     expect(await refusal(bytes)).toBe('FILE_CORRUPT')
   })
+  test.for([
+    [
+      'other names',
+      {
+        main: 'excel/book.xml',
+        target: 'excel/book.xml',
+        sheet: ['data/first.xml', 'excel/data/first.xml'],
+        strings: ['texts.xml', 'excel/texts.xml'],
+        styles: ['formats.xml', 'excel/formats.xml'],
+      },
+    ],
+    [
+      'absolute targets',
+      {
+        main: 'xl/workbook2.xml',
+        target: '/xl/workbook2.xml',
+        sheet: ['/xl/worksheets/sheet.xml', 'xl/worksheets/sheet.xml'],
+        strings: ['/xl/sharedStrings2.xml', 'xl/sharedStrings2.xml'],
+        styles: ['/xl/styles2.xml', 'xl/styles2.xml'],
+      },
+    ],
+    [
+      'targets with steps, encoded or in other case',
+      {
+        main: 'xl/Workbook.xml',
+        target: './xl/workbook.xml',
+        sheet: ['../sheets/sheet%201.xml', 'sheets/sheet 1.xml'],
+        strings: ['sharedStrings.xml', 'xl/SharedStrings.xml'],
+        styles: ['styles\\styles.xml', 'xl\\styles\\styles.xml'],
+      },
+    ],
+  ] as const)('parts with %s are found by their relationships', async ([, { main, target, sheet, strings, styles }]) => {
+    for (const base of [
+      'http://schemas.openxmlformats.org/officeDocument/2006/relationships',
+      'http://purl.oclc.org/ooxml/officeDocument/relationships',
+    ]) {
+      const relations = (...all: readonly (readonly [id: string, type: string, target: string])[]) =>
+        `<Relationships>${all.map(([id, type, to]) => `<Relationship Id="${id}" Type="${base}/${type}" Target="${to}"/>`).join('')}</Relationships>`
+      const folderEnd = main.lastIndexOf('/') + 1
+      const bytes = zipOf([
+        { name: '_rels/.rels', content: relations(['r1', 'extended-properties', 'docProps/app.xml'], ['r2', 'officeDocument', target]) },
+        {
+          name: main,
+          content: `<workbook xmlns:r="${base}" conformance="strict"><sheets><sheet name="Products" sheetId="1" r:id="r1"/></sheets></workbook>`,
+        },
+        {
+          name: `${main.slice(0, folderEnd)}_rels/${main.slice(folderEnd)}.rels`,
+          content: relations(['r1', 'worksheet', sheet[0]], ['r2', 'sharedStrings', strings[0]], ['r3', 'styles', styles[0]]),
+        },
+        {
+          name: sheet[1],
+          content: `<worksheet><sheetData>${header}<row r="2"><c r="A2" s="1"><v>46082</v></c><c r="B2" t="s"><v>2</v></c></row></sheetData></worksheet>`,
+        },
+        { name: strings[1], content: '<sst><si><t>id</t></si><si><t>title</t></si><si><t>Cup</t></si></sst>' },
+        { name: styles[1], content: '<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>' },
+        // Parts with the usual names that no relationship has.
+        ...(strings[1] === 'xl/SharedStrings.xml' ? [] : [{ name: 'xl/sharedStrings.xml', content: '<sst><si><t>old</t></si></sst>' }]),
+      ])
+      expect((await read(bytes)).rows.map(cellsOf)).toEqual([{ id: '2026-03-01', title: 'Cup', since: '' }])
+    }
+  })
+  test('documents that are not workbooks are rejected by their main part', async () => {
+    const type = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument'
+    for (const [part, content] of [
+      ['word/document.xml', '<document><body/></document>'],
+      ['xl/workbook.bin', '\u0083\u0001'],
+      ['xl/missing.xml', undefined],
+    ] as const) {
+      const relation = `<Relationships><Relationship Id="r1" Type="${type}" Target="${part}"/></Relationships>`
+      const bytes = zipOf([{ name: '_rels/.rels', content: relation }, ...(content === undefined ? [] : [{ name: part, content }])])
+      expect(await refusal(bytes)).toBe('WRONG_FORMAT')
+    }
+  })
+  test('a sheet outside the archive, or without a member, is reported with its name', async () => {
+    for (const attributes of ['Target="https://example.com/sheet.xml" TargetMode="External"', 'Target="worksheets/lost.xml"']) {
+      const relations = `<Relationships><Relationship Id="r1" ${attributes}/></Relationships>`
+      await expect(read(workbook(header, { parts: { 'xl/_rels/workbook.xml.rels': relations } }))).rejects.toMatchObject({
+        code: 'FILE_MALFORMED',
+        message: expect.stringContaining('sheet "Products"') as string,
+      })
+    }
+  })
 })
