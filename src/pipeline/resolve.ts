@@ -12,6 +12,7 @@ import type {
   SourceDefinition,
   ValueTest,
 } from '../model/pipeline.ts'
+import { identifierTypes } from '../model/record.ts'
 import { unknownName } from '../settings/values.ts'
 import { isPlainRecord } from '../unknownValue.ts'
 import { withoutUndefined } from '../withoutUndefined.ts'
@@ -65,8 +66,12 @@ function readMap(input: Readonly<Record<string, unknown>>): MapFields & { readon
       else problems.push(...flattenIssues(checked.error.issues, input, at))
     } else {
       const checked = fieldSchema.safeParse(value)
-      if (checked.success) map[field] = toMapping(checked.data)
-      else problems.push(...flattenIssues(checked.error.issues, input, at))
+      if (checked.success) {
+        const mapping = toMapping(checked.data)
+        map[field] = mapping
+        if (type.keys === 'identifiers' && isDefaultAlone(field, mapping))
+          problems.push(problemAt(at, 'needs a column: with a default alone, all rows would be one person', `map: { ${field}: COLUMN }`))
+      } else problems.push(...flattenIssues(checked.error.issues, input, at))
     }
   }
   const mapFaults = type.checkMap({
@@ -75,6 +80,12 @@ function readMap(input: Readonly<Record<string, unknown>>): MapFields & { readon
     hasConsent: input['consent'] !== undefined,
   })
   return { map, remove, problems: [...problems, ...mapFaults.map(({ setting, message, hint }) => problemAt([setting], message, hint))] }
+}
+
+/** Returns true for a key or identifier of people that has a default, but neither a column, a constant nor a function. */
+function isDefaultAlone(field: string, { columns, default: fallback, constant, compute }: FieldMapping): boolean {
+  const isOfPerson = field === 'key' || identifierTypes.some((type) => type === field)
+  return isOfPerson && fallback !== undefined && columns.length === 0 && constant === undefined && compute === undefined
 }
 
 function toMapping(field: ParsedField): FieldMapping {

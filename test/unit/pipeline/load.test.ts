@@ -276,6 +276,19 @@ guards: { min_rows: -1 }
   })
 })
 
+test('a default alone is not enough for the key and the identifiers of a person', async () => {
+  const audience = 'destination: { kind: audience, account_id: a1, audience_id: b2 }\n'
+  const problems = (map: string, destination = audience) => problemsOf('people.yaml', `source: a.csv\nmap: { ${map} }\n${destination}`)
+  const needed = 'needs a column: with a default alone, all rows would be one person'
+  expect(await problems('key: id, email: email, phone_number: { default: "+1" }')).toEqual([`people.yaml:2 map.phone_number: ${needed}`])
+  expect(await problems('key: { default: a, transform: trim }, email: { default: b }')).toEqual([
+    `people.yaml:2 map.key: ${needed}`,
+    `people.yaml:2 map.email: ${needed}`,
+  ])
+  expect(await problems('key: id, email: { column: email, default: x }, expires_at: { default: 2030-01-01 }')).toEqual([])
+  expect(await problems('title: { default: Cup }', 'destination: { kind: catalog, catalog_id: "1" }\n')).toEqual([])
+})
+
 test('the scheme of a source address is read in any case', async () => {
   await write('shop.yaml', 'source: FILE:feed.xml\ndestination: { kind: catalog, catalog_id: "1" }\n')
   await write(
