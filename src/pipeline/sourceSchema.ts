@@ -1,6 +1,7 @@
 /** Defines the schema of `source`: where rows come from, how they are read, and which file is joined to them. */
 import { z } from 'zod'
 import { column, count, oneOf, strict, text } from '../settings/values.ts'
+import { withLowerScheme } from '../withLowerScheme.ts'
 
 /** Schemes of source addresses. An address with another scheme is rejected before a request is sent. */
 const sourceSchemes: readonly string[] = ['file', 'http', 'https', 'sftp', 's3', 'postgres', 'postgresql']
@@ -10,8 +11,7 @@ const url = z
   .min(1, 'must be a path or address')
   .max(4096, 'is longer than 4096 characters')
   .refine((value) => !/[\u0000-\u001f\u007f]/.test(value), 'contains control characters')
-  // A scheme has at least two characters here, because a path may begin with a Windows drive letter.
-  .transform((value) => value.replace(/^[a-z][a-z0-9+.-]+:/i, (scheme) => scheme.toLowerCase()))
+  .transform(withLowerScheme)
   .refine(
     (value) => {
       const scheme = /^([a-z][a-z0-9+.-]+):/.exec(value)?.[1]

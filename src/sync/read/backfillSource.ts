@@ -4,21 +4,23 @@ import { isQueryRemoved } from '../../shownAddress.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { isRejectsHeader } from '../../mapping/rejectsFile.ts'
 import { isLocalFile, namesNoDatabase, sourceTypeOf } from '../../sources/sourceAddress.ts'
+import { withLowerScheme } from '../../withLowerScheme.ts'
 import { openLocalFile } from '../../sources/file/localFile.ts'
 
 /** Number of bytes that are read to find the header and the encoding. In most files they include the first character beyond ASCII. */
 const headBytes = 1_048_576
 
 /**
- * Returns the pipeline with `uri` as its only source. Format, compression and proof of completeness are always detected. The other settings
+ * Returns the pipeline with `address` as its only source. Format, compression and proof of completeness are always detected. The other settings
  * depend on the source:
  * - A local file with the columns of `sluice rejects --csv` is read in UTF-8 or UTF-16. If a spreadsheet saved the file in another
  *   encoding, it is read in the encoding of the pipeline's first source.
  * - Any other source is read with the settings of the first source, and with its credentials if `mayShareCredentials` permits.
  *
- * @throws {RunError} `SOURCE_CREDENTIALS` if `uri` was stored without its query; and the errors of `openLocalFile`
+ * @throws {RunError} `SOURCE_CREDENTIALS` if `address` was stored without its query; and the errors of `openLocalFile`
  */
-export async function withBackfillSource(pipeline: Pipeline, uri: string): Promise<Pipeline> {
+export async function withBackfillSource(pipeline: Pipeline, address: string): Promise<Pipeline> {
+  const uri = withLowerScheme(address)
   const [firstSource] = pipeline.sources
   if (!firstSource) throw new Error('a pipeline must have a source')
   if (isQueryRemoved(uri))

@@ -95,6 +95,19 @@ test.each([
   expect([source?.uri, source?.credentials]).toEqual([other, given ? credentials : undefined])
 })
 
+test('the scheme of a backfill source is read in any case', async () => {
+  await using own = await testDatabase()
+  await using folder = await temporaryFolder()
+  const definition = sourceOf('postgres:', { query: 'select 7 as id', credentials: { url: 'SHOP_URL' } })
+  const pipeline = { sources: [definition] } as unknown as Pipeline
+  const sourceFor = async (address: string) => (await withBackfillSource(pipeline, address)).sources[0] ?? definition
+  const { rows } = await readSource(await sourceFor('POSTGRES:'), { env: { SHOP_URL: own.url } })
+  expect(rows.map(({ cells }) => cells)).toEqual([['7']])
+  const path = await folder.write('late.csv', 'id\n1\n')
+  expect((await readSource(await sourceFor(`FILE:${path}`))).rows).toHaveLength(1)
+  expect((await sourceFor('HTTPS://shop.example.com/Late.csv')).uri).toBe('https://shop.example.com/Late.csv')
+})
+
 test('a backfill from another database than the one of `credentials.url` reads the database that its address names', async () => {
   await using own = await testDatabase()
   await using other = await testDatabase()
