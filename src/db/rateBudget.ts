@@ -19,9 +19,14 @@ export interface BudgetClass {
 /** Number of slots of a ring. Larger than any limit, so that a slot is never overwritten while it is needed. */
 const ringSize = 16_384
 
+/** Returns the limit within the range that a budget can store. */
+export function storableLimit(limit: number): number {
+  return Math.max(1, Math.min(limit, ringSize - 1))
+}
+
 /** Inserts the class if it is new, otherwise keeps its stored limit and window. Returns the stored limit. */
 export async function openBudget(db: Queryable, budget: BudgetClass): Promise<number> {
-  const limit = Math.max(1, Math.min(budget.limit, ringSize - 1))
+  const limit = storableLimit(budget.limit)
   const [row] = await db.query<Row<'budget', 'request_limit'>>(
     `with added as (
        insert into budget (class, request_limit, window_ms) values ($1, $2, $3) on conflict (class) do nothing returning request_limit)
@@ -46,6 +51,8 @@ export interface Granted {
   readonly granted: number
   /** Milliseconds until the next grant is possible; 0 if as many as possible in one statement were granted. */
   readonly waitMs: number
+  /** Stored limit. */
+  readonly limit: number
 }
 
 /** Returns SQL for the time from which grant `n` of the budget `b` is possible; null if nothing delays it. */
@@ -65,7 +72,7 @@ function possibleFrom(n: string): string {
  */
 const takeText = `
   with seen as materialized (
-    select b.granted, ${possibleFrom('b.granted')} as possible_from,
+    select b.granted, b.request_limit, ${possibleFrom('b.granted')} as possible_from,
       exists (select from budget_slot s
         where s.class = $1 and s.slot in ((b.granted + ${ringSize - 1}) % ${ringSize}, (b.granted + ${ringSize} - b.request_limit) % ${ringSize})
           and s.granted_at > statement_timestamp() + ${maxAheadS} * interval '1 second') as is_ahead
@@ -82,7 +89,7 @@ const takeText = `
     insert into budget_slot (class, slot, granted_at) select $1, slot, statement_timestamp() from taken
     on conflict (class, slot) do update set granted_at = excluded.granted_at),
   raised as (update budget set granted = granted + (select count(*) from taken) where class = $1 and exists (select from taken))
-  select (select count(*) from taken)::int as granted, is_ahead as "isAhead", ceil(greatest(0, extract(epoch from
+  select (select count(*) from taken)::int as granted, request_limit as "limit", is_ahead as "isAhead", ceil(greatest(0, extract(epoch from
     coalesce((select min(possible_from) from candidates where possible_from > statement_timestamp()), possible_from) - statement_timestamp()
   ) * 1000))::float8 as "waitMs"
   from seen`
@@ -131,10 +138,7 @@ export async function blockBudget(db: Queryable, name: string, ms: number): Prom
 
 /** Stores the limit from the headers of an answer, in requests per window. */
 export async function setBudgetLimit(db: Queryable, name: string, limit: number): Promise<void> {
-  await db.execute(`update budget set request_limit = $2 where class = $1 and request_limit <> $2`, [
-    name,
-    Math.max(1, Math.min(limit, ringSize - 1)),
-  ])
+  await db.execute(`update budget set request_limit = $2 where class = $1 and request_limit <> $2`, [name, storableLimit(limit)])
 }
 
 /** State of the budget of one class of limit. */

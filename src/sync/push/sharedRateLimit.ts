@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../clock.ts'
 import { limitOf } from '../../service/contract/rateLimits.ts'
-import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../db/rateBudget.ts'
+import { blockBudget, openBudget, setBudgetLimit, storableLimit, takeGrants } from '../../db/rateBudget.ts'
 import type { Database } from '../../db/database.ts'
 import { longestBackoffMs, requestedWaitMs, readLimit } from '../../http/retryAfter.ts'
 import { headOf, type Exchange } from '../../service/client/exchange.ts'
@@ -95,7 +95,9 @@ export class Allowance {
       for (;;) {
         this.#dropAborted()
         if (this.#waiting.length === 0) return
-        const { granted, waitMs } = await takeGrants(this.#db, this.name, Math.min(this.#waiting.length, maxGrantsAtOnce))
+        const { granted, waitMs, limit } = await takeGrants(this.#db, this.name, Math.min(this.#waiting.length, maxGrantsAtOnce))
+        // Another process may have stored another limit since. Then the next answer must store its limit again.
+        this.#knownLimit = limit
         for (const waiter of this.#waiting.splice(0, granted)) waiter.resolve(new Grant(this.#clock))
         const [next] = this.#waiting
         if (waitMs <= 0 || next === undefined) continue
@@ -143,7 +145,7 @@ export class Allowance {
     }
     const stated = readLimit(head.headers)
     if (stated !== undefined && stated > 0) {
-      const limit = this.#isSpecified ? Math.min(this.limit, stated) : stated
+      const limit = storableLimit(this.#isSpecified ? Math.min(this.limit, stated) : stated)
       if (limit !== this.#knownLimit) {
         this.#knownLimit = limit
         await setBudgetLimit(this.#db, this.name, limit)

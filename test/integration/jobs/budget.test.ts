@@ -69,11 +69,11 @@ describe('the shared budget', () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     await openBudget(db, { name: 'c', limit: 5, windowMs: 300_000 })
-    expect(await takeGrants(db, 'c', 3)).toEqual({ granted: 3, waitMs: 0 })
+    expect(await takeGrants(db, 'c', 3)).toEqual({ granted: 3, waitMs: 0, limit: 5 })
     expect(await takeGrants(db, 'c', 4)).toMatchObject({ granted: 2, waitMs: expect.closeTo(300_000, -4) })
     // Two windows later, more is requested at a time than the window permits.
     await db.execute(`update sluice.budget_slot set granted_at = granted_at - interval '600 seconds'`)
-    expect(await takeGrants(db, 'c', 64)).toEqual({ granted: 5, waitMs: 0 })
+    expect(await takeGrants(db, 'c', 64)).toEqual({ granted: 5, waitMs: 0, limit: 5 })
     expect((await takeGrants(db, 'c', 64)).granted).toBe(0)
   })
 
@@ -97,7 +97,7 @@ describe('the shared budget', () => {
         .toHaveLength(1)
       await client.query('commit')
       client.release()
-      expect(await taken).toEqual({ granted, waitMs })
+      expect(await taken).toMatchObject({ granted, waitMs })
       expect(await takeGrant(db, name)).toBeGreaterThan(0)
     }
   })
@@ -158,6 +158,24 @@ describe('the shared budget', () => {
     }
     expect(await stated(300)).toBe(300)
     expect(await stated(1_500)).toBe(1_500)
+  })
+
+  test('a limit that another process lowered rises again with the next answer', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const open = () =>
+      Allowance.open({ db, clock: systemClock, settings: engineSettings(origin), service: { ...testService, origin } }, 'user_lists')
+    const [one, other] = [await open(), await open()]
+    const state = async (allowance: Allowance, limit: number) => {
+      await allowance.takeGrant()
+      const headers = { 'x-account-rate-limit-limit': String(limit) }
+      await allowance.update({ kind: 'answer', status: 200, headers, body: Buffer.from(''), durationMs: 1 }, 1)
+      return (await listBudgets(db))[0]?.limit
+    }
+    expect(await state(one, 1_500)).toBe(1_500)
+    expect(await state(other, 300)).toBe(300)
+    expect(await state(one, 1_500)).toBe(1_500)
+    expect(await state(other, 300)).toBe(300)
   })
 
   test('K4: grants and blocks of a clock that was ahead count as of now', async () => {
