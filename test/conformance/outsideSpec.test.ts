@@ -305,6 +305,31 @@ describe('users and posts of the core host', () => {
       const { status, body } = await get('/2/tweets/search/recent', { query: `mugs ${term}` })
       expect([status, body.errors?.[0].parameters], term).toEqual([400, { query: [term] }])
     }
+    const found = async (query: string) => ((await search(query)).data ?? []).map(({ id }: Loose) => id)
+    const seeded = '1166476031668015106'
+    expect(await found('glaze OR min_likes:40')).toEqual([made.id, seeded])
+    expect(await found('(glaze OR min_likes:40) -fresh')).toEqual([seeded])
+    expect(await found('(min_likes:40 OR "fresh mugs") from:sandbox')).toEqual([made.id, seeded])
+    expect(await found('mugs -(glaze OR kiln) OR glaze')).toEqual(expect.arrayContaining([made.id, seeded]))
+    // `OR` binds weaker than two terms beside each other.
+    expect(await found('kiln glaze OR fresh')).toEqual([made.id])
+    for (const [query, part] of [
+      ['from:', 'from:'],
+      ['mugs from: sandbox', 'from:'],
+      ['-from:', '-from:'],
+      ['lang:', 'lang:'],
+      ['mugs OR', 'OR'],
+      ['OR mugs', 'OR'],
+      ['mugs OR OR glaze', 'OR'],
+      ['(mugs', '('],
+      ['mugs)', ')'],
+      ['()', ')'],
+      ['"mugs', '"mugs'],
+      ['mugs AND glaze', 'AND'],
+    ] as const) {
+      const { status, body } = await get('/2/tweets/search/recent', { query })
+      expect([status, body.errors?.[0].parameters], query).toEqual([400, { query: [part] }])
+    }
     expect((await sandbox.call('DELETE', '/2/tweets/1166476031668015107')).status).toBe(403)
     expect((await sandbox.call('DELETE', `/2/tweets/${made.id}`)).body).toEqual({ data: { deleted: true } })
     expect((await search('glaze')).meta).toEqual({ result_count: 0 })

@@ -1,4 +1,4 @@
-/** Searches posts in v2. Supports some operators of queries. The specification does not show this endpoint. */
+/** Searches posts in v2. Supports some operators of queries (docs/spec-notes.md#posts). The specification does not show this endpoint. */
 import type { Call, Reply } from '../area.ts'
 import { v2ParameterRefusal } from '../refusal.ts'
 import type { Post, PostsState } from './state.ts'
@@ -10,7 +10,7 @@ import { includesOf, postSelectionOf, postWire } from './v2View.ts'
  */
 export function searchPosts(call: Call<PostsState>): Reply {
   const selection = postSelectionOf(call)
-  const terms = readQuery(String(call.params['query']))
+  const matches = readQuery(String(call.params['query']))
   const [start, end] = ['start_time', 'end_time'].map((name) => (call.given.has(name) ? Date.parse(String(call.params[name])) : undefined))
   const found = [...call.state.posts.values()]
     .filter(
@@ -19,7 +19,7 @@ export function searchPosts(call: Call<PostsState>): Reply {
         !post.nullcast &&
         (start === undefined || post.createdAt >= start) &&
         (end === undefined || post.createdAt < end) &&
-        terms.every((term) => term(call, post)),
+        matches(call, post),
     )
     .toSorted((a, b) => b.createdAt - a.createdAt || (BigInt(b.id) > BigInt(a.id) ? 1 : -1))
   const startIndex = call.given.has('next_token') ? found.findIndex((post) => post.id === String(call.params['next_token'])) : 0
@@ -46,22 +46,76 @@ export function searchPosts(call: Call<PostsState>): Reply {
 type Term = (call: Call<PostsState>, post: Post) => boolean
 
 /**
- * Reads a query: words, phrases in quotes, URLs, `from:` with a handle or id, `min_likes:N`, `min_replies:N` and `min_reposts:N`. `-`
- * negates a term. All else is searched as text: `#tag`, `@handle`, `OR`, parentheses, and an operator without a value, except `min_…:`.
+ * Parses a query: words, phrases in quotes, URLs, `from:` with a handle or id, `min_likes:N`, `min_replies:N` and `min_reposts:N`. Terms
+ * beside each other must all match; `OR` binds weaker than that; parentheses group. `-` negates a term or a group. `#tag` and `@handle` are
+ * searched as text.
  *
- * @throws {Refusal} for another operator with a value, or if N is not a whole number
+ * @throws {Refusal} for another operator, or if the other part of an operator, quote, parenthesis or `OR` is missing
  */
-function readQuery(query: string): readonly Term[] {
-  return [...query.matchAll(TERM_PATTERN)].map(([whole, minus, operator, phrase, word = '']): Term => {
-    const value = (phrase ?? word).toLowerCase()
-    const term = operator === undefined ? hasText(value) : byOperator(operator, value)
-    if (term === undefined) throw v2ParameterRefusal('query', whole, `the term ${whole} is not supported`)
-    return minus === '-' ? (call, post) => !term(call, post) : term
-  })
+function readQuery(query: string): Term {
+  const tokens = tokensOf(query)
+  let at = 0
+  const refused = (part: string, problem: string) => v2ParameterRefusal('query', part, problem)
+  const anyOf = (): Term => {
+    const parts = [allOf()]
+    while (tokens[at]?.text === 'OR') {
+      at++
+      parts.push(allOf())
+    }
+    return (call, post) => parts.some((part) => part(call, post))
+  }
+  const allOf = (): Term => {
+    const parts: Term[] = []
+    for (let token = tokens[at]; token !== undefined && token.text !== 'OR' && token.text !== ')'; token = tokens[at]) {
+      at++
+      const term = token.term ?? group(token)
+      parts.push(token.text.startsWith('-') ? (call, post) => !term(call, post) : term)
+    }
+    if (parts.length === 0) throw refused(tokens[at]?.text ?? tokens[at - 1]?.text ?? query, 'a term is missing before or after this part')
+    return (call, post) => parts.every((part) => part(call, post))
+  }
+  const group = ({ text }: Token): Term => {
+    const inner = anyOf()
+    if (tokens[at]?.text !== ')') throw refused(text, 'the parenthesis is not closed')
+    at++
+    return inner
+  }
+  const whole = anyOf()
+  const rest = tokens[at]
+  if (rest !== undefined) throw refused(rest.text, 'the parenthesis was not opened')
+  return whole
 }
 
-/** Matches one term. The last alternative matches the empty value after `min_likes:`, which `byOperator` rejects. */
-const TERM_PATTERN = /(-?)(?:(\w+):)?(?:"([^"]+)"|(\S+)|(?<=min_\w+:))/g
+/** Part of a query. */
+interface Token {
+  readonly text: string
+  /** Term without its negation; undefined for `OR` and parentheses. */
+  readonly term?: Term
+}
+
+/** Matches a parenthesis, or a term. The value after an operator may be missing. */
+const tokenPattern = /\s*(?:(-?\(|\))|(-?)(\w+:)?(?:"([^"]+)"|([^\s()"]+)|(?<=:)))/gy
+
+/** Splits a query. @throws {Refusal} for an unsupported operator, one without a value, and a quote that is empty or not closed */
+function tokensOf(query: string): readonly Token[] {
+  const tokens: Token[] = []
+  let read = 0
+  for (const { 0: whole, 1: parenthesis, 3: operator, 4: phrase, 5: word = '', index } of query.matchAll(tokenPattern)) {
+    read = index + whole.length
+    const text = whole.trim()
+    if (parenthesis !== undefined || text === 'OR') tokens.push({ text })
+    else if (text === 'AND') throw v2ParameterRefusal('query', text, 'terms beside each other must all match: leave out AND')
+    else {
+      const value = (phrase ?? word).toLowerCase()
+      const term = operator === undefined ? hasText(value) : value === '' ? undefined : byOperator(operator.slice(0, -1), value)
+      if (term === undefined) throw v2ParameterRefusal('query', text, `the term ${text} is not supported`)
+      tokens.push({ text, term })
+    }
+  }
+  const rest = query.slice(read).trim()
+  if (rest !== '') throw v2ParameterRefusal('query', rest, 'the quote is empty or not closed')
+  return tokens
+}
 
 function hasText(value: string): Term {
   return (_, post) => post.text.toLowerCase().includes(value)
