@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { createTransport } from 'nodemailer'
 import type { AlertReceiver } from '../pipeline/projectFile.ts'
-import { recordOf } from '../unknownValue.ts'
+import { errorCode, recordOf } from '../unknownValue.ts'
 import { slackBody, type AlertMessage } from './message.ts'
 
 /** Settings of one attempt. */
@@ -23,8 +23,8 @@ export async function sendAlert(receiver: AlertReceiver, message: AlertMessage, 
     if (receiver.type === 'email') return await sendMail(receiver, message, options)
     return await post(receiver, message, options)
   } catch (error) {
-    const { code, name, cause } = recordOf(error)
-    return String(recordOf(cause)['code'] ?? code ?? name ?? 'error').slice(0, 60)
+    const { name, cause } = recordOf(error)
+    return String(errorCode(cause) ?? errorCode(error) ?? name ?? 'error').slice(0, 60)
   }
 }
 

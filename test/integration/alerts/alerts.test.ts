@@ -1,11 +1,13 @@
 /** Alerts for real conditions at real receivers: each fires once and recovers once, whatever other receivers do. */
 import { createHmac } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer as createTcpServer, type AddressInfo } from 'node:net'
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hintCompleter } from '../../../src/cli/commandLine/repeatedCall.ts'
+import type { AlertMessage } from '../../../src/alerts/message.ts'
+import { sendAlert } from '../../../src/alerts/send.ts'
 import { startAlerts } from '../../../src/alerts/startAlerts.ts'
 import { listUnresolved } from '../../../src/db/alertCounts.ts'
 import { alertActivity } from '../../../src/db/alerts.ts'
@@ -17,11 +19,25 @@ import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../suppor
 import { receiver } from '../../support/receiver.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
-/** Takes every connection and never answers. */
+/** Takes every connection and never answers. `hangUp` ends all connections, also later ones. */
 async function silentServer() {
-  const server = createTcpServer((socket) => socket.on('error', () => undefined))
+  const sockets = new Set<Socket>()
+  let isHungUp = false
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    if (isHungUp) socket.destroy()
+    else sockets.add(socket)
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, [Symbol.dispose]: () => server.close() }
+  const hangUp = () => {
+    isHungUp = true
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    hangUp,
+    [Symbol.dispose]: () => (hangUp(), server.close()),
+  }
 }
 
 function watch(
@@ -47,7 +63,7 @@ function watch(
     secret: 'alert-secret',
     everyMs: 40,
     unchangedEveryMs: 200,
-    timeoutMs: 400,
+    timeoutMs: 60_000,
     retryMs: 20,
   })
   return { [Symbol.asyncDispose]: () => alerts.stop() }
@@ -82,7 +98,7 @@ test('withheld deletes fire once and recover once at every receiver; dead, slow 
   })
   const [, time = '', mac = ''] = /^t=(\d+),v1=(\w+)$/.exec(good.received[0]?.signature ?? '') ?? []
   expect(mac).toBe(createHmac('sha256', 'alert-secret').update(`${time}.${good.received[0]?.text}`).digest('hex'))
-  await expect.poll(() => flaky.received.length, { timeout: 5_000 }).toBe(1)
+  await expect.poll(() => flaky.received.length).toBe(1)
   expect(flaky.received[0]?.body).toMatchObject({
     text: expect.stringMatching(/^NEEDS APPROVAL shop: /),
     sluice: { event: 'withheld', state: 'firing' },
@@ -95,6 +111,8 @@ test('withheld deletes fire once and recover once at every receiver; dead, slow 
   expect(await engine.run('shop', { approveDeletes: 21 })).toMatchObject({ status: 'succeeded' })
   await expect.poll(good.events).toEqual(['withheld firing', 'withheld recovered'])
   await expect.poll(() => flaky.received.map(({ body }) => (body['sluice'] as { state: string }).state)).toEqual(['firing', 'recovered'])
+  // Until here, the slow receiver has not answered.
+  slow.hangUp()
   // Received first, stored as delivered a moment later.
   const open = () =>
     engine.db.query(
@@ -104,6 +122,13 @@ test('withheld deletes fire once and recover once at every receiver; dead, slow 
     { receiver: 'dead', tried: true },
     { receiver: 'slow', tried: true },
   ])
+})
+
+test('a receiver that never answers is given up after the timeout', async () => {
+  using slow = await silentServer()
+  const message = { subject: '', text: '', link: '', environment: '', body: {} as AlertMessage['body'] }
+  const options = { secret: undefined, timeoutMs: 100, signal: new AbortController().signal, now: () => 0 }
+  expect(await sendAlert({ type: 'slack', url: slow.url }, message, options)).toBe('TimeoutError')
 })
 
 test('the command of an alert has the options of the process that checks', async () => {
@@ -315,7 +340,7 @@ test('a mail names the condition and the link', async () => {
     await engine.run('shop')
     const smtp = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}?ignoreTLS=true`
     await using _ = watch(engine, { mail: { type: 'email', smtp, from: 'sluice@example.com', to: ['ops@example.com'] } })
-    await expect.poll(() => lines.join('\n'), { timeout: 5_000 }).toContain('https://ops.example.com/runs/r_1')
+    await expect.poll(() => lines.join('\n')).toContain('https://ops.example.com/runs/r_1')
     expect(lines.join('\n')).toMatch(/Subject: FAILED shop/)
     expect(lines).toContain('RCPT TO:<ops@example.com>')
   } finally {
