@@ -464,18 +464,31 @@ test('operations that cannot be read leave no batch and no entries, although bat
 
 test('a load does not complete its snapshot behind the plan of another run', async () => {
   await using engine = await open(5, people(range(0, 8)))
-  await planSlowly(engine, 1)
+  // The second part, which is the last one, waits for this lock while it is inserted.
+  const gate = await engine.db.connect()
+  await gate.query('select pg_advisory_lock(4711)')
+  await engine.db.execute(
+    `create function sluice.wait() returns trigger language plpgsql as $$ begin
+       if exists (select from sluice.plan where xmin <> pg_current_xact_id()::xid) then perform pg_advisory_xact_lock(4711); end if;
+       return null; end $$`,
+  )
+  await engine.db.execute('create trigger wait before insert on record for each statement execute function sluice.wait()')
   const run = engine.run('people')
-  await expect.poll(() => engine.db.query('select from plan')).toHaveLength(1)
-  // The second part, which is the last one, is being inserted. The lock waits for its commit, and is ahead of the end of the load.
-  await expect
-    .poll(() => engine.db.query(`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`))
-    .toHaveLength(1)
-  await engine.db.transaction(async (tx) => {
+  const waiting = (query: string) => () =>
+    engine.db.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`, [
+      `${query}%`,
+    ])
+  await expect.poll(waiting('%')).toHaveLength(1)
+  const superseded = engine.db.transaction(async (tx) => {
+    // This waits for the commit of the second part, and is ahead of the end of the load.
     await tx.query('select from destination for update')
     expect(await tx.query(`select counts ->> 'deferred' as deferred from plan`)).toEqual([{ deferred: '0' }])
     await tx.execute(`update plan set status = 'superseded'`)
   })
+  await expect.poll(waiting('select from destination for update')).toHaveLength(1)
+  await gate.query('select pg_advisory_unlock(4711)')
+  gate.release()
+  await superseded
   expect(await run).toMatchObject({
     error: { code: 'RUN_INTERRUPTED', message: 'ended or replaced by another process; what was confirmed is kept' },
   })

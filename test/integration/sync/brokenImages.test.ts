@@ -26,8 +26,9 @@ async function images() {
 
 test('404 and 410 count as broken; other answers, redirects and slow servers do not', async () => {
   await using server = await images()
-  const links = ['/ok.jpg', '/404', '/410', '/500', '/403', '/302', '/slow.jpg', '/404'].map((path) => server.url + path)
-  const result = await checkImages(links, { allowPrivate: true, perHost: 20, requestMs: 300 })
+  const links = ['/ok.jpg', '/404', '/410', '/500', '/403', '/302', '/404'].map((path) => server.url + path)
+  const limits = { allowPrivate: true, perHost: 20, requestMs: 30_000, totalMs: 60_000 }
+  const result = await checkImages(links, limits)
   expect(result).toEqual({
     checked: 3,
     broken: [
@@ -35,6 +36,7 @@ test('404 and 410 count as broken; other answers, redirects and slow servers do 
       { index: 2, reason: 'answer 410' },
     ],
   })
+  expect(await checkImages([`${server.url}/slow.jpg`], { ...limits, requestMs: 300 })).toEqual({ checked: 0, broken: [] })
   // Each link is requested once, by HEAD only, and the redirect is not followed.
   expect(server.asked.toSorted()).toEqual(['/302', '/403', '/404', '/410', '/500', '/ok.jpg', '/slow.jpg'].map((path) => `HEAD ${path}`))
 })
@@ -42,7 +44,7 @@ test('404 and 410 count as broken; other answers, redirects and slow servers do 
 test('a host gets at most five requests, and the whole check has a deadline', async () => {
   await using server = await images()
   const many = Array.from({ length: 50 }, (_, i) => `${server.url}/${i}.jpg`)
-  expect((await checkImages(many, { allowPrivate: true })).checked).toBe(5)
+  expect((await checkImages(many, { allowPrivate: true, requestMs: 30_000, totalMs: 60_000 })).checked).toBe(5)
   expect(server.asked).toHaveLength(5)
   const slow = Array.from({ length: 50 }, (_, i) => `${server.url}/slow${i}.jpg`)
   expect(await checkImages(slow, { allowPrivate: true, perHost: 50, totalMs: 400, requestMs: 300 })).toEqual({ checked: 0, broken: [] })
@@ -106,7 +108,7 @@ test('a run notes the broken links of a sample; without the option, and for priv
   const id = await requestRun(deps.db, { pipeline: 'shop', destinationId: destination?.id ?? 0, trigger: 'manual', options: {} })
   const claimed = await claimRun(deps.db, id ?? 0, { workerId: deps.workerId, leaseMs: 60_000, fence: deps.service })
   if (typeof claimed === 'string') throw new Error(claimed)
-  await warnOfBrokenImages(deps, claimed, 20, (links) => checkImages(links, { allowPrivate: true }))
+  await warnOfBrokenImages(deps, claimed, 20, (links) => checkImages(links, { allowPrivate: true, requestMs: 30_000, totalMs: 60_000 }))
   expect(await notes()).toEqual([
     expect.objectContaining({ code: 'IMAGE_BROKEN', message: '1 of 3 image links checked by sample is broken: A2 (answer 404)' }),
   ])
