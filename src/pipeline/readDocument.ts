@@ -1,5 +1,5 @@
 /** Parses YAML and JSON, and keeps the line of each value for messages. */
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document, type YAMLMap } from 'yaml'
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document, type Scalar, type YAMLMap } from 'yaml'
 import type { Problem } from '../errors.ts'
 import type { LineOf } from './problems.ts'
 
@@ -17,6 +17,7 @@ export function readYaml(text: string, file: string, fail: Fail): { readonly inp
   const syntaxProblems = [...errors, ...repeatedKeys(document)].toSorted((a, b) => a.at - b.at)
   if (syntaxProblems.length > 0)
     throw fail(syntaxProblems.map(({ message, at }) => ({ path: '', message, where: `${file}:${lines.linePos(at).line}` })))
+  keepTexts(document.contents, false)
   let input: unknown
   try {
     input = document.toJS({ maxAliasCount: maxAliases })
@@ -32,6 +33,30 @@ export function readYaml(text: string, file: string, fail: Fail): { readonly inp
     ])
   }
   return { input, lineOf: linesOf(document, lines) }
+}
+
+/** Settings with values that are texts, also in lists and mappings below them. */
+const textSettings: ReadonlySet<unknown> = new Set(['only', 'except', 'values', 'not_values', 'const', 'default'])
+
+/**
+ * Keeps the text of unquoted keys, ids and values that YAML reads as numbers or booleans. Otherwise `not_values: [01]` would mean 1, and an
+ * id `1e3` would be 1000. `isText`: true inside a setting of `textSettings`.
+ */
+function keepTexts(node: unknown, isText: boolean): void {
+  if (isSeq(node)) for (const item of node.items) keepTexts(item, isText)
+  else if (isScalar(node) && isText) keepText(node)
+  else if (isMap(node))
+    for (const { key, value } of node.items) {
+      if (isScalar(key)) keepText(key)
+      const name = isScalar(key) ? key.value : undefined
+      if (isScalar(value) && typeof value.value === 'number' && String(name).endsWith('_id')) keepText(value)
+      keepTexts(value, isText || textSettings.has(name))
+    }
+}
+
+function keepText(scalar: Scalar): void {
+  const { value, source } = scalar
+  if ((typeof value === 'number' || typeof value === 'boolean') && source !== undefined && source !== String(value)) scalar.value = source
 }
 
 /** Maximum number of expansions of aliases. Without a limit, a small file could become a huge document. */

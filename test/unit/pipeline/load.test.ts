@@ -276,6 +276,37 @@ guards: { min_rows: -1 }
   })
 })
 
+test('unquoted ids and values that look like numbers keep their digits', async () => {
+  await write(
+    'people.yaml',
+    `source: a.csv
+map: { key: id, email: email, device_id: { column: device, hashed: true } }
+consent: { column: optout, not_values: [01, 1.50, 1166476031668015106, 0x1F, TRUE, 7] }
+only: { store: [007, 1e3], 0100: -0 }
+guards: { min_rows: 1e3, max_delete_percent: 5.0 }
+destination: { kind: audience, account_id: 0123, audience_id: 1e3 }
+`,
+  )
+  expect(await loadPipeline(directory, 'people')).toMatchObject({
+    map: { device_id: { hashed: true } },
+    consent: [{ notValues: ['01', '1.50', '1166476031668015106', '0x1F', 'TRUE', '7'] }],
+    filters: [
+      { column: 'store', values: ['007', '1e3'] },
+      { column: '0100', values: ['-0'] },
+    ],
+    guards: { minRows: 1000, maxDeletePercent: 5 },
+    destination: { accountId: '0123', audienceId: '1e3' },
+  })
+  await write(
+    'shop.yaml',
+    `source: b.csv\nmap: { mpn: { const: 0042 }, brand: { column: b, default: 1.0 } }\ndestination: { kind: catalog, catalog_id: 12e4 }\n`,
+  )
+  expect(await loadPipeline(directory, 'shop')).toMatchObject({
+    map: { mpn: { constant: '0042' }, brand: { default: '1.0' } },
+    destination: { catalogId: '12e4' },
+  })
+})
+
 test('a default alone is not enough for the key and the identifiers of a person', async () => {
   const audience = 'destination: { kind: audience, account_id: a1, audience_id: b2 }\n'
   const problems = (map: string, destination = audience) => problemsOf('people.yaml', `source: a.csv\nmap: { ${map} }\n${destination}`)
