@@ -17,6 +17,8 @@ const percent = z
   .min(0, 'must be a number from 0 to 100')
   .max(100, 'must be a number from 0 to 100')
 
+/** Columns of one field. */
+const columnList = z.array(column, 'must be a list of columns').min(1, 'must have at least one column')
 const wordList = z.array(scalarText, 'must be a list of values').min(1, 'must have at least one value')
 /** Schema of `map.remove`. */
 export const removeSchema = strict({ column, values: wordList })
@@ -24,6 +26,7 @@ const isoDate = z
   .union([z.string(), z.date()], 'must be a date such as "2025-01-31"')
   .transform((given) => (given instanceof Date ? given.toISOString() : given))
   .refine((text) => parseInstant(text, 'utc-midnight') !== undefined, 'must be a date such as "2025-01-31"')
+const instantOf = (date: string) => parseInstant(date, 'utc-midnight')?.ms ?? Number.NaN
 const consentTest = strict({
   column,
   values: wordList
@@ -33,10 +36,15 @@ const consentTest = strict({
   before: isoDate.optional(),
   after: isoDate.optional(),
   for: oneOf(['email', 'phone_number']).optional(),
-}).refine(
-  ({ values, not_values, before, after }) => [values, not_values, before ?? after].filter((given) => given !== undefined).length === 1,
-  'needs exactly one of: values (that mean yes), not_values (that mean no), or before and after for dates',
-)
+})
+  .refine(
+    ({ values, not_values, before, after }) => [values, not_values, before ?? after].filter((given) => given !== undefined).length === 1,
+    'needs exactly one of: values (that mean yes), not_values (that mean no), or before and after for dates',
+  )
+  .refine(
+    ({ before, after }) => before === undefined || after === undefined || instantOf(after) < instantOf(before),
+    'needs before to be later than after; otherwise no date means yes',
+  )
 
 const schedule = z
   .string('must be a cron expression')
@@ -112,11 +120,11 @@ type Compute = NonNullable<FieldMapping['compute']>
 export const fieldSchema = z.union(
   [
     column,
-    z.array(column).min(1),
+    columnList,
     z.custom<Compute>((value) => typeof value === 'function'),
     strict({
-      column: z.union([column, z.array(column).min(1)]).optional(),
-      columns: z.array(column).min(1).optional(),
+      column: z.union([column, columnList], 'must be a column or a list of columns').optional(),
+      columns: columnList.optional(),
       const: scalarText.optional(),
       default: scalarText.optional(),
       default_country: text('a column or an ISO country code').optional(),
@@ -176,7 +184,7 @@ export const nameSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 
 
 const filter = z.record(
   column,
-  z.union([scalarText, z.array(scalarText).min(1)], 'must be a value or a list of values'),
+  z.union([scalarText, z.array(scalarText).min(1, 'must have at least one value')], 'must be a value or a list of values'),
   'must name columns and their values, such as { country: [DE, AT] }',
 )
 
@@ -249,11 +257,14 @@ const settings = {
   preset: text('the name of a preset').optional(),
   map: z.record(z.string(), z.unknown(), 'must list target fields').optional(),
   consent: z
-    .union([
-      z.literal('none'),
-      consentTest,
-      z.array(consentTest, 'must be none, { column, values } or a list of these').min(1, 'needs at least one column'),
-    ])
+    .union(
+      [
+        z.literal('none'),
+        consentTest,
+        z.array(consentTest, 'must be none, { column, values } or a list of these').min(1, 'needs at least one column'),
+      ],
+      'must be none, { column, values } or a list of these',
+    )
     .optional(),
   ignore: z
     .union([column.transform((name) => [name]), z.array(column, 'must be a list of columns')], 'must be a list of columns')

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
 import { listOf } from '../unknownValue.ts'
-import { parseDuration } from './duration.ts'
+import { parseDuration, shortestMs } from './duration.ts'
 
 /** Returns the schema of an object with these keys only. */
 export function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
@@ -42,18 +42,25 @@ export const column = text('the name of a column')
 export const count = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.int('must be a whole number').min(least, `must be ${least} or more`).max(most, `must be ${most} or less`)
 
+const idMessage = 'must be an id; write it in quotes'
 /** Schema of an id: a text, or a whole number, because YAML reads an unquoted 1234 as a number. Rejects numbers from 2^53 on. */
 export const id = z
-  .union([z.string().min(1), z.int().nonnegative()], 'must be an id; write it in quotes')
+  .union([z.string(), z.int(idMessage).nonnegative(idMessage)], idMessage)
   .transform(String)
   .refine((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value), 'must be an id of up to 64 letters, digits, - and _')
+/** Longest duration: 1,200 months. The service would refuse an end with a year of five digits. */
+const longestDurationMs = shortestMs({ months: 1200 })
 /** Schema of a duration, such as `30 days`, as a `Duration`. */
 export const duration = z.string('must be a duration such as "13 months" or "30 days"').transform((value, context) => {
   const parsed = parseDuration(value)
-  if (parsed !== undefined) return parsed
+  if (parsed !== undefined && shortestMs(parsed) <= longestDurationMs) return parsed
+  const quoted = `"${value.slice(0, 40)}"`
   context.addIssue({
     code: 'custom',
-    message: `"${value.slice(0, 40)}" is not a duration; write a number and seconds, minutes, hours, days or months`,
+    message:
+      parsed === undefined
+        ? `${quoted} is not a duration; write a number and seconds, minutes, hours, days or months`
+        : `${quoted} is longer than 1200 months`,
   })
   return z.NEVER
 })

@@ -187,6 +187,43 @@ guards: { min_rows: -1 }
       `schedule: "0 6 30 2 *"\n${catalog('1')}`,
       'schedule: never runs, because no date matches it: correct the day or the month, or remove the schedule',
     ],
+    ...(
+      [
+        ['expires_in: 9999999 months', 'destination.expires_in: "9999999 months" is longer than 1200 months'],
+        ['expires_in: 40000 days', 'destination.expires_in: "40000 days" is longer than 1200 months'],
+        ['renew_before: 9999999 days', 'destination.renew_before: "9999999 days" is longer than 1200 months'],
+        ['expires_in: 1200 months', undefined],
+        ['expires_in: 90 SECONDS', undefined],
+      ] as const
+    ).map(
+      ([setting, expected]) =>
+        [
+          setting,
+          `source: a.csv\nmap: { key: id, email: email }\ndestination: { kind: audience, account_id: a, audience_id: b, ${setting} }\n`,
+          expected,
+        ] as const,
+    ),
+    ['a negative id', 'source: x\ndestination: { kind: catalog, catalog_id: -1 }\n', 'catalog_id: must be an id; write it in quotes'],
+    ['an empty id', 'source: x\ndestination: { kind: catalog, catalog_id: "" }\n', 'catalog_id: must be an id of up to 64 letters'],
+    ['a field without a column', `map: { title: [] }\n${catalog('1')}`, 'map.title: must have at least one column'],
+    ['a field with an empty list', `map: { title: { column: [] } }\n${catalog('1')}`, 'map.title.column: must have at least one column'],
+    ['a filter without a value', `only: { country: [] }\n${catalog('1')}`, 'only.country: must have at least one value'],
+    ...(
+      [
+        ['all', 'consent: must be none, { column, values } or a list of these'],
+        ['{ column: ok, after: 2031-01-01, before: 2030-01-01 }', 'consent: needs before to be later than after'],
+        ['{ column: ok, after: 2030-01-01, before: 2030-01-01T00:00:00Z }', 'consent: needs before to be later than after'],
+        ['[{ column: ok, after: 2031-01-01, before: 2030-01-01 }]', 'consent[0]: needs before to be later than after'],
+        ['{ column: ok, after: 2030-01-01, before: 2031-01-01 }', undefined],
+      ] as const
+    ).map(
+      ([consent, expected]) =>
+        [
+          `consent: ${consent}`,
+          `source: a.csv\nmap: { key: id, email: email }\nconsent: ${consent}\ndestination: { kind: audience, account_id: a, audience_id: b }\n`,
+          expected,
+        ] as const,
+    ),
     ['an unknown preset', `preset: shopfy\n${catalog('1')}`, 'did you mean "shopify"'],
     ['an unknown currency', `options: { default_currency: XYZ }\n${catalog('1')}`, 'not an active ISO 4217'],
     [
