@@ -9,6 +9,7 @@ import { SharedLines } from '../../mapping/sharedLines.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { Reject, Row, Warning } from '../../model/record.ts'
 import type { WarningSummary } from '../../model/report.ts'
+import { rejectIfEnded } from './endedMembership.ts'
 import type { DigestGate } from './recordGate.ts'
 import type { RejectWriter } from './rejectWriter.ts'
 import type { CheckingMapper } from './sourceQuality.ts'
@@ -230,16 +231,10 @@ export class SourceStager {
     if (filtered) return 'filtered'
     if (reject) return reject
     if (!record) throw new Error('a mapper must return a record or a reject')
-    if (record.kind === 'member' && record.expiresAtMs !== undefined && record.expiresAtMs <= startedAtMs) {
-      if (record.withoutConsent !== undefined) this.#writer.addOptOuts(record.withoutConsent, row.line)
-      return {
-        line: row.line,
-        code: 'EXPIRES_AT_INVALID',
-        field: 'expires_at',
-        message: 'the membership has already ended',
-        hint: 'give a later expires_at, or leave the row out',
-        key: record.key,
-      }
+    const ended = rejectIfEnded(record, startedAtMs)
+    if (ended !== undefined) {
+      if (record.kind === 'member' && record.withoutConsent !== undefined) this.#writer.addOptOuts(record.withoutConsent, row.line)
+      return ended
     }
     this.#writer.add(record, digest, mapper.featureSet())
     return undefined

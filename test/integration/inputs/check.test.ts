@@ -247,6 +247,16 @@ test.for([
   await expectEqualCounts(crm, 'crm')
 })
 
+test('check rejects a membership that has ended, as a run does', async () => {
+  await using crm = await workspace()
+  const map = 'map: { key: id, email: email, expires_at: until }\n'
+  crm.write('pipelines/crm.yaml', `source: { url: crm.csv }\n${map}guards: { max_reject_percent: 100 }\n${audience}`)
+  crm.write('crm.csv', 'id,email,until\n1,ann@example.com,2020-01-31\n2,ben@example.com,\n1,ann@example.com,\n')
+  await expectEqualCounts(crm, 'crm')
+  const [{ sources }] = JSON.parse((await crm.here(['check', 'crm', '--json'])).stdout)
+  expect(sources[0]).toMatchObject({ valid: 2, rejects: [{ line: 2, code: 'EXPIRES_AT_INVALID', field: 'expires_at' }] })
+})
+
 test('check counts the removals of a do-not-reach list as a run does', async () => {
   await using crm = await workspace()
   const list = 'destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n'

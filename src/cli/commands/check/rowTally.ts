@@ -5,6 +5,7 @@ import type { DescribingMapper } from '../../../mapping/mapper.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../../model/record.ts'
 import { unconsentedFileWarnings } from '../../../mapping/members/bindTests.ts'
 import { SharedLines } from '../../../mapping/sharedLines.ts'
+import { rejectIfEnded } from '../../../sync/read/endedMembership.ts'
 import { createCheckingMapper, type CheckingMapper } from '../../../sync/read/sourceQuality.ts'
 import { identifierNotes, withConsentHint } from '../../../sync/read/unmappedNotes.ts'
 import type { SampleRecord, SourceCheck } from '../../reports/check.ts'
@@ -43,6 +44,7 @@ export class RowTally {
   readonly #rejects: Reject[] = []
   readonly #related: RelatedRows
   readonly #source: number
+  readonly #nowMs: number
   readonly #lines = new SharedLines()
   readonly #warnings: Warning[] = []
   #rows = 0
@@ -56,6 +58,7 @@ export class RowTally {
 
   /** `source`: number of the source, from 0. `related`: rows of all sources of the pipeline. */
   constructor(pipeline: Pipeline, source: number, related: RelatedRows, today: Date) {
+    this.#nowMs = today.getTime()
     this.#pipeline = pipeline
     this.#type = destinationOf(pipeline.destination.kind)
     this.#source = source
@@ -86,9 +89,11 @@ export class RowTally {
     if (optedOut !== undefined && this.#type.reachesPeople) this.#related.addOptOuts(optedOut)
     this.#warnings.push(...warnings)
     this.#lines.register(row)
-    if (reject) this.#rejects.push(this.#lines.withRecordNamed(reject, this.#type.keys === 'products' ? 'product' : 'member', next))
+    const unusable = reject ?? (record && rejectIfEnded(record, this.#nowMs))
+    if (unusable) this.#rejects.push(this.#lines.withRecordNamed(unusable, this.#type.keys === 'products' ? 'product' : 'member', next))
     if (filtered) this.#filtered++
-    if (!record) return
+    if (unusable !== undefined && record?.kind === 'member') this.#related.addOptOuts(record.withoutConsent ?? [])
+    if (!record || unusable) return
     if (record.kind === 'member' && !record.desired) this.#suppressed++
     else this.#valid++
     this.#related.add(record, this.#source)
