@@ -29,8 +29,8 @@
       if (answer.type === 'opaqueredirect') reason = 'You are signed out: load the page again to sign in.'
       if (answer.status !== 304) {
         if (!answer.ok) throw new Error(String(answer.status))
-        apply(new DOMParser().parseFromString(await answer.text(), 'text/html'))
-        etag = answer.headers.get('etag')
+        const whole = apply(new DOMParser().parseFromString(await answer.text(), 'text/html'))
+        etag = whole ? answer.headers.get('etag') : ''
       }
       asOf = new Date()
       failures = 0
@@ -48,28 +48,48 @@
     next(failures ? 2000 : Number(body.dataset.poll))
   }
 
-  // Text changes in place. Nothing that has the focus, or is being filled in, is touched.
+  // Text changes in place. Returns false if a busy part stays as it is.
   function apply(fresh) {
     const state = fresh.body.dataset.state
     if (state !== body.dataset.state) announce.textContent = state
     for (const name of ['state', 'poll']) body.dataset[name] = fresh.body.dataset[name] ?? ''
     document.title = fresh.title
+    let whole = true
     for (const part of parts(fresh)) {
       const key = part.dataset.live
       const own = document.querySelector('[data-live="' + key + '"]')
-      if (!own || sources.get(key) === part.innerHTML || isBusy(own)) continue
+      if (!own || sources.get(key) === part.innerHTML) continue
+      if (isBusy(own)) {
+        whole = false
+        continue
+      }
       sources.set(key, part.innerHTML)
       const open = [...own.querySelectorAll('details[open]')].map((one) => one.id)
+      const active = document.activeElement
+      const focused = active !== own && own.contains(active) && placeOf(active)
       own.innerHTML = part.innerHTML
       for (const id of open) if (id) document.getElementById(id)?.setAttribute('open', '')
+      if (focused) refocus(own, focused)
       plots(own)
     }
     newer(fresh)
+    return whole
   }
 
+  const placeOf = (one) => [one.tagName, one.closest('[id]')?.id, one.href, one.form?.action].join()
+
+  // Without that element, the part itself gets the focus.
+  function refocus(part, place) {
+    const same = [...part.querySelectorAll('*')].find((one) => placeOf(one) === place)
+    if (!same) part.tabIndex = -1
+    ;(same ?? part).focus({ preventScroll: true })
+  }
+
+  // No click hits another button than the one below the pointer.
   function isBusy(part) {
     return (
-      part.contains(document.activeElement) ||
+      part.matches(':active, .actions:hover') ||
+      (part.contains(document.activeElement) && document.activeElement.matches('input, select')) ||
       [...part.querySelectorAll('input')].some((input) => input.type !== 'hidden' && input.value !== input.defaultValue)
     )
   }

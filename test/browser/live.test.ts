@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { startServer, startWorkerOf } from '../support/server.ts'
 import { shop } from './shop.ts'
-import { chromiumPath, sharedBrowser } from './support.ts'
+import { chromiumPath, sharedBrowser, tabTo } from './support.ts'
 
 describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get install chromium)`, () => {
   const browser = sharedBrowser()
@@ -62,6 +62,40 @@ describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get 
     expect(await page.locator('tr#r_2').count()).toBe(0)
     await page.locator('#newer').click()
     await page.locator('tr#r_2').waitFor()
+  })
+
+  test('a link that has the focus does not stop the updates around it, and keeps the focus', async () => {
+    await using engine = await shop()
+    await using server = await startServer(engine)
+    await using tab = await browser.open()
+    const { page } = tab
+    await page.goto(server.url)
+    await tabTo(page, 'a.name')
+    await engine.run('shop')
+    await page.locator('.badge', { hasText: 'Succeeded' }).waitFor({ timeout: 5_000 })
+    expect(await page.evaluate(() => document.activeElement?.matches('a.name'))).toBe(true)
+    // The button that had the focus is gone, so its part has the focus.
+    const { json } = await server.call('POST', '/api/pipelines/shop/runs')
+    await page.goto(`${server.url}/runs/${json.runId}`)
+    await tabTo(page, 'form[action$="/cancel"] button')
+    await server.call('POST', `/api/runs/${json.runId}/cancel`)
+    await page.locator('.actions button', { hasText: 'Run now' }).waitFor({ timeout: 5_000 })
+    expect(await page.evaluate(() => document.activeElement?.matches('[data-live=actions]'))).toBe(true)
+  })
+
+  test('a button below the pointer is not replaced by another one', async () => {
+    await using engine = await shop()
+    await using server = await startServer(engine)
+    const { json } = await server.call('POST', '/api/pipelines/shop/runs')
+    await using tab = await browser.open()
+    const { page } = tab
+    await page.goto(`${server.url}/runs/${json.runId}`)
+    await page.locator('form[action$="/cancel"] button').hover()
+    await server.call('POST', `/api/runs/${json.runId}/cancel`)
+    await page.locator('.badge', { hasText: 'Cancelled' }).waitFor({ timeout: 5_000 })
+    expect(await page.locator('form[action$="/cancel"] button').count()).toBe(1)
+    await page.mouse.move(0, 0)
+    await page.locator('.actions button', { hasText: 'Run now' }).waitFor({ timeout: 5_000 })
   })
 
   test('the page of a killed server says so, and recovers when it is back', { timeout: 40_000 }, async () => {
