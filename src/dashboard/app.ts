@@ -29,6 +29,11 @@ import { render } from './render.ts'
 
 export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
   const app = new Hono<ServerEnv>()
+  // A cache between browser and server may store an answer without this header. Some store every CSV, and give it to any caller.
+  app.use(async (c, next) => {
+    await next()
+    if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
+  })
   // `/health` and `/ready` come before the host check, because a probe uses the name or address that its orchestrator knows.
   app.get('/health', (c) => c.json({ ok: true }))
   app.get('/ready', async (c) => {

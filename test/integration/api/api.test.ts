@@ -648,6 +648,22 @@ test('a request with the ETag of a page gets no body, compressed or not', async 
   expect((await server.call('GET', '/', { headers: { 'if-none-match': '"of an older state"' } })).status).toBe(200)
 })
 
+test('no answer may be stored by a cache, except the files with a digest in their address', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine, { access: { token: 'correct-horse', publicUrl: 'https://ops.example.com' } })
+  await engine.run('shop')
+  const cacheControl = async (path: string, headers = { authorization: 'Bearer correct-horse' }) =>
+    [path, (await server.call('GET', path, { headers })).headers['cache-control']] as const
+  for (const path of ['/health', '/ready', '/metrics', '/api/runs', '/api/runs/r_1', '/api/none', '/runs/r_1/rejects.csv', '/sign-in'])
+    expect(await cacheControl(path)).toEqual([path, 'no-store'])
+  for (const path of ['/', '/runs/r_1', '/runs/r_9']) expect(await cacheControl(path)).toEqual([path, 'no-cache, private'])
+  // The answer to a caller without a session leads to the sign-in. The next caller may have one.
+  expect(await cacheControl('/runs/r_1/rejects.csv', { authorization: '' })).toEqual(['/runs/r_1/rejects.csv', 'no-store'])
+  expect((await cacheControl(/\/assets\/style\.css[^"]*/.exec((await server.call('GET', '/sign-in')).text)?.[0] ?? ''))[1]).toContain(
+    'immutable',
+  )
+})
+
 test('a page that the database cannot fill says so, and the browser loads it again', async () => {
   await using engine = await engineUnderTest()
   await using server = await startServer(engine)
