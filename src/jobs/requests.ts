@@ -4,7 +4,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import { logAction } from '../db/auditLog.ts'
 import { listPauses, pausePipeline, resumePipeline } from '../db/pauses.ts'
 import { ensureDestination } from '../db/destinations.ts'
-import { findRequest, queuedRunOf, rememberRequest } from '../db/runs/idempotency.ts'
+import { approvedRunOf, findRequest, queuedRunOf, rememberRequest } from '../db/runs/idempotency.ts'
 import type { RunOptions } from '../db/runs/columns.ts'
 import { requestRun, mergeRunOptions } from '../db/runs/request.ts'
 import { schemaLock } from '../db/schemaLock.ts'
@@ -38,7 +38,8 @@ export interface QueueResult {
 
 /**
  * Queues a run for any worker, and notes the request in the audit log. A request joins the oldest queued run of the same version of the
- * pipeline and adds its options. A rerun of failed operations always makes its own run. A request with a known `key` changes nothing.
+ * pipeline and adds its options. A rerun of failed operations always makes its own run. A request with a known `key` changes nothing, and
+ * so does the approval of a plan whose approved run is running.
  *
  * @throws {RunError} `PIPELINE_PAUSED`, `OTHER_CREDENTIALS`
  * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION` or `PLAN_OF_ANOTHER_DESTINATION` if the pipeline now writes to another destination
@@ -62,6 +63,9 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
     }
     const [pause] = await listPauses(tx, destination.id)
     if (pause !== undefined) throw pausedError(pause, pipeline.name)
+    // A second approval of the plan would let one more run delete as many records.
+    const approved = request.planId === undefined ? undefined : await approvedRunOf(tx, destination.id, request.planId)
+    if (approved !== undefined) return { runId: `r_${approved}`, coalesced: true }
     const options: RunOptions = {
       anyWorker: true,
       ...(request.full ? { full: true } : {}),

@@ -29,6 +29,16 @@ export async function queuedRunOf(
   return row === undefined ? undefined : Number(row.id)
 }
 
+/** Returns the number of the running run for which the deletes of the plan were approved; undefined if there is none. */
+export async function approvedRunOf(db: Queryable, destinationId: number, planId: string): Promise<number | undefined> {
+  const [row] = await db.query<Row<'run', 'id'>>(
+    `select r.id from run r join audit a on a.run_id = r.id
+     where r.status = 'running' and r.destination_id = $1 and a.plan_id = $2 and a.what = 'deletes.approved' limit 1`,
+    [destinationId, planId],
+  )
+  return row === undefined ? undefined : Number(row.id)
+}
+
 /**
  * Returns the run that an earlier request with this key got, and the options of that request. Undefined without an earlier request. The
  * options are null if an earlier version stored the request.
