@@ -75,7 +75,7 @@ async function approve(deps: ServerDeps, c: Context<ServerEnv>, planId: string):
   const showAgain = (status: 409 | 422, problem: string) =>
     render(deps, c, async (now) => loadPlanPage(deps, { planId, mayAct: true, now, problem }), status)
   if ((await fieldOf(c, 'digest')) !== plan.digest || isReplaced(plan))
-    return showAgain(409, 'A newer run has replaced this plan, and its numbers may differ. Open the pipeline and review again.')
+    return showAgain(409, 'A newer run has replaced this plan, and its numbers may differ. Review the newer plan.')
   if (withheld === 0 || !isApprovable(plan)) return showAgain(409, 'This plan has no withheld deletes that can be approved.')
   if (typed !== String(withheld)) return showAgain(422, `Type ${withheld} to approve. Nothing was deleted.`)
   return queueAndOpen(deps, c, plan.pipeline, { ...user, approveDeletes: withheld, planId })

@@ -146,9 +146,12 @@ function approval(data: PlanData): Html {
 
 /** Renders the form that approves the deletes, or the reason why there is none. */
 function approvalForm({ plan, mayAct }: PlanData, withheld: number): Html {
-  const { pipeline, planId, digest } = plan
+  const { pipeline, planId, digest, newestPlanId } = plan
   if (isReplaced(plan))
-    return html`<p class="muted">A newer run has replaced this plan. <a href="/pipelines/${pipeline}">Open ${pipeline}</a></p>`
+    return html`<p class="muted">
+      A newer run has replaced this plan by <a href="/plans/${newestPlanId}">plan ${newestPlanId}</a>.
+      <a href="/pipelines/${pipeline}">Open ${pipeline}</a>
+    </p>`
   if (!isApprovable(plan))
     return html`<p class="muted">An approval does not override this guard.</p>
       ${hintOf(plan.guards[0]?.hint)}`

@@ -20,4 +20,16 @@ async function withheldPlan(engine: EngineUnderTest): Promise<{ readonly planId:
   return { planId, approval: `number=20&digest=${plan?.digest ?? ''}` }
 }
 
-
+test('a plan that is approved twice makes one run, also while this run reads its source', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  const { planId, approval } = await withheldPlan(engine)
+  const approve = async () => (await form(server, `/plans/${planId}/approve`, approval)).headers.location
+  expect([await approve(), await approve()]).toEqual(['/runs/r_3', '/runs/r_3'])
+  await engine.db.execute(`update run set status = 'running', started_at = statement_timestamp() where id = 3`)
+  expect(await approve()).toBe('/runs/r_3')
+  expect(await engine.db.query(`select what from audit where plan_id = $1 and what = 'deletes.approved'`, [planId])).toHaveLength(2)
+  // A run that failed before its plan has deleted nothing, so its approval can be repeated.
+  await engine.db.execute(`update run set status = 'failed', finished_at = statement_timestamp() where id = 3`)
+  expect(await approve()).toBe('/runs/r_4')
+})
