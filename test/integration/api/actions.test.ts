@@ -33,3 +33,14 @@ test('a plan that is approved twice makes one run, also while this run reads its
   await engine.db.execute(`update run set status = 'failed', finished_at = statement_timestamp() where id = 3`)
   expect(await approve()).toBe('/runs/r_4')
 })
+
+test('the page of a replaced plan links to the plan that replaced it', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  const { planId, approval } = await withheldPlan(engine)
+  const { planId: newer } = await engine.plan('shop')
+  const page = await server.call('GET', `/plans/${planId}`)
+  expect(page.text).toMatch(new RegExp(`replaced.*href="/plans/${newer}"`, 's'))
+  expect(await form(server, `/plans/${planId}/approve`, approval)).toMatchObject({ status: 409 })
+  expect((await server.call('GET', `/plans/${newer}`)).text).toContain('name="number"')
+})
