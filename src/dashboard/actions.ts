@@ -25,7 +25,7 @@ export function createActions(deps: ServerDeps): Hono<ServerEnv> {
   app.post('/pipelines/:name/full', async (c) => {
     const user = await byUser(c)
     const { name } = await deps.loadPipeline(c.req.param('name'))
-    if ((await fieldOf(c, 'name')) !== name)
+    if ((await fieldOf(c, 'name')).trim() !== name)
       throw new UsageError('CONFIRMATION_WRONG', `the name does not match: type ${name} to start a full refresh. Nothing was sent.`, {
         where: 'name',
         hint: `sluice run ${name} --full`,

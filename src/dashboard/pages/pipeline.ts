@@ -112,7 +112,13 @@ function moreActions({ name, pause, minutes }: PipelineData): Html {
           again${minutes === undefined ? '' : `, in ${minutes === 0 ? 'less than a minute' : `at least ${count(minutes)} min`} at the service's limits`}.
         </p>
         <label for="full-name"
-          >Type the name of the pipeline<input id="full-name" name="name" required autocomplete="off" placeholder="${name}"
+          >Type the name of the pipeline<input
+            id="full-name"
+            name="name"
+            required
+            autocomplete="off"
+            autocapitalize="none"
+            placeholder="${name}"
         /></label>
         <div><button>Send everything again</button></div>
       </form>

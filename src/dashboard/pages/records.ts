@@ -41,6 +41,7 @@ export function recordsPage({ pipelines, chosen, history, problem }: RecordsData
                   required
                   maxlength="500"
                   autocomplete="off"
+                  autocapitalize="none"
                   spellcheck="false" /></label
               ><button class="primary">Look it up</button>
             </form>`

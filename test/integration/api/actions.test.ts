@@ -44,3 +44,25 @@ test('the page of a replaced plan links to the plan that replaced it', async () 
   expect(await form(server, `/plans/${planId}/approve`, approval)).toMatchObject({ status: 409 })
   expect((await server.call('GET', `/plans/${newer}`)).text).toContain('name="number"')
 })
+
+test('the address of an action leads to the page with its form, for example after a sign-in', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine, { access: { host: '0.0.0.0', token: 'correct-horse' } })
+  const { planId } = await withheldPlan(engine)
+  const headers = { authorization: 'Bearer correct-horse' }
+  for (const [path, page] of [
+    ['/pipelines/shop/run', '/pipelines/shop'],
+    ['/pipelines/shop/full', '/pipelines/shop'],
+    ['/pipelines/shop/pause', '/pipelines/shop'],
+    ['/pipelines/shop/resume', '/pipelines/shop'],
+    ['/runs/r_1/cancel', '/runs/r_1'],
+    ['/runs/r_1/rerun', '/runs/r_1'],
+    [`/plans/${planId}/approve`, `/plans/${planId}`],
+  ] as const) {
+    const signIn = await form(server, path)
+    expect([path, signIn.headers.location]).toEqual([path, `/sign-in?next=${encodeURIComponent(path)}`])
+    expect([path, (await server.call('GET', path, { headers })).headers.location]).toEqual([path, page])
+    expect([page, (await server.call('GET', page, { headers })).status]).toEqual([page, 200])
+  }
+  expect((await server.call('GET', '/pipelines/shop/none', { headers })).status).toBe(404)
+})
