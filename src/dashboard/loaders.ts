@@ -91,13 +91,14 @@ export async function loadPipelinePage(
   const environment =
     pipeline === undefined ? await lastEnvironmentOf(deps, name) : (await environmentsByPipeline(deps, [pipeline])).get(name)
   const inEnvironment = { name, environment }
-  const [[overview], pause, runs, figures, actions] = await Promise.all([
+  const [[overview], pause, lines, figures, actions] = await Promise.all([
     loadOverviews(deps.db, [inEnvironment], 0),
     findPause(deps, name, pipeline),
-    listRunLines(deps.db, { pipeline: inEnvironment, limit: runsShown, ...(before === undefined ? {} : { before }) }),
+    listRunLines(deps.db, { pipeline: inEnvironment, limit: runsShown + 1, ...(before === undefined ? {} : { before }) }),
     before === undefined ? loadRunFigures(deps.db, inEnvironment, runsPlotted) : [],
     listActions(deps.db, { pipeline: name, environment, limit: 20 }),
   ])
+  const runs = lines.slice(0, runsShown)
   const isUnknown = pipeline === undefined && !isFileInvalid && runs.length === 0
   // With an invalid `sluice.yaml`, no pipeline file is read, so this one may exist.
   if (isUnknown && invalid !== undefined) throw invalid
@@ -119,7 +120,7 @@ export async function loadPipelinePage(
     overview,
     pause,
     runs,
-    pageSize: runsShown,
+    hasOlder: lines.length > runsShown,
     before,
     plots: pipeline === undefined ? [] : pipelinePlots(pipeline, figures, endings),
     sources: await loadLastSources(deps.db, inEnvironment),

@@ -10,15 +10,15 @@ export interface RunTableData {
   /** Name of the pipeline. */
   readonly name: string
   readonly runs: readonly RunLine[]
-  /** Maximum number of runs on a page. */
-  readonly pageSize: number
+  /** True if there are runs before these. */
+  readonly hasOlder: boolean
   /** Number of the run before which the list begins; undefined for the newest runs. */
   readonly before: number | undefined
   readonly now: number
 }
 
 /** Renders the table, with links to older and to the newest runs. Without runs, explains what a run does. */
-export function runTable({ name, runs, pageSize, before, now }: RunTableData): Html {
+export function runTable({ name, runs, hasOlder, before, now }: RunTableData): Html {
   if (runs.length === 0)
     return html`<div class="card empty">
       <h3>${before === undefined ? 'No runs yet' : 'No older runs'}</h3>
@@ -65,7 +65,7 @@ export function runTable({ name, runs, pageSize, before, now }: RunTableData): H
         </tbody>
       </table>
     </div>
-    ${before === undefined && runs.length < pageSize ? none : html`<nav class="pager" aria-label="Pages of runs">${before === undefined ? html`<span></span>` : html`<a href="/pipelines/${name}#runs">Newest</a>`}${runs.length < pageSize || oldest === undefined ? none : html`<a href="/pipelines/${name}?before=${oldest.runId}#runs">Older</a>`}</nav>`}
+    ${before === undefined && !hasOlder ? none : html`<nav class="pager" aria-label="Pages of runs">${before === undefined ? html`<span></span>` : html`<a href="/pipelines/${name}#runs">Newest</a>`}${!hasOlder || oldest === undefined ? none : html`<a href="/pipelines/${name}?before=${oldest.runId}#runs">Older</a>`}</nav>`}
   </div>`
 }
 

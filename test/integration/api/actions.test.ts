@@ -66,3 +66,13 @@ test('the address of an action leads to the page with its form, for example afte
   }
   expect((await server.call('GET', '/pipelines/shop/none', { headers })).status).toBe(404)
 })
+
+test('the name that confirms a full refresh may have spaces around it, and phones do not capitalize it', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  expect((await form(server, '/pipelines/shop/full', 'name=Shop')).status).toBe(409)
+  expect((await form(server, '/pipelines/shop/full', 'name=shop+')).headers.location).toBe('/runs/r_1')
+  expect((await server.call('GET', '/pipelines/shop')).text).toMatch(/<input\s+id="full-name"[^>]*autocapitalize="none"/)
+  expect((await server.call('GET', '/records')).text).toMatch(/<input\s+id="key"[^>]*autocapitalize="none"/)
+})

@@ -79,7 +79,7 @@ test('a do-not-reach list has neither the dashed line nor a limit of deletes, be
       pause: undefined,
       problem: undefined,
       runs: [],
-      pageSize: 50,
+      hasOlder: false,
       before: undefined,
       plots: [],
       sources: [],
