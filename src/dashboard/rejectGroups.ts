@@ -19,7 +19,7 @@ export function rejectGroups(groups: readonly RejectGroup[], columnsOf: (source:
         </div>
         ${hintOf(group.hint)}
       </div>
-      <div class="scroll">
+      <div class="scroll" tabindex="0" role="group" aria-label="First rows with ${group.code}">
         ${table({
           caption: `First rows with ${group.code}`,
           isCards: false,

@@ -1,8 +1,9 @@
 /** Every page by axe, at 320 pixels, light and dark, empty, full and in error. */
 import { describe, expect, test } from 'vitest'
-import { engineUnderTest } from '../support/engine.ts'
+import { catalogYaml, engineUnderTest } from '../support/engine.ts'
 import { startServer } from '../support/server.ts'
-import { shopOfBatches, withheldShop } from './shop.ts'
+import { item, products, rss } from '../integration/acceptance/products.ts'
+import { shop, shopOfBatches, withheldShop } from './shop.ts'
 import { axeFindings, chromiumPath, sharedBrowser } from './support.ts'
 
 describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get install chromium)`, () => {
@@ -25,6 +26,7 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
       add(path, 'dark', await axeFindings(page, 'colours'))
       // Nor do they change the layout.
       await page.setViewportSize({ width: 320, height: 640 })
+      add(path, 'narrow', await axeFindings(page, 'narrow'))
       const width = await page.evaluate(() => document.scrollingElement?.scrollWidth ?? 0)
       if (width > 320) found.push(`${path} is ${width} px wide at 320 px`)
     }
@@ -56,6 +58,26 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
         '/system',
       ]),
     ).toEqual([])
+  })
+
+  test('long names and texts stay within the page, and axe finds nothing on them', async () => {
+    await using engine = await shop()
+    const name = `l${'o'.repeat(98)}g`
+    const word = 'W'.repeat(400)
+    await using server = await startServer(engine, {
+      deps: { examine: async () => [{ check: 'token', state: 'failed', message: word, hint: `sluice ${word}` }] },
+    })
+    engine.pipeline(name, catalogYaml('long.xml').replace('4001', '4002'))
+    engine.write('long.xml', rss(products(3).map((row) => item(row))))
+    const error = { code: 'INVALID_PARAMETER', message: word }
+    await engine.sandbox.control.fault(
+      { method: 'PUT', path: '/12/product_catalogs' },
+      { kind: 'status', status: 400, body: { errors: [error] } },
+      'always',
+    )
+    const { runId, planId } = await engine.run(name)
+    await server.call('POST', `/api/pipelines/${name}/pause`, { body: { reason: word } })
+    expect(await check(server.url, ['/', '/system', `/pipelines/${name}`, `/runs/${runId}`, `/plans/${planId}`, '/batches/1'])).toEqual([])
   })
 
   test('axe finds nothing on pages of failures, invalid files, pauses and runs in progress', async () => {

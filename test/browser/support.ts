@@ -48,22 +48,26 @@ export interface OpenPage extends AsyncDisposable {
   readonly problems: string[]
 }
 
-/** Findings of axe on the page: rule and element. `rules`: all, or those about colours. */
-export async function axeFindings(page: Page, rules: 'all' | 'colours' = 'all'): Promise<readonly string[]> {
+const rulesOf = {
+  all: undefined,
+  colours: ['color-contrast', 'link-in-text-block'],
+  // On a narrow screen, more tables scroll.
+  narrow: ['scrollable-region-focusable', 'target-size'],
+}
+
+/** Findings of axe on the page: rule and element. `rules`: all, those about colours, or those about narrow screens. */
+export async function axeFindings(page: Page, rules: keyof typeof rulesOf = 'all'): Promise<readonly string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
-  return page.evaluate(
-    async (runOnly) => {
-      const { violations } = await (
-        globalThis as unknown as {
-          axe: { run: (options: object) => Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }> }
-        }
-      ).axe.run({ resultTypes: ['violations'], ...(runOnly === undefined ? {} : { runOnly }) })
-      return violations.flatMap(({ id, nodes }) =>
-        nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary?.slice(0, 200) ?? ''}`),
-      )
-    },
-    rules === 'all' ? undefined : ['color-contrast', 'link-in-text-block'],
-  )
+  return page.evaluate(async (runOnly) => {
+    const { violations } = await (
+      globalThis as unknown as {
+        axe: { run: (options: object) => Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }> }
+      }
+    ).axe.run({ resultTypes: ['violations'], ...(runOnly === undefined ? {} : { runOnly }) })
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary?.slice(0, 200) ?? ''}`),
+    )
+  }, rulesOf[rules])
 }
 
 /** Presses Tab until the element has the focus, as users without a mouse do. */

@@ -69,7 +69,7 @@ export function planPage(data: PlanData): Page {
       ${data.problem === undefined ? none : notice('fail', html`<p><strong>Not approved</strong> ${data.problem}</p>`)} ${approval(data)}
       <section aria-labelledby="changes">
         <h2 id="changes">Changes</h2>
-        <div class="card scroll">
+        <div class="card scroll" tabindex="0" role="group" aria-labelledby="changes">
           ${table({
             caption: 'Changes of this plan',
             isCards: false,

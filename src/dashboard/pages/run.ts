@@ -195,7 +195,7 @@ function requests({ details: { requests: sent } }: RunData): Html {
       ${
         sent.latest.length === 0
           ? none
-          : html`<div class="scroll">
+          : html`<div class="scroll" tabindex="0" role="group" aria-label="Latest requests">
               ${table({
                 caption: 'Latest requests',
                 isCards: false,

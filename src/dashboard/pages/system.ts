@@ -55,11 +55,11 @@ export function systemPage(data: SystemData): Page {
         </div>
       </section>
       <div class="grid">
-        ${section('workers', 'Workers', html`<div class="card scroll" data-live="workers">${workers(data)}</div>`)}
+        ${section('workers', 'Workers', html`<div class="card scroll" tabindex="0" role="group" aria-labelledby="workers" data-live="workers">${workers(data)}</div>`)}
         ${section('queue', 'Queue and rate budget', html`<div class="card pad" data-live="queue">${queue(data)}</div>`)}
       </div>
       <div class="grid">
-        ${section('alerts', 'Alerts sent', html`<div class="card scroll" data-live="alerts">${alerts(data)}</div>`)}
+        ${section('alerts', 'Alerts sent', html`<div class="card scroll" tabindex="0" role="group" aria-labelledby="alerts" data-live="alerts">${alerts(data)}</div>`)}
         ${section('webhooks', 'Webhooks', html`<div class="card pad" data-live="webhooks">${webhooks(data)}</div>`)}
       </div>`,
   }
@@ -120,7 +120,7 @@ function alerts({ deliveries, receivers, environment, now }: SystemData): Html {
         No receiver is configured. Alerts go to Slack, a signed webhook or email when action is needed, and again when the condition is
         over.
       </p>
-      <pre><code># sluice.yaml
+      <pre tabindex="0"><code># sluice.yaml
 alerts:
   ops: { type: slack, url: "\${SLACK_WEBHOOK}" }
   default: [ops]</code></pre>
