@@ -80,6 +80,20 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
     expect(await check(server.url, ['/', '/system', `/pipelines/${name}`, `/runs/${runId}`, `/plans/${planId}`, '/batches/1'])).toEqual([])
   })
 
+  test('text from right to left keeps its place: the value before, then the value after', async () => {
+    await using engine = await shop()
+    await using server = await startServer(engine)
+    const write = (title: string) => engine.write('feed.xml', rss(products(1).map((row) => item({ ...row, title }))))
+    write('חולצה')
+    await engine.run('shop')
+    write('מכנסיים')
+    const { planId } = await engine.run('shop')
+    await using tab = await browser.open()
+    await tab.page.goto(`${server.url}/plans/${planId}`)
+    const [before, after] = [await tab.page.locator('del').boundingBox(), await tab.page.locator('ins').boundingBox()]
+    expect(before?.x).toBeLessThan(after?.x ?? 0)
+  })
+
   test('axe finds nothing on pages of failures, invalid files, pauses and runs in progress', async () => {
     const { engine, runId } = await withheldShop()
     await using _ = engine

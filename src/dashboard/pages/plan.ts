@@ -217,5 +217,5 @@ function fields({ change, fields: lines, hasExpired }: ChangeSample): Html {
       ${lines.map(({ field, before, after }) => html`<li><code>${field}</code> ${before === null ? none : html`<del class="diff-del">${before}</del> `}${after === null ? html`<span class="muted">removed</span>` : html`<ins class="diff-add">${after}</ins>`}</li>`)}
     </ul>`
   const shown = lines.filter(({ field }) => ['title', 'price', 'availability', 'brand'].includes(field))
-  return html`${(shown.length === 0 ? lines.slice(0, 4) : shown).map(({ field, after }, i) => html`${i === 0 ? '' : ' · '}<span class="muted">${field}</span> ${after ?? ''}`)}`
+  return html`${(shown.length === 0 ? lines.slice(0, 4) : shown).map(({ field, after }, i) => html`${i === 0 ? '' : ' · '}<span class="muted">${field}</span> <bdi>${after ?? ''}</bdi>`)}`
 }
