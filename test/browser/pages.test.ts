@@ -80,6 +80,18 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
     expect(await check(server.url, ['/', '/system', `/pipelines/${name}`, `/runs/${runId}`, `/plans/${planId}`, '/batches/1'])).toEqual([])
   })
 
+  test('a long name does not hide the states of all pipelines', async () => {
+    await using engine = await shop()
+    await using server = await startServer(engine)
+    engine.pipeline(`l${'o'.repeat(98)}g`, catalogYaml('long.xml').replace('4001', '4002'))
+    await using tab = await browser.open()
+    await tab.page.goto(server.url)
+    const state = await tab.page.locator('tbody .badge').first().boundingBox()
+    expect((state?.x ?? 0) + (state?.width ?? 0)).toBeLessThan(1180)
+    const bars = await tab.page.getByRole('columnheader', { name: 'Last 30 runs' }).boundingBox()
+    expect((bars?.x ?? 0) + (bars?.width ?? 0)).toBeLessThan(1180)
+  })
+
   test('text from right to left keeps its place: the value before, then the value after', async () => {
     await using engine = await shop()
     await using server = await startServer(engine)
