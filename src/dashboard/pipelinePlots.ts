@@ -88,7 +88,10 @@ export function pipelinePlots(
     {
       id: 'plot-requests',
       title: 'Requests',
-      summary: `${count(sum(({ requests }) => requests))} requests; ${runs.some(({ requests }) => requests > maxExamined) ? `of up to ${count(maxExamined)} in each run, ` : ''}${limited === 0 ? 'none was over the rate limit' : `${count(limited)} were over the rate limit (429)`}.`,
+      summary: `${plural(
+        sum(({ requests }) => requests),
+        'request',
+      )}; ${runs.some(({ requests }) => requests > maxExamined) ? `of up to ${count(maxExamined)} in each run, ` : ''}${limited === 0 ? 'none was over the rate limit' : `${count(limited)} ${limited === 1 ? 'was' : 'were'} over the rate limit (429)`}.`,
       kind: 'stack',
       labelHeading,
       labels,

@@ -603,6 +603,15 @@ test('the page of a pipeline keeps its last source after a plan, a failed run an
   expect(await page()).toContain(`${engine.folder}/feed.xml`)
 })
 
+test('the page Now says that the source was unchanged in the last run, if one run is the limit', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  engine.pipeline('shop', `stale_after_runs: 1\n${catalogYaml('feed.xml')}`)
+  await engine.run('shop')
+  await engine.run('shop')
+  expect((await server.call('GET', '/')).text).toContain('the source was unchanged in the last run<')
+})
+
 test('a worker that is up is shown after a hundred later ones that ended', async () => {
   await using engine = await shop()
   await using server = await startServer(engine)

@@ -43,6 +43,12 @@ test('the dashed line ignores withheld runs and runs that read nothing, as the g
   expect(dashedLine([runWith(100), runWith(30, 'withheld'), runWith(0), runWith(90), runWith(1)])).toEqual([5, 50, 50, 50, 45])
 })
 
+test('one request is in the singular', () => {
+  if (pipeline === undefined) throw new Error('the pipeline is not valid')
+  const requests = pipelinePlots(pipeline, [{ ...runWith(1), requests: 1, rateLimited: 1 }], []).find(({ id }) => id === 'plot-requests')
+  expect(requests?.summary).toBe('1 request; 1 was over the rate limit (429).')
+})
+
 test('the plot of the stages adds up to the duration of the run', () => {
   if (pipeline === undefined) throw new Error('the pipeline is not valid')
   const ms = { settle: 1000, read: 2000, plan: 3000, push: 4000, sets: 5000, images: 6000 }
