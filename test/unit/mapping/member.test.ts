@@ -434,6 +434,17 @@ describe('a row without consent opts out what can be read in an invalid cell', (
     expect(optedOutBy({ phone })).toEqual(expect.arrayContaining(numbers))
   })
 
+  test.for([
+    { phone: '0012025550143', country: 'US' },
+    { phone: '001 202-555-0143', country: 'US' },
+    { phone: '011 1 202-555-0143', country: 'DE' },
+    { phone: '0012025550143', country: '' },
+    { phone: '12025550143', country: '' },
+    { phone: '1 (202) 555-0143 (old)', country: '' },
+  ])('the number that a prefix of another country, or none, hides: %j', (fields) => {
+    expect(optedOutBy(fields)).toContain(`5 ${digest('+12025550143')}`)
+  })
+
   test.for([{ email: 'Jane a@x.example (0170 5550100)' }, { phone: '0170 5550100, a@x.example' }])(
     'an email and a phone number in one cell: %j',
     (fields) => {
