@@ -872,6 +872,74 @@ const notYetOrNoMore = [
   'Согласие отозвано',
   'Souhlas odvolán',
 ]
+/** A hint with `values: ["yes"]` would send the people who refused. */
+test.for([
+  'Newsletter ausgetragen',
+  'Newsletter unerwünscht',
+  'Will keinen Newsletter',
+  'Einwilligung zurückgezogen',
+  'Einwilligung fehlt',
+  'Zonder toestemming',
+  'Weigert nieuwsbrief',
+  'Retrait du consentement',
+  'Suscripción anulada',
+  'Deniega consentimiento',
+  'Consenso negato',
+  'Consentimento revogado',
+  'Sem consentimento',
+  'Não quer newsletter',
+  'Vill inte ha nyhetsbrev',
+  'Ønsker ikke nyhetsbrev',
+  'Ej utskick',
+  'perunut uutiskirjeen',
+  'Pazarlama izni yok',
+  'Odmowa zgody',
+  'Odmítl newsletter',
+  'Hozzájárulás nélkül',
+  'Fără consimțământ',
+  'Povučena privola',
+  'Preklicano soglasje',
+  'Atšauktas sutikimas',
+  'Atsaukta piekrišana',
+  'Ilma nõusolekuta',
+  'διαγραφή newsletter',
+  'χωρίς συγκατάθεση',
+  'הסרה מדיוור',
+  'ללא הסכמה',
+  'إلغاء موافقة',
+  'بدون موافقة',
+  'Исключен из рассылки',
+  'Запрет рассылки',
+  'відмова від розсилки',
+  'メルマガ停止',
+  'メルマガ解除',
+  '配信許可なし',
+  '不同意',
+  '未订阅',
+  '拒绝接收短信',
+  '수신동의 철회',
+  '미동의',
+  'Without consent',
+  'Consent rescinded',
+  "Doesn't want newsletter",
+  'Newsletter unwanted',
+  'Tanpa persetujuan',
+  'từ chối nhận tin',
+  'ไม่ยินยอม',
+  'असहमत',
+])('the name %s has a word of a refusal, so it does not show what a yes means', (column) => {
+  expect(classifyColumnName(column)).toMatchObject({ polarity: 'unclear' })
+  for (const cells of [
+    ['yes', 'no', ''],
+    ['1', '0', '1'],
+  ])
+    expect(proposalFor(column, cells)).toMatchObject({ test: { values: [unknownYes] }, certain: false })
+})
+
+test.for(['Desuscrito', 'Abonelikten çıktı', '取消订阅', '取消訂閱'])('a yes in %s opts out', (column) => {
+  expect(classifyColumnName(column)).toEqual({ polarity: 'out', channel: 'any', certain: true })
+})
+
 test.for(notYetOrNoMore)('the name %s is about consent, and does not show what a yes or a date means', (column) => {
   expect(classifyColumnName(column)).toEqual({ polarity: 'unclear', channel: 'any', certain: true })
   for (const cells of [
