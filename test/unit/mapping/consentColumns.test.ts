@@ -936,6 +936,18 @@ test.for([
     expect(proposalFor(column, cells)).toMatchObject({ test: { values: [unknownYes] }, certain: false })
 })
 
+test.for([
+  ['in', 'ad_user_data', 'ad_personalization', 'Share with partners', 'Werbekennzeichen', 'Kontaktfreigabe', 'Freigabe E-Mail'],
+  ['in', 'Darf angeschrieben werden', 'Mag gemaild worden', 'Autorisation email', 'Contacto permitido', 'Comunicaciones comerciales'],
+  ['in', 'Comunicazioni commerciali', 'Profilazione', 'prenumererar', 'συναίνεση', '配信希望', '接受营销'],
+  ['out', 'Opposizione', 'não contatar', 'No solicitar', 'bezwaar', 'Nekontaktovat', 'Neposílat', 'Απεγγραφή', 'atsisakė'],
+  ['out', 'メール拒否', '配信不可', '受信拒否フラグ', '案内不要', '拒收', '구독 해지', 'إلغاء الاشتراك', 'Hủy đăng ký'],
+  ['out', 'under_13', 'is_minor', 'Minderjährig', 'Menor de edad'],
+] as const)('a yes in columns of an export counts as %s', ([polarity, ...columns]) => {
+  for (const column of columns) expect([column, classifyColumnName(column)?.polarity]).toEqual([column, polarity])
+  for (const column of columns) expect([column, proposalFor(column, ['yes', 'no', 'no', 'yes'])]).toEqual([column, expect.anything()])
+})
+
 test.for(['Desuscrito', 'Abonelikten çıktı', '取消订阅', '取消訂閱'])('a yes in %s opts out', (column) => {
   expect(classifyColumnName(column)).toEqual({ polarity: 'out', channel: 'any', certain: true })
 })
