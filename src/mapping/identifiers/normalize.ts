@@ -1,7 +1,7 @@
 import type { IdentifierType } from '../../model/record.ts'
 import { isCardNumber, isIban } from '../personalColumns.ts'
 import { trimText, withoutInvisible } from '../text.ts'
-import { normalizeEmail, type EmailOptions } from './email.ts'
+import { addressesIn, normalizeEmail, type EmailOptions } from './email.ts'
 import { normalizePhone, normalizePhoneAsBoth, withAsciiDigits, withPlusFreeForm } from './phone.ts'
 import type { IdentifierResult } from './identifierResult.ts'
 
@@ -101,7 +101,7 @@ function normalizePartnerId(text: string): IdentifierResult {
   const personal = (what: string): IdentifierResult => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })
   if (text.length > 256 || !text.isWellFormed() || /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\ufeff]/.test(text))
     return { code: 'PARTNER_ID_INVALID', message: 'is too long or contains control characters' }
-  if (/\S(?:@|%40|＠)\S/i.test(text)) return personal('an email')
+  if (/\S(?:@|%40|＠)\S/i.test(text) || (/@|＠|\bat\b|&/i.test(text) && addressesIn(text).length > 0)) return personal('an email')
   if (isIban(text)) return personal('a bank account number')
   if (/^\d+$/.test(text)) {
     if (/^00[1-9]\d{8,13}$/.test(text)) return personal('a phone number')
