@@ -129,7 +129,10 @@ export interface Membership {
   readonly usersPerOperation: number
   /** True if uploads have `effective_at` (docs/spec-notes.md#audience-uploads). */
   readonly takesEffectiveAt: boolean
-  /** True if a membership is deleted when the end in its rows has passed, but not its end at the service. False if it then stays. */
+  /**
+   * True if a membership is deleted once the end in its rows has passed. At the service it may have a later end. False if it is left to
+   * expire there.
+   */
   readonly endsExactly: boolean
 }
 

@@ -52,7 +52,7 @@ export function renderDeleteOf(updates: readonly Buffer[]): Buffer {
 }
 
 /**
- * Returns the text of an operation on one user before (`open`) and after (`close`) the user's identifiers. `close` includes the bracket
+ * Returns the text of an operation on one user before (`open`) and after (`close`) the user's identifiers. `close` includes the brace
  * that ends the user. The list of each identifier type begins with the type's `listOpenings`, and ends with `]`.
  */
 export function textAroundUser(of: Omit<UserOperation, 'users'>): { readonly open: string; readonly close: string } {

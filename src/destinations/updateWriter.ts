@@ -79,7 +79,7 @@ export class UpdateWriter {
   readonly #frameClose: Buffer
   readonly #open: Buffer
   readonly #close: Buffer
-  /** Grows from `firstBodyBytes`. The first buffers of all plans were 20 MB, and caused full garbage collections. */
+  /** Grows from `firstBodyBytes`. Buffers of the maximum size caused full garbage collections in small runs. */
   #body: Buffer
   /** As long as `#body`. */
   #template: Buffer

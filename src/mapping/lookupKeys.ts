@@ -11,7 +11,7 @@ import { presets } from './presets/index.ts'
 import { trimText } from './text.ts'
 
 /**
- * Returns the packed identifiers of a raw value, or of a SHA-256 in hex. A value has one for each form that some setting sends, the default
+ * Returns the packed identifiers of a raw value, or of a SHA-256 in hex. Packs each form of the value that some setting sends, the default
  * form first (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`. `country`: for
  * phone numbers without `+`.
  */

@@ -66,8 +66,8 @@ const credentials = /\/\/[^/\s]*@/g
 const searchedLength = 2_000
 
 /**
- * Masks a product value or a column name for a message as `redactPersonalData` does, then cuts it to `length` characters and `…`. Not in the
- * other order: an email without its `@` would not be found.
+ * Masks a product value or a column name for a message as `redactPersonalData` does, then cuts it to `length` characters and `…`. In the
+ * other order, an email could lose its `@` and would not be found.
  */
 export function maskedExcerpt(text: string, length = 60): string {
   const masked = redactPersonalData(cutText(text, searchedLength))

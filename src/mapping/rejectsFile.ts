@@ -9,8 +9,9 @@ const reasonColumns = ['line', 'code', 'field', 'message', 'hint']
 const formula = /^'*[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
 
 /**
- * Returns the indexes of the reason columns, which are the last ones: five for each time that the rows were rejected. Empty if the table is
- * not a rejects file. If the table had a column of the same name, a reason column has the prefix `reject_`, once or several times.
+ * Returns the indexes of the reason columns, the last ones of the table. There are five for each time that the rows were rejected. Empty if
+ * the table is not a rejects file. If the table had a column of the same name, a reason column has the prefix `reject_`, once or several
+ * times.
  */
 export function reasonIndexes(columns: readonly string[]): number[] {
   let from = columns.length

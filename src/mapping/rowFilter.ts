@@ -8,9 +8,9 @@ import { isMasked } from './members/maskedCells.ts'
 import { comparableText, foldedText } from './text.ts'
 
 /**
- * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`, for members with the identifiers that it opts out
- * (docs/consent.md#one-identifier-on-several-rows). Adds a filter column that the header lacks to `missing`, so that the run of a table
- * fails. In JSON and XML, the missing column counts as an empty cell.
+ * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered: true`. The result of a member's row also has the
+ * identifiers that the row opts out (docs/consent.md#one-identifier-on-several-rows). Adds a filter column that the header lacks to
+ * `missing`, so that the run of a table fails. In JSON and XML, the missing column counts as an empty cell.
  */
 export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: readonly string[]): BoundHeader {
   if (pipeline.filters.length === 0) return bound
@@ -26,7 +26,7 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
     filters.every(({ keep, index, values, formOf }) => ignored.includes(index) || cellIsOneOf(cells[index], values, formOf) === keep)
   const excludes = ({ cells, fault }: Row) => {
     const { unjoined = [], variants } = fault ?? {}
-    // Without a match in the joined file, the cells of that file are missing. They are not a reason to delete the record.
+    // Without a match in the joined file, the cells of that file are missing. Missing cells must not delete the record.
     if (variants === undefined) return !passes(cells, unjoined)
     return variants.every(
       (variant) => !passes(cells.map((cell, index) => (unjoined.includes(index) ? variant[unjoined.indexOf(index)] : cell))),

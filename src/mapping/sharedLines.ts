@@ -1,8 +1,8 @@
 import type { MappedRecord, Reject, Row } from '../model/record.ts'
 
 /**
- * Detects rows on the line of another row, as in XML and JSON without line ends. A line number does not identify such a row. So if it is
- * rejected, the messages also name the record.
+ * Detects rows on the line of another row, as in XML and JSON without line ends. A line number does not identify such a row, so the
+ * messages of its reject also name the record.
  */
 export class SharedLines {
   /** Line of the row registered last, and its position among the rows of this line, from 1. */

@@ -7,7 +7,7 @@ const trimmable = /[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]/
 // variation selectors stay, because they change the letter or emoji beside them (docs/inputs.md, case 15).
 const controls =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0]/g
-// Matches a control or invisible character, except variation selectors and signs before numbers such as U+0600, which are shown.
+// Matches a control or invisible character. Excludes variation selectors, and signs before numbers such as U+0600, which are visible.
 const controlsOrInvisible =
   /(?![\p{Variation_Selector}\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u
 

@@ -11,14 +11,14 @@ export interface Pipeline {
   readonly file: string
   readonly schedule?: Schedule
   readonly sources: readonly SourceDefinition[]
-  /** Name of the preset, such as `google-shopping`. Absent: recognized by the header. */
+  /** Name of the preset, such as `google-shopping`. Absent: recognized by the header; for people, only without `map:`. */
   readonly preset?: string
   readonly map: Readonly<Record<string, FieldMapping>>
-  /** Tests for consent. A row must pass every test. `none`: no column decides, not even one of the preset. */
+  /** Tests for consent. A row must pass every test. `none`: no column decides who is sent, not even one of the preset. */
   readonly consent?: readonly ConsentTest[] | 'none'
   /** Columns that are declared irrelevant: they are not searched for consent and identifiers. */
   readonly ignore?: readonly string[]
-  /** Test for rows that are removed from a do-not-reach list. */
+  /** Test of a do-not-reach pipeline: the people of rows that pass are removed from the list. */
   readonly remove?: ValueTest
   readonly destination: DestinationDefinition
   readonly guards: Guards
@@ -228,9 +228,9 @@ export interface Guards {
   readonly hold?: readonly string[]
   /** Codes of notes that do not withhold the run. */
   readonly accept?: readonly string[]
-  /** Maximum share of the products of the last sync that go out of stock in one run, in percent. Absent: 10. */
+  /** Maximum percent of the products of the last sync that may go out of stock in one run. Absent: 10. */
   readonly maxOutOfStockPercent?: number
-  /** Price changes above this limit, in percent, get a note. Absent: 50. */
+  /** Maximum change of a price in percent. Larger changes get a note. Absent: 50. */
   readonly maxPriceChangePercent?: number
 }
 

@@ -55,7 +55,7 @@ export interface RunCounts {
   readonly pending: number
 }
 
-/** Row counts, which a snapshot keeps. */
+/** Counts of rows, as stored with a snapshot. */
 export type RowCounts = Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'filtered' | 'valid'>
 
 /** Counts of a run that has done nothing yet. */
@@ -137,7 +137,7 @@ export interface WarningSummary {
   readonly hint?: string
 }
 
-/** Numbers of products or users of earlier runs that this run settled. They count in those runs, not in this run. */
+/** Products or users in batches of earlier runs, settled by this run. They count in the earlier runs, not in this run. */
 export interface Settled {
   readonly confirmed: number
   readonly refused: number

@@ -27,7 +27,7 @@ const specifiers = /\b(?:from|import)\s*(?:\(\s*)?(?:"([^"\n]+)"|'([^'\n]+)')/g
 /** Matches code that may depend on more than its text: imports by a computed name, and values that differ between runs. */
 const outsideInputs =
   /\bimport\s*\(\s*(?!["'\s])|\b(?:require|createRequire|getBuiltinModule|process|fetch|Temporal|performance|random\w*|getRandomValues)\b|\bDate\s*\.\s*now\b|\bDate\s*\(\s*\)|\bnew\s+Date\b(?!\s*\()/
-/** Node modules whose functions depend on their arguments only. The exceptions have random results; `outsideInputs` matches them. */
+/** Node modules whose functions depend only on their arguments, as mappings use them. `outsideInputs` matches those with random results. */
 const pureModules = new Set([
   'assert',
   'assert/strict',

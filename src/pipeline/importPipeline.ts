@@ -14,7 +14,7 @@ export interface ImportedPipeline {
 }
 
 const versionMark = '?version='
-/** Maximum time in milliseconds for the code of a file, which may wait forever with `await` outside of functions. */
+/** Maximum time in milliseconds for the code of a file. An `await` outside of functions may wait forever. */
 const maxLoadMs = 60_000
 let isHookRegistered = false
 

@@ -20,7 +20,7 @@ const fileCache = createFileCache<readonly Pipeline[]>()
 
 /** Pipelines of a folder, with the errors of its files. */
 export interface LoadedPipelines {
-  /** Valid pipelines without a conflict, sorted by name. */
+  /** Valid pipelines without a conflict, sorted by name. If two files have a pipeline of one name, contains the one of the first file. */
   readonly pipelines: readonly Pipeline[]
   /** One error for each invalid file and for each conflicting pipeline. All other pipelines are usable. */
   readonly errors: readonly ConfigError[]
@@ -45,7 +45,7 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   const loaded = new Map<string, Pipeline>()
   const byFile = new Map<string, readonly string[]>()
   const errors: ConfigError[] = []
-  /** Error by name of a pipeline that two files have. Either file may be wrong, so neither pipeline runs. */
+  /** Error by name of a pipeline that two files have. Either may be wrong. `broken` gets the error too, so neither pipeline runs. */
   const ambiguous = new Map<string, ConfigError>()
   const otherInputs = JSON.stringify([variables, project])
   for (const file of files) {

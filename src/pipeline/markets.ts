@@ -36,7 +36,7 @@ export function resolveFile(input: unknown, name: string, file: string, codeVers
 
 type Settings = Readonly<Record<string, unknown>>
 
-/** Merges the settings of a market with the shared ones, those beside `markets`, and resolves them by `resolve`. */
+/** Merges the settings of a market over those beside `markets` (`shared`), and passes the result to `resolve`. */
 function resolveMarket(shared: Settings, market: string, given: Settings, resolve: (merged: Settings) => Resolved): Resolved {
   const { join, guards, options, ...own } = given
   const source = shared['source']

@@ -9,7 +9,7 @@ import { nameSchema, pipelineDefaultsSchema } from './schema.ts'
 import { serviceAddressFault } from '../serviceAddress.ts'
 import { oneOf, strict, text } from '../settings/values.ts'
 import { expandVariables, type Variables } from './variables.ts'
-import { errorCode, isPlainRecord, recordOf } from '../unknownValue.ts'
+import { errorCode, isPlainRecord } from '../unknownValue.ts'
 
 const credentialsSchema = strict({
   base_url: text('an address').optional(),
@@ -105,8 +105,7 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
     unusableCredentials: Object.fromEntries(Object.entries(problemsBySet).map(([name, setProblems]) => [name, located(setProblems)])),
     receivers,
     defaultReceivers,
-    // Not the output of the schema, which does not check the values.
-    defaults: recordOf(recordOf(expanded.value)['defaults']),
+    defaults: checked.data.defaults ?? {},
   }
 }
 
@@ -138,7 +137,7 @@ function readAlerts(
   return { receivers, defaultReceivers, problems }
 }
 
-/** Returns the settings without which nothing can be delivered to the receiver, each with its problem. */
+/** Returns each missing or invalid setting of a receiver, with its problem. */
 function receiverProblems({ type, url, smtp, to }: AlertReceiver): [keyof AlertReceiver, string][] {
   if (type !== 'email') {
     if (url === undefined) return [['url', 'is missing: it must be an http or https address']]

@@ -8,7 +8,7 @@ type Fail = (problems: readonly Problem[]) => Error
 /**
  * Parses YAML.
  *
- * @throws the error that `fail` returns for all syntax errors, or for more than `maxAliases` expansions of aliases
+ * @throws the error that `fail` returns for all syntax errors and repeated keys, or for more than `maxAliases` expansions of aliases
  */
 export function readYaml(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
   const lines = new LineCounter()

@@ -21,7 +21,7 @@ export function expandVariables(
   variables: Variables,
 ): { readonly value: unknown; readonly problems: readonly PathProblem[] } {
   const problems: PathProblem[] = []
-  /** The value and those around it, whose copy is not complete yet. */
+  /** Objects and lists around the current value, and itself. Their copies are not complete yet. */
   const around = new Set<unknown>()
   return { value: expand(value, []), problems }
 

@@ -12,7 +12,7 @@ export interface ConsentName {
   readonly onlyFlags?: true
   /**
    * True for a name about deleted records, closed accounts, minors or dead people, such as `is_deleted`. Only a yes, a date or a state such as
-   * `Deleted` makes it a consent column. In many exports no row has one.
+   * `Deleted` in a cell makes it a consent column. In many exports, no row has such a cell.
    */
   readonly onlyYes?: true
 }

@@ -84,7 +84,7 @@ export function looksLikeDate(value: string): boolean {
 /** Returns true for a date that programs write for none, such as `0000-00-00`, `1900-01-01`, `1970-01-01` and `9999-12-31`. */
 export function isPlaceholderDate(value: string): boolean {
   const year = /(?<!\d)\d{4}(?!\d)|^\d{4}(?=\d{4}(?!\d))/.exec(value)?.[0]
-  // No person with an email was deleted or died before 1971. 6 June 2079 is the last date of a type of SQL Server.
+  // No record with an email is from 1970 or earlier. 6 June 2079 is the last date of `smalldatetime` in SQL Server.
   if (year !== undefined) return Number(year) <= 1970 || Number(year) >= 2079
   return /^[0./ -]+$/.test(value)
 }

@@ -35,7 +35,7 @@ const unsubscribed = wordsOf(
   'unsubscribed,unsubscribe,unsub,optedout,donotcontact,donotemail,hardbounced,hardbounce,softbounced,softbounce,ispcomplained,not subscribed,non subscribed,nonsubscribed,never subscribed,globally unsubscribed,unsubscribed (self),unsubscribed (admin),opted out,opt out,optout,global opt out,bounced,bounce,hard bounce,hard bounced,soft bounce,soft bounced,cleaned,blacklisted,blocklisted,blocked for email,suppressed,complained,complaint,complainer,spam complaint,spam report,marked as spam,reported spam,abuse,do not contact,do not email,do not mail,do not call,do not phone,do not text,do not solicit,do not market,do not allow,do not send,non marketing contact,no marketing,no mailings,gdpr deleted,gdpr erased,1yyn,1yyy,1nyn,1nyy,on hold opt out,on hold bounce,consent withdrawn,consent revoked,no consent,consent denied,not consented,undeliverable,' +
     'abgemeldet,abbestellt,ausgetragen,nicht abonniert,widerrufen,widersprochen,keine werbung,désabonné,désabonnée,desabonne,désinscrit,désinscrite,desinscrit,non abonné,non inscrit,dado de baja,dada de baja,desuscrito,no suscrito,cancelado por el usuario,disiscritto,disiscritta,non iscritto,descadastrado,não inscrito,uitgeschreven,afgemeld,wypisany,wypisana,niesubskrybuje,avregistrerad,avprenumererad,avslutad prenumeration,afmeldt,avmeldt,peruutettu,abonelikten çıktı,abonelikten çıkmış,отписан,отписался,отписалась,odhlášen,leiratkozott,dezabonat,退订,已退订,退会,配信停止,수신거부,구독취소',
 )
-/** Words that mean `out` in a column such as `account_status`, and have no meaning in other columns. */
+/** Words that mean `out` in a column such as `account_status`, but not in a column of any name. */
 const deleted = wordsOf(
   'deleted,soft deleted,erased,anonymized,anonymised,gelöscht,supprimé,eliminado,borrado,eliminato,cancellato,verwijderd,usunięty,slettet,raderad',
 )
@@ -48,11 +48,11 @@ const noChoice =
 const requestStates = wordsOf(
   'pending,waiting,requested,request,open,received,submitted,scheduled,in progress,in process,processing,processed,approved,confirmed,accepted,completed,complete,done,finished',
 )
-/** Words that mean `out` in a consent column, and have no meaning in other columns. */
+/** Words that mean `out` in a consent column, but not in a column of any name. */
 const weakOut = wordsOf(
   'out,inactive,disabled,denied,deny,decline,reject,refuse,objected,opposed,cancelled,canceled,removed,stop,stopped,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,anonymized,anonymised,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,refus,opposé,opposée,oppose,opposition,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,nægtet,reddedildi,pasif,отказ,ret,restricted,held,hold,on hold,temp hold,suspended,quarantined,ineligible,redacted,kielletty,希望しない,受け取らない,受信しない,配信しない,受信拒否,不可,미수신,不要,不同意,拒否,拒绝,거부,미동의',
 )
-/** Words that mean `in` in a consent column, and have no meaning in other columns. */
+/** Words that mean `in` in a consent column, but not in a column of any name. */
 const weakIn = wordsOf(
   'in,active,enabled,send,confirmed,accepted,accept,agreed,agree,allowed,allow,approved,given,valid,verified,registered,email,e mail,newsletter,single opt in,marketing,erteilt,aktiv,bestätigt,erlaubt,akzeptiert,actif,confirmé,accepté,autorisé,accordé,activo,confirmado,aceptado,autorizado,attivo,confermato,accettato,ativo,aceito,actief,bevestigd,toegestaan,akkoord,aktywny,zgoda,wyrażono zgodę,godkänd,aktív,samtykket,onaylı,onaylandı,aktif,согласен,согласна,согласие,onay,authorized,authorised,sallittu,希望する,希望,受け取る,受信する,配信する,可,수신,同意,允许,동의',
 )

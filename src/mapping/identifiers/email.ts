@@ -125,7 +125,7 @@ function normalizeOtherAddress(given: string, options: EmailOptions): Identifier
 /** Matches each part of a text that may be an address. Only looks ahead at the domain, because another address may begin in it. */
 const addressLike = /([^\s@<>()[\]{},;:|"“”„«»]{1,64})@(?=([\p{L}\p{M}\p{N}.-]{1,255}))/gu
 
-/** Matches an `@` with spaces, in a reference of HTML or in words: `a @ b.example`, `a&#64;b.example`, `a(at)b.example`, `a at b.example`. */
+/** Matches an `@` with spaces or in words: `a @ b.example`, `a(at)b.example`, `a at b.example`. */
 const spelledAt = / ?(?:[([{] ?(?:at|ät|a|arroba|@) ?[)\]}]|@+) ?| (?:at|arroba) /gi
 /** Matches a dot with spaces or in words: `b .example`, `b(dot)example`, `b dot example`. */
 const spelledDot = / ?(?:[([{] ?(?:dot|punkt|point|punto|[.。]) ?[)\]}]|[.。]+) ?| dot /gi

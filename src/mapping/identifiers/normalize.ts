@@ -93,12 +93,12 @@ function normalizeDeviceId(text: string): IdentifierResult {
 const phoneScheme = /^(?:p:(?=\+)|(?:tel|sms|callto|whatsapp):\s*)/i
 
 /**
- * Returns a partner id unchanged. It is sent in clear. So rejects texts that look like an email, a phone number, a card number or a bank
- * account number (docs/inputs.md, cases 126 and 199). Of plain digits, rejects only a card number, and a phone number that begins with 00.
- * Digits and signs of all scripts count.
+ * Returns a partner id unchanged, because it is sent in clear. So rejects texts like an email, phone number, card number or bank account
+ * number (docs/inputs.md, cases 126 and 199). Of plain digits, rejects only a card number, and a phone number that begins with 00. Digits
+ * and signs of all scripts count.
  */
 function normalizePartnerId(text: string): IdentifierResult {
-  const personal = (what: string): IdentifierResult => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })
+  const personal = (content: string): IdentifierResult => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${content}` })
   if (text.length > 256 || !text.isWellFormed() || /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\ufeff]/.test(text))
     return { code: 'PARTNER_ID_INVALID', message: 'is too long or contains control characters' }
   if (/\S(?:@|%40|＠)\S/i.test(text) || (/@|＠|\bat\b|&/i.test(text) && addressesIn(text).length > 0)) return personal('an email')

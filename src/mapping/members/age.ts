@@ -89,8 +89,8 @@ function kindOf(column: string): BoundAge['kind'] | undefined {
 }
 
 /**
- * Returns the kind of the last name in a path of JSON or XML, such as `profile.birthdate`. Undefined for a path about others, and for an
- * age or age group outside of `personPath`.
+ * Returns the kind of the last name in a path of JSON or XML, such as `profile.birthdate`. Undefined for a path about other people, and
+ * for an age or age group outside of `personPath`.
  */
 function kindBelowPath(column: string): BoundAge['kind'] | undefined {
   const [path = '', last = ''] = /^(.+)\.([@$]?\p{L}[\p{L}\p{N}_]+)$/u.exec(column)?.slice(1) ?? []

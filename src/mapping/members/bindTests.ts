@@ -94,7 +94,7 @@ export function missingConsentWarnings(preset: Preset | undefined, columns: read
 
 /**
  * Returns the missing consent column of an export. With this column, a preset would recognize the header. Undefined for any other header,
- * and for a pipeline with `map:` or `consent:`. With a `map:` alone, the people of such a file who opted out would be sent.
+ * and for a pipeline with `map:` or `consent:`. Without this hint, a user would only add a `map:`, and people who opted out would be sent.
  */
 export function lostConsentColumn({ pipeline, preset, columns }: MemberHeader): MissingColumn | undefined {
   if (preset !== undefined || Object.keys(pipeline.map).length > 0 || pipeline.consent !== undefined) return undefined

@@ -16,7 +16,7 @@ import { isChild } from './age.ts'
 
 /**
  * Maps a row. Pure. Drops an unusable identifier with a warning if another one is usable.
- * - A row for an audience is rejected without a usable identifier, with an empty key column, too many identifiers or wrong times.
+ * - A row for an audience is rejected if it has no usable identifier, no key, too many identifiers or wrong times.
  * - A row that must not be sent needs only a key or an identifier.
  * - A row that adds a person to a do-not-reach list needs only an identifier.
  *

@@ -172,9 +172,9 @@ export class UnmappedColumns {
   }
 
   /**
-   * Returns the unmapped columns with an identifier in at least 5 % of the rows and in half of the filled cells. Identifiers that a mapped
-   * column of the row has too do not count. Leaves out consent columns, columns of other people, and columns with a single value (from 3
-   * rows on).
+   * Returns the unmapped columns with an identifier in at least 5 % of the rows and at least half of the filled cells. Identifiers that a
+   * mapped column of the row has too do not count. Leaves out consent columns, columns of other people, and columns with a single value
+   * (from 3 rows on).
    */
   identifierColumns(): readonly IdentifierColumn[] {
     return [...this.#states].flatMap(([column, state]): IdentifierColumn[] => {

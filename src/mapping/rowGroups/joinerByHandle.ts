@@ -23,8 +23,9 @@ interface ColumnIndexes {
 }
 
 /**
- * Joins rows of one product, which follow each other and have the same handle. Returns each with all images of the product, and with its
- * empty cells filled from the first row. Leaves out image-only rows: a row has one image, so further images have rows of their own.
+ * Joins the rows of one product, which follow each other and have the same handle. Adds all images of the product to each row, and fills
+ * its empty `inherited` cells from the first row. Leaves out image-only rows: a row has one image, so further images have rows of their
+ * own.
  *
  * Buffers the rows of a product until its last image is known, or until they reach `maxRows` or `maxCharacters`. Later rows of the product
  * are returned immediately, with the images that were known at that limit.

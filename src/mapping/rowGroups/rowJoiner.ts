@@ -6,6 +6,6 @@ export interface RowJoiner {
   readonly push: (row: Row) => readonly Row[]
   /** Returns the rows that are still buffered at the end of the table. */
   readonly end: () => readonly Row[]
-  /** Returns messages with the numbers of rows that were joined, and that could not be. Called after `end`. */
+  /** Returns messages with the numbers of joined rows, and of rows that could not be joined. Called after `end`. */
   readonly notes: () => readonly string[]
 }

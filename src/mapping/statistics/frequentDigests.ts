@@ -4,7 +4,7 @@ import { identifierBytes, type PackedIdentifier } from '../../model/record.ts'
 /**
  * Sketch that finds packed identifiers on many rows, by the algorithm of Misra and Gries. Keeps every value that makes up more than
  * 1/`size` of all added values. After n values, a count is too low by at most n / (`size` + 1). It is too high only if two identifiers have
- * the same 64 bits. Flat arrays: a Map would allocate a string for every identifier of every row.
+ * the same 64 bits. Uses flat arrays, because a Map would allocate a string for every identifier of every row.
  */
 export class FrequentDigests {
   readonly #size: number

@@ -35,7 +35,7 @@ export interface FrequentInSource {
   readonly highestInSource: number
   /** Upper bound of the rows of any value. */
   readonly highestBound: number
-  /** True if new rows raise the bound of a value above the limit. Whether its count is above the limit, only a full read can decide. */
+  /** True if new rows raise the bound of a value above the limit. Only a full read can decide whether its count is above the limit. */
   readonly mayExceedLimit: boolean
 }
 
@@ -46,7 +46,7 @@ export class FrequentValues {
   readonly #storedCounts: ReadonlyMap<string, number>
   readonly #isGated: boolean
   readonly #sourceCount: number
-  readonly #exact: ReadonlySet<string>
+  readonly #exactValues: ReadonlySet<string>
   /** Value → upper bound of its rows, for the next read. */
   readonly #toStore = new Map<string, number>()
   /** Upper bound for every value that is not in `#toStore`. */
@@ -74,13 +74,13 @@ export class FrequentValues {
       const frequent = Object.entries(before.counts).filter(([, count]) => count > limit / 2)
       for (const [value] of sortByCount(frequent).slice(0, maxExact)) featureSets.addItem(code, value, '')
     }
-    this.#exact = new Set(featureSets.exactValues(code))
+    this.#exactValues = new Set(featureSets.exactValues(code))
     // In a full read, values up to a quarter of the limit are not stored.
     this.#slack = gated ? (before?.slack ?? 0) : Math.floor(limit / 4)
     this.#storedCounts = new Map(Object.entries(gated ? (before?.counts ?? {}) : {}))
     for (const [value, count] of this.#storedCounts) this.#toStore.set(value, count)
     // `addSource` counts these values from 0.
-    for (const value of this.#exact) this.#toStore.delete(value)
+    for (const value of this.#exactValues) this.#toStore.delete(value)
   }
 
   /**
@@ -99,9 +99,9 @@ export class FrequentValues {
     // A gated read did not map the unchanged rows. A value without a stored count may be on up to `#slack` of them.
     const unstoredBound = this.#isGated ? this.#slack : 0
     let highestBound = Math.max(highestInSource, unstoredBound)
-    const mappedCounts = new Map(mapped.filter(([value]) => !this.#exact.has(value)))
+    const mappedCounts = new Map(mapped.filter(([value]) => !this.#exactValues.has(value)))
     const bounds = new Map([...mappedCounts].map(([value, count]) => [value, count + (this.#storedCounts.get(value) ?? unstoredBound)]))
-    for (const [value, count] of this.#storedCounts) if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
+    for (const [value, count] of this.#storedCounts) if (!this.#exactValues.has(value) && !bounds.has(value)) bounds.set(value, count)
     // In a gated read with several sources, the bounds count the rows of all of them.
     const areBoundsOfSource = !this.#isGated || this.#sourceCount === 1
     for (const [value, bound] of bounds) {
@@ -119,11 +119,13 @@ export class FrequentValues {
 
   /** True if the next read must be a full read, so that it counts a value above the limit exactly. */
   get needsFullRead(): boolean {
-    return this.#exact.size < maxExact && [...this.#toStore].some(([value, count]) => count > this.#limit && !this.#exact.has(value))
+    return (
+      this.#exactValues.size < maxExact && [...this.#toStore].some(([value, count]) => count > this.#limit && !this.#exactValues.has(value))
+    )
   }
 
   stored(): StoredFrequent {
-    const kept = sortByCount([...this.#toStore].filter(([value, count]) => count > this.#slack || this.#exact.has(value)))
+    const kept = sortByCount([...this.#toStore].filter(([value, count]) => count > this.#slack || this.#exactValues.has(value)))
     return { counts: Object.fromEntries(kept.slice(0, maxStored)), slack: Math.max(this.#slack, kept[maxStored]?.[1] ?? 0) }
   }
 

@@ -24,8 +24,8 @@ export interface StoredStatistics extends StoredFeatureSets {
 
 /**
  * Creates the statistics of a read. `stored`: statistics of the last read. `gated`: true if the read skips unchanged rows
- * (docs/architecture.md#three-gates-work-that-is-skipped-safely), whose feature sets and counts come from `stored`. A full read only takes
- * from `stored` which values to count exactly.
+ * (docs/architecture.md#three-gates-work-that-is-skipped-safely). Then the feature sets and counts of these rows come from `stored`. A full
+ * read only takes from `stored` which values to count exactly.
  */
 export function createReadStatistics(
   stored?: StoredStatistics,

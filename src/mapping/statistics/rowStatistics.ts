@@ -54,8 +54,8 @@ export interface StoredFeatureSets {
 /** Maximum number of items. Beyond it, a warning with a new code and field is not counted, and a new value not exactly. */
 const maxItems = 700
 /**
- * Maximum number of sets. Beyond it, a row with items gets no new set: it is counted by its parts, and stored as `unknownSet`. Set numbers
- * are stored in two bytes.
+ * Maximum number of sets. Beyond it, a row with items gets no new set. It is counted in one set for its bits and one for each item, and
+ * stored as `unknownSet`. Set numbers are stored in two bytes.
  */
 const maxSets = 30_000
 /** Maximum number of currencies. Further ones are not counted. */
@@ -198,13 +198,13 @@ export class FeatureSetCounts {
 
   add(set: number, line: number): void {
     const before = this.#counts[set]
-    // First, because it is true for nearly every row of a large source.
+    // Tested first, because it is true for nearly every row of a large source.
     if (before !== undefined && before >= linesKept) this.#counts[set] = before + 1
     else if (set === unknownSet) this.#unknownCount++
     else this.#addFirst(set, line)
   }
 
-  /** Number of all rows. Too high if a row was counted by its parts (`FeatureSets.setOf`). */
+  /** Number of all rows. Too high if a row was counted in several sets (`FeatureSets.setOf`). */
   get rowCount(): number {
     return this.#counts.reduce((sum, count) => sum + count, this.#unknownCount)
   }
@@ -245,8 +245,8 @@ export class FeatureSetCounts {
   }
 }
 
-/** Returns the item numbers of a row's warnings, without those beyond `maxItems`. */
-export function itemsOf(sets: FeatureSets, warnings: readonly Warning[]): number[] {
+/** Adds the warnings of a row as items. Returns the item numbers, without those beyond `maxItems`. */
+export function addWarnings(sets: FeatureSets, warnings: readonly Warning[]): number[] {
   const items: number[] = []
   for (const { code, field, message } of warnings) {
     const item = sets.addItem(code, field, message)
