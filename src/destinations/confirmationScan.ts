@@ -165,9 +165,9 @@ class ConfirmationScan {
     for (let at = keysStart; at < this.#keys.length; at += 2) {
       const known = this.#keys[at] ?? 0
       if ((this.#keys[at + 1] ?? 0) - known !== end - start) continue
-      let same = 0
-      while (same < end - start && this.#bytes[known + same] === this.#bytes[start + same]) same++
-      if (same === end - start) return true
+      let equalBytes = 0
+      while (equalBytes < end - start && this.#bytes[known + equalBytes] === this.#bytes[start + equalBytes]) equalBytes++
+      if (equalBytes === end - start) return true
     }
     return false
   }

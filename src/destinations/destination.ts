@@ -64,7 +64,7 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   appliesSuppression(definition: Definition): boolean
   /** Returns the settings of the memberships; undefined if the content of the destination does not expire. */
   membership(definition: Definition): Membership | undefined
-  /** Time for which settled entries are stored, as an SQL interval (docs/retention.md). */
+  /** Time for which entries are stored after their whole plan is settled, as an SQL interval (docs/retention.md). */
   readonly keepsEntries: '12 months' | '30 days'
   /** Requests that read the content of the destination back; absent if no endpoint lists it. */
   readonly listing?: Listing

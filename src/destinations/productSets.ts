@@ -47,34 +47,34 @@ export interface SetRequest {
 }
 
 /** Returns the request of one page. `cursor`: undefined for the first page. */
-export function listSets(target: Target, cursor: string | undefined): SetRequest {
+export function requestToListSets(target: Target, cursor: string | undefined): SetRequest {
   const count = String(parameterOf(endpoints.list, 'count')?.max)
-  return setRequest(endpoints.list, target, { query: { count, ...(cursor === undefined ? {} : { cursor }) } })
+  return requestFor(endpoints.list, target, { query: { count, ...(cursor === undefined ? {} : { cursor }) } })
 }
 
-export function getSet(target: Target, setId: string): SetRequest {
-  return setRequest(endpoints.get, target, { setId })
+export function requestToGetSet(target: Target, setId: string): SetRequest {
+  return requestFor(endpoints.get, target, { setId })
 }
 
-export function createSet(target: Target, content: SetContent): SetRequest {
+export function requestToCreateSet(target: Target, content: SetContent): SetRequest {
   const { name, description, type, filters, productKeys } = content
   const members = type === 'MANUAL' ? { product_keys: productKeys } : { filters }
-  return setRequest(endpoints.create, target, { body: { name, ...(description === null ? {} : { description }), type, ...members } })
+  return requestFor(endpoints.create, target, { body: { name, ...(description === null ? {} : { description }), type, ...members } })
 }
 
 /** Returns the request that changes name and description, and the products of a manual set. Type and filters cannot be changed. */
-export function updateSet(target: Target, setId: string, { name, description, type, productKeys }: SetContent): SetRequest {
-  return setRequest(endpoints.update, target, {
+export function requestToUpdateSet(target: Target, setId: string, { name, description, type, productKeys }: SetContent): SetRequest {
+  return requestFor(endpoints.update, target, {
     setId,
     body: { name, description, ...(type === 'MANUAL' ? { product_keys: productKeys } : {}) },
   })
 }
 
-export function deleteSet(target: Target, setId: string): SetRequest {
-  return setRequest(endpoints.delete, target, { setId })
+export function requestToDeleteSet(target: Target, setId: string): SetRequest {
+  return requestFor(endpoints.delete, target, { setId })
 }
 
-function setRequest(
+function requestFor(
   endpoint: (typeof endpoints)[keyof typeof endpoints],
   target: Target,
   parts: { readonly setId?: string; readonly query?: Readonly<Record<string, string>>; readonly body?: object },

@@ -80,17 +80,17 @@ const wireTimes = new Map<number, string>()
 /** Returns the JSON members of one user, sorted by type of identifier; empty without identifiers. */
 function renderUser(identifiers: readonly (PackedIdentifier | string)[]): string {
   let text = ''
-  let before = 0
+  let previousType = 0
   for (let i = 0; i < identifiers.length; i++) {
     const identifier = identifiers[i]!
     const type = typeOf(identifier)
-    if (type < before) return renderUser(identifiers.toSorted((a, b) => typeOf(a) - typeOf(b)))
-    if (type > before) text += (before === 0 ? '' : '],') + listOpenings[type]
+    if (type < previousType) return renderUser(identifiers.toSorted((a, b) => typeOf(a) - typeOf(b)))
+    if (type > previousType) text += (previousType === 0 ? '' : '],') + listOpenings[type]
     else text += ','
     text += renderValue(identifier)
-    before = type
+    previousType = type
   }
-  return before === 0 ? '' : text + ']'
+  return previousType === 0 ? '' : text + ']'
 }
 
 function typeOf(identifier: PackedIdentifier | string): number {

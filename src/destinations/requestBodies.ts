@@ -51,8 +51,8 @@ export class Packer<T extends { readonly bytes: Buffer }> {
    */
   add(item: T): PackedBatch<T> | undefined {
     const length = item.bytes.length
-    const alone = this.#open.length + this.#close.length + length
-    if (alone > this.#limits.bytes) throw new OversizedOperationError(alone, this.#limits.bytes)
+    const lengthAlone = this.#open.length + this.#close.length + length
+    if (lengthAlone > this.#limits.bytes) throw new OversizedOperationError(lengthAlone, this.#limits.bytes)
     const fits = this.#items.length === 0 || (this.#items.length < this.#limits.entries && this.#size + 1 + length <= this.#limits.bytes)
     const finished = fits ? undefined : this.flush()
     this.#size += this.#items.length === 0 ? length : length + 1

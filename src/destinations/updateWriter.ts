@@ -110,8 +110,8 @@ export class UpdateWriter {
    */
   fits(user: PackedUser): boolean {
     const length = this.#lengthOf(user)
-    const alone = this.#frameOpen.length + length + this.#frameClose.length
-    if (alone > this.#limits.bytes) throw new OversizedOperationError(alone, this.#limits.bytes)
+    const lengthAlone = this.#frameOpen.length + length + this.#frameClose.length
+    if (lengthAlone > this.#limits.bytes) throw new OversizedOperationError(lengthAlone, this.#limits.bytes)
     if (this.#users === 0) return true
     return this.#users < this.#limits.entries && this.#bodyEnd + 1 + length + this.#frameClose.length <= this.#limits.bytes
   }
@@ -188,13 +188,14 @@ export class UpdateWriter {
   /** Returns the number of bytes that `add` will write to the body, without a comma. */
   #lengthOf({ source, identifiers, stride, count }: PackedUser): number {
     let length = this.#open.length + this.#close.length
-    let before = 0
+    let previousType = 0
     for (let i = 0, at = identifiers; i < count; i++, at += stride) {
       const type = source[at] ?? 0
-      if (type < before || type === 0 || type >= plainType) throw new Error(`an identifier of type ${type} behind one of type ${before}`)
+      if (type < previousType || type === 0 || type >= plainType)
+        throw new Error(`an identifier of type ${type} behind one of type ${previousType}`)
       // A comma; or the beginning of a list, after the end of the previous list and a comma.
-      length += valueBytes + (type === before ? 1 : openingOf(type).length + (before === 0 ? 0 : 2))
-      before = type
+      length += valueBytes + (type === previousType ? 1 : openingOf(type).length + (previousType === 0 ? 0 : 2))
+      previousType = type
     }
     // A bracket ends the last list.
     return length + 1
@@ -205,12 +206,12 @@ export class UpdateWriter {
     const arrays = this.#arrays
     if (this.#keysEnd + count * identifierBytes > arrays.keys.length)
       arrays.keys = Buffer.concat([arrays.keys], arrays.keys.length * 2 + count * identifierBytes)
-    let before = 0
+    let previousType = 0
     for (let i = 0, at = identifiers; i < count; i++, at += stride) {
       const type = source[at] ?? 0
-      if (type === before) this.#writeByte(comma)
+      if (type === previousType) this.#writeByte(comma)
       else {
-        if (before !== 0) {
+        if (previousType !== 0) {
           this.#writeByte(bracket)
           this.#writeByte(comma)
         }
@@ -229,7 +230,7 @@ export class UpdateWriter {
       this.#writeByte(quote)
       copyBytes(source, at, identifierBytes, arrays.keys, this.#keysEnd)
       this.#keysEnd += identifierBytes
-      before = type
+      previousType = type
     }
     this.#writeByte(bracket)
   }

@@ -45,7 +45,7 @@ export interface RecordMapper {
   readonly mask: (row: Row) => readonly string[]
 }
 
-/** Maximum number of cached headers. Each row of JSON and XML may have its own header. */
+/** Maximum number of cached headers. In JSON and XML, each new column makes a new header. */
 const maxCachedHeaders = 512
 
 /** Mapper that also describes how it maps a header, for `init` and `check`. */

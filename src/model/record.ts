@@ -4,7 +4,7 @@
 export interface Row {
   /** First line of the record in its file, from 1. For a query: the number of the row. */
   readonly line: number
-  /** Column names, shared by all rows of a file with one header; per row for JSON. */
+  /** Column names. All rows of a table share one list. In JSON and XML, the rows of a batch share a list of all names so far. */
   readonly columns: readonly string[]
   /** Cell texts, aligned with `columns`; undefined if the row is short, or the element or value is absent. */
   readonly cells: readonly (Cell | undefined)[]

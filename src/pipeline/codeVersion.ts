@@ -50,18 +50,18 @@ export async function codeVersion(file: string): Promise<CodeVersion> {
   const textByPath = new Map<string, string>()
   const toRead = [start]
   let isSelfContained = true
-  for (let at = toRead.pop(); at !== undefined; at = toRead.pop()) {
-    if (textByPath.has(at)) continue
+  for (let modulePath = toRead.pop(); modulePath !== undefined; modulePath = toRead.pop()) {
+    if (textByPath.has(modulePath)) continue
     // A missing file counts as empty here, because the import itself reports it.
-    const text = await readFile(at, 'utf8').catch(() => '')
-    textByPath.set(at, text)
-    if (at.endsWith('.json')) continue
+    const text = await readFile(modulePath, 'utf8').catch(() => '')
+    textByPath.set(modulePath, text)
+    if (modulePath.endsWith('.json')) continue
     isSelfContained &&= !outsideInputs.test(text)
-    for (const [, double, single] of text.matchAll(specifiers)) {
-      const next = await moduleOf(double ?? single ?? '', at)
-      if (next === undefined) isSelfContained = false
-      else if ('local' in next) toRead.push(next.local)
-      else if ('package' in next) textByPath.set(next.package, await readFile(next.package, 'utf8'))
+    for (const [, inDoubleQuotes, inSingleQuotes] of text.matchAll(specifiers)) {
+      const imported = await moduleOf(inDoubleQuotes ?? inSingleQuotes ?? '', modulePath)
+      if (imported === undefined) isSelfContained = false
+      else if ('local' in imported) toRead.push(imported.local)
+      else if ('package' in imported) textByPath.set(imported.package, await readFile(imported.package, 'utf8'))
     }
   }
   const digest = createHash('sha256')

@@ -210,9 +210,9 @@ function throwAll(directory: string, given: readonly ConfigError[]): void {
  */
 export async function loadPipeline(directory: string, name: string, variables: Variables = {}): Promise<Pipeline> {
   if (!/^[\w.-]+$/.test(name)) throw unknownPipeline(name, directory, (await loadPipelines(directory, variables)).names)
-  const [pipeline, more] = await selectPipelines(directory, [name], variables)
+  const [pipeline, another] = await selectPipelines(directory, [name], variables)
   if (pipeline === undefined) throw unknownPipeline(name, directory, [])
-  if (more !== undefined)
+  if (another !== undefined)
     throw new UsageError('SEVERAL_PIPELINES', `"${name}" matches several pipelines, and one is needed`, {
       where: directory,
       hint: `Name one of them, for example ${pipeline.name}.`,

@@ -165,7 +165,7 @@ export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefi
   return rejectedRowOptsOut(row, binding) ? undefined : new RowIdentifiers(row, binding).key()
 }
 
-/** Returns true if a row with a fault of `join:` opts out. Its own cells decide or, if it has several matches, any of them. */
+/** Returns true if a row with a fault of `join:` opts out. Of several matches in the joined file, one that opts out is enough. */
 function rejectedRowOptsOut(row: Row, binding: MemberBinding): boolean {
   const { unjoined, variants } = row.fault ?? {}
   if (unjoined === undefined) return false

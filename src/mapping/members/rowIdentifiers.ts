@@ -324,8 +324,8 @@ export class RowIdentifiers {
     const { key, expectsKeyColumn } = this.#binding
     // In JSON, only some rows may have the key column.
     if (key === undefined && expectsKeyColumn) return undefined
-    // All identifiers together are the key. So two rows with one email and different phone numbers are two records. A changed row does not
-    // silently remove an identifier from the list.
+    // All identifiers together are the key. So two rows with one email and different phone numbers are two records. A changed row has a new
+    // key, so it does not silently remove an identifier from the list.
     if (key === undefined) return hashOfAll(this.packed)
     const normalized = this.#keyText ?? this.#sameTypeKeyText ?? this.#keyTextOfOtherType()
     if (normalized !== undefined) return shortHash(normalized)

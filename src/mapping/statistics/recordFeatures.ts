@@ -74,13 +74,13 @@ export class RecordFeatures {
 
   #memberBits({ identifiers: packed }: MemberRecord, items: number[]): number {
     let bits: number = feature.member
-    let last = 0
+    let lastType = 0
     for (const identifier of packed) {
       const type = identifier[0] ?? 0
-      if (type !== last) {
+      if (type !== lastType) {
         // The identifiers are sorted by type, so no bit is added twice.
         bits += feature.firstIdentifierType << (type - 1)
-        last = type
+        lastType = type
       }
       const item = this.identifiers.add(identifier)
       if (item >= 0) items.push(item)

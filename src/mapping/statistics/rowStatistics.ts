@@ -120,8 +120,8 @@ export class FeatureSets {
   }
 
   /**
-   * Returns the number of a row's set, new or not, and calls `count` with it. If there are too many sets, returns `unknownSet`, and calls
-   * `count` with the set of the bits and of each item.
+   * Returns the number of a row's set, new or not, and calls `count` with it. If there are too many sets, returns `unknownSet`. In that
+   * case, calls `count` with several sets: one has only the bits, each of the others one item.
    */
   setOf(bits: number, items: readonly number[], count: (set: number) => void): number {
     const setWithoutItems = bits === this.#lastBits ? this.#lastSetWithoutItems : this.#setWithoutItems(bits)

@@ -3,7 +3,15 @@
  * Stores each create and delete before its request, so that the next run can continue after a kill.
  */
 import type { Target } from '../../destinations/destination.ts'
-import { createSet, deleteSet, getSet, readSetId, updateSet, type ListedSet, type SetAnswer } from '../../destinations/productSets.ts'
+import {
+  requestToCreateSet,
+  requestToDeleteSet,
+  requestToGetSet,
+  readSetId,
+  requestToUpdateSet,
+  type ListedSet,
+  type SetAnswer,
+} from '../../destinations/productSets.ts'
 import {
   confirmProductSet,
   countWithoutKey,
@@ -123,7 +131,7 @@ async function syncSet(work: SetWork, rule: ProductSetRule): Promise<ProductSetC
   const action = actionOf(desired, withListedTexts(stored.content, listedSet))
   if (action === 'replace') return createManagedSet(work, desired, 'replace')
   if (action === 'unchanged') return { name, action, outcome: 'confirmed' }
-  const answer = await sendSetRequest(deps, updateSet(work.target, stored.setId, desired))
+  const answer = await sendSetRequest(deps, requestToUpdateSet(work.target, stored.setId, desired))
   if (answer.kind !== 'done') return { name, action, ...failureOf(answer) }
   await confirmProductSet(deps.db, actor, { id: stored.id, setId: stored.setId, content: desired, what: 'updated' })
   return { name, action, outcome: 'confirmed' }
@@ -157,7 +165,7 @@ async function unresolvedIfKeysUnknown(
  */
 async function isDeleted({ deps, target, listed }: SetWork, { setId, confirmedForMs }: StoredSet): Promise<boolean> {
   if (listed === undefined || setId === null || confirmedForMs < deps.settings.readLagMs) return false
-  const answer = await sendSetRequest(deps, getSet(target, setId))
+  const answer = await sendSetRequest(deps, requestToGetSet(target, setId))
   return answer.kind === 'refused' && answer.status === 404
 }
 
@@ -181,7 +189,7 @@ async function createManagedSet(work: SetWork, content: StoredContent, action: '
   const knownIds = listed === undefined ? null : listed.map(({ id }) => id)
   const id = await startProductSet(deps.db, { destinationId: run.destinationId, content, knownIds, lateMs: createWaitMs(deps) })
   crashPoint('sets.before_create')
-  const answer = await sendSetRequest(deps, createSet(target, content))
+  const answer = await sendSetRequest(deps, requestToCreateSet(target, content))
   crashPoint('sets.created')
   const setId = answer.kind === 'done' ? readSetId(answer.body) : undefined
   // If the id was known before, it is not the id of the created set.
@@ -230,7 +238,7 @@ async function removeSet({ deps, target, actor, listed }: SetWork, set: StoredSe
   }
   await startRemoval(deps.db, set.id)
   crashPoint('sets.before_delete')
-  const answer = await sendSetRequest(deps, deleteSet(target, setId))
+  const answer = await sendSetRequest(deps, requestToDeleteSet(target, setId))
   const isRemoved = answer.kind === 'done' || (answer.kind === 'refused' && answer.status === 404)
   if (!isRemoved) return failureOf(answer)
   await forgetProductSet(deps.db, actor, set, 'deleted')

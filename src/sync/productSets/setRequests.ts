@@ -1,7 +1,7 @@
 import type { Target } from '../../destinations/destination.ts'
 import {
   classifySetAnswer,
-  listSets,
+  requestToListSets,
   readSetPage,
   type ListedSet,
   type SetAnswer,
@@ -53,7 +53,7 @@ export async function listProductSets(deps: EngineDeps, target: Target): Promise
   const cursors = new Set<string>()
   let cursor: string | undefined
   for (let page = 0; page < maxPages; page++) {
-    const answer = await sendSetRequest(deps, listSets(target, cursor))
+    const answer = await sendSetRequest(deps, requestToListSets(target, cursor))
     const read = answer.kind === 'done' ? readSetPage(answer.body) : undefined
     if (read === undefined) return undefined
     sets.push(...read.sets)
