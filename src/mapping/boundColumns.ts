@@ -179,8 +179,8 @@ function quotedNames(columns: readonly string[]): string {
 }
 
 /**
- * Merges all missing fields into one message and one hint; both empty if no field is missing. If several are missing, and no hint names the
- * only column of the source, the hint is about the delimiter.
+ * Merges all missing fields into one message and one hint; both empty if no field is missing. If several are missing, and the source has a
+ * single column that no hint names, the hint is about the delimiter.
  */
 export function mergeMissing(
   { missing, hints }: Pick<BoundHeader, 'missing' | 'hints'>,

@@ -14,7 +14,7 @@ export interface CodeVersion {
   readonly digest: string
   /**
    * True if the results of the pipeline's functions depend only on this code and the row. False if they may depend on files, the
-   * environment, the clock, random numbers or the network.
+   * environment, the clock, random numbers or the network. The time zone and language of the machine do not count.
    */
   readonly isSelfContained: boolean
 }

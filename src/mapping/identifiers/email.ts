@@ -156,7 +156,7 @@ export function addressesIn(text: string): readonly string[] {
       for (const [, local = '', ahead = ''] of spelling.matchAll(addressLike)) {
         const domain = ahead.replace(/[.-]+$/, '')
         if (!domain.includes('.')) continue
-        // Also without what stands before the mailbox: `a@example.com/b@example.com`, `mail=a@example.com`, `'a@example.com'`.
+        // Also without what stands before the mailbox: `a@example.com/b@example.com`, `see mail=a@example.com`, `'a@example.com'`.
         const afterWord = /[^/=&\\]*$/.exec(local)?.[0] ?? ''
         const plain = /[\p{L}\p{N}_][\p{L}\p{M}\p{N}._+-]*$/u.exec(local)?.[0] ?? ''
         for (const start of new Set([local, afterWord, plain])) add(`${start}@${domain}`)

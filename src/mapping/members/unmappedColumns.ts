@@ -101,7 +101,7 @@ interface ColumnState {
   readonly consentName: ConsentName | undefined
   /** As `SearchSettings.keptValues`. */
   readonly keptValues: ReadonlySet<string> | undefined
-  /** Returns true for further cells that mean an opt-out, by the name of the column; undefined for most names. */
+  /** Returns true for further cells that mean an opt-out in a column of this name. Undefined for most names. */
   readonly isOptOutCell: ((cell: string) => boolean) | undefined
   /** True for a name such as `Tags`. */
   readonly mayHaveLists: boolean

@@ -8,8 +8,8 @@ const optionColumns = [1, 2, 3].flatMap((n) => [`Option${n} Name`, `Option${n} V
 const priceColumns = ['Variant Price', 'Price', 'Variant Compare At Price', 'Compare-at price']
 
 /**
- * Returns the regular price and the sale price from the texts of `priceColumns`. Of two plain decimals, a higher compare-at price is the
- * regular price, and the price is the sale price. Otherwise the sale price is `''`.
+ * Returns the regular price and the sale price from the texts of `priceColumns`. A compare-at price above the price is the regular price,
+ * and the price is the sale price, if both are plain decimals. Otherwise the sale price is `''`.
  */
 function pricesOf([oldHeaderPrice = '', newHeaderPrice = '', oldHeaderCompareAt = '', newHeaderCompareAt = '']: readonly string[]): {
   readonly regular: string
