@@ -86,8 +86,8 @@ export function hasInvisible(text: string): boolean {
 }
 
 /**
- * Cuts a text that is longer than `units` UTF-16 units between two graphemes (docs/inputs.md, case 61), and trims the cut end. The result
- * also has at most `units` code points. If the first grapheme alone is longer, cuts it between two code points.
+ * Cuts a text to at most `units` UTF-16 units, between two graphemes (docs/inputs.md, case 61), and trims the cut end. The result also has
+ * at most `units` code points. If the first grapheme alone is longer, cuts it between two code points.
  */
 export function cutAtGrapheme(text: string, units: number): string {
   if (text.length <= units) return text

@@ -42,7 +42,7 @@ export function bindTests(
 
 /**
  * Returns the tests that remove a person from a do-not-reach list. Without a test of the pipeline, these are the preset's tests for the
- * whole row. Returns none if the header lacks an expected column of the preset: the other tests would remove people who opted out.
+ * whole row. Returns none if the header lacks an expected column of the preset: people who opted out could pass the other tests.
  */
 function removalTests(header: MemberHeader, testsOfPreset: readonly BoundTest[]): readonly BoundTest[] {
   const { remove } = header.pipeline

@@ -37,7 +37,7 @@ export class JoinerByHandle implements RowJoiner {
   /** First row of the current product; undefined if it has no title. */
   #firstRow: Row | undefined
   #buffered: Row[] = []
-  #bufferedText = 0
+  #bufferedCharacters = 0
   #reachedLimit = false
   /** Different images of the current product. */
   #images: string[] = []
@@ -135,8 +135,8 @@ export class JoinerByHandle implements RowJoiner {
    */
   #buffer(row: Row, ownTextSize = textSize(row)): readonly Row[] {
     this.#buffered.push(row)
-    this.#bufferedText += ownTextSize
-    if (this.#buffered.length < maxRows && this.#bufferedText < maxCharacters) return []
+    this.#bufferedCharacters += ownTextSize
+    if (this.#buffered.length < maxRows && this.#bufferedCharacters < maxCharacters) return []
     this.#reachedLimit = true
     return this.#release()
   }
@@ -146,7 +146,7 @@ export class JoinerByHandle implements RowJoiner {
     const [first, ...others] = this.#buffered.map((row) => (row.fault === undefined ? this.#withImages(row) : row))
     const joined = this.#currentJoinedCount
     this.#buffered = []
-    this.#bufferedText = 0
+    this.#bufferedCharacters = 0
     this.#currentJoinedCount = 0
     // The first buffered row is the first row of the product, so it has no fault.
     return first === undefined ? [] : [withJoinWarnings(first, joined), ...others]

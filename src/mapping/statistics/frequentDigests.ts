@@ -16,7 +16,7 @@ export class FrequentDigests {
   #otherWords: Uint32Array
   #otherCounts: Uint32Array
   #keptCount = 0
-  /** Low half of a watched value → the watched values with it. */
+  /** Low half of a value → the watched values with this half. */
   readonly #watched = new Map<number, { readonly high: number; readonly item: number }[]>()
 
   /** `size`: maximum number of values that are kept; a power of two. */
@@ -29,7 +29,7 @@ export class FrequentDigests {
     this.#otherCounts = new Uint32Array(size * 2)
   }
 
-  /** Makes `add` return `item`, a number, for a value from now on. `hex`: the value, as in `entries()`. */
+  /** Makes `add` return `item`, an item number of `FeatureSets`, for a value from now on. `hex`: the value, as in `entries()`. */
   watch(hex: string, item: number): void {
     const low = Number.parseInt(hex.slice(8), 16)
     const others = this.#watched.get(low) ?? []

@@ -31,14 +31,14 @@ export class RecordFeatures {
       this.identifiers.watch(name, featureSets.exactItemNumber(exactCodes.identifier, name))
   }
 
-  /** Returns the feature bits of a record. Appends its exactly counted groups and identifiers to `items`. */
-  bitsOf(record: MappedRecord, items: number[]): number {
-    return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
+  /** Counts the item group and identifiers of a record, and returns its feature bits. Appends the exactly counted ones to `items`. */
+  addRecord(record: MappedRecord, items: number[]): number {
+    return record.kind === 'product' ? this.#addProduct(record, items) : this.#addMember(record, items)
   }
 
   // The fields of the JSON are in byte order, so each search can begin at a field that was found before. The numbers are the lengths of the
   // searched texts: 16 for `"availability":"`.
-  #productBits({ json }: ProductRecord, items: number[]): number {
+  #addProduct({ json }: ProductRecord, items: number[]): number {
     let bits: number = feature.product
     const availabilityAt = json.indexOf('"availability":"')
     if (json.startsWith('out of stock"', availabilityAt + 16)) bits += feature.outOfStock
@@ -72,7 +72,7 @@ export class RecordFeatures {
     return bits
   }
 
-  #memberBits({ identifiers: packed }: MemberRecord, items: number[]): number {
+  #addMember({ identifiers: packed }: MemberRecord, items: number[]): number {
     let bits: number = feature.member
     let lastType = 0
     for (const identifier of packed) {

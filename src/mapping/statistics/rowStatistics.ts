@@ -120,10 +120,10 @@ export class FeatureSets {
   }
 
   /**
-   * Returns the number of a row's set, new or not, and calls `count` with it. If there are too many sets, returns `unknownSet`. In that
-   * case, calls `count` with several sets: one has only the bits, each of the others one item.
+   * Adds the set of a row if it is new. Returns the set's number, and calls `count` with it. If there are too many sets, returns
+   * `unknownSet`. In that case, calls `count` with several sets: one has only the bits, each of the others one item.
    */
-  setOf(bits: number, items: readonly number[], count: (set: number) => void): number {
+  addRow(bits: number, items: readonly number[], count: (set: number) => void): number {
     const setWithoutItems = bits === this.#lastBits ? this.#lastSetWithoutItems : this.#setWithoutItems(bits)
     this.#lastBits = bits
     this.#lastSetWithoutItems = setWithoutItems
@@ -153,7 +153,7 @@ export class FeatureSets {
     let rest: number | null = set
     let bits = 0
     while (rest !== null) {
-      // `setOf` returned this number, so the set exists.
+      // `addRow` returned this number, so the set exists.
       const [shorter, added]: FeatureSet = this.#sets[rest] as FeatureSet
       if (shorter === null) bits = added
       else items.push(this.#items[added] as CountedItem)
@@ -204,7 +204,7 @@ export class FeatureSetCounts {
     else this.#addFirst(set, line)
   }
 
-  /** Number of all rows. Too high if a row was counted in several sets (`FeatureSets.setOf`). */
+  /** Number of all rows. Too high if a row was counted in several sets (`FeatureSets.addRow`). */
   get rowCount(): number {
     return this.#counts.reduce((sum, count) => sum + count, this.#unknownCount)
   }

@@ -56,11 +56,11 @@ export function createSourceStatistics(
     add: ({ record, reject, warnings }, givenItems = noItems, givenBits = 0) => {
       rows += 1
       const items = warnings.length === 0 && givenItems.length === 0 ? [] : [...addWarnings(featureSets, warnings), ...givenItems]
-      const recordBits = record === undefined ? 0 : features.bitsOf(record, items)
+      const recordBits = record === undefined ? 0 : features.addRecord(record, items)
       const isGarbled = record?.kind === 'product' && warnings.some(({ code }) => code === 'TEXT_GARBLED')
       const bits = recordBits | (isGarbled ? feature.garbled : 0) | givenBits
       const line = record?.line ?? reject?.line ?? 0
-      return featureSets.setOf(bits, items, (set) => counts.add(set, line))
+      return featureSets.addRow(bits, items, (set) => counts.add(set, line))
     },
     finish: (unchanged) => {
       const total = sumUp(featureSets, counts, unchanged)
