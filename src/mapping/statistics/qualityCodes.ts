@@ -13,7 +13,7 @@ export const qualityCodes = {
   IDENTIFIER_SHARE: 'More than 30 % of the members (of 100 or more) have the same identifier.',
   FILL_RATE_FELL: 'One type of identifier is on a far smaller share of the members than in the last run.',
   OPT_OUTS_FELL:
-    'Less than half as many rows opt out as in the last run, and more people would be sent. The usual cause is a new spelling of the values in the consent column.',
+    'Less than half as many rows opt out as in the last complete read, and more people would be sent. The usual cause is a new spelling of the values in the consent column.',
   OPT_OUTS_UNREAD:
     'The end of a source is not proven, or one of several sources lost most of its rows. Fewer rows opt out than in the last complete read. The rows that were not read may say no.',
   COLUMN_VANISHED: 'A column of the last run is no longer in the source.',
@@ -22,7 +22,7 @@ export const qualityCodes = {
   EMAIL_ROLE_SHARE: 'More than 1 % of the rows (of 100 or more) have a role address such as info@, or an example address.',
   MOST_CHANGED: 'More than half of the products changed since the last sync.',
   IDS_CHANGED:
-    'More than half of the products of the last sync are missing. There are also many new ids: more than half as many. The usual cause is another id column.',
+    'More than half of the products of the last sync are missing. The new ids are more than half of their number. The usual cause is another id column.',
   PEOPLE_CHANGED:
     'More than half of the synced people would be removed, and many new people sent. The usual causes are a wrong file and a reversed test of consent.',
   PRICE_MOVED: 'Prices changed by more than guards.max_price_change_percent (default 50).',

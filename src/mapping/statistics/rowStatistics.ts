@@ -246,7 +246,7 @@ export class FeatureSetCounts {
 }
 
 /** Adds the warnings of a row as items. Returns the item numbers, without those beyond `maxItems`. */
-export function addWarnings(sets: FeatureSets, warnings: readonly Warning[]): number[] {
+export function addWarningItems(sets: FeatureSets, warnings: readonly Warning[]): number[] {
   const items: number[] = []
   for (const { code, field, message } of warnings) {
     const item = sets.addItem(code, field, message)

@@ -3,7 +3,7 @@ import { createReadStatistics, type ReadStatistics } from './readStatistics.ts'
 import { qualityNotes, type QualityNote } from './qualityNotes.ts'
 import type { Mapped } from '../../model/record.ts'
 import { RecordFeatures } from './recordFeatures.ts'
-import { feature, addWarnings, FeatureSetCounts, exactCodes, type CountedItem } from './rowStatistics.ts'
+import { feature, addWarningItems, FeatureSetCounts, exactCodes, type CountedItem } from './rowStatistics.ts'
 import { sumUp, type CountedLines } from './statisticsSums.ts'
 
 /** Statistics of one source. The next run compares some of them with its own. */
@@ -55,7 +55,7 @@ export function createSourceStatistics(
   return {
     add: ({ record, reject, warnings }, givenItems = noItems, givenBits = 0) => {
       rows += 1
-      const items = warnings.length === 0 && givenItems.length === 0 ? [] : [...addWarnings(featureSets, warnings), ...givenItems]
+      const items = warnings.length === 0 && givenItems.length === 0 ? [] : [...addWarningItems(featureSets, warnings), ...givenItems]
       const recordBits = record === undefined ? 0 : features.addRecord(record, items)
       const isGarbled = record?.kind === 'product' && warnings.some(({ code }) => code === 'TEXT_GARBLED')
       const bits = recordBits | (isGarbled ? feature.garbled : 0) | givenBits
