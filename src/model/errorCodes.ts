@@ -273,7 +273,7 @@ export const errorGroups = [
         'Check the source; if it is right, approve the number of deletes.',
       ],
       GUARD_IDS_LOST: [
-        'More rows than last time were rejected without a readable id, and products would be deleted. The products of these rows may be among them.',
+        'More rows than in the last complete read were rejected without a readable id, and products would be deleted. The products of these rows may be among them.',
         '`sluice rejects RUN_ID` lists the rows. Correct the ids, or approve the number of deletes.',
       ],
       GUARD_INCOMPLETE: [
