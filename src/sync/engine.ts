@@ -28,8 +28,8 @@ export interface EngineDeps {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly onProgress?: (progress: Progress) => void
   /**
-   * On abort, the engine starts no more work. It abandons a request that has no answer after 15 s. The run ends with `RUN_INTERRUPTED`,
-   * unless it is done.
+   * On abort, the engine starts no more work. A push abandons its requests that have no answer after 15 s; other requests are abandoned
+   * immediately. The run ends with `RUN_INTERRUPTED`, unless it is done.
    */
   readonly signal?: AbortSignal
 }

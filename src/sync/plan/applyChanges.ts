@@ -55,7 +55,7 @@ async function applyFirstLoad(work: PlanWork): Promise<Changes> {
     validCount: input.rows.valid,
     facts: input.identifiers,
   })
-  // With implied keys, `loadParts.ts` refreshes them later.
+  // With implied keys, `loadParts.ts` writes the records later, and refreshes the statistics then.
   if (firstLoad.implyingRunId === undefined) await refreshStatistics(tx, destinationId, firstLoad.creates)
   crashPoint('plan.desired')
   await collectUnresolved(tx, destinationId)

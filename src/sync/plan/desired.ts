@@ -92,9 +92,9 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
 }
 
 /**
- * If people are on a do-not-reach list, marks their missing and stale records as suppressed (docs/guarantees.md#suppression-wins). `lists`:
- * ids of the lists. Returns the numbers of marked records by the change that the diff had found. `resolveStage`
- * has marked the valid rows of such people.
+ * If people are on a do-not-reach list, marks their missing and stale records as suppressed (docs/guarantees.md#suppression-wins).
+ * `resolveStage` has marked their valid rows. `lists`: ids of the lists. Returns the numbers of marked records by the change that the diff
+ * had found.
  */
 export async function suppressByLists(context: DesiredContext, lists: readonly number[]): Promise<Pick<Diff, 'missing' | 'stale'>> {
   if (lists.length === 0) return { missing: 0, stale: 0 }
@@ -192,8 +192,8 @@ export async function markMissing(context: DesiredContext): Promise<void> {
 /** Writes new and changed rows to `record`. Marks a record as stale if its row was rejected. */
 export async function storeRecords({ tx, destinationId, snapshotId }: DesiredContext): Promise<void> {
   const read = { destinationId, snapshotId }
-  // Updates come before inserts, because inserts make the statistics of the table wrong. With these, Postgres would compare all changes
-  // with each row (200,000 products: more than ten minutes).
+  // Updates come before inserts, because inserts make the statistics of the table wrong. With wrong statistics, Postgres would compare all
+  // changes with each row (200,000 products: more than ten minutes).
   await records.markStale(tx, destinationId, `select key from change where what = ${recordChangeSql.stale}`)
   await records.updateRecords(
     tx,

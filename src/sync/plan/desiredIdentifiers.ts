@@ -21,7 +21,6 @@ import type { DesiredState } from './desiredState.ts'
 import { loadFirstIdentifiers } from './firstLoad.ts'
 import { analyzeWithSmallSample, createOrEmptyTable, fillTable, recordChangeSql } from './planTables.ts'
 
-/** Returns the desired state of a destination of people. */
 export function desiredIdentifiers(context: DesiredContext): DesiredState {
   return {
     context,

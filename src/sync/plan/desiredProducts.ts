@@ -13,7 +13,6 @@ import { analyzeWithSmallSample, recordChangeSql } from './planTables.ts'
 import { warnOfDoubtfulChanges } from './warnOfDoubtfulChanges.ts'
 import { updatedFields } from './updatedFields.ts'
 
-/** Returns the desired state of a catalog. */
 export function desiredProducts(context: DesiredContext): DesiredState {
   return {
     context,

@@ -31,7 +31,7 @@ export interface FirstLoad {
   readonly isUntimed: boolean
   /** True if rows share identifiers. Then the table `omitted` has, for each row, its identifiers that are sent under another row. */
   readonly hasShared: boolean
-  /** Number of this run if its keys are implied; otherwise undefined. It is stored in the column `load_id` of records and batches. */
+  /** Id of this run if its keys are implied; otherwise undefined. It is stored in the column `load_id` of records and batches. */
   readonly implyingRunId: number | undefined
 }
 
@@ -66,7 +66,7 @@ export async function isUntouched(tx: Transaction, destinationId: number): Promi
 }
 
 export interface FirstLoadInput {
-  /** Number of this run if the destination may have implied keys; otherwise undefined. */
+  /** Id of this run if the destination may have implied keys; otherwise undefined. */
   readonly implyingRunId: number | undefined
   readonly validCount: number
   /** Facts of the read about identifiers; undefined: the table `stage` (rows of the read) is searched instead. */
@@ -154,8 +154,8 @@ async function areAllDigests(tx: Transaction): Promise<boolean> {
 }
 
 /**
- * Fills the tables `shared_identifier`, `shared_identifier_group`, `omitted` and `sharing_record` (`planTables`). Returns false if rows
- * share no identifier. Then the last three tables do not exist.
+ * Fills the tables `shared_identifier`, `shared_identifier_group`, `omitted` and `sharing_record` (`planTables`). If rows share no
+ * identifier, returns false. Then the tables may not exist.
  *
  * `prefixes`: first bytes of all identifiers that may be shared. If undefined, groups all identifiers, which took Postgres 5 s for two
  * million.
@@ -163,7 +163,7 @@ async function areAllDigests(tx: Transaction): Promise<boolean> {
 async function collectShared(tx: Transaction, prefixes: readonly Buffer[] | undefined): Promise<boolean> {
   if (prefixes?.length === 0) return false
   const identifiers = `stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)`
-  // Two statements, because to compute the smallest record key of every identifier took twice as long.
+  // One statement would compute the smallest record key of every identifier, and took twice as long as these two.
   const shared = await fillTable(
     tx,
     'shared_identifier',

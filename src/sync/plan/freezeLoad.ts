@@ -20,7 +20,7 @@ import { PlanBatches, type FreezeContext, type FrozenTotals } from './planBatche
 const usersPerTurn = 500
 
 export interface LoadToFreeze extends FreezeContext {
-  /** Number of the run; stored in the column `load_id` of its records and batches. */
+  /** Id of the run; stored in the column `load_id` of its records and batches. */
   readonly loadId: number
   readonly snapshotId: number
   readonly terms: MembershipTerms

@@ -38,7 +38,7 @@ export interface LoadPart {
   readonly from: Buffer | undefined
   /** First record key of each later part. */
   readonly laterStarts: readonly Buffer[]
-  /** First record key of each step except the first. A step is a portion of a part: the people that Postgres reads in one query. */
+  /** Record keys at which steps begin. A step is a portion of a part: the people that Postgres reads in one query. */
   readonly stepStarts: readonly Buffer[]
   readonly earlierTotals: FrozenTotals
   /** Number of stored parts of the search index (`ImpliedKeyIndex`). These are other parts than those of the load. */
@@ -193,7 +193,7 @@ async function lockEndAndReadLastSeq(tx: Transaction, planId: string): Promise<n
 }
 
 /**
- * Returns the first key of each part except the first. The computed sizes are multiples of a request. A part has somewhat fewer rows,
+ * Returns the key at which each part after the first begins. The computed sizes fill whole requests. A part has somewhat fewer rows,
  * because it ends between two prefixes of keys (`KeyHistogram.partStarts`). Some rows may also be suppressed or duplicates.
  */
 function partStartsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[] {

@@ -30,8 +30,8 @@ export const overdueSql = `(m.ref_count > 0 and m.synced_hash is not null
   and ${ownExpiresAtSql} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
- * Fills the table `own_times` with identifiers and their times over all rows. These identifiers are in several rows, or are sent under
- * another row. Leaves the table empty unless a row has an end or a future start. A start in the past counts as now. `rowsExpire`: true if
+ * Fills the table `own_times` with the identifiers that are in several rows, or are sent under another row. Their times are those over all
+ * rows. Leaves the table empty unless a row has an end or a future start: a start in the past counts as now. Returns `rowsExpire`: true if
  * a row has an end.
  */
 export async function collectOwnTimes(tx: Transaction, destinationId: number): Promise<{ readonly rowsExpire: boolean }> {

@@ -43,7 +43,6 @@ export interface MembershipContext extends PendingContext {
   readonly writesContent: boolean
 }
 
-/** Returns the pending changes of a destination of people. */
 export function pendingGroups(context: MembershipContext): PendingChanges {
   return {
     collect: () => collect(context),
@@ -190,7 +189,7 @@ const newContentOf = ({ planId }: MembershipContext, group: string) => contentVe
  *
  * - It ends later than `expires_in` permits.
  * - It ends within 1.1 to 1.5 times `renewBeforeMs`. The factor depends on the group's key, so that renewals spread over several runs. It
- *   is at least 1.1 for monthly runs, because a month may have more than 30 days.
+ *   is at least 1.1, because the next monthly run may be more than 30 days later.
  */
 function renewalDue(context: MembershipContext, rowsExpire: boolean): string {
   const { renewBeforeMs } = context

@@ -18,7 +18,6 @@ import {
 import { firstProductOperations, productOperations } from './productOperations.ts'
 import { analyzeWithSmallSample, fillTable, productChangeSql } from './planTables.ts'
 
-/** Returns the pending changes of a catalog. */
 export function pendingProducts(context: PendingContext): PendingChanges {
   const { tx } = context
   return {
@@ -89,8 +88,8 @@ const missingProducts = (destinationId: number) =>
   `select r.key from record r where r.destination_id = ${destinationId} and r.status = 'missing'`
 
 /**
- * If several ids to delete have one product_key, leaves one delete. It is a deferred one, otherwise that of the id confirmed last. The
- * service has one product under these ids. It would refuse a second delete, and a lookup would put the product again.
+ * If several ids to delete have one product_key, leaves only one delete. It is a deferred one. If none is deferred, it is that of the id
+ * confirmed last. The service has one product under these ids. It would refuse a second delete, and a lookup would put the product again.
  */
 async function dropRepeatedDeletes({ tx, destinationId }: PendingContext): Promise<void> {
   const repeated = await tx.query<Row<'remote', 'key'>>(

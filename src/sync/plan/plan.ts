@@ -76,7 +76,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
   const guarded = await removeOrWithhold(work, changes)
   crashPoint('plan.guarded')
   const { firstLoad } = changes
-  // For such a load, the operations come from the records, not from a table of pending changes.
+  // Untimed: no row sets a start or end. Then the operations come from the records, not from a table of pending changes.
   const isUntimedLoad = firstLoad?.isUntimed === true
   if (!isUntimedLoad) await pending.unifyGroups()
 

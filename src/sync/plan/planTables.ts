@@ -85,7 +85,7 @@ export const planTables = {
   },
   /**
    * Unconfirmed deletes that an earlier plan was allowed to send. For people, only the last plan that began to send counts. For products,
-   * each one does since the product is missing. `key`: product id or group.
+   * each plan counts that was made since the product is missing. `key`: product id or group.
    */
   allowed_delete: key,
   /** Groups of suppressed people, whose deletes no guard withholds. */

@@ -182,7 +182,7 @@ export function addDuration(fromMs: number, duration: Duration): number {
   if ('ms' in duration) return fromMs + duration.ms
   const from = new Date(fromMs)
   const to = new Date(fromMs)
-  // First the first day of the month, because setting the month would overflow on a day that the new month lacks.
+  // Sets day 1 before the month: if the new month lacks the present day, `setUTCMonth` would go to the month after it.
   to.setUTCDate(1)
   to.setUTCMonth(from.getUTCMonth() + duration.months)
   const lastDay = new Date(Date.UTC(to.getUTCFullYear(), to.getUTCMonth() + 1, 0)).getUTCDate()

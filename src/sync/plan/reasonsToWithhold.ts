@@ -55,8 +55,8 @@ export function enoughConfirmed(deletes: number, maxDeletePercent: number): numb
 
 /**
  * Returns the guard result if rejects exceed `max_reject_percent` of all rows, or of the rows that the filters keep; otherwise undefined.
- * The share of all rows alone would miss a small market with only rejects. `run`: run whose rejects the hint shows; undefined: the hint is
- * `sluice check`.
+ * The filters may keep only a small market. Its rejects are a small share of all rows, even if all its rows are rejected. `run`: run whose
+ * rejects the hint shows; undefined: the hint is `sluice check`.
  */
 export function tooManyRejects(
   facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'> & {
@@ -116,7 +116,7 @@ function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
   const results: GuardResult[] = []
   const nothing = `nothing is ${effectOn(facts)}`
   if (!facts.ignoresMissing && valid < guards.minRows) {
-    // Then some rows opted out, were filtered out, or belong to suppressed people.
+    // The rows that were not rejected opted out, were filtered out, or belong to suppressed people.
     const areLeftOut = valid === 0 && facts.rejected < read
     results.push({
       code: 'GUARD_MIN_ROWS',

@@ -69,8 +69,8 @@ async function findUnderestimated<Table extends string>(
 }
 
 /**
- * Compares the estimate for the destination's rows that satisfy `where` with all its rows. Returns true if the estimate is far too low.
- * `where`: trusted SQL.
+ * Returns true if the destination has far more rows than Postgres expects to satisfy `where` (trusted SQL). Does not count the rows if
+ * Postgres expects about as many as `records`.
  */
 async function isUnderestimated(tx: Transaction, table: string, destinationId: number, records: number, where = 'true'): Promise<boolean> {
   if (records <= fewRows) return false

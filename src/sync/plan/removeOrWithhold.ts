@@ -45,8 +45,8 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   if (!type.guardsDeletes) return { results: [], withheld: 0, ...removed }
 
   const { guardedDeletes, allowedBefore, identifierOnlyDeletes } = await pending.markAndCountDeletes(input.suppressedBy)
-  // Missing records that are set out of stock, or come from an incomplete read, are not in `guardedDeletes`. The guards count them all the
-  // same, unless the policy is `keep`. To set half a feed out of stock is as harmful as to delete it.
+  // Missing records that are set out of stock, or come from an incomplete read, are not in `guardedDeletes`. The guards count them too,
+  // unless the policy is `keep`. To set half a feed out of stock is as harmful as to delete it.
   const configuredPolicy = type.missing(work.pipeline.destination)
   const guardsCountMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing(configuredPolicy))
   const guardedMissing = guardsCountMissing ? diff.missing : 0

@@ -16,8 +16,8 @@ const minNewPeople = 20
  * @throws {RunWithheld} `PEOPLE_CHANGED` if all of these are true:
  * - At least 100 people are synced, and more than half of them would be removed.
  * - At least 20 new people would be sent.
- * - More people opt out than half of the synced people. Or a guard withholds deletes, and there are more new people than half of the synced
- *   people.
+ * - The people who opt out are more than half of the synced people. Or a guard withholds deletes, and the new people are more than half of
+ *   the synced people.
  *
  * Does not throw if the deletes are approved, or `guards.accept` has the code.
  */

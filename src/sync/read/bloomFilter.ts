@@ -16,7 +16,7 @@ export class BloomFilter {
    */
   add(low: number, high: number): boolean {
     const block = (high >>> 12) * blockBits
-    // The other 12 bits of `high` and the upper 24 bits of `low` are four bit numbers in the block, of 9 bits each.
+    // The value sets four bits of the block. Their places are the other 12 bits of `high` and the upper 24 bits of `low`: 9 bits per place.
     const first = this.#set(block + (high & 511))
     const second = this.#set(block + (((high >>> 9) & 7) | (((low >>> 8) & 63) << 3)))
     const third = this.#set(block + ((low >>> 14) & 511))

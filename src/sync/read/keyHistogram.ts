@@ -15,9 +15,9 @@ export class KeyHistogram {
   }
 
   /**
-   * Splits the keys into parts, in their order, and returns the first prefix of each part except the first. `sizes`: maximum number of keys
-   * of each part except the last. All keys with one prefix are in one part. If one prefix has more keys than the size of its part, that
-   * size is skipped and the next one applies. So no part is empty.
+   * Splits the sorted keys into parts, and returns the prefix at which each part after the first begins. `sizes`: maximum number of keys of
+   * each part; the last part has no maximum. All keys with one prefix are in one part. If one prefix has more keys than the size of its
+   * part, that size is skipped and the next one applies. So no part is empty.
    */
   partStarts(sizes: readonly number[]): Buffer[] {
     const starts: Buffer[] = []
@@ -36,8 +36,8 @@ export class KeyHistogram {
   }
 
   /**
-   * Splits the keys into steps of at most `maxKeys` keys, and returns the first prefix of each step except the first. All keys with one
-   * prefix are in one step, even if they are more. A step with at least half of `maxKeys` also ends at the end of a partition.
+   * Splits the sorted keys into steps of at most `maxKeys` keys. Returns the prefix at which each step after the first begins. All keys
+   * with one prefix are in one step, even if they are more. A step with at least half of `maxKeys` also ends at the end of a partition.
    * `partitions`: number of partitions, which are equal ranges of prefixes.
    */
   stepStarts(maxKeys: number, partitions: number): Buffer[] {

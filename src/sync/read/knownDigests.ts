@@ -1,9 +1,9 @@
 import type { UnseenDigests } from '../../db/digests.ts'
 import { digestBytes, digestWords } from './recordDigest.ts'
 
-/** Number of digests that are compared with a record after the last match of each sequence. */
+/** Each record is compared with this number of digests after the last match of each sequence. */
 const comparedAhead = 8
-/** Number of digests that are compared with a record at the start of each chunk. A sequence may start there. */
+/** Each record is also compared with this number of digests at the start of each chunk, because a sequence may start there. */
 const comparedAtStart = 4
 /** Maximum number of sequences whose place is remembered. A first load has at most 32 (`stagePartitions`), each later read adds one. */
 const maxSequences = 32

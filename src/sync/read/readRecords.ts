@@ -40,7 +40,7 @@ export interface ReadContext extends StageContext {
 }
 
 /** Result of reading all sources. */
-export interface ReadRecords {
+export interface ReadResult {
   readonly staged: Staged
   readonly rows: RowCounts
   /** Known digests that no row had; undefined for a full read. */
@@ -50,7 +50,7 @@ export interface ReadRecords {
 }
 
 /** Reads all sources: in a gated read if it is possible, else in a full read. `opened`: sources that are open already, by their number. */
-export async function readRecords(context: ReadContext, opened: ReadonlyMap<number, OpenedSource>, gate: DigestGate): Promise<ReadRecords> {
+export async function readRecords(context: ReadContext, opened: ReadonlyMap<number, OpenedSource>, gate: DigestGate): Promise<ReadResult> {
   const known = await loadKnownRecords(context)
   if (known === undefined) return fullRead(context, opened, gate)
   const gated = await gatedRead(context, opened, gate, known)
@@ -90,8 +90,8 @@ function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeat
 }
 
 /**
- * Returns true if the tests of a preset, configured or recognized, may decide who is sent. On a do-not-reach list they decide who is
- * removed, and a removal causes a full read anyway (`affectsSkipped`).
+ * Returns true if the consent tests of a preset may decide who is sent. The preset may be configured, or recognized by the columns. On a
+ * do-not-reach list its tests decide who is removed, and a removal causes a full read anyway (`affectsSkipped`).
  */
 function presetMayDecideWhoIsSent({ destination, preset, map, consent }: Pipeline): boolean {
   const mayUsePreset = preset !== undefined || Object.keys(map).length === 0
@@ -145,7 +145,7 @@ async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadCon
   return { digests: known, quality }
 }
 
-async function fullRead(context: ReadContext, opened: ReadonlyMap<number, OpenedSource>, gate: DigestGate): Promise<ReadRecords> {
+async function fullRead(context: ReadContext, opened: ReadonlyMap<number, OpenedSource>, gate: DigestGate): Promise<ReadResult> {
   // A full read uses only the frequent values of the last read (`createReadStatistics`).
   const before = await lastQuality(context.tx, context.run.destinationId)
   const statistics = createReadStatistics(before, { gated: false, sources: context.pipeline.sources.length })
@@ -159,7 +159,7 @@ async function gatedRead(
   opened: ReadonlyMap<number, OpenedSource>,
   gate: DigestGate,
   known: KnownRecords,
-): Promise<ReadRecords | undefined> {
+): Promise<ReadResult | undefined> {
   const { deps, tx, pipeline, run } = context
   gate.setKnown(known.digests)
   const statistics = createReadStatistics(known.quality, { gated: true, sources: pipeline.sources.length })
@@ -205,7 +205,7 @@ async function resolveRows(
   { deps, tx, pipeline, run, suppressedBy }: ReadContext,
   staged: Staged,
   gate: DigestGate,
-): Promise<Pick<ReadRecords, 'staged' | 'rows'>> {
+): Promise<Pick<ReadResult, 'staged' | 'rows'>> {
   const type = destinationOf(pipeline.destination.kind)
   // No transaction is open yet, so the rejects of conflicting rows are committed immediately. A failed run keeps them, like all rejects.
   const resolved = await resolveStage(tx, staged, {

@@ -124,8 +124,8 @@ async function resolveRepeats(
 }
 
 /**
- * Gives all valid rows with one key of a do-not-reach list the identifiers of all these rows, and the latest end. Otherwise a person would
- * be left out of the list because another row has the key.
+ * For a do-not-reach list: gives valid rows with the same key the identifiers of all these rows, and the latest end. Otherwise a person
+ * would be left out of the list because another row has the same key.
  */
 async function mergeRowsOfList(tx: Connection): Promise<void> {
   await tx.query(`

@@ -50,9 +50,9 @@ export type ReadMode = 'full' | 'gated'
 export interface SnapshotResult {
   readonly snapshotId: number
   readonly rows: RowCounts
-  /** `unchanged`: no source changed, and the stage is empty. */
+  /** `unchanged`: no source changed, and the table `stage` is empty. */
   readonly reading: ReadMode | 'unchanged'
-  /** Digests of the records of the last complete snapshot that a gated read did not find; empty for other reads. */
+  /** Stored digests that no row of a gated read has; empty for other reads. */
   readonly unseen: readonly UnseenDigests[]
   /**
    * Number of valid rows of the reference read (`LastSnapshot.referenceValid`). If no snapshot is complete: the number of the last
@@ -224,8 +224,8 @@ const codesNotTakenOver: ReadonlySet<string> = new Set([
  * `isUnchanged`: true if `last` is given and no source changed. `opened` has the changed source if it was requested from a server, so that
  * it is not requested twice.
  *
- * If the snapshot is older than a day, a source on a server counts as changed. Otherwise a wrong cache or ETag would hide every later
- * change forever, opt-outs too.
+ * If `last` is older than a day, a source on a server counts as changed. Otherwise a wrong cache or ETag would hide every later change
+ * forever, opt-outs too.
  */
 async function compareBytes(
   deps: EngineDeps,

@@ -29,8 +29,8 @@ interface EarlierReads {
   /** Facts of the reference read (`LastSnapshot.referenceValid`). The opt-outs are compared with it. */
   readonly reference?: SourceFacts | undefined
   /**
-   * Counts of the rows that a gated read skipped as unchanged, by feature set. A feature set is the warnings, currency and similar facts of
-   * a row (`mapping/statistics/rowStatistics.ts`).
+   * Counts of the rows that this read skipped as unchanged, by feature set. A feature set is the warnings, currency and similar facts of a
+   * row (`mapping/statistics/rowStatistics.ts`). Undefined for a full read.
    */
   readonly skippedCounts?: FeatureSetCounts | undefined
 }

@@ -246,8 +246,8 @@ export function contentHash(json: string): Buffer {
 
 /**
  * Writes a hash of a member's identifiers and times to `out`, 16 bytes. Takes 16 bytes of the SHA-256 of each identifier, rotates them by
- * its type, and combines them by XOR. Only a `partner_user_id` is hashed here, the others are digests already. This takes 0.15 µs per row
- * with two identifiers; a hash of all bytes takes 1.5 µs.
+ * the type of the identifier, and combines them by XOR. Only a `partner_user_id` is hashed here; other identifiers are digests already.
+ * This takes 0.15 µs per row with two identifiers; a hash of all bytes takes 1.5 µs.
  */
 function memberHash(record: MemberRecord, out: Buffer): void {
   out.fill(0)
