@@ -65,7 +65,7 @@ async function countFields(tx: Transaction): Promise<AuditFindings['changedField
 /** Returns the first products of each shown outcome, in the order of their ids. */
 async function loadExamples(tx: Transaction, destinationId: number): Promise<AuditExample[]> {
   const examples: AuditExample[] = []
-  for (const found of shownOutcomes) {
+  for (const outcome of shownOutcomes) {
     // `deleted_by`: the last run whose delete of an unmanaged product was confirmed
     const rows = await tx.query<{ id: string; detail: ShownDifference[] | null; deleted_by: Value<'plan', 'run_id'> | null }>(
       `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.outcome = 'unmanaged' then (
@@ -73,12 +73,12 @@ async function loadExamples(tx: Transaction, destinationId: number): Promise<Aud
          where e.destination_id = ${destinationId} and e.record_key = a.key
            and e.change = 'delete' and ${entryOutcome} = 'confirmed') end as deleted_by
        from (select * from audited where outcome = $1 order by key limit ${maxExamples}) a order by a.key`,
-      [found],
+      [outcome],
     )
     for (const { id, detail, deleted_by } of rows)
       examples.push({
         id,
-        found,
+        found: outcome,
         ...(detail === null ? {} : { fields: detail }),
         ...(deleted_by === null ? {} : { deletedBy: `r_${deleted_by}` }),
       })

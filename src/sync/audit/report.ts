@@ -40,6 +40,6 @@ export interface AuditReport extends RunReport, AuditFindings {
   readonly drift: Drift
   /** Number of requests that the plan will send; 0 without a plan. Not the requests of the listing (`readRequests`). */
   readonly requests: number
-  /** Minutes that sending the plan takes at least at the service's limits, rounded up. 0 without a plan, and if one burst is enough. */
+  /** Minimum number of minutes to send the plan at the service's limits, rounded up. 0 without a plan, and if one burst is enough. */
   readonly minutes: number
 }

@@ -168,8 +168,8 @@ async function removeFromBatches(
     const batch = await claimById(tx, Number(batchId), deps.workerId, deps.settings.leaseMs)
     const isInFlight = batch === undefined
     if (isInFlight) continue
-    const by = { workerId: deps.workerId, runId: Number(entries[0]?.run_id), horizonMs: deps.settings.horizonMs }
-    await removeEntries(tx, type, batch, entries, by)
+    const sender = { workerId: deps.workerId, runId: Number(entries[0]?.run_id), horizonMs: deps.settings.horizonMs }
+    await removeEntries(tx, type, batch, entries, sender)
   }
   return found.map((entry) => ({
     batch: { id: Number(entry.batch_id), planId: entry.plan_id, destinationId },

@@ -89,7 +89,7 @@ async function renewLease({ deps, run }: SetWork): Promise<void> {
  * Resolves earlier creates that got no clear answer, by the listing of the service. Returns the changes that stay unresolved, by name.
  *
  * - The set is listed: confirms it.
- * - It is not listed, but may still appear, or a listing is missing: stays unresolved.
+ * - It is not listed, but may still appear: stays unresolved. Also if the listing could not be read, now or before the create.
  * - Otherwise the create was not applied: deletes the row if the name has a rule. `removeSet` deletes the others.
  */
 async function resolveCreates(work: SetWork, ruleNames: ReadonlySet<string>): Promise<ReadonlyMap<string, ProductSetChange>> {

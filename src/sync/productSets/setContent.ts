@@ -17,7 +17,7 @@ export function isProblem(desired: DesiredSet): desired is SetProblem {
   return 'code' in desired
 }
 
-/** Limit of the query. One more than a set may have shows that there are too many. */
+/** One product more than a set may have, so that a query shows if there are too many. */
 const maxLoadedProducts = maxSetProducts + 1
 
 /** Returns the content that a run sends: filters, or the confirmed products of the brand with their keys. */

@@ -8,7 +8,8 @@ export interface PaceSettings extends Backoff {
 }
 
 /**
- * Number of requests in flight at the start of a push, and minimum number without failures and slow answers. A lower `concurrency` wins.
+ * Number of requests in flight at the start of a push. Also the minimum while requests do not fail and answers are not slow. A lower
+ * `concurrency` wins.
  */
 const initialSlots = 8
 /** Share of the HTTP timeout that answers may take on average. If they take longer, fewer requests are in flight. */

@@ -50,8 +50,8 @@ export async function pushErasure(
 /** Sends the open batches of the scope. Loads the modules for this only if there are any. */
 export async function sendIfOpen(deps: EngineDeps, push: PushInput, options: PushOptions): Promise<void> {
   if (options.growing === undefined && isIdle(await findOpenWork(deps.db, push.scope))) return
-  // Loaded before a grant is taken, because a grant is valid for half a second. Before, the first request of a process was sent late,
-  // possibly during a requested wait.
+  // Loaded before a grant is taken, because a grant is valid for half a second. Loaded after it, the first request of a process was sent
+  // late, possibly during a requested wait.
   const [{ sendOpenBatches }] = await Promise.all([import('./sendOpenBatches.ts'), deps.transport.load?.()])
   await sendOpenBatches(deps, push, options)
 }

@@ -55,7 +55,7 @@ export async function openProgress(
 
 /**
  * Returns the number of operations in the batches of a scope, and how many of them are open. With `resendOf` (batches of earlier runs),
- * both numbers count only the open ones. An operation that moved to a new batch is counted in both batches.
+ * both numbers count only the open ones. An operation that moved from a settled or superseded batch to a new one is counted in both.
  */
 async function countOperations(db: Queryable, scope: BatchScope): Promise<{ readonly total: number; readonly open: number }> {
   const isOpen = `b.status in ('pending', 'ambiguous', 'in_flight')`

@@ -216,14 +216,14 @@ interface ResendCause {
 }
 
 /**
- * Schedules the same bytes for another attempt, or parks the batch if it has no attempts left in this run. `why.miscounts`: number of
+ * Schedules the same bytes for another attempt, or parks the batch if it has no attempts left in this run. `cause.miscounts`: number of
  * successive useless answers to store; absent: 0.
  */
-async function scheduleAgain(recording: Recording, why: ResendCause & { readonly miscounts?: number }): Promise<Reconciled> {
+async function scheduleAgain(recording: Recording, cause: ResendCause & { readonly miscounts?: number }): Promise<Reconciled> {
   const { tx, batch } = recording
   // `miscounts` is stored with a parked batch too. Such a batch gets one attempt per run, so only a later run can reach `suspectedAfter`.
-  if (batch.attempts + 1 >= recording.maxAttempts) return park(recording, { miscounts: 0, ...why })
-  const state = await releaseBatch(tx, batch, { to: 'open', waitMs: recording.waitMs, miscounts: 0, ...why })
+  if (batch.attempts + 1 >= recording.maxAttempts) return park(recording, { miscounts: 0, ...cause })
+  const state = await releaseBatch(tx, batch, { to: 'open', waitMs: recording.waitMs, miscounts: 0, ...cause })
   return { ...noneDone, state }
 }
 

@@ -52,42 +52,43 @@ export async function supersedeExpired(tx: Queryable, destination: Destination, 
 }
 
 /**
- * Supersedes a claimed batch. Moves its entries `kept` to a new batch, unless there are none. `why`: details for the audit log; the reason
- * is also stored with the batch and its entries.
+ * Supersedes a claimed batch. Moves its entries `kept` to a new batch, unless there are none. `cause`: details for the audit log; its
+ * reason is also stored with the batch and its entries.
  */
 async function supersedeBatch(
   tx: Queryable,
   destination: Destination,
   batch: ClaimedBatch,
   kept: Omit<Part, 'maybeApplied' | 'parked' | 'waitMs'>,
-  why: { readonly reason: 'expired' | 'suppressed'; readonly users?: number },
+  cause: { readonly reason: 'expired' | 'suppressed'; readonly users?: number },
   sender: BatchSender,
 ): Promise<void> {
   await expandEntries(tx, [batch.id])
   if (kept.ords.length > 0)
     await splitBatch(tx, destination, batch, [{ ...kept, maybeApplied: batch.maybeApplied, parked: false, waitMs: 0 }])
-  await supersedeEntries(tx, batch.id, why.reason)
-  await releaseBatch(tx, batch, { to: 'superseded', reason: why.reason, horizonMs: sender.horizonMs })
-  await logBatch(tx, batch, sender, 'batch.superseded', why)
+  await supersedeEntries(tx, batch.id, cause.reason)
+  await releaseBatch(tx, batch, { to: 'superseded', reason: cause.reason, horizonMs: sender.horizonMs })
+  await logBatch(tx, batch, sender, 'batch.superseded', cause)
 }
 
 /**
- * Inserts a batch of one entry that deletes users whom the service may have, and returns its id. The batch is not sent before `how.waitMs`
- * have passed. `parent`: batch to whose plan the delete is added; normally the update with the users. The counts of the plan leave the
- * delete out.
+ * Inserts a batch of one entry that deletes users whom the service may have, and returns its id. The batch is not sent before `waitMs` have
+ * passed. `parent`: batch to whose plan the delete is added; normally the update with the users. The counts of the plan leave the delete
+ * out.
  */
 export async function insertDeleteBatch(
   tx: Queryable,
   destination: Destination,
   parent: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>,
   entry: { readonly bytes: Buffer; readonly keys: readonly Buffer[]; readonly users: number },
-  how: { readonly phase: number; readonly waitMs: number },
+  { phase, waitMs }: { readonly phase: number; readonly waitMs: number },
 ): Promise<number> {
   const { body, sha256, offsets, lengths } = pack([entry], destination.frame('delete'))
   const { planId, destinationId } = parent
   await lockEndOfPlan(tx, planId)
   const id = await insertFollowing(tx, {
-    ...how,
+    phase,
+    waitMs,
     planId,
     destinationId,
     parentId: parent.id,

@@ -32,7 +32,7 @@ export interface PushOptions {
 
 /** Plan whose batches are sent while its later parts are being planned. */
 export interface GrowingPlan {
-  /** Estimate for the whole plan. */
+  /** Estimated number of operations of the whole plan. */
   readonly operations: number
   readonly isComplete: boolean
   /** Resolves when the next part is stored, or the plan is complete. */
@@ -115,7 +115,8 @@ class PushLoop {
   }
 
   /**
-   * Sends until nothing more can be sent, the signal aborts, or an error. `stop`: called after an error, to end the waits of all batches.
+   * Sends until nothing more can be sent, the signal aborts, or an error occurs. `stop`: called after an error, to end the waits of all
+   * batches.
    */
   async run(stop: () => void): Promise<void> {
     const { db, log, settings, workerId } = this.#context.deps

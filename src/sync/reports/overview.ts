@@ -67,9 +67,7 @@ export interface PipelineOverview {
   readonly last: RunLine | undefined
   /** The last of these runs with a plan; undefined if there is none. */
   readonly planned: RunLine | undefined
-  /**
-   * The last run with a plan from the pipeline's own sources, or with guard results. Undefined if there is none.
-   */
+  /** The last of these runs whose plan is from the pipeline's own sources, or has guard results. Undefined if there is none. */
   readonly guarded: RunLine | undefined
   /** The last run that a guard stopped before its plan, if it is later than `guarded`; else undefined. */
   readonly stopped: RunLine | undefined

@@ -3,8 +3,8 @@ import type { Database } from '../../db/database.ts'
 import { shownOutcome, usersOf } from '../../db/entries/read.ts'
 
 /**
- * SQL of the batches `b` of plan `$1` that have its planned operations. Leaves out deletes of suppressed and erased people: a push inserts
- * these as children of an update (`push/removeEntries.ts`).
+ * SQL of the batches `b` of plan `$1` that have its planned operations. Leaves out deletes of suppressed and erased people, which a push or
+ * an erasure inserts as children of an update (`push/removeEntries.ts`).
  */
 export const countedBatches = `(select b.* from batch b left join batch parent on parent.id = b.parent_id
   where b.plan_id = $1 and (parent.operation is null or parent.operation = b.operation)) b`

@@ -49,18 +49,20 @@ export async function loadRunFigures(db: Queryable, pipeline: PipelineInEnvironm
      order by r.id`,
     [...pipelineColumns([pipeline]), limit],
   )
-  const withCounts = rows.map((row) => ({ ...row, counts: decodeCounts(row.counts, row.id) }))
-  return withCounts.map(({ counts, ...row }) => ({
-    runId: `r_${row.id}`,
-    at: row.finished_at,
-    status: row.status,
-    counts,
-    stages: decodeStages(row.stages, row.id),
-    requests: row.n < maxExamined ? row.n : Math.max(row.n, counts.requests ?? 0),
-    rateLimited: row.limited,
-    p50: row.p50,
-    p95: row.p95,
-  }))
+  return rows.map((row) => {
+    const counts = decodeCounts(row.counts, row.id)
+    return {
+      runId: `r_${row.id}`,
+      at: row.finished_at,
+      status: row.status,
+      counts,
+      stages: decodeStages(row.stages, row.id),
+      requests: row.n < maxExamined ? row.n : Math.max(row.n, counts.requests ?? 0),
+      rateLimited: row.limited,
+      p50: row.p50,
+      p95: row.p95,
+    }
+  })
 }
 
 /** Returns the facts about the pipeline's own sources from the last run that has any; empty if none were read. */

@@ -4,7 +4,7 @@ import { isRunOf, pipelineColumns, type PipelineInEnvironment } from './overview
 
 export interface UnchangedSource {
   readonly pipeline: string
-  /** Given limit: the last runs, at least this many, read the same bytes as the run before them. */
+  /** Limit that the caller gave. At least so many runs in a row read the same bytes as the run before the first of them. */
   readonly runs: number
   /** End of the oldest compared run. */
   readonly unchangedAtLeastSince: Date
@@ -19,7 +19,7 @@ export async function findUnchangedSources(
   limits: readonly (PipelineInEnvironment & { readonly runs: number })[],
 ): Promise<readonly UnchangedSource[]> {
   if (limits.length === 0) return []
-  const rows = await db.query<UnchangedSource>(
+  return db.query<UnchangedSource>(
     `select p.name as pipeline, p.runs, compared.since as "unchangedAtLeastSince"
      from unnest($1::text[], $2::text[], $3::text[], $4::int[]) as p (name, origin, credentials, runs) cross join lateral (
        select count(*) as found, count(distinct x.digest) as digests, min(x.at) as since from (
@@ -33,5 +33,4 @@ export async function findUnchangedSources(
      where compared.found = p.runs + 1 and compared.digests = 1`,
     [...pipelineColumns(limits), limits.map(({ runs }) => runs)],
   )
-  return rows
 }

@@ -16,7 +16,7 @@ export function createProgressStorer(deps: EngineDeps, run: RunRow): NonNullable
   let stageStartedAt = ''
   let writtenAt = Number.NEGATIVE_INFINITY
   let writing = false
-  /** Newest report that came during a write. It is stored next. */
+  /** Newest report that came during a write. After the write it is stored, or dropped, as if it came then. */
   let duringWrite: Progress | undefined
   const store = (progress: Progress): void => {
     if (writing) {

@@ -93,9 +93,9 @@ async function unconfirmedOf(db: Queryable, planId: string): Promise<Unconfirmed
     [planId],
   )
   return Object.fromEntries(
-    [...Map.groupBy(rows, ({ change }) => change)].map(([change, of]) => [
+    [...Map.groupBy(rows, ({ change }) => change)].map(([change, rowsOfChange]) => [
       change,
-      Object.fromEntries(of.map(({ result, count }) => [result, count])),
+      Object.fromEntries(rowsOfChange.map(({ result, count }) => [result, count])),
     ]),
   )
 }
