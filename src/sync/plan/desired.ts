@@ -43,7 +43,7 @@ export interface DesiredContext {
 export async function collectRemovals(tx: Transaction, options: { readonly includesMissing: boolean }): Promise<void> {
   const causes = [recordChangeSql.opted_out, recordChangeSql.suppressed]
   if (options.includesMissing) causes.push(recordChangeSql.missing)
-  await fillTable(tx, 'removal', `select key, what from change where what in (${causes.join(', ')})`)
+  await fillTable(tx, 'removal', `select key, effect from change where effect in (${causes.join(', ')})`)
 }
 
 /**
@@ -58,7 +58,7 @@ export async function collectNotAtService(
   return tx.execute(
     `insert into removal
      select c.key, ${recordChangeSql.missing} from change c
-     where c.what = ${recordChangeSql.missing}
+     where c.effect = ${recordChangeSql.missing}
        -- A key of the record is desired and not confirmed.
        and c.key in (
          select m.${recordKey} from remote m
@@ -87,7 +87,7 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
      select distinct r.key, ${recordChangeSql.opted_out}
      from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
      where r.destination_id = ${destinationId} and i.identifier in (select identifier from removed)
-       and not exists (select from change c where c.key = r.key and c.what <> ${recordChangeSql.missing})`,
+       and not exists (select from change c where c.key = r.key and c.effect <> ${recordChangeSql.missing})`,
   )
 }
 
@@ -120,14 +120,14 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
       : `union select r.key from record r where r.destination_id = $2 and ${rowIdentifiers('r')} && $3::bytea[]`
   const [counts] = await tx.query<Record<'updates' | 'stale' | 'missing' | 'opted_out' | 'suppressed', string>>(
     `with erased as (select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')}) ${orHasKey}),
-     found as ( -- the erased records that are not marked as suppressed yet; what: the change that the diff found, or null
-       select e.key, c.what from erased e left join change c on c.key = e.key where c.what is distinct from ${recordChangeSql.suppressed}),
-     changed as (update change c set what = ${recordChangeSql.suppressed} from found f where c.key = f.key),
-     added as (insert into change select key, ${recordChangeSql.suppressed} from found where what is null)
-     select count(*) filter (where what = ${recordChangeSql.update}) as updates,
-       count(*) filter (where what = ${recordChangeSql.stale}) as stale,
-       count(*) filter (where what = ${recordChangeSql.missing}) as missing,
-       count(*) filter (where what = ${recordChangeSql.opted_out}) as opted_out,
+     found as ( -- the erased records that are not marked as suppressed yet; effect: the change that the diff found, or null
+       select e.key, c.effect from erased e left join change c on c.key = e.key where c.effect is distinct from ${recordChangeSql.suppressed}),
+     changed as (update change c set effect = ${recordChangeSql.suppressed} from found f where c.key = f.key),
+     added as (insert into change select key, ${recordChangeSql.suppressed} from found where effect is null)
+     select count(*) filter (where effect = ${recordChangeSql.update}) as updates,
+       count(*) filter (where effect = ${recordChangeSql.stale}) as stale,
+       count(*) filter (where effect = ${recordChangeSql.missing}) as missing,
+       count(*) filter (where effect = ${recordChangeSql.opted_out}) as opted_out,
        count(*) as suppressed
      from found`,
     [service, destinationId, keys],
@@ -173,12 +173,12 @@ async function markMissingAndStale(
 ): Promise<Pick<Diff, 'missing' | 'stale'>> {
   const rows = await tx.query<{ missing: string; stale: string }>(
     `with found as (
-       select c.key, c.what from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
-       where c.what in (${recordChangeSql.missing}, ${recordChangeSql.stale})
+       select c.key, c.effect from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
+       where c.effect in (${recordChangeSql.missing}, ${recordChangeSql.stale})
          and exists (select from unnest(${rowIdentifiers('r')}) as i (identifier) ${join})),
-     changed as (update change c set what = ${recordChangeSql[cause]} from found f where c.key = f.key)
-     select count(*) filter (where what = ${recordChangeSql.missing}) as missing,
-       count(*) filter (where what = ${recordChangeSql.stale}) as stale
+     changed as (update change c set effect = ${recordChangeSql[cause]} from found f where c.key = f.key)
+     select count(*) filter (where effect = ${recordChangeSql.missing}) as missing,
+       count(*) filter (where effect = ${recordChangeSql.stale}) as stale
      from found`,
   )
   return { missing: Number(rows[0]?.missing), stale: Number(rows[0]?.stale) }
@@ -186,7 +186,7 @@ async function markMissingAndStale(
 
 /** Marks missing records, so that the next diff does not find them again. For `missing: keep`, which changes nothing at the service. */
 export async function markMissing(context: DesiredContext): Promise<void> {
-  await records.markMissing(context.tx, context.destinationId, `select key from change where what = ${recordChangeSql.missing}`)
+  await records.markMissing(context.tx, context.destinationId, `select key from change where effect = ${recordChangeSql.missing}`)
 }
 
 /** Writes new and changed rows to `record`. Marks a record as stale if its row was rejected. */
@@ -194,16 +194,16 @@ export async function storeRecords({ tx, destinationId, snapshotId }: DesiredCon
   const read = { destinationId, snapshotId }
   // Updates come before inserts, because inserts make the statistics of the table wrong. With wrong statistics, Postgres would compare all
   // changes with each row (200,000 products: more than ten minutes).
-  await records.markStale(tx, destinationId, `select key from change where what = ${recordChangeSql.stale}`)
+  await records.markStale(tx, destinationId, `select key from change where effect = ${recordChangeSql.stale}`)
   await records.updateRecords(
     tx,
     read,
-    `select s.*, c.record_ctid from change c join stage s using (key) where c.what = ${recordChangeSql.update}`,
+    `select s.*, c.record_ctid from change c join stage s using (key) where c.effect = ${recordChangeSql.update}`,
   )
   await records.insertRecords(
     tx,
     read,
-    `select s.*, null::bigint as load_id from change c join stage s using (key) where c.what = ${recordChangeSql.create}`,
+    `select s.*, null::bigint as load_id from change c join stage s using (key) where c.effect = ${recordChangeSql.create}`,
   )
 }
 

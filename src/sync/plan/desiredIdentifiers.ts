@@ -46,7 +46,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
 
 async function applyUpserts(context: DesiredContext): Promise<void> {
   // Leaves out the arrays of identifiers: no query uses their statistics, and they would take four fifths of the time.
-  await analyzeWithSmallSample(context.tx, 'change', '(key, what)')
+  await analyzeWithSmallSample(context.tx, 'change', '(key, effect)')
   await collectIdentifierDelta(context)
   const hasTimes = await someHaveTimes(context.tx)
   if (hasTimes) await collectChangedTimes(context.tx)
@@ -137,11 +137,11 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   await fillTable(
     tx,
     'former',
-    `select key, identifiers, effective_at, expires_at, load_id from change where what = ${recordChangeSql.update} and identifiers is not null
+    `select key, identifiers, effective_at, expires_at, load_id from change where effect = ${recordChangeSql.update} and identifiers is not null
      union all
      select r.key, ${rowIdentifiers('r')}, r.effective_at, r.expires_at, r.load_id
      from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
-     where c.what = ${recordChangeSql.update} and c.identifiers is null`,
+     where c.effect = ${recordChangeSql.update} and c.identifiers is null`,
   )
   await analyzeWithSmallSample(tx, 'former', '(key)')
   await fillTable(
@@ -151,7 +151,7 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
      select i.identifier, 1 as difference, s.key as group_key
      from change c join stage s using (key) left join former f using (key)
        cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
-     where c.what in (${recordChangeSql.create}, ${recordChangeSql.update}) and (f.key is null or i.identifier <> all (f.identifiers))
+     where c.effect in (${recordChangeSql.create}, ${recordChangeSql.update}) and (f.key is null or i.identifier <> all (f.identifiers))
      union all
      -- identifiers that an updated row loses
      select i.identifier, -1, f.key

@@ -41,9 +41,9 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
   await desireProducts(
     tx,
     destinationId,
-    `select s.key, s.hash from change c join stage s using (key) where c.what in (${recordChangeSql.create}, ${recordChangeSql.update})`,
+    `select s.key, s.hash from change c join stage s using (key) where c.effect in (${recordChangeSql.create}, ${recordChangeSql.update})`,
   )
-  await changed.add(`select key from change where what in (${recordChangeSql.create}, ${recordChangeSql.update})`)
+  await changed.add(`select key from change where effect in (${recordChangeSql.create}, ${recordChangeSql.update})`)
   await desireReturned(context)
 }
 
@@ -54,7 +54,7 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
 async function desireReturned({ tx, destinationId, changed }: DesiredContext): Promise<void> {
   const returned = `from change c join record r on r.destination_id = $1 and r.key = c.key
        join remote m on m.destination_id = $1 and m.key = c.key
-     where c.what = ${recordChangeSql.stale} and m.ref_count = 0`
+     where c.effect = ${recordChangeSql.stale} and m.ref_count = 0`
   await changed.add(`select c.key ${returned}`)
   await desireProducts(tx, destinationId, `select c.key, r.hash ${returned}`)
 }
@@ -92,7 +92,7 @@ async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 
  */
 async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<number> {
   const skippedKeys = `select c.key from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
-     where c.what = ${recordChangeSql.missing} and ${isOutOfStock}`
+     where c.effect = ${recordChangeSql.missing} and ${isOutOfStock}`
   await records.markMissing(tx, destinationId, skippedKeys)
   return tx.execute(`delete from change where key in (${skippedKeys})`)
 }
@@ -112,7 +112,7 @@ async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Pr
 }
 
 async function removedExamples({ tx }: DesiredContext): Promise<string[]> {
-  const rows = await tx.query<Row<'record', 'key'>>(`select key from change where what = ${recordChangeSql.missing} order by key limit 5`)
+  const rows = await tx.query<Row<'record', 'key'>>(`select key from change where effect = ${recordChangeSql.missing} order by key limit 5`)
   return rows.map(({ key }) => key.toString())
 }
 
@@ -125,7 +125,7 @@ export async function markOutOfStock({ tx, destinationId, snapshotId, changed }:
     tx.client,
     'missing_products',
     `select r.key, r.body from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
-     where c.what = ${recordChangeSql.missing} and r.body is not null`,
+     where c.effect = ${recordChangeSql.missing} and r.body is not null`,
     productsPerPortion,
   )
   for await (const portion of portions) {
@@ -136,7 +136,7 @@ export async function markOutOfStock({ tx, destinationId, snapshotId, changed }:
     await records.replaceMissing(tx, { destinationId, snapshotId }, products)
     await changeProducts(tx, destinationId, products)
   }
-  await changed.add(`select key from change where what = ${recordChangeSql.missing}`)
+  await changed.add(`select key from change where effect = ${recordChangeSql.missing}`)
 }
 
 /** Returns the JSON of a product with `out of stock` as its availability, and 0 as its inventory if it has one. */

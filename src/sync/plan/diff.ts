@@ -41,8 +41,8 @@ export async function diffStage(tx: Transaction, destinationId: number, reading:
   await filled
   // Later statements search keys in any order, so they need a higher value. The default of 4 is for rotating disks.
   if (reading === 'gated') await tx.query('set local random_page_cost = 1.1')
-  const rows = await tx.query<{ what: RecordChange; n: string }>('select what, count(*) as n from change group by what')
-  const count = (change: RecordChange) => Number(rows.find(({ what }) => what === change)?.n ?? 0)
+  const rows = await tx.query<{ effect: RecordChange; n: string }>('select effect, count(*) as n from change group by effect')
+  const count = (change: RecordChange) => Number(rows.find(({ effect }) => effect === change)?.n ?? 0)
   return {
     creates: count('create'),
     updates: count('update'),
@@ -71,7 +71,7 @@ const isChange = `case when s.kind = ${stagedKind.valid} then r.key is null or r
     else r.key is not null end`
 
 function fullDiff(destinationId: number): string {
-  return `select coalesce(s.key, r.key) as key, ${changeOfRow} as what, null::bytea[] as identifiers, null::timestamptz as effective_at,
+  return `select coalesce(s.key, r.key) as key, ${changeOfRow} as effect, null::bytea[] as identifiers, null::timestamptz as effective_at,
       null::timestamptz as expires_at, null::bigint as load_id, r.record_ctid
     from stage s
     full join (select key, hash, status, ctid as record_ctid from record where destination_id = ${destinationId}) r on r.key = s.key
@@ -88,7 +88,7 @@ function fullDiff(destinationId: number): string {
  */
 function gatedDiff(destinationId: number): string {
   // `offset 0` makes Postgres keep the sort. In key order, the statement takes half of the time (10,000 of 1,000,000 records).
-  return `select s.key, ${changeOfRow} as what, ${rowIdentifiers('r')}, r.effective_at, r.expires_at, r.load_id, r.ctid
+  return `select s.key, ${changeOfRow} as effect, ${rowIdentifiers('r')}, r.effective_at, r.expires_at, r.load_id, r.ctid
     from (select key, kind, hash from stage order by key offset 0) s
       left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${isChange}
     union all

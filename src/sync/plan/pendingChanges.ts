@@ -138,7 +138,7 @@ export function onlyFailed({ onlyFailedOf }: PendingContext): string {
 /** Returns SQL of the records whose row is rejected or missing. */
 export const recordsWithoutValidRow = (destinationId: number): string =>
   `select r.key from record r where r.destination_id = ${destinationId} and r.status <> 'live'
-   union select c.key from change c where c.what = ${recordChangeSql.missing}`
+   union select c.key from change c where c.effect = ${recordChangeSql.missing}`
 
 /** Counts the rows of `query`, trusted SQL. */
 export async function countRows(tx: Transaction, query: string): Promise<number> {

@@ -237,7 +237,7 @@ const notAllowedBefore = 'not exists (select from allowed_delete c where c.key =
  */
 const groupsThatKeepTheirRow = (destinationId: number) =>
   `select t.group_key
-   from pending_group t left join (select key from change where what = ${recordChangeSql.update}) updated on updated.key = t.group_key
+   from pending_group t left join (select key from change where effect = ${recordChangeSql.update}) updated on updated.key = t.group_key
    where t.deletes and not t.overdue and ${notExempt}
      and (updated.key is not null or (select true from record r where r.destination_id = ${destinationId} and r.key = t.group_key))`
 

@@ -27,16 +27,16 @@ export function pendingProducts(context: PendingContext): PendingChanges {
     withholdDeletes: async ({ sendAllowedBefore }) => {
       const allowedBefore = sendAllowedBefore ? 'and not exists (select from allowed_delete c where c.key = t.key)' : ''
       await tx.query(
-        `delete from pending_product t where t.what in (${productChangeSql.delete}, ${productChangeSql.lookup}) ${allowedBefore}`,
+        `delete from pending_product t where t.operation in (${productChangeSql.delete}, ${productChangeSql.lookup}) ${allowedBefore}`,
       )
     },
     unifyGroups: () => Promise.resolve(),
     countCreates: () => Promise.resolve(0),
-    countKeyLookups: () => countRows(tx, `select from pending_product where what = ${productChangeSql.lookup}`),
+    countKeyLookups: () => countRows(tx, `select from pending_product where operation = ${productChangeSql.lookup}`),
     countWithoutValidRow: () =>
       countRows(
         tx,
-        `select from pending_product where what = ${productChangeSql.upsert} and key in (${recordsWithoutValidRow(context.destinationId)})`,
+        `select from pending_product where operation = ${productChangeSql.upsert} and key in (${recordsWithoutValidRow(context.destinationId)})`,
       ),
     operations: (firstLoad) => (firstLoad === undefined ? productOperations(context) : firstProductOperations(context)),
   }
@@ -55,7 +55,7 @@ async function collect(context: PendingContext): Promise<Deferred> {
     `select m.key,
        case when m.ref_count > 0 then ${productChangeSql.upsert}
          when m.remote_key is null or (${isDeleteRefused}) then ${productChangeSql.lookup}
-         else ${productChangeSql.delete} end as what,
+         else ${productChangeSql.delete} end as operation,
        exists (select from unresolved u where u.key = m.key) as deferred
      from remote m where m.destination_id = ${destinationId} and (${await isPending(context)}) ${onlyFailed(context)}`,
   )
@@ -65,7 +65,7 @@ async function collect(context: PendingContext): Promise<Deferred> {
   const deferred = await removeDeferred(
     tx,
     destinationId,
-    `delete from pending_product t where deferred returning t.key, t.what = ${productChangeSql.upsert} as desired`,
+    `delete from pending_product t where deferred returning t.key, t.operation = ${productChangeSql.upsert} as desired`,
   )
   await analyzeWithSmallSample(tx, 'pending_product')
   return deferred
@@ -96,7 +96,7 @@ async function dropRepeatedDeletes({ tx, destinationId }: PendingContext): Promi
     `select key from (
        select t.key, t.deferred, row_number() over (partition by m.remote_key order by t.deferred desc, m.synced_at desc nulls last, t.key) as place
        from pending_product t join remote m on m.destination_id = ${destinationId} and m.key = t.key
-       where m.remote_key is not null and t.what <> ${productChangeSql.upsert}) d
+       where m.remote_key is not null and t.operation <> ${productChangeSql.upsert}) d
      where place > 1 and not deferred`,
   )
   if (repeated.length === 0) return
@@ -117,7 +117,7 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
   const missing = `select m.key, m.remote_key, m.synced_at
     from pending_product t join remote m on m.destination_id = ${destinationId} and m.key = t.key
     where not t.deferred and m.remote_key is not null
-      and (t.what <> ${productChangeSql.upsert} or t.key in (${missingProducts(destinationId)}))`
+      and (t.operation <> ${productChangeSql.upsert} or t.key in (${missingProducts(destinationId)}))`
   const [found] = await tx.query<{ product_keys: string[] | null }>(`select array_agg(remote_key) as product_keys from (${missing}) former`)
   if (!found?.product_keys) return
   const renamed = await tx.query<{ from: Buffer; to: Buffer; isConfirmedLast: boolean }>(
@@ -151,7 +151,7 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
 async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const loadKeys = async (query: string) => (await tx.query<Row<'remote', 'key'>>(query)).map(({ key }) => key)
   const keysOfRemote = `select m.key from remote m where m.destination_id = ${destinationId}`
-  const putKeys = `select key from pending_product where what = ${productChangeSql.upsert} and not deferred`
+  const putKeys = `select key from pending_product where operation = ${productChangeSql.upsert} and not deferred`
   const unresolved = await loadKeys(`${keysOfRemote} and m.ref_count <= 0 and m.key in (select key from unresolved)`)
   const missing = await loadKeys(`${putKeys} and key in (${missingProducts(destinationId)})`)
   if (unresolved.length === 0 && missing.length === 0) return
@@ -171,7 +171,7 @@ function collidingWith(keys: readonly Buffer[], others: readonly Buffer[]): Buff
 
 async function markAndCountDeletes(context: PendingContext): Promise<GuardedDeletes> {
   await markAllowedBefore(context)
-  const deletes = `select from pending_product where what in (${productChangeSql.delete}, ${productChangeSql.lookup})`
+  const deletes = `select from pending_product where operation in (${productChangeSql.delete}, ${productChangeSql.lookup})`
   return {
     guardedDeletes: await countRows(context.tx, deletes),
     allowedBefore: await countRows(context.tx, `${deletes} and key in (select key from allowed_delete)`),
@@ -186,7 +186,7 @@ async function markAllowedBefore({ tx, destinationId }: PendingContext): Promise
     'allowed_delete',
     // `p.snapshot_id >= r.snapshot_id`: the product has been missing since that plan or before.
     `select t.key from pending_product t join record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
-     where t.what in (${productChangeSql.delete}, ${productChangeSql.lookup}) and exists (
+     where t.operation in (${productChangeSql.delete}, ${productChangeSql.lookup}) and exists (
        select from entry e join batch b on b.id = e.batch_id
        where e.destination_id = ${destinationId} and e.record_key = t.key
          and (e.key_lookup or (e.change = 'delete' and ${entryOutcome} <> 'confirmed'))

@@ -6,13 +6,13 @@ import type pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
 import { keptTableSql } from '../../db/temporaryTables.ts'
 
-/** SQL literals of `change.what`: effects of a read on a record. */
+/** SQL literals of `change.effect`: effects of a read on a record. */
 export const recordChangeSql = sqlLiterals('create', 'update', 'stale', 'missing', 'opted_out', 'suppressed')
 export type RecordChange = keyof typeof recordChangeSql
 
 /**
- * SQL literals of `pending_product.what`. `lookup`: the plan puts the product once more, because its delete needs the product_key in the
- * answer. The next plan deletes the product.
+ * SQL literals of `pending_product.operation`. `lookup`: the plan puts the product once more, because its delete needs the product_key in
+ * the answer. The next plan deletes the product.
  */
 export const productChangeSql = sqlLiterals('upsert', 'delete', 'lookup')
 
@@ -27,11 +27,11 @@ const key = { key: 'bytea' } as const
 
 export const planTables = {
   /**
-   * Records that the read changes. `what`: `RecordChange`. `record_ctid`: `ctid` of the stored record, if known, so that the update need
+   * Records that the read changes. `effect`: `RecordChange`. `record_ctid`: `ctid` of the stored record, if known, so that the update need
    * not search for it. `identifiers`, times and `load_id`: columns of the stored record, set only after a gated read. `former` then copies
    * them from here; after a full read it reads them from `record`.
    */
-  change: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', record_ctid: 'tid' },
+  change: { ...key, effect: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', record_ctid: 'tid' },
   /** Stored versions of updated people, before this read changes them. */
   former: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' },
   /** Change of the reference count (number of records) of each identifier, and the record under which a new identifier is sent. */
@@ -59,8 +59,8 @@ export const planTables = {
   resync: key,
   /** Start and end, over all rows, of each identifier whose times may differ from those of its group's record. */
   own_times: { ...key, ...times },
-  /** Products that are out of sync or sent again. `what`: one of `productChangeSql`. `deferred`: waits for a later plan. */
-  pending_product: { ...key, what: 'text', deferred: 'boolean' },
+  /** Products that are out of sync or sent again. `operation`: one of `productChangeSql`. `deferred`: waits for a later plan. */
+  pending_product: { ...key, operation: 'text', deferred: 'boolean' },
   /** Groups (identifiers that are sent as one user) with an identifier that is out of sync, due for renewal, or sent again. */
   pending_group: {
     group_key: 'bytea',
@@ -85,7 +85,7 @@ export const planTables = {
   },
   /**
    * Unconfirmed deletes that an earlier plan was allowed to send. For people, only the last plan that began to send counts. For products,
-   * each plan counts that was made since the product is missing. `key`: product id or group.
+   * every plan since the product is missing counts. `key`: product id or group.
    */
   allowed_delete: key,
   /** Groups of suppressed people, whose deletes no guard withholds. */
@@ -111,7 +111,7 @@ export async function fillTable(tx: Transaction, name: PlanTableName, query: str
   return results.at(-1)?.rowCount ?? 0
 }
 
-/** Runs ANALYZE on a table with a tenth of the usual sample. `columns`: SQL such as `(key, what)`; '' for all columns. */
+/** Runs ANALYZE on a table with a tenth of the usual sample. `columns`: SQL such as `(key, effect)`; '' for all columns. */
 export async function analyzeWithSmallSample(tx: Transaction, name: PlanTableName | 'record', columns = ''): Promise<void> {
   await tx.query(`set local default_statistics_target = 10; analyze ${name} ${columns}; set local default_statistics_target to default`)
 }

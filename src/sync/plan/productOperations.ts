@@ -10,7 +10,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
   const deletes = queryPortions<{ key: Buffer; remote_key: string }>(
     tx,
     `select m.key, m.remote_key from remote m join pending_product t using (key)
-     where m.destination_id = ${destinationId} and t.what = ${productChangeSql.delete} order by m.key`,
+     where m.destination_id = ${destinationId} and t.operation = ${productChangeSql.delete} order by m.key`,
   )
   for await (const portion of deletes) {
     yield portion.map(({ key, remote_key }) => ({
@@ -35,10 +35,10 @@ export async function* productOperations(context: OperationContext): AsyncGenera
     hash: Buffer
   }>(
     tx,
-    `select m.key, ${createsAgain('m.synced_hash')} as created, t.what = ${productChangeSql.lookup} as key_lookup,
+    `select m.key, ${createsAgain('m.synced_hash')} as created, t.operation = ${productChangeSql.lookup} as key_lookup,
        case when ${isNotListed('m.synced_hash')} then null else m.remote_key end as product_key, r.body, r.hash
      from remote m join pending_product t using (key) join record r on r.destination_id = m.destination_id and r.key = m.key
-     where m.destination_id = ${destinationId} and t.what in (${productChangeSql.upsert}, ${productChangeSql.lookup}) order by m.key`,
+     where m.destination_id = ${destinationId} and t.operation in (${productChangeSql.upsert}, ${productChangeSql.lookup}) order by m.key`,
   )
   for await (const portion of upserts)
     yield portion.map(({ key, created, key_lookup, product_key, body, hash }) => ({

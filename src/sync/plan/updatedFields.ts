@@ -23,7 +23,7 @@ export async function updatedFields({ tx, destinationId }: DesiredContext, updat
          select coalesce(staged.key, stored.key) as field
          from jsonb_each(s.body::jsonb) staged full join jsonb_each(r.body::jsonb) stored on staged.key = stored.key
          where staged.value is distinct from stored.value) f
-     where c.what = ${recordChangeSql.update} group by f.field`,
+     where c.effect = ${recordChangeSql.update} group by f.field`,
     [destinationId],
   )
   return rows.map(({ field, n }) => ({ field, count: Number(n) })).sort((a, b) => b.count - a.count || a.field.localeCompare(b.field))

@@ -193,7 +193,7 @@ async function countChanges(tx: Transaction, destinationId: number, maxPriceChan
          substring(s.body from '"price":"[0-9.]+ ([A-Z]+)') as new_currency,
          substring(r.body from '"link":"([^"]*)') as old_link, substring(s.body from '"link":"([^"]*)') as new_link
        from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
-       where c.what = ${recordChangeSql.update} and s.kind = ${stagedKind.valid}),
+       where c.effect = ${recordChangeSql.update} and s.kind = ${stagedKind.valid}),
      changed_link as (
        select id, new_link, lower(substring(old_link from '//(?:www[.])?([^/?#]*)')) as old_host,
          lower(substring(new_link from '//(?:www[.])?([^/?#]*)')) as new_host

@@ -45,7 +45,7 @@ test('all missing products are set out of stock, at most 5,000 at a time', async
         [destinationId],
       )
       await tx.query('analyze record, remote')
-      await tx.execute(`create temp table change on commit drop as select convert_to('P' || n, 'UTF8') as key, 'missing' as what
+      await tx.execute(`create temp table change on commit drop as select convert_to('P' || n, 'UTF8') as key, 'missing' as effect
         from generate_series(1, ${count}) n`)
       const changed = new ChangedKeys(tx, destinationId, false)
       await markOutOfStock({ tx, destinationId, snapshotId: 2, mayImplyKeys: false, changed, newContent: undefined })
