@@ -39,17 +39,17 @@ interface NoteInputs {
   readonly unchanged: FeatureSetCounts | undefined
 }
 
-/** Returns the notes on a source. `doubts`: codes of notes that need a full read, as in `SourceFigures`. */
+/** Returns the notes on a source. `fullReadCodes`: codes of notes that need a full read, as in `SourceFigures`. */
 export function qualityNotes({ total, groups, identifiers, brand, group, unchanged }: NoteInputs): {
   readonly notes: readonly QualityNote[]
-  readonly doubts: readonly string[]
+  readonly fullReadCodes: readonly string[]
 } {
   const { products, members, outOfStock, otherBrand, otherGroup, ownGroup, garbled, currencies } = total
   const notes: QualityNote[] = []
   const note = (code: QualityCode, count: number, message: string, examples: readonly string[] = []) =>
     notes.push({ code, count, message, examples })
-  const doubts: string[] = unchanged !== undefined && unchanged.unknownCount > 0 ? ['FEATURE_SETS_UNKNOWN'] : []
-  if (groups.mayExceedLimit) doubts.push('GROUP_LARGE')
+  const fullReadCodes: string[] = unchanged !== undefined && unchanged.unknownCount > 0 ? ['FEATURE_SETS_UNKNOWN'] : []
+  if (groups.mayExceedLimit) fullReadCodes.push('GROUP_LARGE')
   if (groups.aboveLimit.length > 0)
     note(
       'GROUP_LARGE',
@@ -71,11 +71,11 @@ export function qualityNotes({ total, groups, identifiers, brand, group, unchang
     )
   // A feature set shows only whether the brand is the first one. If no row has the first brand any more, all rows may have the same other
   // brand. The same applies to the item groups below.
-  if (unchanged !== undefined && products >= minRowsForShare && brand !== '' && otherBrand === products) doubts.push('BRAND_SAME')
+  if (unchanged !== undefined && products >= minRowsForShare && brand !== '' && otherBrand === products) fullReadCodes.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
     // `brand` begins with `"brand":"`.
     note('BRAND_SAME', products, 'every product has the same brand', [cutText(brand.slice(9), 60).replace(/"$/, '')])
-  if (unchanged !== undefined && products >= minRowsForGroup && group !== '' && otherGroup === products) doubts.push('GROUP_SAME')
+  if (unchanged !== undefined && products >= minRowsForGroup && group !== '' && otherGroup === products) fullReadCodes.push('GROUP_SAME')
   if (products >= minRowsForGroup && otherGroup === 0)
     note('GROUP_SAME', products, `all ${products} products have the same item_group_id`, [cutText(group, 60)])
   if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products have their own id as item_group_id`)
@@ -86,7 +86,7 @@ export function qualityNotes({ total, groups, identifiers, brand, group, unchang
       `${garbled.count} of ${products} products contain wrongly decoded text`,
       garbled.lines.map((line) => `line ${line}`),
     )
-  if (identifiers.mayExceedLimit) doubts.push('IDENTIFIER_REPEATED')
+  if (identifiers.mayExceedLimit) fullReadCodes.push('IDENTIFIER_REPEATED')
   if (identifiers.aboveLimit.length > 0)
     note(
       'IDENTIFIER_REPEATED',
@@ -100,6 +100,6 @@ export function qualityNotes({ total, groups, identifiers, brand, group, unchang
       identifiers.highestInSource,
       `${Math.round((identifiers.highestInSource / members) * 1000) / 10} % of the members have one identifier`,
     )
-  else if (members >= minRowsForShare && identifiers.highestBound > shareLimit) doubts.push('IDENTIFIER_SHARE')
-  return { notes, doubts }
+  else if (members >= minRowsForShare && identifiers.highestBound > shareLimit) fullReadCodes.push('IDENTIFIER_SHARE')
+  return { notes, fullReadCodes }
 }

@@ -23,7 +23,7 @@ export interface SourceFigures {
    * Codes of notes that can be decided only if the unchanged rows are mapped too. `FEATURE_SETS_UNKNOWN`: the feature set of an unchanged
    * row is not known. Empty after a full read.
    */
-  readonly doubts: readonly string[]
+  readonly fullReadCodes: readonly string[]
   /** First brand, with which `feature.otherBrand` compares, as JSON: `"brand":"Acme"`. Empty if there is none. */
   readonly brand: string
   /** First item group, with which `feature.otherGroup` compares, as JSON text without quotes. Empty if there is none. */

@@ -156,8 +156,8 @@ class PushLoop {
   }
 
   /**
-   * Opens connections for recording answers while the requests are in flight. Measured: two connections that were opened only after the
-   * answers delayed the requests after the deletes by 40 ms.
+   * Opens connections for recording answers while the requests are in flight. If two connections were opened only after the answers, the
+   * updates that wait for deletes were sent 40 ms later.
    */
   #openConnections(): void {
     const needed = Math.min(this.#claims.count, maxParallelRecordings)

@@ -52,7 +52,7 @@ export class IdentifierFactsCollector {
     for (const identifier of identifiers) {
       if (!isDigest(identifier)) {
         this.#areDigests = false
-        this.#giveUp()
+        this.#stopSearch()
       }
       if (this.#shared === undefined) continue
       const low = wordAt(identifier, 0)
@@ -72,7 +72,7 @@ export class IdentifierFactsCollector {
   finish(): IdentifierFacts {
     for (const [low, high] of this.#log.repeats()) this.#addShared(low, high)
     const facts = { maybeSharedPrefixes: this.#shared, mayHaveTimes: this.#mayHaveTimes, areDigests: this.#areDigests }
-    this.#giveUp()
+    this.#stopSearch()
     return facts
   }
 
@@ -83,7 +83,7 @@ export class IdentifierFactsCollector {
   #addShared(low: number, high: number): void {
     if (this.#shared === undefined) return
     if (this.#shared.length === maxSharedIdentifiers) {
-      this.#giveUp()
+      this.#stopSearch()
       return
     }
     const bytes = Buffer.alloc(comparedBytes)
@@ -93,7 +93,7 @@ export class IdentifierFactsCollector {
   }
 
   /** Sets `maybeSharedPrefixes` to undefined (any identifier may be shared), and frees the memory. */
-  #giveUp(): void {
+  #stopSearch(): void {
     this.#shared = undefined
     this.#log.free()
     this.#filter?.free()

@@ -30,9 +30,8 @@ export async function collectOptedOut(
 }
 
 /**
- * Returns true if a stored record that is not in the table `unseen_key` has an opted-out identifier. `unseen_key` has the keys of the
- * records whose unchanged row this read did not find. The row of any other record was probably skipped as unchanged, so a full read is
- * needed.
+ * Returns true if a record whose row was skipped as unchanged has an opted-out identifier. Then a full read is needed. Takes every stored
+ * record as skipped, except those in the table `unseen_key`: this read did not find their unchanged rows.
  */
 export async function skippedRecordHasOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
   // Opted-out identifiers of records whose keys have no row in `remote` (docs/decisions/implied-keys.md).

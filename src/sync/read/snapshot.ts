@@ -65,7 +65,7 @@ export interface SnapshotResult {
   readonly lostIds: LostIds | undefined
   /** Reason why the end of a source is not proven; undefined if the read is complete. */
   readonly incomplete: string | undefined
-  /** Ids of the do-not-reach lists of the account that the pipeline respects. */
+  /** Ids of the account's do-not-reach lists; empty if the pipeline ignores these lists. */
   readonly suppressedBy: readonly number[]
   /** Proof that the ends of the sources were reached, or why one end is not proven. */
   readonly proof: string
@@ -97,7 +97,7 @@ export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: P
   const key = await digestKey(deps.db, destinationId)
   const context: ReadContext = { deps, tx, pipeline, run, suppressedBy: suppression.listIds, last, comparable, digestKey: key }
   const gate = new DigestGate(key)
-  const { isUnchanged, opened } = await compareBytes(deps, pipeline, comparable, gate)
+  const { isUnchanged, opened } = await compareSources(deps, pipeline, comparable, gate)
   try {
     await createStage(tx)
     if (comparable !== undefined && isUnchanged) return await unchangedResult(context, comparable, notes)
@@ -227,7 +227,7 @@ const codesNotTakenOver: ReadonlySet<string> = new Set([
  * If `last` is older than a day, a source on a server counts as changed. Otherwise a wrong cache or ETag would hide every later change
  * forever, opt-outs too.
  */
-async function compareBytes(
+async function compareSources(
   deps: EngineDeps,
   pipeline: Pipeline,
   last: LastSnapshot | undefined,
@@ -264,9 +264,10 @@ async function compareBytes(
 }
 
 /**
- * Finds the do-not-reach lists of the account that the pipeline respects. Returns their ids, the sum of the versions of their desired
- * content, and notes on lists that were never read. The service has one list per account (docs/spec-notes.md#audience-uploads). If another
- * list replaced a list at the service, the replaced list still suppresses its former members (docs/guarantees.md#suppression-wins).
+ * Finds the account's do-not-reach lists; none if the pipeline ignores these lists. Returns their ids, the sum of the versions of their
+ * desired content, and notes on lists that were never read. The service has one list per account (docs/spec-notes.md#audience-uploads). If
+ * another list replaced a list at the service, the replaced list still suppresses its former members
+ * (docs/guarantees.md#suppression-wins).
  */
 async function findDoNotReachLists(
   deps: EngineDeps,

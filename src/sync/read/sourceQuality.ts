@@ -20,7 +20,7 @@ export interface SourceResult {
   /** Figures with which the next read is compared. */
   readonly figures: QualityFigures
   /** Codes of notes that depend on all rows. If there are any, the read is repeated without skipping unchanged rows. */
-  readonly doubts: readonly string[]
+  readonly fullReadCodes: readonly string[]
 }
 
 interface EarlierReads {
@@ -151,7 +151,7 @@ function createSourceQuality(
       const rowWarnings = items
         .filter(({ code }) => code !== personalCode)
         .map((item) => (oncePerColumn.includes(item.code) ? { ...item, count: 1, lines: item.lines.slice(0, 1) } : item))
-      return { warnings, rowWarnings, figures, doubts: found.doubts }
+      return { warnings, rowWarnings, figures, fullReadCodes: found.fullReadCodes }
     },
   }
 }

@@ -39,7 +39,7 @@ export interface Staging {
    */
   readonly unmapped: Map<string, WarningSummary>
   /** Codes of notes that depend on all rows. If there are any, a gated read is repeated as a full read. */
-  readonly doubts: string[]
+  readonly fullReadCodes: string[]
   readonly facts: SourceFacts[]
   /** Columns of the first source that has any: those of its first row, or its header if it has no rows. */
   columns: readonly string[]
@@ -159,7 +159,7 @@ export class SourceStager {
     const { previous, reference } = this.#source
     await this.#beforeThisCopy
     await this.#writer.copy.end()
-    const { pipeline, mapper, gate, warnings, notes, unmapped, doubts, facts, read } = this.#staging
+    const { pipeline, mapper, gate, warnings, notes, unmapped, fullReadCodes, facts, read } = this.#staging
     const skipped = gate.skipped - this.#before.skipped
     const isAccepted = (code: string) => pipeline.guards.accept?.includes(code) === true
     const requiredColumnWarnings = this.#requiredColumnWarnings()
@@ -171,7 +171,7 @@ export class SourceStager {
         : []),
     ]
     // A skipped row may have the required column, but its cells are not read.
-    if (skipped > 0) doubts.push(...requiredColumnWarnings.map(({ code }) => code).filter((code) => !isAccepted(code)))
+    if (skipped > 0) fullReadCodes.push(...requiredColumnWarnings.map(({ code }) => code).filter((code) => !isAccepted(code)))
     const report = mapper.reportUnmapped()
     // A note that `guards.accept` accepts gets no consent hint. After a gated read the hint could be another one than after a full read. A
     // hint alone is no reason to repeat the read in full.
@@ -182,11 +182,11 @@ export class SourceStager {
     const result = mapper.finish(finalFacts, { previous, reference, skippedCounts })
     for (const summary of result.rowWarnings) warnings.addSummary(hinted(summary))
     notes.push(...result.warnings)
-    doubts.push(...result.doubts)
+    fullReadCodes.push(...result.fullReadCodes)
     for (const note of identifierNotes(report)) {
       unmapped.set(note.field, note)
       // Only a full read shows which share of all rows has an identifier in the column.
-      doubts.push(note.code)
+      fullReadCodes.push(note.code)
     }
     facts.push({ ...finalFacts, quality: result.figures, rows: read - this.#before.read + skipped })
   }

@@ -67,7 +67,7 @@ export async function loadReadEvents(
  */
 export async function loadRejectEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'reject', 'run_id' | 'line' | 'code' | 'field' | 'message' | 'hint'> & { at: Date; outdated: boolean }>(
-    // A run may be requested before an earlier run reads, but it starts after that run.
+    // The runs are ordered by `started_at`: a run may be requested before an earlier run reads, but it starts after that run.
     `select r.started_at as at, j.run_id, j.line, j.code, j.field, j.message, j.hint,
        exists (select from record where destination_id = $1 and key = j.record_key and status = 'live')
          -- Not by its snapshot: a run that finds its sources unchanged has that of an earlier run.

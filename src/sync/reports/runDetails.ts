@@ -14,7 +14,7 @@ export interface RunDetails {
   readonly full: boolean
   /** Maximum number of deletes that the user approved; null without approval. */
   readonly approvedDeletes: number | null
-  /** Latest rerun of what this run left unconfirmed, if it is open or succeeded; null without one. */
+  /** Id of the latest rerun of the unconfirmed operations that is open or has succeeded; null without one. */
   readonly sentAgainBy: string | null
   /** Reason why a queued run does not start: a pause, or the run that has locked the destination. Null if it waits only for a worker. */
   readonly waitsFor: 'resume' | { readonly runId: string } | null

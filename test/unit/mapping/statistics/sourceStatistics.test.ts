@@ -58,7 +58,7 @@ test('a catalog without brands never requires that unchanged rows are read again
   const { brand, group } = first.finish()
   const gated = createSourceStatistics(createReadStatistics(storedStatistics(statistics), { gated: true }), { brand, group })
   gated.add(product(199, { gtin: '4006381333931' }))
-  expect(gated.finish(known).doubts).toEqual([])
+  expect(gated.finish(known).fullReadCodes).toEqual([])
 })
 
 test('one identifier on many rows is reported even among a hundred thousand others', () => {
