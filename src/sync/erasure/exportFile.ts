@@ -71,7 +71,7 @@ export function parseExport(text: string, file: string): ErasureExport {
 }
 
 /**
- * Returns the erasures of an export that have a digest which is not erased in this database. `id`: id in the export. `keys`: with ids of
+ * Returns the erasures of an export that this database lacks, at least in one digest. `id`: id in the export. `keys`: with ids of
  * destinations of this database; missing destinations are created.
  */
 export async function missingErasures(

@@ -79,8 +79,8 @@ function fullDiff(destinationId: number): string {
 }
 
 /**
- * Returns SQL of the diff of a gated read. A gated read skips rows whose digest is stored. Its table `unseen_key` has the keys of stored
- * digests that it did not meet.
+ * Returns SQL of the diff of a gated read. A gated read skips rows whose digest is stored. Its table `unseen_key` has the keys of the
+ * stored digests that no row had.
  *
  * - A skipped row is neither in `stage` nor in `unseen_key`.
  * - A row that moved in the file may be in both. Its equal hash shows that the record is unchanged.

@@ -22,7 +22,7 @@ export const ownExpiresAtSql = 'case when x.key is null then r.expires_at else x
 /** SQL of the start; null if the time of the plan applies. */
 export const ownEffectiveAtSql = 'case when x.key is null then r.effective_at else x.effective_at end'
 
-/** SQL: false only for a key that a row still has, and whose end, set by the rows, has passed. */
+/** SQL: false if a row still has the key, and the end that the rows set has passed; otherwise true. */
 export const notEndedSql = `(m.ref_count = 0 or ${ownExpiresAtSql} is null or ${ownExpiresAtSql} > statement_timestamp())`
 
 /** SQL: true if the end that the rows set has passed, but the end that the service confirmed has not. */

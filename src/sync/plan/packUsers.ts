@@ -13,7 +13,7 @@ export interface MembershipTerms {
   readonly takesEffectiveAt: boolean
 }
 
-/** Returns an update without its `users`, for users whose rows set no times. */
+/** Returns the fields of an update, except `users`. The rows of the users must set no times. */
 export function updateWithoutUsers({ plannedAtMs, expiresAtMs, takesEffectiveAt }: MembershipTerms): Omit<UserOperation, 'users'> {
   return { op: 'update', ...(takesEffectiveAt ? { effectiveAtMs: plannedAtMs } : {}), expiresAtMs }
 }

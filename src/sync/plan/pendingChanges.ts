@@ -82,7 +82,7 @@ export async function removeDeferred(tx: Transaction, destinationId: number, del
 
 /** Numbers of deletes that a guard may withhold. */
 export interface GuardedDeletes {
-  /** Deletes without those of suppressed people, to which no guard applies (docs/architecture.md#deletes-need-proof). */
+  /** All deletes except those of suppressed people (docs/architecture.md#deletes-need-proof). */
   readonly guardedDeletes: number
   /**
    * Deletes that an earlier plan was allowed to send, and that are not confirmed. They need no second approval. If that plan only looked up

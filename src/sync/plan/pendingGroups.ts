@@ -228,7 +228,7 @@ async function hasRows(tx: Transaction, query: string): Promise<boolean> {
 }
 
 const notExempt = 'not exists (select from exempt e where e.group_key = t.group_key)'
-// Not `not in`: for each group, Postgres would search a table of some million keys.
+// With `not in`, Postgres would search a table of some million keys for each group.
 const notAllowedBefore = 'not exists (select from allowed_delete c where c.key = t.group_key)'
 
 /**

@@ -69,7 +69,10 @@ export function tooManyRejects(
 ): GuardResult | undefined {
   const { guards, filtered = 0 } = facts
   // Rows that may belong to another market do not count as kept.
-  const maybeFiltered = (facts.codes ?? []).reduce((sum, found) => (mayLackFilter.test(found.code) ? sum + found.count : sum), 0)
+  const maybeFiltered = (facts.codes ?? []).reduce(
+    (sum, found) => (maybeRejectedBeforeFilters.test(found.code) ? sum + found.count : sum),
+    0,
+  )
   const ofAll = { rejected: facts.rejected, rows: facts.read, text: 'rows' }
   const ofKept = {
     rejected: facts.rejected - maybeFiltered,
@@ -93,10 +96,10 @@ export function tooManyRejects(
 }
 
 /**
- * Matches codes of rows that were perhaps rejected before the filters. These are unreadable rows, rows without a match in the joined file,
- * and further rows of a product without its first row.
+ * Matches codes of rows that were perhaps rejected before the filters: unreadable rows, and rows without a match in the joined file. Also
+ * further rows of a product without its first row.
  */
-const mayLackFilter = /^(?:ROW_|HEADER_REPEATED$|TEXT_BROKEN$|JOIN_|PRODUCT_ROW_MISSING$)/
+const maybeRejectedBeforeFilters = /^(?:ROW_|HEADER_REPEATED$|TEXT_BROKEN$|JOIN_|PRODUCT_ROW_MISSING$)/
 
 /**
  * Returns the guard results that withhold deletes; empty if deletes may be sent.

@@ -138,8 +138,8 @@ async function syncSet(work: SetWork, rule: ProductSetRule): Promise<ProductSetC
 }
 
 /**
- * Returns `change`, or makes it unresolved if the set lacks products of the brand, because their product keys are unknown. Keeps another
- * problem of the change.
+ * Returns the change as unresolved if the set lacks products of the brand, because their product keys are unknown. Otherwise, or if the
+ * change has another problem, returns it as it is.
  */
 async function unresolvedIfKeysUnknown(
   { deps, run }: SetWork,

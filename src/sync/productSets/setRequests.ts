@@ -43,8 +43,8 @@ export async function sendSetRequest(deps: EngineDeps, { request, limitClass, re
 }
 
 /**
- * Lists all sets of a catalog. Returns undefined if the listing cannot be read completely. A service may not have this endpoint, because
- * the specification does not describe it (docs/spec-notes.md#endpoints).
+ * Lists all sets of a catalog. Returns undefined if the listing cannot be read completely. A service may lack this endpoint, because the
+ * specification does not describe it (docs/spec-notes.md#endpoints).
  *
  * @throws {RunError} `RUN_INTERRUPTED` as `sendSetRequest`
  */

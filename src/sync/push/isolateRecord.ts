@@ -88,7 +88,7 @@ export async function setSiblingAside(
   { miscounts }: Pick<SplitCause, 'miscounts'>,
 ): Promise<void> {
   if (batch.parentId === null) return
-  // The parent of the halves that were set aside before is the batch that was split first (`root_id`).
+  // The halves that were set aside before have the batch that was split first (`root_id`) as their parent.
   const rows = await tx.query<Row<'batch', 'id'> & { readonly is_sibling: boolean; readonly root_id: Value<'batch', 'id'> }>(
     `with recursive ancestor (id, parent_id) as (
        select b.id, b.parent_id from batch b where b.id = $1

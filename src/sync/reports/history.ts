@@ -64,7 +64,7 @@ type RunRecord = Row<'run', ShownColumn | 'warnings' | 'stages' | 'columns' | 'r
   readonly credentials: string | null
   readonly trigger: ShownTrigger
   readonly now: Date
-  /** Run that read the rejects: that of the snapshot, or the run itself. */
+  /** Run that read the rejected rows: the one that read the snapshot, or this run. */
   readonly reading_run: Value<'run', 'id'>
   readonly reject_codes: readonly { code: string; count: number }[] | null
 }

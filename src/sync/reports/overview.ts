@@ -101,8 +101,8 @@ const couldSend = `r.trigger <> 'plan' and (r.trigger <> 'apply' or r.plan_id is
 const hasEnded = `r.status in ('succeeded', 'partial', 'withheld', 'failed')`
 
 /**
- * SQL condition that the run `r` with a plan shows which deletes a guard withholds. A backfill and a rerun of failed operations do so only
- * with guard results.
+ * SQL condition that the plan of run `r` shows which deletes a guard withholds. The plans of a backfill and of a rerun of failed operations
+ * do so only if they have guard results.
  */
 const showsGuards = `(r.guards <> '[]' or (${readsOwnSources('r')} and r.options ->> 'failedOnly' is distinct from 'true'))`
 

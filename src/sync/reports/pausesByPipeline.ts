@@ -21,7 +21,7 @@ export async function pausesByPipeline(
   for (const pipeline of pipelines) {
     const service = await serviceFor(pipeline)
     const pause = pauses.find(({ destination }) => {
-      // Without a service, that of the pause is used, so that the services are equal.
+      // Without a configured service, that of the pause is taken, so that only type and ids of the destination are compared.
       const own = destinationKey({ service: service ?? { origin: destination.service } }, pipeline)
       return (['service', 'kind', 'accountId', 'targetId'] as const).every((part) => own[part] === destination[part])
     })

@@ -19,7 +19,7 @@ export interface RunRequest extends RunOptions {
   readonly rerunOf?: number
   /** If the destination belongs to other credentials, first assigns it to the credentials of this environment. */
   readonly takeOver?: boolean
-  /** User for the audit log; by default `EngineDeps.actor`. Without a user, the audit log does not get the request. */
+  /** User for the audit log; by default `EngineDeps.actor`. Without a user, the request is not written to the audit log. */
   readonly actor?: string
 }
 
