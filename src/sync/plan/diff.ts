@@ -36,9 +36,9 @@ export async function diffStage(tx: Transaction, destinationId: number, reading:
     // the whole table. That takes 360 instead of 70 ms (10,000 of 1,000,000 records).
     await tx.query('set local random_page_cost = 0.2')
   }
-  const filled = fillTable(tx, 'change', reading === 'gated' ? gatedDiff(destinationId) : fullDiff(destinationId))
+  const filling = fillTable(tx, 'change', reading === 'gated' ? gatedDiff(destinationId) : fullDiff(destinationId))
   onIdle?.()
-  await filled
+  await filling
   // Later statements search keys in any order, so they need a higher value. The default of 4 is for rotating disks.
   if (reading === 'gated') await tx.query('set local random_page_cost = 1.1')
   const rows = await tx.query<{ effect: RecordChange; n: string }>('select effect, count(*) as n from change group by effect')

@@ -21,12 +21,12 @@ export async function freeze(
   const batches = new PlanBatches<Omit<FrozenEntries, 'batchId'>>(context, before, (entries) =>
     writeEntries(tx, destinationId, destination, entries),
   )
-  const packer = new BatchPacker(destination, (packed, first) => {
+  const packer = new BatchPacker(destination, (packed, firstOperation) => {
     const { body, sha256, ...rest } = packed
-    const entries = { op: first.op, ...rest, template: templateOf(destination, { op: first.op, ...packed }) }
-    const load = context.implyingRunId === undefined ? undefined : { id: context.implyingRunId, firstKey: first.recordKey }
+    const entries = { op: firstOperation.op, ...rest, template: templateOf(destination, { op: firstOperation.op, ...packed }) }
+    const load = context.implyingRunId === undefined ? undefined : { id: context.implyingRunId, firstKey: firstOperation.recordKey }
     batches.push(
-      { ...figuresOf(packed, first), body: entries.template === undefined ? body : undefined, sha256, load },
+      { ...figuresOf(packed, firstOperation), body: entries.template === undefined ? body : undefined, sha256, load },
       body.length,
       entries,
     )
@@ -90,12 +90,12 @@ function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: Plan
  */
 class BatchPacker {
   readonly #destination: Destination
-  readonly #onBatch: (batch: PackedBatch<PlannedOperation>, first: PlannedOperation) => void
+  readonly #onBatch: (batch: PackedBatch<PlannedOperation>, firstOperation: PlannedOperation) => void
   #current: { readonly packer: Packer<PlannedOperation>; readonly op: PlannedOperation['op']; readonly phase: 1 | 2 } | undefined
   /** Ids in the current batch, in the form in which colliding ids are equal (`Destination.collisionOf`). */
   readonly #ids = new Set<string>()
 
-  constructor(destination: Destination, onBatch: (batch: PackedBatch<PlannedOperation>, first: PlannedOperation) => void) {
+  constructor(destination: Destination, onBatch: (batch: PackedBatch<PlannedOperation>, firstOperation: PlannedOperation) => void) {
     this.#destination = destination
     this.#onBatch = onBatch
   }
@@ -123,10 +123,10 @@ class BatchPacker {
   }
 
   #finish(batch: PackedBatch<PlannedOperation> | undefined): void {
-    const first = batch?.items[0]
-    if (batch === undefined || first === undefined) return
+    const firstOperation = batch?.items[0]
+    if (batch === undefined || firstOperation === undefined) return
     this.#ids.clear()
-    this.#onBatch(batch, first)
+    this.#onBatch(batch, firstOperation)
   }
 }
 

@@ -115,7 +115,7 @@ export async function collectResync(tx: Transaction, destinationId: number): Pro
   const rows = await tx.query<Row<'plan', 'id' | 'review'>>(lastPlanOf(destinationId))
   const plans = rows.flatMap(({ id, review }) => decodeResync(review, id).resync)
   if (plans.length === 0) return []
-  const filled = await fillTable(
+  const keyCount = await fillTable(
     tx,
     'resync',
     // Leaves out a key that one of these plans confirmed, although another did not.
@@ -123,7 +123,7 @@ export async function collectResync(tx: Transaction, destinationId: number): Pro
      where b.plan_id = any($1) and b.operation = 'upsert' group by e.key having not bool_or(${entryOutcome} = 'confirmed')`,
     [plans],
   )
-  return filled === 0 ? [] : plans
+  return keyCount === 0 ? [] : plans
 }
 
 /** Returns the SQL condition ` and …` of `rerun --failed` for key `m`; '' for other runs. */

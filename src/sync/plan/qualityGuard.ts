@@ -19,12 +19,12 @@ export function guardResultsOfWarnings(
     ({ hint }) => hint,
   )
   const withOwnHint = [...byHint.values()].map((warningsOfHint): GuardResult => {
-    const [first] = warningsOfHint
+    const [firstWarning] = warningsOfHint
     const messages = new Set(warningsOfHint.map(({ message }) => message))
     return {
-      code: `GUARD_${first?.code}`,
+      code: `GUARD_${firstWarning?.code}`,
       message: [...messages].join('; '),
-      hint: `write in pipeline ${pipeline.name}: ${first?.hint}`,
+      hint: `write in pipeline ${pipeline.name}: ${firstWarning?.hint}`,
       withheld: 0,
       examples: firstLines(warningsOfHint),
     }

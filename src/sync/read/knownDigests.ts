@@ -34,8 +34,8 @@ export class KnownDigests {
   /** The memory of `#words`. */
   readonly #bytes: Uint8Array
   readonly #featureSets: Uint16Array
-  /** Stored chunks. `first`: index of the chunk's first digest. `count`: number of its digests. */
-  readonly #chunks: { readonly chunk: number; readonly first: number; readonly count: number }[] = []
+  /** Stored chunks. `firstIndex`: index of the chunk's first digest. `count`: number of its digests. */
+  readonly #chunks: { readonly chunk: number; readonly firstIndex: number; readonly count: number }[] = []
   #count = 0
   /** One bit for each digest: 1 if it was seen. */
   readonly #seen: Uint8Array
@@ -68,20 +68,20 @@ export class KnownDigests {
    * never returns them. `featureSets`: two bytes for each digest, big-endian.
    */
   add(chunk: number, digests: Uint8Array, featureSets: Uint8Array, outdated: readonly number[]): void {
-    const first = this.#count
+    const firstIndex = this.#count
     const sets = new DataView(featureSets.buffer, featureSets.byteOffset, featureSets.length)
-    for (let i = 0; i < sets.byteLength; i += 2) this.#featureSets[first + i / 2] = sets.getUint16(i)
-    this.#bytes.set(digests, first * digestBytes)
+    for (let i = 0; i < sets.byteLength; i += 2) this.#featureSets[firstIndex + i / 2] = sets.getUint16(i)
+    this.#bytes.set(digests, firstIndex * digestBytes)
     this.#count += digests.length / digestBytes
-    this.#chunks.push({ chunk, first, count: this.#count - first })
+    this.#chunks.push({ chunk, firstIndex, count: this.#count - firstIndex })
     for (const position of outdated) {
-      this.markSeen(first + position)
+      this.markSeen(firstIndex + position)
       // No digest of a record is all zero.
-      this.#words.fill(0, (first + position) * digestWords, (first + position + 1) * digestWords)
+      this.#words.fill(0, (firstIndex + position) * digestWords, (firstIndex + position + 1) * digestWords)
     }
-    const to = Math.min(first + comparedAtStart, this.#count)
+    const to = Math.min(firstIndex + comparedAtStart, this.#count)
     // If two starts have the same first word, `#starts` keeps only the later one.
-    for (let i = first; i < to; i++) this.#starts.set(this.#words[i * digestWords] as number, i)
+    for (let i = firstIndex; i < to; i++) this.#starts.set(this.#words[i * digestWords] as number, i)
   }
 
   /** Returns the index of the digest; -1 for a new record, and for a moved record that counts as new. */
@@ -117,11 +117,11 @@ export class KnownDigests {
 
   /** Returns the digests that were not marked as seen, by chunk and position, without the outdated ones. */
   unseen(): UnseenDigests[] {
-    return this.#chunks.flatMap(({ chunk, first, count }) => {
+    return this.#chunks.flatMap(({ chunk, firstIndex, count }) => {
       const positions: number[] = []
-      for (let i = first; i < first + count; i++) {
+      for (let i = firstIndex; i < firstIndex + count; i++) {
         if ((i & 7) === 0 && this.#seen[i >> 3] === 0xff) i += 7
-        else if (!this.#isSeen(i)) positions.push(i - first)
+        else if (!this.#isSeen(i)) positions.push(i - firstIndex)
       }
       return positions.length === 0 ? [] : [{ chunk, positions }]
     })

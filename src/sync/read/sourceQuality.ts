@@ -124,7 +124,10 @@ function createSourceQuality(
       const { rows, members, rowsByIdentifierType, items } = found
       if (rows >= minForShares) {
         rejectDamaged(facts, rows, damaged)
-        rejectMisplaced(facts, rows, { count: misplaced.count + found.misplaced.count, lines: [misplaced.first, ...found.misplaced.lines] })
+        rejectMisplaced(facts, rows, {
+          count: misplaced.count + found.misplaced.count,
+          lines: [misplaced.firstLine, ...found.misplaced.lines],
+        })
       }
       const figures = {
         members,
@@ -164,12 +167,12 @@ const noteOf = (code: string, field: string, message: string, count = 1, lines: 
   lines,
 })
 
-function rejectDamaged({ uri }: SourceFacts, rows: number, { count, first }: LineCount): void {
+function rejectDamaged({ uri }: SourceFacts, rows: number, { count, firstLine }: LineCount): void {
   if (count <= rows * maxDamagedShare) return
   throw new RunError(
     'FILE_SPREADSHEET_DAMAGE',
     `${count} of ${rows} rows were changed by a spreadsheet (exponents, #N/A, dates made of numbers)`,
-    { where: `${uri}, first on line ${first}`, hint: 'Export again with every column formatted as text.' },
+    { where: `${uri}, first on line ${firstLine}`, hint: 'Export again with every column formatted as text.' },
   )
 }
 
@@ -187,8 +190,8 @@ function roleShareNotes(items: readonly WarningSummary[], rows: number): Warning
   const roles = items.filter(({ code }) => code === 'EMAIL_ROLE')
   const count = roles.reduce((sum, role) => sum + role.count, 0)
   if (count <= rows * maxRoleShare) return []
-  const first = Math.min(...roles.map(({ lines }) => lines[0] ?? Infinity))
-  return [noteOf('EMAIL_ROLE_SHARE', 'email', `${count} of ${rows} rows have a role or example address`, count, [first])]
+  const firstLine = Math.min(...roles.map(({ lines }) => lines[0] ?? Infinity))
+  return [noteOf('EMAIL_ROLE_SHARE', 'email', `${count} of ${rows} rows have a role or example address`, count, [firstLine])]
 }
 
 /** Minimum number of rows that opted out in the earlier read, to compare their number. */
@@ -203,12 +206,13 @@ const minComparedOptOuts = 20
  * `before`: figures of the reference read. `now` has all opt-outs, because even a gated read skips none of them.
  */
 function optOutsFellNotes(before: QualityFigures | undefined, now: QualityFigures): WarningSummary[] {
-  const was = before?.optedOut ?? 0
-  const is = now.optedOut ?? 0
-  if (before === undefined || was < minComparedOptOuts || is * 2 >= was) return []
-  const added = now.members - is - (before.members - was)
-  if (added * 2 < was - is) return []
-  return [noteOf('OPT_OUTS_FELL', 'consent', `${is} rows opt out, last time ${was}, and ${added} more people would be sent`, added)]
+  const optedOutBefore = before?.optedOut ?? 0
+  const optedOutNow = now.optedOut ?? 0
+  if (before === undefined || optedOutBefore < minComparedOptOuts || optedOutNow * 2 >= optedOutBefore) return []
+  const added = now.members - optedOutNow - (before.members - optedOutBefore)
+  if (added * 2 < optedOutBefore - optedOutNow) return []
+  const message = `${optedOutNow} rows opt out, last time ${optedOutBefore}, and ${added} more people would be sent`
+  return [noteOf('OPT_OUTS_FELL', 'consent', message, added)]
 }
 
 /** Returns at most 20 columns that the last read had and this one has not. Returns none for XML and JSON, whose items omit empty fields. */
@@ -224,18 +228,18 @@ function vanishedColumns(facts: SourceFacts, previous: SourceFacts | undefined):
 function fallenFillRates(before: QualityFigures | undefined, now: QualityFigures): [type: string, before: number, now: number][] {
   if (before === undefined || before.members < minForShares || now.members < minForShares) return []
   return Object.entries(before.filled).flatMap(([type, count]): [string, number, number][] => {
-    const was = Math.round((count / before.members) * 100)
-    const is = Math.round(((now.filled[type] ?? 0) / now.members) * 100)
-    return was - is > maxFillFall ? [[type, was, is]] : []
+    const percentBefore = Math.round((count / before.members) * 100)
+    const percentNow = Math.round(((now.filled[type] ?? 0) / now.members) * 100)
+    return percentBefore - percentNow > maxFillFall ? [[type, percentBefore, percentNow]] : []
   })
 }
 
 /** Counter of rows that keeps the line of the first; 0 if there is none. */
 class LineCount {
   count = 0
-  first = 0
+  firstLine = 0
   add(line: number): void {
-    if (this.count === 0) this.first = line
+    if (this.count === 0) this.firstLine = line
     this.count += 1
   }
 }
