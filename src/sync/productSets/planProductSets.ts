@@ -9,7 +9,7 @@ import { desiredContent, isProblem, type DesiredSet } from './setContent.ts'
 
 /**
  * Stores the planned changes of product sets with the plan, and returns them. Without rules and stored sets, stores nothing and returns
- * undefined. `stored`: the pipeline's sets in the database, also those whose create is not confirmed.
+ * undefined. `stored`: the destination's sets in the database, also those whose create is not confirmed.
  */
 export async function planProductSets(
   db: Queryable,
