@@ -113,10 +113,11 @@ function readByLibrary(given: string, country: string | undefined): PhoneReading
   const parsed = phoneLibrary().parsePhoneNumberFromString(plain, options)
   if (parsed === undefined || !parsed.isValid()) return invalid('is not valid in its country')
   const result = extension === null ? { text: parsed.number } : { text: parsed.number, note: 'PHONE_EXTENSION' as const }
-  const international = `+${digits}`
-  if (plain.startsWith('+') || international === parsed.number || !digits.startsWith(parsed.countryCallingCode)) return result
-  const isBoth = phoneLibrary().parsePhoneNumberFromString(international)?.isValid() === true
-  return isBoth ? { ...result, other: international } : result
+  if (plain.startsWith('+') || `+${digits}` === parsed.number || !digits.startsWith(parsed.countryCallingCode)) return result
+  const international = phoneLibrary().parsePhoneNumberFromString(`+${digits}`)
+  // They are equal for `44 (0)20 …`, because the library removes the zero from both.
+  const isBoth = international?.isValid() === true && international.number !== parsed.number
+  return isBoth ? { ...result, other: international.number } : result
 }
 
 /** Converts the digits of all scripts to ASCII. */

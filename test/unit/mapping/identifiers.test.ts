@@ -187,6 +187,9 @@ describe('phones', () => {
     ['00491712345678', 'DE', '+491712345678'],
     ['12134567890', 'US', '+12134567890'],
     ['33612345678', 'FR', '+33612345678'],
+    ['44 (0)20 7946 0958', 'GB', '+442079460958'],
+    ['31 0612345678', 'NL', '+31612345678'],
+    ['54 11 15-2345-6789', 'AR', '+5491123456789'],
   ] as const)('%s (%s) is %s', ([text, country, expected]) => {
     const result = normalizePhone(text, country)
     expect('text' in result ? result.text : undefined).toBe(expected)
