@@ -948,6 +948,20 @@ test.for([
   for (const column of columns) expect([column, proposalFor(column, ['yes', 'no', 'no', 'yes'])]).toEqual([column, expect.anything()])
 })
 
+test.for([
+  'Children under 12',
+  'Household members under 18',
+  'Minderjährige Kinder',
+  'Kreditfreigabe',
+  'Versandfreigabe',
+  '拒收原因',
+  '拒收件数',
+])('the name %s is not about the consent or age of the person', (column) => expect(classifyColumnName(column)).toBeUndefined())
+
+test.for(['Odbiorca newslettera', 'Zgoda na odbiór newslettera'])('a yes in %s lets the person be reached', (column) => {
+  expect(classifyColumnName(column)).toMatchObject({ polarity: 'in' })
+})
+
 test.for(['Desuscrito', 'Abonelikten çıktı', '取消订阅', '取消訂閱'])('a yes in %s opts out', (column) => {
   expect(classifyColumnName(column)).toEqual({ polarity: 'out', channel: 'any', certain: true })
 })
