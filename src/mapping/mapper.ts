@@ -137,9 +137,10 @@ function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>
 }
 
 /** `field`: column of the masked cell, or `key`. */
-function rejectMasked(line: number, field: string): Mapped {
+function rejectMasked(row: Row, field: string, bound: BoundHeader): Mapped {
   const code = 'CELL_MASKED'
-  return { reject: { line, code, field, message: `${redactPersonalData(field)} is still masked`, hint: hintOf(code) }, warnings: [] }
+  const reject = { line: row.line, code, field, message: `${redactPersonalData(field)} is still masked`, hint: hintOf(code) }
+  return { reject: field === 'key' ? reject : withKey(reject, bound, row), warnings: [] }
 }
 
 function rejectRepeatedHeader({ line, columns }: Row, { headerCells }: BoundHeader): Mapped {
@@ -190,7 +191,7 @@ function adaptToRejectsFile(bound: BoundHeader, columns: readonly string[]): Bou
     map: (row) => {
       const original = withOriginalCells(row)
       const masked = bound.maskedField?.(original)
-      return masked === undefined ? bound.map(original) : rejectMasked(row.line, masked)
+      return masked === undefined ? bound.map(original) : rejectMasked(original, masked, bound)
     },
     keyOf: (row) => bound.keyOf(withOriginalCells(row)),
     mask: (row) => bound.mask(withOriginalCells(row)),

@@ -95,6 +95,8 @@ describe('a cell of people that is still masked', () => {
   ] as const)('rejects its row if %s reads it', ([, field, cells, definition]) => {
     const { reject, record, optedOut } = again({ ...person, sms: 'no', segment: '', birthday: '', ...cells }, definition)
     expect([record, optedOut, reject?.code, reject?.field]).toEqual([undefined, undefined, 'CELL_MASKED', field])
+    // The record with this key is kept as it was.
+    expect(reject?.key === undefined).toBe(field === 'key')
   })
 
   test('is left out if it is one of several identifiers, and has no effect if no setting reads it', () => {
