@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
 import { listOf } from '../unknownValue.ts'
-import { parseDuration, shortestMs } from './duration.ts'
+import { parseDuration } from './duration.ts'
 
 /** Returns the schema of an object with these keys only. */
 export function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
@@ -48,19 +48,20 @@ export const id = z
   .union([z.string(), z.int(idMessage).nonnegative(idMessage)], idMessage)
   .transform(String)
   .refine((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value), 'must be an id of up to 64 letters, digits, - and _')
-/** Longest duration: 1,200 months. The service would refuse an end with a year of five digits. */
-const longestDurationMs = shortestMs({ months: 1200 })
-/** Schema of a duration, such as `30 days`, as a `Duration`. */
+const maxMonths = 1200
+/** Days of `maxMonths`, with a day for each leap year. */
+const maxDurationMs = 36_525 * 86_400_000
+/** Schema of a duration, such as `30 days`, as a `Duration`. Rejects more than 1200 months: the service refuses a year of five digits. */
 export const duration = z.string('must be a duration such as "13 months" or "30 days"').transform((value, context) => {
   const parsed = parseDuration(value)
-  if (parsed !== undefined && shortestMs(parsed) <= longestDurationMs) return parsed
+  if (parsed !== undefined && ('months' in parsed ? parsed.months <= maxMonths : parsed.ms <= maxDurationMs)) return parsed
   const quoted = `"${value.slice(0, 40)}"`
   context.addIssue({
     code: 'custom',
     message:
       parsed === undefined
         ? `${quoted} is not a duration; write a number and seconds, minutes, hours, days or months`
-        : `${quoted} is longer than 1200 months`,
+        : `${quoted} is longer than ${maxMonths} months`,
   })
   return z.NEVER
 })

@@ -193,6 +193,7 @@ guards: { min_rows: -1 }
         ['expires_in: 40000 days', 'destination.expires_in: "40000 days" is longer than 1200 months'],
         ['renew_before: 9999999 days', 'destination.renew_before: "9999999 days" is longer than 1200 months'],
         ['expires_in: 1200 months', undefined],
+        ['expires_in: 36500 days', undefined],
         ['expires_in: 90 SECONDS', undefined],
       ] as const
     ).map(
