@@ -22,7 +22,7 @@ export const qualityCodes = {
   EMAIL_ROLE_SHARE: 'More than 1 % of the rows (of 100 or more) have a role address such as info@, or an example address.',
   MOST_CHANGED: 'More than half of the products changed since the last sync.',
   IDS_CHANGED:
-    'More than half of the products of the last sync are missing. The new ids are more than half of their number. The usual cause is another id column.',
+    'More than half of the products of the last sync are missing. There are also new ids, more than half as many as all its products. The usual cause is another id column.',
   PEOPLE_CHANGED:
     'More than half of the synced people would be removed, and many new people sent. The usual causes are a wrong file and a reversed test of consent.',
   PRICE_MOVED: 'Prices changed by more than guards.max_price_change_percent (default 50).',
