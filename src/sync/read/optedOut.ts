@@ -93,19 +93,21 @@ export async function findOptedOutEntries(
 
 /**
  * Makes the plans that wait for `apply` stale if one of their updates contains a person who opted out in this read. For a read that a guard
- * stopped: it stores no desired content, which would make them stale.
+ * stopped: it stores no desired content, which would make them stale. One statement for all batches, because each searches the whole stage.
  */
 export async function outdatePlansWithOptOuts(tx: Connection, destinationId: number): Promise<void> {
-  const batches = await tx.query<Row<'batch', 'id'>>(
-    `select b.id from batch b join plan p on p.id = b.plan_id
-     where p.destination_id = $1 and p.status = 'ready' and b.operation = 'upsert' order by b.id`,
+  const found = await tx.query(
+    `with no_record as materialized (select key from stage where kind = ${stagedKind.optedOut}),
+     no_key as materialized (
+       select identifier as key from opted_out
+       union select m.key from no_record n join remote m on m.destination_id = $1 and m.group_key = n.key)
+     select from plan p join batch b on b.plan_id = p.id cross join ${entriesOf('b.id')} e cross join lateral unnest(e.keys) as k (key)
+     where p.destination_id = $1 and p.status = 'ready' and b.operation = 'upsert'
+       and (exists (select from no_record) or exists (select from no_key))
+       and (e.record_key in (select key from no_record) or k.key in (select key from no_key)) limit 1`,
     [destinationId],
   )
-  for (const { id } of batches) {
-    if ((await findOptedOutEntries(tx, { id: Number(id), destinationId })).length === 0) continue
-    await raiseDesiredVersion(tx, destinationId, 1)
-    return
-  }
+  if (found.length > 0) await raiseDesiredVersion(tx, destinationId, 1)
 }
 
 /** Numbers of valid rows that have an opted-out identifier. */

@@ -80,8 +80,8 @@ test('a plan that adds a person is stale after a read in which the person opted 
 test('a plan that adds a person is stale after a read in which the person opted out, even if a guard stopped that run', async () => {
   await using engine = await engineUnderTest()
   pipeline(engine)
-  const stop = (no: (i: number) => boolean) => {
-    const rows = Array.from({ length: count }, (_, i) => `${i},p${i}@example.com,${no(i) ? 'no' : 'yes'},yes\n`)
+  const stop = (no: (i: number) => boolean, domain = 'example.com') => {
+    const rows = Array.from({ length: count }, (_, i) => `${i},p${i}@${domain},${no(i) ? 'no' : 'yes'},yes\n`)
     engine.write('people.csv', `id,mail,ok,newsletter\n${rows.join('')}`)
   }
   write(engine, (i) => i === 0)
@@ -97,6 +97,12 @@ test('a plan that adds a person is stale after a read in which the person opted 
   const after = await engine.mark()
   expect(await engine.apply(later.planId)).toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
   expect(await sent(engine, after)).toBe(0)
+  // The row with the no has another address than the plan.
+  write(engine, () => false)
+  const last = await engine.plan('people')
+  stop((i) => i === 0, 'new.example.com')
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld' })
+  expect(await engine.apply(last.planId)).toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
 })
 
 test('a full refresh sends the people of the source while the deletes of others are withheld', async () => {
