@@ -317,6 +317,7 @@ describe('users and posts of the core host', () => {
       ['from:', 'from:'],
       ['mugs from: sandbox', 'from:'],
       ['-from:', '-from:'],
+      ['mugs - glaze', '-'],
       ['lang:', 'lang:'],
       ['mugs OR', 'OR'],
       ['OR mugs', 'OR'],

@@ -108,6 +108,7 @@ function tokensOf(query: string): readonly Token[] {
     else {
       const value = (phrase ?? word).toLowerCase()
       const term = operator === undefined ? hasText(value) : value === '' ? undefined : byOperator(operator.slice(0, -1), value)
+      if (text === '-') throw v2ParameterRefusal('query', text, 'a term is missing directly after -')
       if (term === undefined) throw v2ParameterRefusal('query', text, `the term ${text} is not supported`)
       tokens.push({ text, term })
     }

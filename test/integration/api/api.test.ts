@@ -110,7 +110,7 @@ test('a request does not join the run of a command, which ends as skipped if the
     `insert into run (pipeline, destination_id, trigger, status, started_at, lease_until)
      select 'shop', id, 'manual', 'running', now(), now() + interval '1 minute' from destination returning destination_id`,
   )
-  // As \`sluice run shop\` requests it: the command claims the run itself, or ends it.
+  // As `sluice run shop` requests it: the command claims the run itself, or ends it.
   const command = await requestRun(engine.db, { pipeline: 'shop', destinationId: running?.destination_id ?? 0, trigger: 'manual' })
   const { json } = await server.call('POST', '/api/pipelines/shop/runs', { body: { approveDeletes: 7 } })
   expect(json).toMatchObject({ status: 'queued', coalesced: false })
