@@ -92,8 +92,9 @@ export async function findOptedOutEntries(
 }
 
 /**
- * Makes the plans that wait for `apply` stale if one of their updates contains a person who opted out in this read. For a read that a guard
- * stopped: it stores no desired content, which would make them stale. One statement for all batches, because each searches the whole stage.
+ * Makes the plans that wait for `apply` stale if one of their updates contains a person who opted out in this read. For a run that a
+ * guard stopped, or that failed: it stores no desired content, which would make them stale. One statement for all batches, because each
+ * searches the whole stage.
  */
 export async function outdatePlansWithOptOuts(tx: Connection, destinationId: number): Promise<void> {
   const found = await tx.query(

@@ -47,7 +47,8 @@ export interface PlanOutcome {
 /**
  * Reads the sources, resolves the requests of earlier runs that may or may not have been applied, and stores a plan. The read comes first,
  * because people in these requests may have opted out since. `sluice plan` resolves no requests; `rerun --failed` reads nothing. If a guard
- * stops the run, discards the stored result of the read (snapshot).
+ * stops the run, discards the stored result of the read (snapshot). After a read without a plan, waiting plans with people who opted out
+ * become stale.
  *
  * `onPart`: called when a part of a large first load is stored and may be sent. `rows`: number of valid rows of the whole read.
  *
@@ -89,11 +90,21 @@ export async function readAndPlan(
     else void releaseWithTables(client)
     return { planned, guards: planned.guards, proof: proofOf(snapshot) }
   } catch (error) {
-    if (!(error instanceof RunWithheld)) throw error
-    if (snapshot !== undefined) {
-      if (destinationOf(pipeline.destination.kind).reachesPeople) await outdatePlansWithOptOuts(tx, run.destinationId)
-      await discardSnapshot(deps.db, snapshot.snapshotId, snapshot.rows)
+    const outdating =
+      snapshot !== undefined && destinationOf(pipeline.destination.kind).reachesPeople
+        ? outdatePlansWithOptOuts(tx, run.destinationId)
+        : Promise.resolve()
+    if (!(error instanceof RunWithheld)) {
+      await outdating.catch((failure: unknown) =>
+        deps.log.warn(
+          { runId: `r_${run.id}`, reason: codeOrName(failure) },
+          'earlier plans were not compared with the opt-outs of this read',
+        ),
+      )
+      throw error
     }
+    await outdating
+    if (snapshot !== undefined) await discardSnapshot(deps.db, snapshot.snapshotId, snapshot.rows)
     return { planned: undefined, guards: error.results, proof: proofOf(snapshot) }
   } finally {
     // After an error the connection is closed, because a transaction may be open.

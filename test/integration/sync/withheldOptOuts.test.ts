@@ -105,6 +105,21 @@ test('a plan that adds a person is stale after a read in which the person opted 
   expect(await engine.apply(last.planId)).toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
 })
 
+test('a plan that adds a person is stale after a read in which the person opted out, even if that run failed before its plan', async () => {
+  await using engine = await engineUnderTest()
+  pipeline(engine)
+  write(engine, () => false)
+  const { planId } = await engine.plan('people')
+  await engine.db.execute(`create function sluice.fail() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$`)
+  await engine.db.execute('create trigger fail before insert on sluice.plan for each row execute function sluice.fail()')
+  write(engine, (i) => i === 0)
+  expect(await engine.run('people')).toMatchObject({ status: 'failed' })
+  await engine.db.execute('drop trigger fail on sluice.plan')
+  const after = await engine.mark()
+  expect(await engine.apply(planId)).toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
+  expect(await sent(engine, after)).toBe(0)
+})
+
 test('a full refresh sends the people of the source while the deletes of others are withheld', async () => {
   await using engine = await engineUnderTest()
   pipeline(engine)
