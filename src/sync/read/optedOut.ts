@@ -2,6 +2,7 @@
  * Collects the identifiers that rows of this read opt out. No other row may send them (docs/guarantees.md#a-no-is-never-sent). They are in
  * the temporary table `opted_out`, which the plan uses too.
  */
+import { openStatuses } from '../../db/batches/states.ts'
 import type { Connection } from '../../db/database.ts'
 import { raiseDesiredVersion } from '../../db/destinations.ts'
 import { entriesOf } from '../../db/entries/read.ts'
@@ -92,9 +93,9 @@ export async function findOptedOutEntries(
 }
 
 /**
- * Makes the plans that wait for `apply` stale if one of their updates contains a person who opted out in this read. For a run that a
- * guard stopped, or that failed: it stores no desired content, which would make them stale. One statement for all batches, because each
- * searches the whole stage.
+ * Makes plans stale if one of their open updates contains a person who opted out in this read. These are the plans that `apply` can start or
+ * continue. For a run that a guard stopped, or that failed: it stores no desired content, which would make them stale. One statement for all
+ * batches, because each searches the whole stage.
  */
 export async function outdatePlansWithOptOuts(tx: Connection, destinationId: number): Promise<void> {
   const found = await tx.query(
@@ -103,7 +104,7 @@ export async function outdatePlansWithOptOuts(tx: Connection, destinationId: num
        select identifier as key from opted_out
        union select m.key from no_record n join remote m on m.destination_id = $1 and m.group_key = n.key)
      select from plan p join batch b on b.plan_id = p.id cross join ${entriesOf('b.id')} e cross join lateral unnest(e.keys) as k (key)
-     where p.destination_id = $1 and p.status = 'ready' and b.operation = 'upsert'
+     where p.destination_id = $1 and p.status in ('ready', 'applying') and b.operation = 'upsert' and b.status in ${openStatuses}
        and (exists (select from no_record) or exists (select from no_key))
        and (e.record_key in (select key from no_record) or k.key in (select key from no_key)) limit 1`,
     [destinationId],

@@ -75,7 +75,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
  * Prepares a stored plan for its push, by its status:
  *
  * - `ready`: marks it as `applying`, and attaches it to the run.
- * - `applying`, after an interrupted apply: only attaches it.
+ * - `applying`, after an interrupted apply: only attaches it, unless the desired content has changed.
  * - `applied`: does nothing.
  *
  * The service may delete a whole user by one identifier (docs/guarantees.md#reference-counts). So all identifiers of a changed user get one
@@ -104,10 +104,11 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
     if (row.status === 'applied') return 'appliedBefore'
     if (row.status === 'superseded')
       throw staleError(planId, row.pipeline, 'a newer plan replaced it, it expired, or its destination was removed')
+    if (row.status === 'ready' && row.plan_version !== row.state_version)
+      throw staleError(planId, row.pipeline, 'the synced state changed after it was made')
+    // The plan may send people who are no longer in the source, or who must not be sent now (docs/guarantees.md#suppression-wins).
+    if (row.desired_changed) throw staleError(planId, row.pipeline, 'a later read of the source changed the desired content')
     if (row.status === 'ready') {
-      if (row.plan_version !== row.state_version) throw staleError(planId, row.pipeline, 'the synced state changed after it was made')
-      // The plan may send people who are no longer in the source, or who must not be sent now (docs/guarantees.md#suppression-wins).
-      if (row.desired_changed) throw staleError(planId, row.pipeline, 'a later read of the source changed the desired content')
       if (!row.content_written)
         await replaceGroupContent(
           tx,

@@ -105,6 +105,28 @@ test('a plan that adds a person is stale after a read in which the person opted 
   expect(await engine.apply(last.planId)).toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
 })
 
+test('an interrupted apply does not continue after a read in which one of its people opted out, even if a guard stopped that run', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  pipeline(engine)
+  write(engine, () => false)
+  const { planId } = await engine.plan('people')
+  await control.fault(
+    { path: '/12/' },
+    { kind: 'status', status: 401, body: { errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'no' }] } },
+    'always',
+  )
+  expect(await engine.apply(planId)).toMatchObject({ status: 'failed', counts: { confirmed: 0 } })
+  await control.clearFaults()
+  expect(await engine.db.query('select status from plan')).toEqual([{ status: 'applying' }])
+  const rows = Array.from({ length: count }, (_, i) => `${i},p${i}@example.com,${i === 0 ? 'no' : 'yes'},yes\n`)
+  engine.write('people.csv', `id,mail,ok,newsletter\n${rows.join('')}`)
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld' })
+  const after = await engine.mark()
+  expect(await engine.apply(planId)).toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
+  expect(await sent(engine, after)).toBe(0)
+})
+
 test('a plan that adds a person is stale after a read in which the person opted out, even if that run failed before its plan', async () => {
   await using engine = await engineUnderTest()
   pipeline(engine)
