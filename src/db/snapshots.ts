@@ -93,12 +93,27 @@ export async function closeSnapshot(
   ])
 }
 
-/** Ends a snapshot without a complete plan. `counts` undefined: keeps the stored counts. Does nothing if the snapshot has already ended. */
+/** Ends a snapshot without a complete plan. `counts`: merged into the stored counts. Does nothing if the snapshot has already ended. */
 export async function discardSnapshot(db: Queryable, snapshotId: number, counts?: object): Promise<void> {
   await db.execute(
-    `update snapshot set status = 'discarded', closed_at = statement_timestamp(), counts = coalesce($2, counts) where id = $1 and status = 'open'`,
+    `update snapshot set status = 'discarded', closed_at = statement_timestamp(), counts = counts || coalesce($2::jsonb, '{}') where id = $1 and status = 'open'`,
     [snapshotId, counts === undefined ? null : JSON.stringify(counts)],
   )
+}
+
+/** Marks a snapshot without a plan: people with stored records opted out in its read. */
+export async function markUnplannedOptOuts(db: Queryable, snapshotId: number): Promise<void> {
+  await db.execute(`update snapshot set counts = counts || '{"unplannedOptOuts": true}' where id = $1`, [snapshotId])
+}
+
+/** Returns true if people with stored records opted out in a read after which no plan was made. */
+export async function hasUnplannedOptOuts(db: Queryable, destinationId: number): Promise<boolean> {
+  const marked = await db.query(
+    `select from snapshot s where s.destination_id = $1 and s.counts ? 'unplannedOptOuts'
+       and not exists (select from plan p where p.destination_id = $1 and p.created_at > s.opened_at) limit 1`,
+    [destinationId],
+  )
+  return marked.length > 0
 }
 
 /** Discards all snapshots of a destination, so that its next read is compared with none. */

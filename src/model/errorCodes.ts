@@ -189,6 +189,10 @@ export const errorGroups = [
         'The settings that map rows, such as `consent`, have changed since the last read. `rerun --failed` reads nothing, so it would ignore them.',
         '`sluice run PIPELINE` reads the source with the present settings. It also sends what is not confirmed.',
       ],
+      OPT_OUTS_UNPLANNED: [
+        'People opted out in a read that a guard or an error stopped before its plan. `rerun --failed` reads nothing, so it would send them.',
+        '`sluice run PIPELINE` reads the source. It also sends what is not confirmed.',
+      ],
       RUN_INTERRUPTED: [
         'The run was stopped, or its process died or lost its lease. What was confirmed is kept.',
         '`sluice run PIPELINE` resumes.',

@@ -112,6 +112,23 @@ export async function outdatePlansWithOptOuts(tx: Connection, destinationId: num
   if (found.length > 0) await raiseDesiredVersion(tx, destinationId, 1)
 }
 
+/** Returns true if a stored record has the key or an identifier of a person who opted out in this read. */
+export async function hasStoredRecordOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
+  const stored = await tx.query(
+    `select from stage s join record r on r.destination_id = $1 and r.key = s.key
+     where s.kind = ${stagedKind.optedOut} and r.status <> 'missing'
+     union all
+     select from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.ref_count > 0 limit 1`,
+    [destinationId],
+  )
+  if (stored.length > 0) return true
+  let isFound = false
+  await tx.query('begin isolation level repeatable read')
+  for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from opted_out')) isFound ||= found.length > 0
+  await tx.query('commit')
+  return isFound
+}
+
 /** Numbers of valid rows that have an opted-out identifier. */
 export interface AffectedRows {
   readonly rows: number

@@ -1,11 +1,11 @@
 import pLimit from 'p-limit'
-import { connectionOf, type Connection } from '../../db/database.ts'
+import { connectionOf, type Connection, type Database } from '../../db/database.ts'
 import { storeImageSample } from '../../db/plans.ts'
 import { endFalseWaits } from '../../db/remote/lateRequests.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { updateRun } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
-import { discardSnapshot } from '../../db/snapshots.ts'
+import { discardSnapshot, hasUnplannedOptOuts, markUnplannedOptOuts } from '../../db/snapshots.ts'
 import { releaseWithTables } from '../../db/temporaryTables.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import { RunError } from '../../errors.ts'
@@ -23,7 +23,7 @@ import { planSetsOfRun } from './productSets.ts'
 import { prepareSending } from '../push/push.ts'
 import { recoverAndResend, resendErasures } from '../push/recoverAndResend.ts'
 import { withBackfillSource } from '../read/backfillSource.ts'
-import { findOptedOutEntries, outdatePlansWithOptOuts } from '../read/optedOut.ts'
+import { findOptedOutEntries, hasStoredRecordOptedOut, outdatePlansWithOptOuts } from '../read/optedOut.ts'
 import { readSnapshot, type SnapshotResult } from '../read/snapshot.ts'
 import { createStage } from '../read/stageTable.ts'
 import { codeOrName } from '../../unknownValue.ts'
@@ -52,7 +52,7 @@ export interface PlanOutcome {
  *
  * `onPart`: called when a part of a large first load is stored and may be sent. `rows`: number of valid rows of the whole read.
  *
- * @throws {RunError} `RUN_INTERRUPTED` after the signal, `PIPELINE_CHANGED`, and errors of the read and of the plan
+ * @throws {RunError} `RUN_INTERRUPTED` after the signal, `PIPELINE_CHANGED`, `OPT_OUTS_UNPLANNED`, and errors of the read and of the plan
  */
 export async function readAndPlan(
   deps: EngineDeps,
@@ -68,7 +68,7 @@ export async function readAndPlan(
   let isReleased = false
   try {
     try {
-      if (run.options.failedOnly) await assertDefinitionOfLastRead(deps, pipeline, run)
+      if (run.options.failedOnly) await assertNoReadNeeded(deps, pipeline, run)
       else {
         snapshot = await readSources(deps, tx, pipeline, run)
         await applyReadGuards(deps, pipeline, run, snapshot)
@@ -90,12 +90,12 @@ export async function readAndPlan(
     else void releaseWithTables(client)
     return { planned, guards: planned.guards, proof: proofOf(snapshot) }
   } catch (error) {
-    const outdating =
+    const noting =
       snapshot !== undefined && destinationOf(pipeline.destination.kind).reachesPeople
-        ? outdatePlansWithOptOuts(tx, run.destinationId)
+        ? noteUnplannedOptOuts(deps.db, tx, run.destinationId, snapshot.snapshotId)
         : Promise.resolve()
     if (!(error instanceof RunWithheld)) {
-      await outdating.catch((failure: unknown) =>
+      await noting.catch((failure: unknown) =>
         deps.log.warn(
           { runId: `r_${run.id}`, reason: codeOrName(failure) },
           'earlier plans were not compared with the opt-outs of this read',
@@ -103,13 +103,22 @@ export async function readAndPlan(
       )
       throw error
     }
-    await outdating
+    await noting
     if (snapshot !== undefined) await discardSnapshot(deps.db, snapshot.snapshotId, snapshot.rows)
     return { planned: undefined, guards: error.results, proof: proofOf(snapshot) }
   } finally {
     // After an error the connection is closed, because a transaction may be open.
     if (!isReleased) client.release(true)
   }
+}
+
+/**
+ * Protects people who opted out in a read without a plan, because the stored records do not show it. Makes waiting plans with them stale,
+ * and marks the snapshot, so that no rerun of failed operations sends them.
+ */
+async function noteUnplannedOptOuts(db: Database, tx: Connection, destinationId: number, snapshotId: number): Promise<void> {
+  await outdatePlansWithOptOuts(tx, destinationId)
+  if (await hasStoredRecordOptedOut(tx, destinationId)) await markUnplannedOptOuts(db, snapshotId)
 }
 
 function proofOf(snapshot: SnapshotResult | undefined): string {
@@ -210,13 +219,21 @@ async function acceptForFullRefresh(deps: EngineDeps, run: RunRow): Promise<bool
 }
 
 /**
- * Throws if the mapping of the pipeline changed since the stored records were read. A consent column may be new: without a read, the run
- * could send people who say no in it.
+ * Throws if a run without a read could send people who say no:
  *
- * @throws {RunError} `PIPELINE_CHANGED`
+ * - The mapping of the pipeline changed since the stored records were read. A consent column may be new.
+ * - People opted out in a later read, from which no plan was made.
+ *
+ * @throws {RunError} `PIPELINE_CHANGED`, `OPT_OUTS_UNPLANNED`
  */
-async function assertDefinitionOfLastRead(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<void> {
-  // A read without a plan changed no record.
+async function assertNoReadNeeded(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<void> {
+  if (await hasUnplannedOptOuts(deps.db, run.destinationId))
+    throw new RunError(
+      'OPT_OUTS_UNPLANNED',
+      `people opted out of ${pipeline.name} in a read from which no plan was made. A rerun of failed operations would ignore that. Nothing was sent.`,
+      { where: pipeline.name, hint: `sluice run ${pipeline.name}` },
+    )
+  // Any other read without a plan changed no record.
   const [last] = await deps.db.query<Row<'snapshot', 'definition_hash'>>(
     `select s.definition_hash from snapshot s
      where s.destination_id = $1 and exists (select from plan p where p.snapshot_id = s.id) order by s.id desc limit 1`,

@@ -142,6 +142,62 @@ test('a plan that adds a person is stale after a read in which the person opted 
   expect(await sent(engine, after)).toBe(0)
 })
 
+test.for(['has another consent column', 'names another address'] as const)(
+  'a rerun of failed operations is refused after a read with a no that a guard stopped: the row %s',
+  async (how) => {
+    await using engine = await engineUnderTest()
+    const { control } = engine.sandbox
+    pipeline(engine)
+    write(engine, () => false)
+    await control.fault(
+      { path: '/12/' },
+      { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
+      'always',
+    )
+    const failed = await engine.run('people')
+    expect(failed.counts.confirmed).toBe(0)
+    await control.clearFaults()
+    const stopped = (no: number) => {
+      // The row with the no may also be a new one, with the address of the first person.
+      const extra = how === 'names another address' ? `new,p0@example.com,${no === 0 ? 'no' : 'yes'},yes\n` : ''
+      const isNo = (i: number) => extra === '' && i === no
+      const rows = Array.from({ length: count }, (_, i) => `${i},p${i}@example.com,${isNo(i) ? 'no' : 'yes'},yes\n`)
+      engine.write('people.csv', `id,mail,ok,newsletter\n${rows.join('')}${extra}`)
+    }
+    stopped(0)
+    expect(await engine.run('people')).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_CONSENT_UNMAPPED' }] })
+    const after = await engine.mark()
+    expect(await engine.rerun(failed.runId, { failedOnly: true })).toMatchObject({
+      status: 'failed',
+      error: { code: 'OPT_OUTS_UNPLANNED', hint: 'sluice run people' },
+    })
+    expect(await sent(engine, after)).toBe(0)
+    write(engine, (i) => i === 0)
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded' })
+    expect(await engine.rerun(failed.runId, { failedOnly: true })).toMatchObject({ status: 'succeeded' })
+    expect((await control.audience()).members).toBe(count - 1)
+  },
+)
+
+test('a rerun of failed operations sends the people after a stopped read without a further no', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  pipeline(engine)
+  write(engine, (i) => i === 0)
+  await control.fault(
+    { path: '/12/' },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
+    'always',
+  )
+  const failed = await engine.run('people')
+  await control.clearFaults()
+  const rows = Array.from({ length: count }, (_, i) => `${i},p${i}@example.com,${i === 0 ? 'no' : 'yes'},yes\n`)
+  engine.write('people.csv', `id,mail,ok,newsletter\n${rows.join('')}`)
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld' })
+  expect(await engine.rerun(failed.runId, { failedOnly: true })).toMatchObject({ status: 'succeeded' })
+  expect((await control.audience()).members).toBe(count - 1)
+})
+
 test('a full refresh sends the people of the source while the deletes of others are withheld', async () => {
   await using engine = await engineUnderTest()
   pipeline(engine)
