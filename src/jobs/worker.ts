@@ -9,7 +9,7 @@ import { recoverExpiredRuns } from '../sync/run/recoverExpiredRuns.ts'
 import { updateCountsOfPlan } from '../sync/run/runCounts.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
 import { logRunEnd } from '../sync/run/runLog.ts'
-import { executeRun } from '../sync/run/run.ts'
+import { claimAndExecute } from '../sync/run/run.ts'
 import { pushPlan } from '../sync/push/push.ts'
 import type { JobDeps } from './deps.ts'
 import { openQueues, type PushJob, type Queues, type RunJob } from './queues.ts'
@@ -106,7 +106,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
       crashPoint('worker.run_found')
       const ownPlans: string[] = []
       try {
-        const report = await executeRun(deps, next.run.id, next.pipeline, async (planId, batches) => {
+        const report = await claimAndExecute(deps, next.run.id, next.pipeline, async (planId, batches) => {
           // The run itself pushes the plan in this process, so `helpPush` must not. Only other workers may help.
           ownPlans.push(planId)
           plans.set(planId, Promise.resolve())

@@ -10,7 +10,7 @@ import {
 } from './boundColumns.ts'
 import { bindIdentifiers } from './members/bindIdentifiers.ts'
 import { bindTests, lostConsentColumn, missingConsentWarnings } from './members/bindTests.ts'
-import { identifiersOptedOut, mapMember, memberKey } from './members/mapMember.ts'
+import { identifiersOptedOut, mapMember, keyOfRejectedRow } from './members/mapMember.ts'
 import { maskedField } from './members/maskedCells.ts'
 import { memberMasker } from './members/memberMasker.ts'
 import type { BoundIdentifier, MemberBinding, MemberRules } from './members/memberBinding.ts'
@@ -85,7 +85,7 @@ export function memberBinder(
     return {
       map: (row) => withWarnings(mapMember(row, binding), checkRow(row)),
       reportUnmapped: () => unmappedReport(unmapped, (column) => firstHeaders.get(column) ?? reported),
-      keyOf: (row) => memberKey(row, binding),
+      keyOf: (row) => keyOfRejectedRow(row, binding),
       optedOut: (row) => identifiersOptedOut(row, binding),
       // On a do-not-reach list, each row adds its person, unless a cell that is not masked says otherwise.
       ...(policy.isDoNotReach ? {} : { maskedField: (row) => maskedField(row, binding) }),

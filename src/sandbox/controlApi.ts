@@ -39,8 +39,8 @@ interface ControlAnswer {
 }
 
 /**
- * Upper limit of the clock, exclusive. Audiences store times as 32-bit numbers of seconds, which end in February 2106. By default, an
- * identifier expires after 13 months.
+ * Upper limit of the clock, exclusive. By default, an identifier expires 13 months later. This end must fit into 32 bits of seconds, which
+ * end in February 2106.
  */
 const MAX_CLOCK_MS = Date.UTC(2105, 0, 1)
 
@@ -134,11 +134,11 @@ export class ControlApi {
   }
 
   /** Runs the call `METHOD NAME` of this class or of an area. Returns undefined for an unknown call. */
-  #call(name: string, input: Input): unknown {
-    const own = this.#calls[name]
+  #call(methodAndName: string, input: Input): unknown {
+    const own = this.#calls[methodAndName]
     if (own !== undefined) return own(input)
     const { world } = this.#parts
-    const nameInArea = name.replace(' ', ' /_sandbox/')
+    const nameInArea = methodAndName.replace(' ', ' /_sandbox/')
     for (const area of world.areas) {
       const handler = area.control?.[nameInArea]
       if (handler !== undefined) return handler({ world, state: world.stateOf(area.ref), ...input })
@@ -171,7 +171,7 @@ export class ControlApi {
 
   #setSwitches(body: unknown): unknown {
     const { world, stateWriter } = this.#parts
-    if (!isPlainRecord(body)) throw new ControlError(`give { name: value } with names of: ${SWITCHES.map(({ name }) => name).join(', ')}`)
+    if (!isPlainRecord(body)) throw new ControlError(`give { name: value }; the names are: ${SWITCHES.map(({ name }) => name).join(', ')}`)
     stateWriter.setSwitches(body)
     return world.switches.all()
   }
@@ -182,7 +182,7 @@ export class ControlApi {
     const rule = readRule(body)
     const problem = runner.rejectionReason(rule)
     if (problem !== undefined) throw new ControlError(problem)
-    // The new fault must not show a state from before it was armed. So past states are dropped, unless an armed fault needs them.
+    // Frees the past states that no armed fault needs. A fault never shows a state from before it was armed (`faultActions.ts`).
     if (faults.longestLagMs === 0) world.dropPastStates()
     return faults.add(rule)
   }
@@ -213,7 +213,7 @@ export class ControlApi {
     const snapshot = id === undefined ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)
     if (snapshot === undefined) return undefined
     this.#parts.stateWriter.restore(snapshot)
-    // After a restore, callers may send earlier values of a key again.
+    // The restored state is older, so callers may send a product or user with a value that it had before.
     this.#parts.valueOrder.clear()
     return { ok: true }
   }

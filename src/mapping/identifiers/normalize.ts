@@ -1,5 +1,5 @@
 import type { IdentifierType } from '../../model/record.ts'
-import { isCardNumber, isIban } from '../personalColumns.ts'
+import { isCardNumber, isIban } from '../accountNumbers.ts'
 import { trimText, withoutInvisible } from '../text.ts'
 import { addressesIn, normalizeEmail, type EmailOptions } from './email.ts'
 import { normalizePhone, normalizePhoneAsBoth, withAsciiDigits, withPlusFreeForm } from './phone.ts'

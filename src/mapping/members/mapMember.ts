@@ -17,7 +17,7 @@ import { isChild } from './age.ts'
 /**
  * Maps a row. Pure. Drops an unusable identifier with a warning if another one is usable.
  * - A row for an audience is rejected if it has no usable identifier, no key, too many identifiers or wrong times.
- * - A row that must not be sent needs only a key or an identifier.
+ * - A row that must not be sent needs only a key or an identifier. With a key column, a removal from a do-not-reach list needs the key.
  * - A row that adds a person to a do-not-reach list needs only an identifier.
  *
  * @throws {TransformError} if a transform of the key or of `expires_at` fails, unless the row adds a person to such a list
@@ -30,9 +30,8 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const addsToList = binding.isDoNotReach && desired
   const key = addsToList ? keyForList(identifiers) : identifiers.key()
   // A row that must not be sent becomes a record with `desired: false`. So does a row whose identifiers all lack consent.
-  // - A key alone is enough: some exports leave the identifiers of such rows empty.
-  // - Identifiers alone are enough too, so that no other row sends them. Exception: with a key column, a removal from a do-not-reach list
-  //   needs the key.
+  // A key alone is enough, because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other
+  // row sends them.
   if (!desired || (identifiers.packed.length === 0 && identifiers.withoutConsent.length > 0)) {
     const recordKey = key ?? (binding.remove.length > 0 ? undefined : identifiers.keyOfIdentifiers())
     if (recordKey !== undefined)
@@ -161,12 +160,12 @@ function timeFaults(
  *
  * @throws {TransformError} if a transform of the key fails
  */
-export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefined {
-  return rejectedRowOptsOut(row, binding) ? undefined : new RowIdentifiers(row, binding).key()
+export function keyOfRejectedRow(row: Row, binding: MemberBinding): Uint8Array | undefined {
+  return unjoinedRowOptsOut(row, binding) ? undefined : new RowIdentifiers(row, binding).key()
 }
 
 /** Returns true if a row with a fault of `join:` opts out. Of several matches in the joined file, one that opts out is enough. */
-function rejectedRowOptsOut(row: Row, binding: MemberBinding): boolean {
+function unjoinedRowOptsOut(row: Row, binding: MemberBinding): boolean {
   const { unjoined, variants } = row.fault ?? {}
   if (unjoined === undefined) return false
   if (variants !== undefined) return variants.some((variant) => !mayBeSent(withCells(row, unjoined, variant), binding))
@@ -221,8 +220,8 @@ function endForList(row: Row, binding: MemberBinding, identifiers: RowIdentifier
 }
 
 /**
- * Returns `expires_at` in milliseconds since 1970. Undefined without a value, and from `latestEndMs` on. Null if the cell cannot be read:
- * the row is rejected, because the default end could be later than the real end.
+ * Returns `expires_at` in milliseconds since 1970. Undefined for an empty cell, and for `latestEndMs` or later. Null if the cell cannot be
+ * read: the row is rejected, because the default end could be later than the real end.
  *
  * @throws {TransformError} if a transform of `expires_at` fails
  */

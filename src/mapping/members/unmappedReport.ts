@@ -15,7 +15,7 @@ export interface ReportedHeader {
   readonly identifiers: readonly BoundIdentifier[]
 }
 
-/** Returns the report on the unmapped columns, from the rows so far. `firstHeaderOf`: the first header with a column. */
+/** Returns the report on the unmapped columns, from the rows so far. `firstHeaderOf`: returns the first header that has the column. */
 export function unmappedReport(unmapped: UnmappedColumns, firstHeaderOf: (column: string) => ReportedHeader): UnmappedReport {
   const identifierColumns = unmapped.identifierColumns()
   const consentColumns = unmapped.consentColumns()
@@ -36,11 +36,11 @@ export function unmappedReport(unmapped: UnmappedColumns, firstHeaderOf: (column
 
 /**
  * Returns the `map:` that also reads the unmapped identifier columns, and the `ignore:` that declares them irrelevant. Adds a recognized
- * preset as `preset:`, because a pipeline with `map:` recognizes none. If a new `map:` would drop other settings of a field, such as
- * `hashed`, only names the columns to add by hand.
+ * preset as `preset:`, because no preset is recognized once the pipeline has `map:`. If a new `map:` would drop other settings of a field,
+ * such as `hashed`, only names the columns to add by hand.
  */
 function identifierHint(identifierColumns: readonly IdentifierColumn[], firstHeaderOf: (column: string) => ReportedHeader): string {
-  const fields: string[] = []
+  const mapEntries: string[] = []
   const toAddByHand: string[] = []
   let presetPart = ''
   for (const type of ['email', 'phone_number'] as const) {
@@ -58,16 +58,16 @@ function identifierHint(identifierColumns: readonly IdentifierColumn[], firstHea
       toAddByHand.push(`add ${unmappedNames.map(quoteSetting).join(', ')} to map.${type} by hand`)
       continue
     }
-    // The configured names: this header may lack columns of other sources.
+    // The configured names come first, because this header may lack a column of another source.
     const mappedNames = configured?.columns ?? bound?.indexes.map((index) => columns[index] ?? '') ?? []
     const names = [...mappedNames, ...unmappedNames]
     const isNewPhone = mapping === undefined && type === 'phone_number'
     const country = isNewPhone ? columnForField('default_country', columns) : mapping?.defaultCountry
     const nameOrNames = names.length === 1 ? names[0] : names
-    fields.push(`${type}: ${toFlowYaml(country === undefined ? nameOrNames : { columns: names, default_country: country })}`)
+    mapEntries.push(`${type}: ${toFlowYaml(country === undefined ? nameOrNames : { columns: names, default_country: country })}`)
     if (presetPart === '' && preset !== undefined && pipeline.preset === undefined) presetPart = `preset: ${preset.name} and `
   }
-  const settings = fields.length === 0 ? toAddByHand : [`${presetPart}map: { ${fields.join(', ')} }`, ...toAddByHand]
+  const settings = mapEntries.length === 0 ? toAddByHand : [`${presetPart}map: { ${mapEntries.join(', ')} }`, ...toAddByHand]
   const ignored = toFlowYaml(identifierColumns.map(({ column }) => column))
   return `${settings.join(', and ')}; or, for columns that are not the customer's: ignore: ${ignored}`
 }

@@ -20,7 +20,7 @@ export interface PriceOptions {
   /** True to accept `EUR 12.90`. */
   readonly codeFirstAllowed: boolean
   /** True to read full-width characters, such as `１２．９０`, as ASCII. */
-  readonly wideAllowed: boolean
+  readonly fullWidthAllowed: boolean
 }
 
 /** Matches an amount whose point may separate thousands, as in `150.000 VND`. */
@@ -36,7 +36,7 @@ const fullWidthRun = /[\uff01-\uff5e\u3000]+/g
  * (price); minor units of ISO 4217; docs/inputs.md, cases 69 to 77 and 156 to 159.
  */
 export function parsePrice(text: string, options: PriceOptions): PriceResult {
-  const plain = options.wideAllowed ? text.replace(fullWidthRun, (run) => run.normalize('NFKC')) : text
+  const plain = options.fullWidthAllowed ? text.replace(fullWidthRun, (run) => run.normalize('NFKC')) : text
   let match = amountFirst.exec(plain)
   if (match === null && options.codeFirstAllowed) {
     const swapped = codeFirst.exec(plain)

@@ -30,7 +30,7 @@ export function productRules({ mapping: options }: Pick<Pipeline, 'mapping'>): P
     price: {
       ...(options.defaultCurrency === undefined ? {} : { defaultCurrency: options.defaultCurrency }),
       codeFirstAllowed: allowed.has('price_code_first'),
-      wideAllowed: allowed.has('wide_digits'),
+      fullWidthAllowed: allowed.has('wide_digits'),
     },
     values: new Map(
       Object.entries(options.values).map(([field, map]) => [

@@ -9,7 +9,10 @@ import type { RowJoiner } from './rowJoiner.ts'
  */
 const maxCharacters = 16_777_216
 
-/** Indexes of the columns of `ParentRowGroups`; -1 for a missing one. `type` and `parent` are never missing. */
+/**
+ * Indexes of the columns of `ParentRowGroups`; -1 for a missing one. `type` and `parent` are never missing. `inherited` leaves out missing
+ * ones.
+ */
 interface ColumnIndexes {
   readonly type: number
   readonly id: number
@@ -30,7 +33,7 @@ export class JoinerByParent implements RowJoiner {
   /** Stored parent → its names; the oldest parent first. */
   readonly #namesByParent = new Map<Row, readonly string[]>()
   #storedSize = 0
-  /** Number of parents without a warning so far. The next filled variation gets one warning `ROWS_JOINED` for each of them. */
+  /** Number of parents stored since the last filled variation. The next one gets one warning `ROWS_JOINED` for each of them. */
   #uncountedParents = 0
   #parentCount = 0
   /** Number of variations whose parent is not stored. */
@@ -71,7 +74,7 @@ export class JoinerByParent implements RowJoiner {
       this.#orphanCount++
       return [row]
     }
-    const filled = this.#unpublishedLike(fillEmptyCells(row, parent, this.#indexes.inherited), parent)
+    const filled = this.#unpublishedIfParentIs(fillEmptyCells(row, parent, this.#indexes.inherited), parent)
     const joinedParents = this.#uncountedParents
     this.#uncountedParents = 0
     return [withJoinWarnings(filled, joinedParents)]
@@ -106,7 +109,7 @@ export class JoinerByParent implements RowJoiner {
   }
 
   /** Returns a published variation as unpublished if its parent is. */
-  #unpublishedLike(row: Row, parent: Row): Row {
+  #unpublishedIfParentIs(row: Row, parent: Row): Row {
     const { published } = this.#indexes
     const isOnlyParentUnpublished = published >= 0 && textAt(parent, published) !== '1' && textAt(row, published) === '1'
     if (!isOnlyParentUnpublished) return row

@@ -15,8 +15,8 @@ export interface Audience {
   deleted: boolean
   memberships: Memberships
   /**
-   * Last upload that started processing; null without one. `since`: its time, milliseconds since 1970. `members`: number of members before
-   * it.
+   * Newest upload whose processing was started, also if it has ended; null if there is none. `since`: its time, milliseconds since 1970.
+   * `members`: number of members before it.
    */
   processing: { readonly since: number; readonly members: number } | null
 }
@@ -80,7 +80,7 @@ export function cloneAudienceState(state: AudienceState): AudienceState {
 }
 
 interface SavedAudience extends Omit<Audience, 'memberships'> {
-  /** Part of the memberships that is not in `bytes` of `saveAudienceState`. */
+  /** The rest of the memberships, which `saveAudienceState` does not return in `bytes`. */
   readonly saved: SavedMemberships
   /** Number of buffers in these `bytes` that belong to this audience. */
   readonly chunks: number

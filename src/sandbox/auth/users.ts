@@ -19,7 +19,8 @@ export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
   const { id: givenId, premium = false, accounts = [] } = input
   const id = givenId === undefined ? nextUserId(world) : textOf(givenId)
   const isInexact = typeof givenId === 'number' && !Number.isSafeInteger(givenId)
-  if (isInexact || !/^\d{1,19}$/.test(id)) throw new ControlError('id must be a whole number of at most 19 digits, above 2^53 as text')
+  if (isInexact || !/^\d{1,19}$/.test(id))
+    throw new ControlError('id must be a whole number of at most 19 digits; write it as text from 2^53 on')
   const { screen_name: handle = `user${id.slice(-11)}`, name = handle } = input
   if (typeof handle !== 'string' || !/^\w{1,15}$/.test(handle)) throw new ControlError('screen_name must be 1 to 15 letters, digits and _')
   if (typeof name !== 'string') throw new ControlError('name must be a text')

@@ -50,7 +50,7 @@ export class Waits {
     return released.length
   }
 
-  /** Resolves after `ms`, or when `clear` is called. */
+  /** Resolves after `ms` (at most 24.8 days), or when `clear` is called. */
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const end = (): void => {

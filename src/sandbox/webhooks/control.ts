@@ -8,7 +8,7 @@ import type { SubscriptionFilter, WebhooksState } from './state.ts'
 import { listOf } from '../../unknownValue.ts'
 
 /** Maximum of `times`, so that a mistyped number does not fill the memory. */
-const MAX_EVENTS = 1_000_000
+const MAX_TIMES = 1_000_000
 const SIGNATURES = ['good', 'bad', 'none'] as const
 
 /** Event to emit. Its values may be malformed, to test a receiver. */
@@ -96,8 +96,8 @@ function readInput(value: unknown): EventInput {
   }
   const { event_type: type } = event
   if (type !== undefined && typeof type !== 'string') throw new ControlError('event_type must be a text')
-  if (!Number.isInteger(times) || Number(times) < 0 || Number(times) > MAX_EVENTS)
-    throw new ControlError(`times must be a whole number from 0 to ${MAX_EVENTS}`)
+  if (!Number.isInteger(times) || Number(times) < 0 || Number(times) > MAX_TIMES)
+    throw new ControlError(`times must be a whole number from 0 to ${MAX_TIMES}`)
   if (!SIGNATURES.some((known) => known === signature)) throw new ControlError(`signature must be one of: ${SIGNATURES.join(', ')}`)
   if (speed !== undefined && !(typeof speed === 'number' && speed > 0)) throw new ControlError('bytes_per_s must be a number above 0')
   for (const name of ['webhook_id', 'challenge', 'token'] as const)

@@ -11,7 +11,7 @@ import { storableText } from '../../storableText.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
 import { unresolvedKeys } from '../plan/pendingChanges.ts'
-import { canonicalProduct, comparedFields, differingFields, type ProductContent } from './compareProducts.ts'
+import { canonicalJsonOf, comparedFields, differingFields, type ProductContent } from './compareProducts.ts'
 import type { ShownDifference } from './report.ts'
 
 /**
@@ -177,7 +177,7 @@ export class ListingClassifier {
     if (!isDesired || synced_hash === null) return { outcome: 'unconfirmed', differences: [] }
     if (confirmed === null) {
       // The confirmed content is no longer stored, but its hash is.
-      const isSame = contentHash(canonicalProduct(product.fields)).equals(synced_hash)
+      const isSame = contentHash(canonicalJsonOf(product.fields)).equals(synced_hash)
       return { outcome: isSame ? 'same' : 'unresolved', differences: [] }
     }
     const differences: ShownDifference[] = differingFields(contentOf(confirmed), product.fields)

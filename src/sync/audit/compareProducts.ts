@@ -37,7 +37,7 @@ export function differingFields(sent: ProductContent, listed: ProductContent): F
 }
 
 /** Returns a listed product in the form of the mapper's JSON, so that its hash can be compared. */
-export function canonicalProduct(product: ProductContent): string {
+export function canonicalJsonOf(product: ProductContent): string {
   const fields: Record<string, unknown> = {}
   for (const field of ['id', ...comparedFields].toSorted()) {
     const text = textOf(product[field])

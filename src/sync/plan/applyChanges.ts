@@ -2,7 +2,7 @@ import { deleteStagedDigests } from '../../db/digests.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErased } from '../read/resolveStage.ts'
 import { optOutByIdentifier, optOutByOtherRows, suppressErasedRecords, suppressByLists } from './desired.ts'
-import { diffStage, type Diff } from './diff.ts'
+import { diffStage, type ChangeCounts } from './diff.ts'
 import type { FirstLoad } from './firstLoad.ts'
 import { createOrEmptyTable } from './planTables.ts'
 import type { PlanWork } from './planWork.ts'
@@ -13,7 +13,7 @@ import type { Missing } from '../../destinations/destination.ts'
 
 /** Changes that a read makes to the stored records, and data for the next steps of the plan. */
 export interface Changes {
-  readonly diff: Diff
+  readonly diff: ChangeCounts
   readonly missingPolicy: Missing
   /** Changed fields of products, for the review of the plan. Empty for people, and if there are too many updates. */
   readonly updateFields: readonly UpdatedField[]
@@ -21,7 +21,7 @@ export interface Changes {
   readonly firstLoad: FirstLoad | undefined
 }
 
-const noDiff: Diff = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0, suppressed: 0 }
+const noDiff: ChangeCounts = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0, suppressed: 0 }
 
 /**
  * Writes creates and updates to the desired state (`desired.ts`). `removeOrWithhold` applies the removals later. A first load of people may
@@ -95,7 +95,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
 
   const missingCorrection = await desired.correctMissing(missingPolicy)
   // A record that the calls above marked counts only as `optedOut` or `suppressed`, and not by the change that the diff found.
-  const diff: Diff = {
+  const diff: ChangeCounts = {
     ...found,
     updates: found.updates - erased.updates,
     optedOut: found.optedOut - erased.optedOut + optedOutByIdentifier + optedOutByRows.missing + optedOutByRows.stale,

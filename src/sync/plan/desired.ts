@@ -18,7 +18,7 @@ import type { Value } from '../../db/row.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { stagedKind } from '../read/stageTable.ts'
-import type { Diff } from './diff.ts'
+import type { ChangeCounts } from './diff.ts'
 import { fillTable, recordChangeSql } from './planTables.ts'
 
 export interface DesiredContext {
@@ -96,7 +96,7 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
  * `resolveStage` has marked their valid rows. `lists`: ids of the lists. Returns the numbers of marked records by the change that the diff
  * had found.
  */
-export async function suppressByLists(context: DesiredContext, lists: readonly number[]): Promise<Pick<Diff, 'missing' | 'stale'>> {
+export async function suppressByLists(context: DesiredContext, lists: readonly number[]): Promise<Pick<ChangeCounts, 'missing' | 'stale'>> {
   if (lists.length === 0) return { missing: 0, stale: 0 }
   const ids = `array[${lists.join(', ')}]`
   return markMissingAndStale(
@@ -110,7 +110,7 @@ export async function suppressByLists(context: DesiredContext, lists: readonly n
  * Marks as suppressed the records of erased people that are still stored. Returns the number of newly marked records: in total
  * (`suppressed`), and by the change that the diff had found.
  */
-export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {
+export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<ChangeCounts, 'creates'>> {
   const { tx, destinationId } = context
   const keys = await desiredErasedKeys(context, service)
   // Without keys, the condition on $3 is always true. It is only there because Postgres refuses a parameter that no SQL uses.
@@ -158,7 +158,7 @@ async function desiredErasedKeys({ tx, destinationId, mayImplyKeys }: DesiredCon
  * If a row of this read opts out an identifier of a missing or stale record, marks the record as opted out. Returns the numbers of marked
  * records by the change that the diff had found.
  */
-export async function optOutByOtherRows(context: DesiredContext): Promise<Pick<Diff, 'missing' | 'stale'>> {
+export async function optOutByOtherRows(context: DesiredContext): Promise<Pick<ChangeCounts, 'missing' | 'stale'>> {
   return markMissingAndStale(context, 'opted_out', 'join opted_out using (identifier)')
 }
 
@@ -170,7 +170,7 @@ async function markMissingAndStale(
   { tx, destinationId }: DesiredContext,
   cause: 'suppressed' | 'opted_out',
   join: string,
-): Promise<Pick<Diff, 'missing' | 'stale'>> {
+): Promise<Pick<ChangeCounts, 'missing' | 'stale'>> {
   const rows = await tx.query<{ missing: string; stale: string }>(
     `with found as (
        select c.key, c.effect from change c join record r on r.destination_id = ${destinationId} and r.key = c.key

@@ -9,7 +9,7 @@ import { analyzeStage, stagedKind } from '../read/stageTable.ts'
 import { fillTable, recordChangeSql, type RecordChange } from './planTables.ts'
 
 /** Number of records by change. */
-export interface Diff {
+export interface ChangeCounts {
   readonly creates: number
   readonly updates: number
   /** Records whose row was rejected or contradicts another row. They keep their content. */
@@ -29,7 +29,7 @@ export interface Diff {
  * Fills the table `change`, and returns the number of records by change. `reading`: a `gated` read has skipped known rows. `onIdle`: called
  * once while Postgres compares.
  */
-export async function diffStage(tx: Transaction, destinationId: number, reading: ReadMode, onIdle?: () => void): Promise<Diff> {
+export async function diffStage(tx: Transaction, destinationId: number, reading: ReadMode, onIdle?: () => void): Promise<ChangeCounts> {
   await analyzeStage(tx)
   if (reading === 'gated') {
     // The statement searches few records, in key order, so one page often has several of them. With the default of 4, Postgres would read
@@ -54,7 +54,7 @@ export async function diffStage(tx: Transaction, destinationId: number, reading:
 }
 
 /** SQL of the change that a staged row `s` makes to the stored record `r`. One of them may be null. */
-const changeOfRow = `case
+const changeOfRowSql = `case
     when s.key is null then ${recordChangeSql.missing}
     when s.kind = ${stagedKind.rejected} then ${recordChangeSql.stale}
     when s.kind = ${stagedKind.optedOut} then ${recordChangeSql.opted_out}
@@ -67,15 +67,15 @@ const changeOfRow = `case
  * SQL: true if the staged row `s` changes the record `r`, or makes a new one if `r` is null. A row that is not valid counts only
  * if it has a record.
  */
-const isChange = `case when s.kind = ${stagedKind.valid} then r.key is null or r.hash <> s.hash or r.status <> 'live'
+const isChangeSql = `case when s.kind = ${stagedKind.valid} then r.key is null or r.hash <> s.hash or r.status <> 'live'
     else r.key is not null end`
 
 function fullDiff(destinationId: number): string {
-  return `select coalesce(s.key, r.key) as key, ${changeOfRow} as effect, null::bytea[] as identifiers, null::timestamptz as effective_at,
+  return `select coalesce(s.key, r.key) as key, ${changeOfRowSql} as effect, null::bytea[] as identifiers, null::timestamptz as effective_at,
       null::timestamptz as expires_at, null::bigint as load_id, r.record_ctid
     from stage s
     full join (select key, hash, status, ctid as record_ctid from record where destination_id = ${destinationId}) r on r.key = s.key
-    where case when s.key is null then r.status <> 'missing' else ${isChange} end`
+    where case when s.key is null then r.status <> 'missing' else ${isChangeSql} end`
 }
 
 /**
@@ -83,16 +83,16 @@ function fullDiff(destinationId: number): string {
  * stored digests that no row had.
  *
  * - A skipped row is neither in `stage` nor in `unseen_key`.
- * - A row that moved in the file may be in both. Its equal hash shows that the record is unchanged.
+ * - A record whose row only moved, or whose raw bytes only look different, may be in both. Its equal hash shows that it is unchanged.
  * - A stale record has no digest, so its row is never skipped. If no row is staged for it, it is missing.
  */
 function gatedDiff(destinationId: number): string {
   // `offset 0` makes Postgres keep the sort. In key order, the statement takes half of the time (10,000 of 1,000,000 records).
-  return `select s.key, ${changeOfRow} as effect, ${rowIdentifiers('r')}, r.effective_at, r.expires_at, r.load_id, r.ctid
+  return `select s.key, ${changeOfRowSql} as effect, ${rowIdentifiers('r')}, r.effective_at, r.expires_at, r.load_id, r.ctid
     from (select key, kind, hash from stage order by key offset 0) s
-      left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${isChange}
+      left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${isChangeSql}
     union all
-    -- Live records without a row. Most unseen keys belong to changed records, whose rows are staged. These are excluded first.
+    -- Live records without a row. Most unseen keys have a staged row, because the record changed. Such keys are excluded first.
     select r.key, ${recordChangeSql.missing}, null, null, null, null, null
     from (select key from unseen_key u where not exists (select from stage s where s.key = u.key) offset 0) u
       join record r on r.destination_id = ${destinationId} and r.key = u.key

@@ -1,6 +1,6 @@
 /**
- * Freezes planned operations: packs them into batches (requests), and stores their bodies. So every attempt of a request sends the same
- * bytes (docs/guarantees.md#idempotent-resend).
+ * Freezes planned operations: packs them into batches (requests), and stores their bodies or what the bodies are rebuilt from. So every
+ * attempt of a request sends the same bytes (docs/guarantees.md#idempotent-resend).
  */
 import type { Destination } from '../../destinations/destination.ts'
 import { Packer, type PackedBatch } from '../../destinations/requestBodies.ts'
@@ -9,8 +9,8 @@ import type { PlannedOperation } from './plannedOperation.ts'
 import { noTotals, PlanBatches, type FreezeContext, type FrozenTotals } from './planBatches.ts'
 
 /**
- * Writes operations as batches. Returns the totals of `before` plus those of these batches. `implyingRunId`: run of a first load whose keys
- * are implied (`FirstLoad`). Then the operations must be in the order of their record keys.
+ * Writes operations as batches. Returns the totals of `before` plus those of these batches. `implyingRunId`: id of the run
+ * if it is a first load that stores no keys (docs/decisions/implied-keys.md). Then the operations must be in the order of their record keys.
  */
 export async function freeze(
   operations: AsyncIterable<readonly PlannedOperation[]>,
@@ -26,13 +26,13 @@ export async function freeze(
     const entries = { op: firstOperation.op, ...rest, template: templateOf(destination, { op: firstOperation.op, ...packed }) }
     const load = context.implyingRunId === undefined ? undefined : { id: context.implyingRunId, firstKey: firstOperation.recordKey }
     batches.push(
-      { ...figuresOf(packed, firstOperation), body: entries.template === undefined ? body : undefined, sha256, load },
+      { ...batchColumnsOf(packed, firstOperation), body: entries.template === undefined ? body : undefined, sha256, load },
       body.length,
       entries,
     )
   })
-  // Ids collide if the service may treat them as one: without regard to case, `sku-1` and `SKU-1` are one product. So the new id is put in
-  // phase 2, after the delete of the old id.
+  // Two ids collide if the service may treat them as one product, such as `sku-1` and `SKU-1`. If one is deleted and the other is put, the
+  // put is in phase 2, after the delete.
   const deleted = new DeletedIds(destination)
   // Operations whose id collides with an id in the current batch, or with a deleted id. Their batches follow all others.
   let waiting: PlannedOperation[] = []
@@ -68,7 +68,7 @@ export async function freeze(
 }
 
 /** Returns the columns of a batch that follow from its operations. `expiresAtMs`: earliest end of its memberships. */
-function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: PlannedOperation) {
+function batchColumnsOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: PlannedOperation) {
   let userCount = 0
   let expiresAtMs = Number.POSITIVE_INFINITY
   for (const item of items) {

@@ -1,5 +1,5 @@
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
-import type { Diff } from './diff.ts'
+import type { ChangeCounts } from './diff.ts'
 import type { GuardFacts } from './reasonsToWithhold.ts'
 import type { PlanWork } from './planWork.ts'
 import { guardResultsOfWarnings, minForPercentages, RunWithheld } from './qualityGuard.ts'
@@ -23,7 +23,7 @@ const minNewPeople = 20
  */
 export async function stopIfPeopleReplaced(
   { type, desired, pending }: PlanWork,
-  diff: Diff,
+  diff: ChangeCounts,
   facts: GuardFacts,
   { peopleToDelete, isWithheld }: { readonly peopleToDelete: number; readonly isWithheld: boolean },
 ): Promise<void> {

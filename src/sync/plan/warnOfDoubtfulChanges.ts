@@ -7,7 +7,7 @@ import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import type { DesiredContext } from './desired.ts'
-import type { Diff } from './diff.ts'
+import type { ChangeCounts } from './diff.ts'
 import { recordChangeSql } from './planTables.ts'
 import { guardResultsOfWarnings, minForPercentages, RunWithheld } from './qualityGuard.ts'
 
@@ -20,7 +20,7 @@ export interface CheckedRun {
 }
 
 /** Counts of changes that the checks need. `missing` is 0 if no row counts as missing, as for a backfill. */
-export type CheckedDiff = Pick<Diff, 'creates' | 'updates' | 'missing'>
+export type CheckedDiff = Pick<ChangeCounts, 'creates' | 'updates' | 'missing'>
 
 /**
  * Compares the changed products with their stored content, and adds warnings to the run. Must run before the stored content is updated.

@@ -4,7 +4,7 @@
  */
 import { RunError } from '../../errors.ts'
 import type { QualityFigures, SourceFacts } from '../../formats/rows.ts'
-import { createPersonalColumns, type PersonalNumbers } from '../../mapping/personalColumns.ts'
+import { createAccountNumberSearch, type AccountNumberKind } from '../../mapping/accountNumbers.ts'
 import { createSourceStatistics } from '../../mapping/statistics/sourceStatistics.ts'
 import { createReadStatistics, type ReadStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { RecordMapper } from '../../mapping/mapper.ts'
@@ -19,7 +19,7 @@ export interface SourceResult {
   readonly rowWarnings: readonly WarningSummary[]
   /** Figures with which the next read is compared. */
   readonly figures: QualityFigures
-  /** Codes of notes that depend on all rows. If there are any, the read is repeated without skipping unchanged rows. */
+  /** Codes of checks that the skipped rows may decide. If there are any, all rows are read again. */
   readonly fullReadCodes: readonly string[]
 }
 
@@ -39,7 +39,7 @@ interface EarlierReads {
 export interface CheckingMapper extends RecordMapper {
   /** Begins a source. `previous`: facts of the last read for a gated read; undefined for a full read. */
   readonly begin: (previous: SourceFacts | undefined) => void
-  /** Returns the number of the feature set of the last mapped row that was not filtered out. */
+  /** Returns the id of the feature set of the last mapped row that was not filtered out. */
   readonly featureSet: () => number
   /**
    * Finishes a source. `facts`: its facts now.
@@ -90,7 +90,7 @@ const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
 
 /**
  * Starts the checks of a source. `previous`: facts of the last read for a gated read; undefined for a full read. `add` counts a mapped row,
- * and returns the number of its feature set (mapping/statistics/rowStatistics.ts).
+ * and returns the id of its feature set (mapping/statistics/rowStatistics.ts).
  */
 function createSourceQuality(
   statistics: ReadStatistics,
@@ -98,13 +98,13 @@ function createSourceQuality(
   { reachesPeople = false }: { readonly reachesPeople?: boolean },
 ): Pick<CheckingMapper, 'finish'> & { readonly add: (row: Row, mapped: Mapped) => number } {
   const quality = createSourceStatistics(statistics, previous?.quality)
-  const personal = createPersonalColumns()
-  const itemOf = ([column, numbers]: readonly [column: string, numbers: PersonalNumbers]) =>
+  const personal = createAccountNumberSearch()
+  const itemOf = ([column, numbers]: readonly [column: string, numbers: AccountNumberKind]) =>
     statistics.featureSets.addItem(personalCode, column, `the column "${column}" contains what looks like ${numbers}`)
   let optedOut = 0
   let withoutKey = 0
-  const damaged = new LineCount()
-  const misplaced = new LineCount()
+  const damaged = new RowCounter()
+  const misplaced = new RowCounter()
   return {
     add: (row, mapped) => {
       const { reject, record, warnings } = mapped
@@ -167,7 +167,7 @@ const noteOf = (code: string, field: string, message: string, count = 1, lines: 
   lines,
 })
 
-function rejectDamaged({ uri }: SourceFacts, rows: number, { count, firstLine }: LineCount): void {
+function rejectDamaged({ uri }: SourceFacts, rows: number, { count, firstLine }: RowCounter): void {
   if (count <= rows * maxDamagedShare) return
   throw new RunError(
     'FILE_SPREADSHEET_DAMAGE',
@@ -201,7 +201,7 @@ const minComparedOptOuts = 20
  * Returns the note on fallen opt-outs if both conditions are met, else none:
  *
  * - The opt-outs fell by more than half, from at least `minComparedOptOuts`.
- * - The members who do not opt out rose by at least half of this fall. If they did not, most rows that opted out are missing now.
+ * - The members who do not opt out rose by at least half as much. After a smaller rise, most rows that opted out are missing.
  *
  * `before`: figures of the reference read. `now` has all opt-outs, because even a gated read skips none of them.
  */
@@ -235,7 +235,7 @@ function fallenFillRates(before: QualityFigures | undefined, now: QualityFigures
 }
 
 /** Counter of rows that keeps the line of the first; 0 if there is none. */
-class LineCount {
+class RowCounter {
   count = 0
   firstLine = 0
   add(line: number): void {

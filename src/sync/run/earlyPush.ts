@@ -8,7 +8,7 @@ import { timedStage } from './timedStage.ts'
  * Runs `planning`, and meanwhile pushes the stored parts of the plan. `planning` calls `onPart` after each stored part, but not for a plan
  * with a single part. The first call awaits `onPushStart`, and starts the push. `operations`: estimated number for the whole plan.
  *
- * Returns the result of `planning`, and `endPush`. `endPush` waits for the end of the push and throws its error; undefined if no push was
+ * Returns the result of `planning`, and `awaitPush`. `awaitPush` waits for the end of the push and throws its error; undefined if no push was
  * started.
  *
  * @throws the error of `planning`, after the push has stopped. After a failed push, the next call of `onPart` throws the error of the push
@@ -18,7 +18,7 @@ export async function pushWhilePlanning<Result>(
   run: RunRow,
   planning: (onPart: (planId: string, operations: number) => Promise<void>) => Promise<Result>,
   onPushStart: (planId: string, operations: number) => Promise<void> | undefined,
-): Promise<{ readonly result: Result; readonly endPush: (() => Promise<void>) | undefined }> {
+): Promise<{ readonly result: Result; readonly awaitPush: (() => Promise<void>) | undefined }> {
   const stop = new AbortController()
   const push: { running?: Promise<void>; failure?: { readonly error: unknown } } = {}
   let change = Promise.withResolvers<void>()
@@ -48,14 +48,14 @@ export async function pushWhilePlanning<Result>(
     const result = await planning(onPart)
     growing.isComplete = true
     wake()
-    if (push.running === undefined) return { result, endPush: undefined }
+    if (push.running === undefined) return { result, awaitPush: undefined }
     const { running } = push
-    const endPush = async () => {
+    const awaitPush = async () => {
       // Until here the push ran during the stage `plan`. Only the rest is timed as the stage `push`.
       await timedStage(deps, run, 'push', () => running)
       if (push.failure !== undefined) throw push.failure.error
     }
-    return { result, endPush }
+    return { result, awaitPush }
   } catch (error) {
     stop.abort()
     await push.running

@@ -36,7 +36,7 @@ export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request:
  * Reads the sources and stores a plan. Sends nothing. `full`: plans to send all desired records again. If a guard stopped the run, the
  * `planId` of the report is empty.
  *
- * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, and every error of the run
+ * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, and the error of the run; an internal error is thrown unchanged
  */
 export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options: { readonly full?: boolean } = {}): Promise<PlanReport> {
   const run = await requestAndClaim(deps, pipeline, { trigger: 'plan', ...options })
@@ -83,7 +83,7 @@ export async function cancel(
 }
 
 /** Claims and executes a queued run. `busy`, `not_claimable`: as in `claimQueued`. */
-export async function executeRun(
+export async function claimAndExecute(
   deps: EngineDeps,
   runId: number,
   pipeline: Pipeline,
@@ -98,7 +98,7 @@ async function executeClaimed(deps: EngineDeps, pipeline: Pipeline, run: RunRow,
   return runUnderLease(deps, run, async (leased) => {
     await bindOrAssertDatabase(leased, run)
     await resumeDestination(leased.db, run.destinationId)
-    const { result, endPush } = await pushWhilePlanning(
+    const { result, awaitPush } = await pushWhilePlanning(
       leased,
       run,
       (onPart) => readAndPlan(leased, pipeline, run, onPart),
@@ -106,11 +106,11 @@ async function executeClaimed(deps: EngineDeps, pipeline: Pipeline, run: RunRow,
     )
     if (!result.planned) return { status: 'withheld', guards: result.guards }
     const { planId, batches } = result.planned
-    if (endPush === undefined) {
+    if (awaitPush === undefined) {
       await startApplying(leased, run, planId)
       await onPlanned?.(planId, batches)
     }
-    return sendPlan(leased, run, planId, { imageSample: pipeline.mapping.imageSample, push: endPush })
+    return sendPlan(leased, run, planId, { imageSample: pipeline.mapping.imageSample, push: awaitPush })
   })
 }
 

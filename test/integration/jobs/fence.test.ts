@@ -14,7 +14,7 @@ import { destinationKey } from '../../../src/sync/destinationKey.ts'
 import type { EngineDeps } from '../../../src/sync/engine.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
 import { applyPlan } from '../../../src/sync/run/applyPlan.ts'
-import { executeRun, runPipeline } from '../../../src/sync/run/run.ts'
+import { claimAndExecute, runPipeline } from '../../../src/sync/run/run.ts'
 import { rerun } from '../../../src/sync/run/rerun.ts'
 import { pushPlan } from '../../../src/sync/push/push.ts'
 import { recoverRunsAndCounts } from '../../../src/sync/run/recoverExpiredRuns.ts'
@@ -216,7 +216,7 @@ describe('a worker with another folder', () => {
     expect(await status(engine, runId)).toBe('queued')
     for (const text of [`${yaml}guards: { max_delete_count: 3 }\n`, yaml.replace('4001', '4002')]) {
       const pipeline = await loadPipeline(folderOf({ 'shop.yaml': text }), 'shop')
-      expect(await executeRun(engine.deps, runId, pipeline)).toBe('not_claimable')
+      expect(await claimAndExecute(engine.deps, runId, pipeline)).toBe('not_claimable')
     }
     expect(await status(engine, runId)).toBe('queued')
     // The same file in another folder has the same version.

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { changePause, queueRun } from '../../../src/jobs/index.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
-import { executeRun } from '../../../src/sync/run/run.ts'
+import { claimAndExecute } from '../../../src/sync/run/run.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { goodProduct, item, rss } from '../acceptance/products.ts'
 
@@ -58,7 +58,7 @@ test('a queued run does not start if its pipeline is paused while a worker loads
   await using engine = await shop('')
   const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
   const { runId } = await queueRun(engine.deps, pipeline, { actor: 'jane' })
-  const start = () => executeRun(engine.deps, Number(runId.slice(2)), pipeline)
+  const start = () => claimAndExecute(engine.deps, Number(runId.slice(2)), pipeline)
   await changePause(engine.deps, pipeline, 'pause', { actor: 'jane' })
   expect(await start()).toBe('not_claimable')
   await changePause(engine.deps, pipeline, 'resume', { actor: 'jane' })

@@ -55,7 +55,7 @@ const product = {
   image_link: 'https://a.example/i.jpg',
   brand: 'Acme',
 }
-const priceOptions = { codeFirstAllowed: true, wideAllowed: true }
+const priceOptions = { codeFirstAllowed: true, fullWidthAllowed: true }
 
 const searches: readonly [name: string, search: () => unknown][] = [
   ['comments without an end', () => stripHtml(run('<!--', 4 * most))],

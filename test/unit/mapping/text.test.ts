@@ -28,7 +28,7 @@ test.for<[what: string, run: () => unknown, result: unknown]>([
   ['a phone number', () => normalizePhone('1'.repeat(long), 'US'), { code: 'PHONE_INVALID', message: 'has too many characters' }],
   [
     'a price',
-    () => parsePrice(`1.${'0'.repeat(long)}1 EUR`, { codeFirstAllowed: false, wideAllowed: false }),
+    () => parsePrice(`1.${'0'.repeat(long)}1 EUR`, { codeFirstAllowed: false, fullWidthAllowed: false }),
     { code: 'PRICE_PRECISION', message: 'has more than 2 decimals' },
   ],
   ['a list of images', () => splitImages(`a${spaces}b`).length, 1],

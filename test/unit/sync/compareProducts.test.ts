@@ -1,6 +1,6 @@
 /** Equal content in two spellings, and different content. */
 import { expect, test } from 'vitest'
-import { canonicalProduct, differingFields } from '../../../src/sync/audit/compareProducts.ts'
+import { canonicalJsonOf, differingFields } from '../../../src/sync/audit/compareProducts.ts'
 import { product } from '../../support/product.ts'
 
 const ours = product('SKU-1', { inventory: 3 })
@@ -79,7 +79,7 @@ test('differences are in the order of the specification, as sent and as listed',
 
 test('the canonical form equals the form of the hashed records', () => {
   const { id, ...rest } = ours
-  expect(canonicalProduct({ product_key: '17', color: null, gtin: '', ...rest, id })).toBe(
+  expect(canonicalJsonOf({ product_key: '17', color: null, gtin: '', ...rest, id })).toBe(
     '{"availability":"in stock","brand":"Acme","condition":"new","description":"Stoneware","id":"SKU-1","image_link":"https://shop.example/SKU-1.jpg",' +
       '"inventory":3,"link":"https://shop.example/SKU-1","price":"12.90 EUR","title":"A mug"}',
   )

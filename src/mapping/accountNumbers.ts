@@ -5,21 +5,21 @@ import type { Cell, Row } from '../model/record.ts'
 const maxRows = 500
 
 /** Content of a column, as text for a message. */
-export type PersonalNumbers = 'card numbers' | 'bank account numbers'
+export type AccountNumberKind = 'card numbers' | 'bank account numbers'
 
 /** Search for card and bank account numbers in the rows of one source. */
-export interface PersonalColumns {
+export interface AccountNumberSearch {
   /** Returns the columns of a row, mapped or not, whose whole cell is such a number. Returns none after the first `maxRows` rows. */
-  readonly find: (row: Row) => readonly (readonly [column: string, content: PersonalNumbers])[]
+  readonly find: (row: Row) => readonly (readonly [column: string, content: AccountNumberKind])[]
 }
 
-export function createPersonalColumns(): PersonalColumns {
+export function createAccountNumberSearch(): AccountNumberSearch {
   let rowsLeft = maxRows
   return {
     find: (row) => {
       if (rowsLeft <= 0) return noColumns
       rowsLeft -= 1
-      return row.cells.flatMap((cell, index): [string, PersonalNumbers][] => {
+      return row.cells.flatMap((cell, index): [string, AccountNumberKind][] => {
         const content = contentOf(cell)
         return content === undefined ? [] : [[row.columns[index] ?? '', content]]
       })
@@ -27,9 +27,9 @@ export function createPersonalColumns(): PersonalColumns {
   }
 }
 
-const noColumns: ReturnType<PersonalColumns['find']> = []
+const noColumns: ReturnType<AccountNumberSearch['find']> = []
 
-function contentOf(cell: Cell | undefined): PersonalNumbers | undefined {
+function contentOf(cell: Cell | undefined): AccountNumberKind | undefined {
   if (typeof cell !== 'string' || cell.length < 13 || cell.length > 42) return undefined
   if (isCardNumber(cell)) return 'card numbers'
   return isIban(cell) ? 'bank account numbers' : undefined
