@@ -142,6 +142,8 @@ describe('which request a rule hits', () => {
     for (const match of [
       { method: 5 },
       { path: ['/12'] },
+      { path: '(' },
+      { path: '*users' },
       { nth: '3' },
       { every: 0 },
       { probability: 2 },

@@ -129,6 +129,19 @@ interface ValueCheck {
 }
 
 const aText: ValueCheck = { expected: 'a text', isValid: (value) => typeof value === 'string' }
+/** Other texts would match no request, so the fault would never fire. */
+const aPath: ValueCheck = {
+  expected: 'the beginning of a path (/…) or a regular expression',
+  isValid: (value) => typeof value === 'string' && (value.startsWith('/') || isPattern(value)),
+}
+const isPattern = (text: string): boolean => {
+  try {
+    new RegExp(text)
+    return true
+  } catch {
+    return false
+  }
+}
 const aBoolean: ValueCheck = { expected: 'true or false', isValid: (value) => typeof value === 'boolean' }
 const numberIn = (min: number, max: number, expected: string): ValueCheck => ({
   expected,
@@ -167,7 +180,7 @@ const MAX_CHARACTERS = 500_000_000
 
 const MATCH_CHECKS: Readonly<Record<string, ValueCheck>> = {
   method: aText,
-  path: aText,
+  path: aPath,
   nth: fromOne,
   every: fromOne,
   probability: numberIn(0, 1, 'a number from 0 to 1'),
