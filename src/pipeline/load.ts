@@ -12,7 +12,7 @@ import { pipelineFiles, pipelineNameOf } from './files.ts'
 import { resolveFile } from './markets.ts'
 import { invalidFile, problemAt, withLines, type LineOf, type PathProblem, type ValuePath } from './problems.ts'
 import { createFileCache } from './fileCache.ts'
-import { expandVariables, type Variables } from './variables.ts'
+import { expandVariables, withoutTextsAt, type Variables } from './variables.ts'
 import { destinationOf } from '../destinations/index.ts'
 
 const maxBytes = 10 * 1024 * 1024
@@ -233,7 +233,9 @@ export async function loadFile(file: string, { variables = {}, project }: LoadOp
   const expanded = expandVariables(written, variables)
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
     throw unusableFile(file, 'the file name must have up to 100 letters, digits, ., - and _, and begin with a letter or digit')
-  const { pipelines, problems: fileProblems } = resolveFile(withDefaults(expanded.value, project?.defaults ?? {}), name, file, codeVersion)
+  const { pipelines, problems: fileProblems } = resolveExpanded(expanded, (value) =>
+    resolveFile(withDefaults(value, project?.defaults ?? {}), name, file, codeVersion),
+  )
   const unusableNames = (pipelines ?? []).flatMap((pipeline) => nameProblems(pipeline, project))
   // A value with an unresolved variable may cause further problems, of the value itself and of the fields around it. They are not reported.
   const independentProblems = [...fileProblems, ...unusableNames].filter(
@@ -242,6 +244,21 @@ export async function loadFile(file: string, { variables = {}, project }: LoadOp
   const problems = [...expanded.problems, ...independentProblems]
   if (pipelines !== undefined && problems.length === 0) return pipelines
   throw invalidPipeline(file, withLines(problems, file, lineOf))
+}
+
+/**
+ * Resolves a file after its variables were replaced. A variable is a text, but a setting may need a number or a boolean. So the variables at
+ * which there are problems are also tried as such. Returns the result with fewer problems.
+ */
+function resolveExpanded(
+  { value, references }: ReturnType<typeof expandVariables>,
+  resolve: (value: unknown) => ReturnType<typeof resolveFile>,
+): ReturnType<typeof resolveFile> {
+  const resolved = resolve(value)
+  const doubtful = references.filter((path) => resolved.problems.some(({ parts }) => pathsOverlap(parts, path)))
+  if (doubtful.length === 0) return resolved
+  const retyped = resolve(withoutTextsAt(value, doubtful))
+  return retyped.problems.length < resolved.problems.length ? retyped : resolved
 }
 
 /** Returns true if one of the paths begins with the other one. */

@@ -15,20 +15,24 @@ const reference = /\$(\$?)\{([^}]*)\}/g
  * Returns a problem for each invalid reference, and for each variable that is not set and has no default. Both stay in the copy as written.
  * Also returns a problem for a key or text that Postgres cannot store. A value that contains itself or is nested too deeply is a problem
  * too, and the copy does not have it.
+ *
+ * `references`: paths of the values that are one reference and nothing else.
  */
 export function expandVariables(
   value: unknown,
   variables: Variables,
-): { readonly value: unknown; readonly problems: readonly PathProblem[] } {
+): { readonly value: unknown; readonly problems: readonly PathProblem[]; readonly references: readonly ValuePath[] } {
   const problems: PathProblem[] = []
+  const references: ValuePath[] = []
   /** Objects and lists around the current value, and itself. Their copies are not complete yet. */
   const around = new Set<unknown>()
-  return { value: expand(value, []), problems }
+  return { value: expand(value, []), problems, references }
 
   function expand(part: unknown, parts: ValuePath): unknown {
     if (typeof part === 'string') {
       const text = part.replace(reference, (whole, escaped: string, inner: string) => replace(whole, escaped, inner, parts))
       checkStorable(text, parts)
+      if (/^\$\{[^}]*\}$/.test(part)) references.push(parts)
       return text
     }
     if (!Array.isArray(part) && !isPlainObject(part)) return part
@@ -67,6 +71,25 @@ export function expandVariables(
     problems.push(problemAt(parts, `the variable ${name} is not set`, `set ${name} in .env, or write \${${name}:-default}`))
     return whole
   }
+}
+
+/**
+ * Returns a copy of `value` in which the texts at `paths` are numbers or booleans, if they read so: `5`, `0.5`, `true`. Used where a setting
+ * does not take the text of a variable.
+ */
+export function withoutTextsAt(value: unknown, paths: readonly ValuePath[]): unknown {
+  return paths.reduce<unknown>((copy, path) => replaceAt(copy, path), value)
+}
+
+function replaceAt(part: unknown, [name, ...rest]: ValuePath): unknown {
+  if (name === undefined) return typeof part === 'string' ? numberOrBoolean(part) : part
+  if (Array.isArray(part)) return part.map((item: unknown, index) => (index === name ? replaceAt(item, rest) : item))
+  return isPlainObject(part) ? { ...part, [name]: replaceAt(part[name], rest) } : part
+}
+
+function numberOrBoolean(text: string): unknown {
+  if (/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/.test(text)) return Number(text)
+  return text === 'true' || text === 'false' ? text === 'true' : text
 }
 
 /** Maximum depth of a value in a file. A deeper one could exceed the stack. */

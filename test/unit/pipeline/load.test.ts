@@ -345,6 +345,33 @@ destination: { kind: audience, account_id: 0123, audience_id: 1e3 }
   })
 })
 
+test('a variable can be the value of a setting that needs a number or a boolean', async () => {
+  const yaml = `source: { url: a.csv, csv: { relaxed_quotes: "\${RELAXED}" } }
+map: { key: id, email: mail }
+guards:
+  min_rows: \${MIN_ROWS:-5}
+  max_delete_percent: \${PERCENT}
+destination: { kind: audience, account_id: "\${ACCOUNT}", audience_id: b2 }
+`
+  await write('people.yaml', yaml)
+  const variables = { RELAXED: 'true', PERCENT: '12.5', ACCOUNT: '0123' }
+  expect(await loadPipeline(directory, 'people', variables)).toMatchObject({
+    sources: [{ csv: { relaxedQuotes: true } }],
+    guards: { minRows: 5, maxDeletePercent: 12.5 },
+    destination: { accountId: '0123' },
+  })
+  for (const [name, value, path] of [
+    ['MIN_ROWS', 'five', 'guards.min_rows'],
+    ['MIN_ROWS', '1.5', 'guards.min_rows'],
+    ['PERCENT', '1e1', 'guards.max_delete_percent'],
+    ['PERCENT', '', 'guards.max_delete_percent'],
+    ['RELAXED', 'yes', 'source.csv.relaxed_quotes'],
+  ] as const) {
+    const error = await loadPipeline(directory, 'people', { ...variables, [name]: value }).catch((caught: unknown) => caught)
+    expect([name, value, error]).toMatchObject([name, value, { problems: [{ path }] }])
+  }
+})
+
 test('a default alone is not enough for the key and the identifiers of a person', async () => {
   const audience = 'destination: { kind: audience, account_id: a1, audience_id: b2 }\n'
   const problems = (map: string, destination = audience) => problemsOf('people.yaml', `source: a.csv\nmap: { ${map} }\n${destination}`)
