@@ -42,7 +42,7 @@ const idleHeartbeatMs = 20_000
 const maintainEveryMs = 3_600_000
 /** Poll intervals of the queue library in seconds. The worker's own poll finds the same work sooner. */
 const polling = { pollingIntervalSeconds: 30, notifyPollingIntervalSeconds: 300 }
-/** Interval in milliseconds at which a helper checks whether the run of its plan was stopped. */
+/** Interval in milliseconds at which a helper checks that the run of its plan is still running. */
 const watchEveryMs = 2_000
 /** Maximum number of workers that are woken to help with one plan, and the number of batches for each of them. */
 const maxHelpers = 8
@@ -85,7 +85,7 @@ interface Work {
    * If this process already executes runs of the destination, returns the promise of that work.
    */
   readonly runDestination: (destinationId: number, runId?: number) => Promise<void>
-  /** Sends batches of a plan that another worker pushes, unless its run is stopped. Does nothing if the plan needs no help. */
+  /** Sends batches of a plan that another worker pushes, until its run ends. Does nothing if the plan needs no help. */
   readonly helpPush: (planId: string) => Promise<void>
   /** Resolves when the present runs and pushes have ended. */
   readonly idle: () => Promise<void>
@@ -124,7 +124,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
   const helpPush = async (planId: string) => {
     const isShared = () => isSharedPlan(deps.db, planId, deps.service)
     if (!(await isKnownVersion()) || !(await isShared())) return
-    // An operator who stops a run expects that no process continues to send its plan. If its process died, the others do its work.
+    // An operator who interrupts a run expects that no process continues to send its plan.
     const stop = new AbortController()
     const watch = setInterval(() => {
       isShared().then(

@@ -98,20 +98,13 @@ export async function findSharedPlans(db: Queryable, fence: Fence): Promise<read
 }
 
 /**
- * SQL condition: workers that already push the plan `p` may continue. Its last run is running, or was ended because its process died
- * (`recoverRuns`). A run that an operator or a signal stopped is `cancelled`.
- */
-const mayBeContinued = `(select r.status = 'running' or (r.status = 'failed' and r.error ->> 'code' = 'RUN_INTERRUPTED')
-  from run r where r.id = p.run_id or r.plan_id = p.id order by r.id desc limit 1)`
-
-/**
- * Returns true if workers that push the plan in this environment may continue, and its destination is synced from this database
+ * Returns true if a running run pushes the plan in this environment, and its destination is synced from this database
  * (`databaseIdentity.ts`).
  */
 export async function isSharedPlan(db: Queryable, planId: string, fence: Fence): Promise<boolean> {
   const rows = await db.query(
     `select from plan p join destination d on d.id = p.destination_id
-     where p.id = $1 and p.status = 'applying' and ${mayBeContinued} and ${withinFence('p.destination_id', '$2', '$3')} and ${isSyncedHere('d')}`,
+     where p.id = $1 and p.status = 'applying' and ${isPushedByRun} and ${withinFence('p.destination_id', '$2', '$3')} and ${isSyncedHere('d')}`,
     [planId, fence.origin, fence.credentials],
   )
   return rows.length > 0

@@ -5,21 +5,20 @@ import { expect, test } from 'vitest'
 import { registerWorker } from '../../../src/db/workers.ts'
 import { startWorker } from '../../../src/jobs/index.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
-import { recoverRunsAndCounts } from '../../../src/sync/run/recoverExpiredRuns.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
 import { catalogDigest } from '../../support/digests.ts'
-import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { item, products, rss, wanted } from '../acceptance/products.ts'
 
-const rows = products(2_000)
-
-/** Starts a run, and returns once a worker of another process would help to send its plan. Each answer takes a second. */
-async function startWithHelper(engine: EngineUnderTest) {
+test('a worker sends no more of a plan once the run was interrupted, and the next run sends the rest', { timeout: 90_000 }, async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
   const folder = join(engine.folder, 'pipelines')
+  const rows = products(2_000)
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(rows.map((row) => item(row))))
-  await engine.sandbox.control.fault({ path: '/12/product_catalogs' }, { kind: 'delay', ms: 1_000 }, 'always')
+  await control.fault({ path: '/12/product_catalogs' }, { kind: 'delay', ms: 1_000 }, 'always')
   const helper = await startWorker({
     ...engine.deps,
     workerId: await registerWorker(engine.db, { role: 'worker' }),
@@ -27,18 +26,11 @@ async function startWithHelper(engine: EngineUnderTest) {
     loadPipeline: (name) => loadPipeline(folder, name),
     loadPipelines: () => loadPipelines(folder),
   })
-  const interrupt = new AbortController()
-  const run = runPipeline({ ...engine.deps, signal: interrupt.signal }, await loadPipeline(folder, 'shop'), { trigger: 'manual' })
-  const senders = () => engine.db.query('select distinct worker_id from attempt')
-  await expect.poll(senders, { timeout: 30_000 }).toHaveLength(2)
-  return { run, interrupt, helper }
-}
-
-test('a worker sends no more of a plan once its run was stopped, and the next run sends the rest', { timeout: 90_000 }, async () => {
-  await using engine = await engineUnderTest()
-  const { control } = engine.sandbox
-  const { run, interrupt, helper } = await startWithHelper(engine)
   try {
+    const interrupt = new AbortController()
+    const run = runPipeline({ ...engine.deps, signal: interrupt.signal }, await loadPipeline(folder, 'shop'), { trigger: 'manual' })
+    const senders = () => engine.db.query('select distinct worker_id from attempt')
+    await expect.poll(senders, { timeout: 30_000 }).toHaveLength(2)
     interrupt.abort()
     const { runId, status, counts } = await run
     expect({ status, isLeft: counts.pending > 1_000 }).toEqual({ status: 'cancelled', isLeft: true })
@@ -51,25 +43,6 @@ test('a worker sends no more of a plan once its run was stopped, and the next ru
     await control.clearFaults()
     expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
     expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
-  } finally {
-    await helper.stop()
-  }
-})
-
-test('a worker sends the rest of a plan whose run was ended because its process died', { timeout: 90_000 }, async () => {
-  await using engine = await engineUnderTest()
-  const { control } = engine.sandbox
-  const { run, interrupt, helper } = await startWithHelper(engine)
-  try {
-    // The run of this process loses its lease, and this process sends no more.
-    await engine.db.execute(`update run set lease_until = statement_timestamp() - interval '1 second' where status = 'running'`)
-    expect(await recoverRunsAndCounts(engine.db, engine.deps.service)).toHaveLength(1)
-    interrupt.abort()
-    await expect(run).resolves.toMatchObject({ status: 'failed', error: { code: 'RUN_INTERRUPTED' } })
-    // The worker has looked since whether it may continue.
-    await wait(4_000)
-    await control.clearFaults()
-    await expect.poll(async () => (await control.catalog()).digest, { timeout: 30_000 }).toBe(catalogDigest(rows.map(wanted)))
   } finally {
     await helper.stop()
   }
