@@ -7,7 +7,7 @@ import { dropBodiesOf } from './batches/bodies.ts'
 import { isExpired } from './batches/lease.ts'
 import { endAllBatches } from './batches/release.ts'
 import { deleteChangedOf } from './changedKeys.ts'
-import type { Database, Queryable } from './database.ts'
+import type { Database, Queryable, Transaction } from './database.ts'
 import { resetDestination } from './destinations.ts'
 import { deleteDigests } from './digests.ts'
 import { deleteEntriesOf } from './entries/drop.ts'
@@ -28,43 +28,60 @@ export interface Removed {
   readonly erasureDeletes: number
 }
 
+/** Thrown to roll back if a request was claimed meanwhile. */
+class ClaimedMeanwhile extends Error {}
+
 /**
- * Removes the state of a destination in one transaction. Returns undefined, and changes nothing, while a run of the destination is queued or
- * in progress, or a request is in flight. `actor`: written to the audit log.
+ * Removes the state of a destination in one transaction. Returns undefined, and changes nothing, while the destination is in use: a run is
+ * queued or in progress, or a request is in flight or may still arrive. `actor`: written to the audit log.
  */
 export async function removeDestination(
   db: Database,
   destinationId: number,
   { actor, reason }: { readonly actor: string; readonly reason?: string },
 ): Promise<Removed | undefined> {
-  return db.transaction(async (tx) => {
-    // Plans and answers wait for this lock.
-    await tx.query('select from destination where id = $1 for update', [destinationId])
-    if (await isInUse(tx, destinationId)) return undefined
-    const erasureDeletes = await dropUnconfirmedDeletes(tx, destinationId)
-    const requests = await endAllBatches(tx, destinationId)
-    await supersedeAllPlans(tx, destinationId)
-    await dropBodiesOf(tx, destinationId)
-    await deleteEntriesOf(tx, destinationId)
-    const records = await deleteRecordsOf(tx, destinationId)
-    await deleteKeysOf(tx, destinationId)
-    await dropImpliedKeys(tx, destinationId)
-    await deleteChangedOf(tx, destinationId)
-    await deleteDigests(tx, destinationId)
-    await forgetAllProductSets(tx, destinationId)
-    await discardSnapshotsOf(tx, destinationId)
-    await resetDestination(tx, destinationId)
-    const removed = { records, requests, erasureDeletes }
-    const detail = { destination: destinationId, ...removed, ...(reason === undefined ? {} : { reason }) }
-    await logEvent(tx, { actor, what: 'destination.removed', detail })
-    return removed
-  })
+  try {
+    return await db.transaction((tx) => removeInTransaction(tx, destinationId, { actor, reason }))
+  } catch (error) {
+    if (error instanceof ClaimedMeanwhile) return undefined
+    throw error
+  }
+}
+
+async function removeInTransaction(
+  tx: Transaction,
+  destinationId: number,
+  { actor, reason }: { readonly actor: string; readonly reason: string | undefined },
+): Promise<Removed | undefined> {
+  // Plans and answers wait for this lock.
+  await tx.query('select from destination where id = $1 for update', [destinationId])
+  if (await isInUse(tx, destinationId)) return undefined
+  const erasureDeletes = await dropUnconfirmedDeletes(tx, destinationId)
+  const requests = await endAllBatches(tx, destinationId)
+  // `forget` claims the deletes of an erasure without a lock of the destination.
+  if (await isInUse(tx, destinationId)) throw new ClaimedMeanwhile()
+  await supersedeAllPlans(tx, destinationId)
+  await dropBodiesOf(tx, destinationId)
+  await deleteEntriesOf(tx, destinationId)
+  const records = await deleteRecordsOf(tx, destinationId)
+  await deleteKeysOf(tx, destinationId)
+  await dropImpliedKeys(tx, destinationId)
+  await deleteChangedOf(tx, destinationId)
+  await deleteDigests(tx, destinationId)
+  await forgetAllProductSets(tx, destinationId)
+  await discardSnapshotsOf(tx, destinationId)
+  await resetDestination(tx, destinationId)
+  const removed = { records, requests, erasureDeletes }
+  const detail = { destination: destinationId, ...removed, ...(reason === undefined ? {} : { reason }) }
+  await logEvent(tx, { actor, what: 'destination.removed', detail })
+  return removed
 }
 
 async function isInUse(tx: Queryable, destinationId: number): Promise<boolean> {
   const found = await tx.query(
     `select from run where destination_id = $1 and (status = 'queued' or (status = 'running' and not ${isExpired('lease_until')}))
-     union all select from batch where destination_id = $1 and status = 'in_flight' and not ${isExpired('lease_until')} limit 1`,
+     union all select from batch where destination_id = $1 and status = 'in_flight' and not ${isExpired('lease_until')}
+     union all select from remote where destination_id = $1 and late_until > statement_timestamp() limit 1`,
     [destinationId],
   )
   return found.length > 0

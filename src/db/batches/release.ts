@@ -183,18 +183,15 @@ export async function supersedeStaleBatches(tx: Queryable, plans: readonly strin
 }
 
 /**
- * Supersedes all open batches of a destination whose state is deleted (`db/removeDestination.ts`). Its loads imply no keys any more. The
- * caller must have made sure that no batch is in flight. Returns the number of superseded batches.
+ * Supersedes the open batches of a destination whose state is deleted (`db/removeDestination.ts`), except those in flight. Its loads imply
+ * no keys any more. Returns the number of superseded batches.
  */
 export async function endAllBatches(tx: Queryable, destinationId: number): Promise<number> {
   await tx.execute(`update batch b set keys_stored = true where b.destination_id = $1 and ${mayImply('b')}`, [destinationId])
-  const open = await tx.query<Row<'batch', 'id'>>(`select id from batch where destination_id = $1 and status in ${openStatuses}`, [
-    destinationId,
-  ])
-  const left = `lease_until = null, worker_id = null, next_attempt_at = null`
-  await tx.execute(supersedeSql(`reason = 'destination_removed', ${left} where b.destination_id = $1 and b.status in ${openStatuses}`), [
-    destinationId,
-  ])
+  const ended = `b.destination_id = $1 and b.status in ${openStatuses} and (b.status <> 'in_flight' or ${isExpired('b.lease_until')})`
+  const open = await tx.query<Row<'batch', 'id'>>(`select b.id from batch b where ${ended} for update`, [destinationId])
+  const noLease = `lease_until = null, worker_id = null, next_attempt_at = null`
+  await tx.execute(supersedeSql(`reason = 'destination_removed', ${noLease} where ${ended}`), [destinationId])
   return open.length
 }
 

@@ -40,7 +40,7 @@ export const list: CommandRun = async (context) => {
  * Removes the state of a destination. Without `--yes`, only prints what would be removed.
  *
  * @throws {UsageError} `UNKNOWN_DESTINATION`, `DESTINATION_IN_USE`
- * @throws {RunError} `PIPELINE_HELD` while a run of the destination is queued or in progress
+ * @throws {RunError} `PIPELINE_HELD` while a run or a request of the destination has not ended, or a request may still arrive
  */
 export const remove: CommandRun = async (context, invocation) => {
   const id = argument(invocation, 0)
@@ -62,9 +62,9 @@ export const remove: CommandRun = async (context, invocation) => {
     }
     const removed = await removeDestination(db, Number(destination.id.slice(2)), operator(option(invocation, 'reason')))
     if (removed === undefined)
-      throw new RunError('PIPELINE_HELD', `a run of ${nameOf(destination)} is queued or in progress. Nothing was removed.`, {
+      throw new RunError('PIPELINE_HELD', `a run or a request of ${nameOf(destination)} has not ended. Nothing was removed.`, {
         where: destination.id,
-        hint: 'sluice runs   (shows it; wait for it, or sluice cancel RUN)',
+        hint: 'sluice runs   (shows runs; wait two minutes, or sluice cancel RUN)',
       })
     // Erasures whose last open delete was dropped can now be completed.
     await purgeErasures(db, destination.service)
