@@ -248,17 +248,21 @@ export async function loadFile(file: string, { variables = {}, project }: LoadOp
 
 /**
  * Resolves a file after its variables were replaced. A variable is a text, but a setting may need a number or a boolean. So the variables at
- * which there are problems are also tried as such. Returns the result with fewer problems.
+ * which there are problems are also tried as such. Repeats this, because some problems are found only without others.
  */
 function resolveExpanded(
-  { value, references }: ReturnType<typeof expandVariables>,
+  { value, references }: Pick<ReturnType<typeof expandVariables>, 'value' | 'references'>,
   resolve: (value: unknown) => ReturnType<typeof resolveFile>,
 ): ReturnType<typeof resolveFile> {
+  const hasProblemAt = ({ problems }: ReturnType<typeof resolveFile>, path: ValuePath) =>
+    problems.some(({ parts }) => pathsOverlap(parts, path))
   const resolved = resolve(value)
-  const doubtful = references.filter((path) => resolved.problems.some(({ parts }) => pathsOverlap(parts, path)))
+  const doubtful = references.filter((path) => hasProblemAt(resolved, path))
   if (doubtful.length === 0) return resolved
-  const retyped = resolve(withoutTextsAt(value, doubtful))
-  return retyped.problems.length < resolved.problems.length ? retyped : resolved
+  const retyped = withoutTextsAt(value, doubtful)
+  const further = resolve(retyped)
+  if (doubtful.every((path) => hasProblemAt(further, path))) return resolved
+  return resolveExpanded({ value: retyped, references: references.filter((path) => !doubtful.includes(path)) }, resolve)
 }
 
 /** Returns true if one of the paths begins with the other one. */

@@ -360,6 +360,18 @@ destination: { kind: audience, account_id: "\${ACCOUNT}", audience_id: b2 }
     guards: { minRows: 5, maxDeletePercent: 12.5 },
     destination: { accountId: '0123' },
   })
+  await write(
+    'shops.yaml',
+    `source: a.csv
+guards:
+  min_rows: \${N}
+markets:
+  de: { destination: { kind: catalog, catalog_id: "1" }, guards: { max_delete_count: "\${N}" } }
+`,
+  )
+  expect(await selectPipelines(directory, ['shops*'], { ...variables, N: '5' })).toMatchObject([
+    { guards: { minRows: 5, maxDeleteCount: 5 } },
+  ])
   for (const [name, value, path] of [
     ['MIN_ROWS', 'five', 'guards.min_rows'],
     ['MIN_ROWS', '1.5', 'guards.min_rows'],
