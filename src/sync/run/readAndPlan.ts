@@ -5,6 +5,7 @@ import { endFalseWaits } from '../../db/remote/lateRequests.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { updateRun } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
+import { readsBackfillSource } from '../../db/runs/request.ts'
 import { discardSnapshot, hasUnplannedOptOuts, markUnplannedOptOuts } from '../../db/snapshots.ts'
 import { releaseWithTables } from '../../db/temporaryTables.ts'
 import { destinationOf } from '../../destinations/index.ts'
@@ -68,7 +69,8 @@ export async function readAndPlan(
   let isReleased = false
   try {
     try {
-      if (run.options.failedOnly) await assertNoReadNeeded(deps, pipeline, run)
+      if (run.options.failedOnly || readsBackfillSource(run)) await assertNoUnplannedOptOuts(deps, pipeline, run)
+      if (run.options.failedOnly) await assertDefinitionOfLastRead(deps, pipeline, run)
       else {
         snapshot = await readSources(deps, tx, pipeline, run)
         await applyReadGuards(deps, pipeline, run, snapshot)
@@ -219,21 +221,28 @@ async function acceptForFullRefresh(deps: EngineDeps, run: RunRow): Promise<bool
 }
 
 /**
- * Throws if a run without a read could send people who say no:
+ * Throws if people opted out in a read from which no plan was made. A run that does not read the sources of the pipeline sends stored
+ * records too, and these do not show it.
  *
- * - The mapping of the pipeline changed since the stored records were read. A consent column may be new.
- * - People opted out in a later read, from which no plan was made.
- *
- * @throws {RunError} `PIPELINE_CHANGED`, `OPT_OUTS_UNPLANNED`
+ * @throws {RunError} `OPT_OUTS_UNPLANNED`
  */
-async function assertNoReadNeeded(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<void> {
-  if (await hasUnplannedOptOuts(deps.db, run.destinationId))
-    throw new RunError(
-      'OPT_OUTS_UNPLANNED',
-      `people opted out of ${pipeline.name} in a read from which no plan was made. A rerun of failed operations would ignore that. Nothing was sent.`,
-      { where: pipeline.name, hint: `sluice run ${pipeline.name}` },
-    )
-  // Any other read without a plan changed no record.
+async function assertNoUnplannedOptOuts(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<void> {
+  if (!(await hasUnplannedOptOuts(deps.db, run.destinationId))) return
+  throw new RunError(
+    'OPT_OUTS_UNPLANNED',
+    `people opted out of ${pipeline.name} in a read from which no plan was made. This run would ignore that. Nothing was sent.`,
+    { where: pipeline.name, hint: `sluice run ${pipeline.name}` },
+  )
+}
+
+/**
+ * Throws if the mapping of the pipeline changed since the stored records were read. A consent column may be new: without a read, the run
+ * could send people who say no in it.
+ *
+ * @throws {RunError} `PIPELINE_CHANGED`
+ */
+async function assertDefinitionOfLastRead(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<void> {
+  // A read without a plan changed no record.
   const [last] = await deps.db.query<Row<'snapshot', 'definition_hash'>>(
     `select s.definition_hash from snapshot s
      where s.destination_id = $1 and exists (select from plan p where p.snapshot_id = s.id) order by s.id desc limit 1`,

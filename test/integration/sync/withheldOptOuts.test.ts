@@ -143,7 +143,7 @@ test('a plan that adds a person is stale after a read in which the person opted 
 })
 
 test.for(['has another consent column', 'names another address'] as const)(
-  'a rerun of failed operations is refused after a read with a no that a guard stopped: the row %s',
+  'a rerun of failed operations and a backfill are refused after a read with a no that a guard stopped: the row %s',
   async (how) => {
     await using engine = await engineUnderTest()
     const { control } = engine.sandbox
@@ -171,6 +171,9 @@ test.for(['has another consent column', 'names another address'] as const)(
       status: 'failed',
       error: { code: 'OPT_OUTS_UNPLANNED', hint: 'sluice run people' },
     })
+    // A backfill would send all stored records that are not confirmed, and its plan would end the refusal.
+    engine.write('other.csv', 'id,mail,ok\nother,other@example.com,yes\n')
+    expect(await engine.backfill('people', 'other.csv')).toMatchObject({ status: 'failed', error: { code: 'OPT_OUTS_UNPLANNED' } })
     expect(await sent(engine, after)).toBe(0)
     write(engine, (i) => i === 0)
     expect(await engine.run('people')).toMatchObject({ status: 'succeeded' })
