@@ -18,7 +18,7 @@ describe('the pipeline file', () => {
   test('keeps a column whose name looks like a variable', () => {
     const inspection = table(['id', '${email}'], [['1', 'a@example.com']])
     const text = pipelineText(draftPipeline(inspection, audience, options({ map: { key: ['id'], email: ['${email}'] } })), inspection)
-    expect(expandVariables(parse(text).map, {})).toEqual({ value: { key: 'id', email: '${email}' }, problems: [] })
+    expect(expandVariables(parse(text).map, {})).toEqual({ value: { key: 'id', email: '${email}' }, problems: [], references: [] })
   })
 
   test('has recognized settings as values, and optional settings as comments', () => {

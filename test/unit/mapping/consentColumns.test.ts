@@ -1079,7 +1079,11 @@ test.for(['Exclusive offers opt-in', 'Samtykke til markedsføring', 'Consent of 
 
 test('settings in hints keep columns whose names look like variables', () => {
   const line = consentLine([{ column: '${OK}', values: ['yes'] }])
-  expect(expandVariables(parse(line), {})).toEqual({ value: { consent: { column: '${OK}', values: ['yes'] } }, problems: [] })
+  expect(expandVariables(parse(line), {})).toEqual({
+    value: { consent: { column: '${OK}', values: ['yes'] } },
+    problems: [],
+    references: [],
+  })
   const { setting = '' } = describeMissingColumn('price', [], ['${price}'])
-  expect(expandVariables(parse(setting), {})).toEqual({ value: { price: '${price}' }, problems: [] })
+  expect(expandVariables(parse(setting), {})).toEqual({ value: { price: '${price}' }, problems: [], references: [] })
 })
