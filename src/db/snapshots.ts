@@ -116,10 +116,11 @@ export async function hasUnplannedOptOuts(db: Queryable, destinationId: number):
   return marked.length > 0
 }
 
-/** Discards all snapshots of a destination, so that its next read is compared with none. */
+/** Discards all snapshots of a destination with their marks, so that its next run depends on none. */
 export async function discardSnapshotsOf(tx: Queryable, destinationId: number): Promise<void> {
   await tx.execute(
-    `update snapshot set status = 'discarded', closed_at = coalesce(closed_at, statement_timestamp()) where destination_id = $1`,
+    `update snapshot set status = 'discarded', closed_at = coalesce(closed_at, statement_timestamp()), counts = counts - 'unplannedOptOuts'
+     where destination_id = $1`,
     [destinationId],
   )
 }
