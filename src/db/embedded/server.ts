@@ -6,6 +6,7 @@
  * command.
  */
 import type { RunError } from '../../errors.ts'
+import { quoteArgument } from '../../format.ts'
 import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import {
@@ -60,7 +61,7 @@ export async function startEmbedded(
 function missingError(data: string, file: string): RunError {
   return unavailable(
     `the database of this folder is missing: ${data}`,
-    `restore or mount that folder; or start with an empty database without any synced state: rm ${file}`,
+    `restore or mount that folder; or start with an empty database without any synced state: rm ${quoteArgument(file)}`,
   )
 }
 

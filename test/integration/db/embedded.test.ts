@@ -283,6 +283,13 @@ describe.skipIf(!root)('the files of a server below the system folder (needs roo
     expect(await first(`select to_regclass('sent')::text`)).toBe('sent')
   })
 
+  test('that are missing: the command of the hint can be pasted for a folder with a space', async () => {
+    const spaced = join(folder, 'a b')
+    const { elsewhere } = prepareServerPaths(spaced)
+    writeFileSync(elsewhere?.file ?? '', elsewhere?.name ?? '')
+    await expect(startEmbedded(spaced)).rejects.toMatchObject({ hint: expect.stringContaining(`rm '${elsewhere?.file}'`) as unknown })
+  })
+
   test('are kept when the data directory is moved, also to a place that every user can access', async () => {
     await first('create table if not exists sent ()')
     const beside = dirname(folder)
