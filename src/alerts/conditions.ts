@@ -38,7 +38,7 @@ export interface Condition {
 
 /** Age in minutes from which a request without a clear answer is reported. */
 const unresolvedAfterMin = 15
-/** Number of days. Memberships that end within this time are reported, because they should have been renewed before. */
+/** Memberships that end within this number of days are reported, because they should have been renewed before. */
 const lapseDays = 3
 
 /**
@@ -88,13 +88,13 @@ export async function findConditions(
   const found = pipelines.flatMap((pipeline) => {
     const overview = overviewByName.get(pipeline.name)
     if (overview === undefined) return []
-    const isOwn = (row: { readonly pipeline: string }) => row.pipeline === pipeline.name
+    const isOfPipeline = (row: { readonly pipeline: string }) => row.pipeline === pipeline.name
     const isPaused = loaded.pauses.has(pipeline.name)
     return [
       ...conditionsOfRuns(pipeline, overview),
-      conditionOfUnresolved(unresolved.find(isOwn)),
-      isPaused ? undefined : (ofSchedules.get(pipeline.name) ?? conditionOfSource(unchanged.find(isOwn))),
-      conditionOfMembers(pipeline, ending.find(isOwn), now),
+      conditionOfUnresolved(unresolved.find(isOfPipeline)),
+      isPaused ? undefined : (ofSchedules.get(pipeline.name) ?? conditionOfSource(unchanged.find(isOfPipeline))),
+      conditionOfMembers(pipeline, ending.find(isOfPipeline), now),
     ].filter((condition) => condition !== undefined)
   })
   return found.toSorted((a, b) => conditionEvents.indexOf(a.event) - conditionEvents.indexOf(b.event))
@@ -236,7 +236,7 @@ const startOf = (overview: PipelineOverview | undefined): Date | undefined =>
 /**
  * Returns the condition STALE if the last full or partial success is late (`isLate`). Undefined otherwise, and for a pipeline without runs.
  * If the destination belongs to other credentials, no scheduled run starts: returns OTHER_CREDENTIALS instead, also for a pipeline
- * without runs. `since`: as `startOf` returns it. Without runs of this environment, the last delivery with any credentials counts.
+ * without runs. `since` of the condition: as `startOf` returns it; without runs of this environment, the last delivery with any credentials.
  */
 async function conditionOfSchedule(
   db: Queryable,

@@ -87,17 +87,17 @@ export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessa
     subject,
     text,
     link,
-    environment: delivery.hasOthers ? environmentText({ service, credentials }) : '',
+    environment: delivery.hasSeveralEnvironments ? environmentText({ service, credentials }) : '',
     body: { event, state, pipeline, runId, planId, code, message, hint, counts, link, at, service, credentials },
   }
 }
 
 /**
- * Cuts an escaped text to the maximum length. Its end is not half of a character, nor a part of `&amp;` or the like. `more`: length of what
- * follows the text in its section.
+ * Cuts an escaped text to the maximum length, but not within a character or an escape such as `&amp;`. `tailLength`: length of what follows
+ * the text in its section.
  */
-function shortened(text: string, more = 0): string {
-  const longest = Math.max(0, Math.min(longestText, longestSection - more))
+function shortened(text: string, tailLength = 0): string {
+  const longest = Math.max(0, Math.min(longestText, longestSection - tailLength))
   return text.length > longest ? cutText(text, longest).replace(/&[a-z]*$/, '') : text
 }
 

@@ -61,7 +61,7 @@ const projectFileEnvironment = ({ service, folder }: Pick<AlertDeps, 'service' |
   origin: service.origin,
   credentials: `${folderPrefix(service)}${folder}`,
 })
-/** Returns the credentials of such an environment without the folder. */
+/** Returns the credentials of `projectFileEnvironment` without the folder. */
 const folderPrefix = ({ credentials }: Fence) => `${credentials} in `
 
 /** Longest wait after a failed delivery in milliseconds. */
@@ -143,8 +143,8 @@ async function usableFiles(deps: AlertDeps): Promise<FilesOfPipelines> {
 }
 
 /**
- * Finds the present conditions and stores them as alerts. Alerts whose condition is over are stored as recovered. Returns the environments
- * of the pipelines.
+ * Finds the present conditions and stores them as alerts. Alerts whose condition is over are stored as recovered. Returns the environment
+ * of this process and those of the pipelines.
  */
 async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
   const [{ pipelines, byFile, broken }, project] = await Promise.all([deps.loadPipelines(), deps.loadProject()])
@@ -183,7 +183,7 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
   for (const name of [...pipelines.map((pipeline) => pipeline.name), ...byFile.keys(), projectFileName]) namesIn(deps.service).add(name)
   for (const [name, environment] of environments) namesIn(environment).add(name)
   const finder = `${hostname()} ${deps.folder}`
-  const own = [...byEnvironment.values()].map(({ environment }) => environment)
+  const environmentsOfFiles = [...byEnvironment.values()].map(({ environment }) => environment)
   // If a scheduled file was deleted or renamed, its alerts are over. They stay if the pipeline has run since, from another folder.
   for (const { name, ...environment } of await undeclaredPipelines(db, deps.folder)) namesIn(environment).add(name)
   await adoptAbandonedAlert(deps.db, deps.service, projectFileName, folderPrefix(deps.service))
@@ -203,7 +203,7 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
     finder,
     owners,
   })
-  return own
+  return environmentsOfFiles
 }
 
 /** Returns a database that runs its statements one after the other. */

@@ -4,7 +4,7 @@ import type { Queryable } from './database.ts'
 import { withinFence, type Fence } from './fence.ts'
 import type { Row, Value } from './row.ts'
 
-/** Returns the SQL condition that a destination is in the environment of two SQL parameters. True if both are null: all environments. */
+/** Returns the SQL condition that a destination is in an environment. All arguments are SQL. If `origin` is null, all environments count. */
 export const isWithin = (destinationId: string, origin: string, credentials: string) =>
   `(${origin}::text is null or ${withinFence(destinationId, origin, credentials)})`
 

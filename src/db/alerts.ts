@@ -102,7 +102,7 @@ async function lockAlerts(tx: Queryable): Promise<void> {
  * Updates the alerts of one environment. A new condition fires an alert. If the condition of an alert is no longer found, the alert
  * recovers. Adds one message for each receiver of a fired condition. Adds the messages of a recovery for the receivers of its alert.
  * Returns the number of alerts that fired or recovered. Changes nothing if a destination was taken over since the start of the check.
- * Its conditions and its alerts may be of different environments then. The next check is complete.
+ * Then its conditions are of one environment and its alerts of another. The next check is complete.
  *
  * An alert about a file stays while another finder has found it within `foundForS`. Machines and folders may have different files for a time.
  */
@@ -188,10 +188,10 @@ async function storeFinder(tx: Queryable, environment: Fence, found: readonly Fo
 
 /**
  * Gives a firing alert about the project file of another folder to this environment, if no server has found it within `foundForS`. With each
- * release, the files may move to a new folder, so no server of the old folder would end the alert. `ofFolder`: start of the credentials of
- * such alerts.
+ * release, the files may move to a new folder, so no server of the old folder would end the alert. `credentialsStart`: start of the
+ * credentials of such alerts.
  */
-export async function adoptAbandonedAlert(db: Database, environment: Fence, pipeline: string, ofFolder: string): Promise<void> {
+export async function adoptAbandonedAlert(db: Database, environment: Fence, pipeline: string, credentialsStart: string): Promise<void> {
   await db.transaction(async (tx) => {
     await lockAlerts(tx)
     await tx.execute(
@@ -200,7 +200,7 @@ export async function adoptAbandonedAlert(db: Database, environment: Fence, pipe
            and not exists (select from jsonb_each_text(coalesce(a.detail -> 'foundBy', '{}')) f where ${isRecent})
            and not exists (select from alert o where (o.service, o.credentials, o.pipeline, o.event) = ($1, $2, $3, a.event)
              and o.recovered_at is null))`,
-      [environment.origin, environment.credentials, pipeline, ofFolder],
+      [environment.origin, environment.credentials, pipeline, credentialsStart],
     )
   })
 }
@@ -244,7 +244,7 @@ export interface DueDelivery {
   readonly service: string
   readonly credentials: string
   /** True if the destinations of the schema belong to several environments. */
-  readonly hasOthers: boolean
+  readonly hasSeveralEnvironments: boolean
   readonly pipeline: string
   readonly event: string
   readonly detail: unknown
@@ -299,7 +299,9 @@ export async function claimDeliveries(
   )
   const rows = await db.query<
     Row<'alert_delivery', 'id' | 'alert_id' | 'receiver' | 'state' | 'attempts'> &
-      Row<'alert', 'service' | 'credentials' | 'pipeline' | 'event' | 'detail' | 'fired_at' | 'recovered_at'> & { hasOthers: boolean }
+      Row<'alert', 'service' | 'credentials' | 'pipeline' | 'event' | 'detail' | 'fired_at' | 'recovered_at'> & {
+        hasSeveralEnvironments: boolean
+      }
   >(
     `with due as (
        select d.id from alert_delivery d join alert a on a.id = d.alert_id and ${isOf('$3', '$4')}
@@ -310,7 +312,7 @@ export async function claimDeliveries(
      update alert_delivery d set attempts = d.attempts + 1, next_attempt_at = statement_timestamp() + ${sendingForS} * interval '1 second'
      from due, alert a where d.id = due.id and a.id = d.alert_id
      returning d.id, d.alert_id, d.receiver, d.state, a.service, a.credentials, a.pipeline, a.event, a.detail, a.fired_at, a.recovered_at, d.attempts,
-       (select count(distinct (o.service, o.credentials)) > 1 from destination o where o.credentials is not null) as "hasOthers"`,
+       (select count(distinct (o.service, o.credentials)) > 1 from destination o where o.credentials is not null) as "hasSeveralEnvironments"`,
     [receivers, limit, origins, credentials],
   )
   return rows.map(({ alert_id, fired_at, recovered_at, ...row }) => ({

@@ -44,8 +44,8 @@ export const sendingRun = `coalesce(case when (select o.trigger from run o where
 
 /**
  * SQL condition that run `r` made attempt `a`. The attempts of an apply are stored with the run that made the plan. So an apply made the
- * attempts between its start and the start of the plan's next apply. A `plan` run made none. The attempts of an erasure are stored with an
- * ended run.
+ * attempts between its start and the start of the plan's next apply. A `plan` run made none. An erasure stores its attempts with a run that
+ * has ended, so attempts after the end of a run are left out.
  */
 export const madeByRun = `((a.run_id = r.id and r.trigger <> 'plan' and (r.finished_at is null or a.started_at <= r.finished_at)) or (r.trigger = 'apply' and a.run_id = (select p.run_id from plan p where p.id = r.plan_id)
   and a.started_at >= r.started_at and not exists (

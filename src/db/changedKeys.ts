@@ -28,8 +28,8 @@ export const addChangedSql = (keys: string, destination = '$1'): string =>
 
 /**
  * Returns the SQL condition that `m.key` is one of the keys of `source`: SQL of a table with the column `keys`. Compares with an array, so
- * that Postgres searches the keys in the order of the index. For 30,000 of 30,000 keys this takes a quarter of the time of one search for
- * each key.
+ * that Postgres searches the keys in the order of the index. For 30,000 keys, all of them changed, this takes a quarter of the time of one
+ * search for each key.
  */
 const isOneOf = (source: string): string =>
   `m.key = any(array(select ck.key from ${source} c cross join lateral unnest(c.keys) as ck (key)))`
@@ -57,14 +57,14 @@ export class ChangedKeys {
     this.#allChanged = allChanged
   }
 
-  /** Adds keys, unless all are marked. `keys`: SQL with the destination as `$1`, followed by `values`. */
+  /** Adds keys, unless all keys are marked as changed. `keys`: SQL with the destination as `$1`, followed by `values`. */
   async add(keys: string, values: readonly unknown[] = []): Promise<void> {
     if (!this.#allChanged) await this.#db.execute(addChangedSql(keys), [this.#destinationId, ...values])
   }
 
   /**
-   * Runs `statement`. Unless all keys are marked, adds the returned keys for which `where` is true. `statement`: SQL that writes keys and
-   * returns `key` and the columns of `where`, with the destination as `$1`.
+   * Runs `statement`. Unless all keys are marked as changed, adds the returned keys for which `where` is true. `statement`: SQL that writes
+   * keys and returns `key` and the columns of `where`, with the destination as `$1`.
    */
   async write(statement: string, where = 'true'): Promise<void> {
     await this.#db.execute(
@@ -134,7 +134,7 @@ export async function deleteChangedOf(tx: Queryable, destinationId: number): Pro
 
 /**
  * Deletes the changed keys that have no row in `remote`. Adds the keys of an erased person that are out of sync, because earlier versions did
- * not keep them. These are `identifiers`, and keys in the groups of `records`.
+ * not add them to `changed_key`. These are `identifiers`, and keys in the groups of `records`.
  */
 export async function eraseChanged(
   tx: Queryable,

@@ -56,7 +56,7 @@ export class CopyWriter {
     this.#stream = copyFrom(`copy ${target} from stdin (format binary)`, options)
     const start = () => void client.query(this.#stream)
     if (later === undefined) start()
-    // If the statement before failed, so does this one.
+    // If the earlier statement failed, its transaction is aborted, so this COPY fails too.
     else later.after.then(start, start)
     this.#stream.on('error', (error: Error) => (this.#failure = error))
     this.#buffer = spares.pop() ?? Buffer.allocUnsafe(firstBytes)

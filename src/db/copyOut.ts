@@ -23,7 +23,7 @@ export async function* copyOut(client: pg.PoolClient, query: string): AsyncGener
     if (length < header) continue
     let at = header
     header = 0
-    // A row has the number of its fields (-1 at the end), the length of the field, and its bytes.
+    // A row has the number of its fields, the length of the field, and its bytes. After the last row the number is -1.
     while (length >= at + 6) {
       const end = at + 6 + buffer.readInt32BE(at + 2)
       if (length < end) break

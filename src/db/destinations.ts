@@ -79,8 +79,8 @@ async function adoptRowWithoutPath(db: Queryable, key: DestinationKey): Promise<
 }
 
 /**
- * Moves a destination to other credentials, with its open batches and its alerts. Returns false, and changes nothing, while a run of the destination is
- * in progress. `actor`: written to the audit log.
+ * Moves a destination to other credentials, with its open batches and its alerts. Returns false, and changes nothing, while a run of the
+ * destination is in progress. `actor`: written to the audit log.
  */
 export async function takeOverDestination(db: Database, destinationId: number, credentials: string, actor: string): Promise<boolean> {
   return db.transaction(async (tx) => {

@@ -210,7 +210,7 @@ export async function listErasures(db: Queryable): Promise<readonly StoredErasur
 }
 
 /** Returns true if all these keys are already suppressed. */
-export async function hasErased(db: Queryable, service: string, keys: ErasedKeys): Promise<boolean> {
+export async function areErased(db: Queryable, service: string, keys: ErasedKeys): Promise<boolean> {
   const missing = await db.query(
     `select from unnest($2::int[], $3::bytea[]) as k (destination_id, key)
      where not exists (select from erased_key x where x.service = $1 and x.destination_id = k.destination_id and x.key = k.key) limit 1`,
@@ -322,7 +322,7 @@ export async function purgeErasures(db: Database, service: string): Promise<void
       [id],
     )
     if (!isPurged) continue
-    // An earlier erasure of the same person has the keys whose data is deleted.
+    // An earlier erasure of the same person may have the keys. Then this one is purged only after that one.
     const [row] = await db.query<{ left: number }>(
       `select count(*)::int as left from erasure_delete d join batch b on b.id = d.batch_id where d.erasure_id = $1
          and (b.status in ${openStatuses} or exists (select from erasure_delete o join erasure e on e.id = o.erasure_id
@@ -350,14 +350,14 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   if (running.length > 0) return false
   const records = keys.records.flatMap((record) => (record.destinationId === destinationId ? [record.key] : []))
   const values = [destinationId, keys.identifiers, records]
-  const carriers = await tx.query<Row<'batch', 'id'> & { open: boolean }>(
+  const affected = await tx.query<Row<'batch', 'id'> & { open: boolean }>(
     `select b.id, b.status in ${openStatuses} as open from batch b where b.destination_id = $1 and b.id in (
        ${batchesOfKeys('$1', '$2::bytea[]')} union all ${batchesOfRecords('$1', '$3::bytea[]')}
        union all select d.batch_id from erasure_delete d where d.erasure_id = ${erasureId})`,
     values,
   )
-  if (carriers.some((batch) => batch.open)) return false
-  const ids = carriers.map(({ id }) => id)
+  if (affected.some((batch) => batch.open)) return false
+  const ids = affected.map(({ id }) => id)
   await expandEntries(tx, ids)
   await eraseBodies(tx, destinationId, { batches: ids, texts: keys.identifiers.map(renderValue) })
   await eraseEntries(tx, erasureId, { batches: ids, identifiers: keys.identifiers, records })

@@ -1,6 +1,7 @@
 /**
  * Reads the migration journal, and builds the statements that write it. The journal is the table `migration` in each schema, with the
  * migrations that were applied to this schema.
+ *
  * Earlier versions used drizzle's default journal, which all applications of a database share. The rows of Sluice are moved from that
  * journal, by hash.
  */

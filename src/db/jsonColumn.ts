@@ -25,7 +25,7 @@ export function jsonColumn<Name extends TableName, Value>(
   }
 }
 
-/** Returns the value as JSON, with its texts after `storableText`, so that Postgres can store it. Null for null and undefined. */
+/** Returns the value as JSON that Postgres can store: `storableText` is applied to each of its texts. Null for null and undefined. */
 export function jsonOrNull(value: object | null | undefined): string | null {
   return value == null ? null : JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? storableText(inner) : inner))
 }

@@ -89,7 +89,7 @@ export interface EndedRequest {
   readonly seconds: number | null
 }
 
-/** Returns the id of the last attempt of a batch; 0 if there is none. */
+/** Returns the highest id of an attempt; 0 if there is none. */
 export async function lastRequestId(db: Queryable): Promise<number> {
   const [row] = await db.query<{ id: Value<'attempt', 'id'> | null }>('select max(id) as id from attempt')
   return Number(row?.id ?? 0)
@@ -97,7 +97,7 @@ export async function lastRequestId(db: Queryable): Promise<number> {
 
 /**
  * Returns at most `limit` attempts after the attempt `id`, in the order of their ids. Stops before the first attempt that may still get its
- * answer. Such an attempt began less than five minutes ago and has not ended. Leaves out attempts that sent no byte in time.
+ * answer. Such an attempt began less than five minutes ago and has not ended. Leaves out attempts that sent no byte (`wasSent`).
  */
 export async function endedRequestsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRequest[]> {
   const rows = await db.query<Row<'attempt', 'id'> & { endpoint: string; status: string; seconds: number | null }>(
@@ -128,7 +128,7 @@ export interface GaugeValues {
   readonly unresolved: readonly (OfPipeline & { readonly operations: number; readonly oldestS: number })[]
   /** `limit`: maximum number of requests in a window. `used`: requests in the last window. */
   readonly budgets: readonly { readonly class: string; readonly limit: number; readonly used: number }[]
-  /** Seconds since the oldest queued run was requested; 0 if none is queued. */
+  /** Seconds since the oldest queued run was requested; 0 if none is queued. Runs of paused pipelines do not count. */
   readonly queueOldestS: number
   readonly ending: readonly (OfPipeline & EndingMembers)[]
   /** Workers and servers with a heartbeat within the last minute, by role. */

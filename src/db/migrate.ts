@@ -11,7 +11,7 @@ import { defaultSchema, quoteName } from '../schemaName.ts'
 /** First key of the advisory lock, the same in every version. The second key is the schema, so that schemas migrate in parallel. */
 const advisoryLock = 5_104_371
 
-/** Statements that end the timeouts of the role and the server for a transaction, because a migration may take minutes. */
+/** Statements that disable the timeouts of the role and the server for a transaction, because a migration may take minutes. */
 const withoutTimeouts = `set local statement_timeout = 0; set local lock_timeout = 0;
   select set_config('transaction_timeout', '0', true) where current_setting('server_version_num')::int >= 170000`
 
@@ -44,7 +44,7 @@ export async function migrateDatabase(url: string, schema = defaultSchema): Prom
   }
 }
 
-/** Maximum number of attempts, because a run of an earlier version may hold the tables that the migrations change, in another order. */
+/** Maximum number of attempts. A run of an earlier version may lock the changed tables in another order, which causes deadlocks. */
 const maxAttempts = 5
 
 /** Runs the missing migrations in a transaction, after any other process that migrates. Repeats the transaction after a deadlock. */

@@ -17,7 +17,7 @@ export type NotificationListener = (topic?: string) => void
 
 /** Beginning of the name of a channel. */
 const prefix = 'sluice_'
-/** Number of hex digits after it, from the SHA-256 of the schema's name. */
+/** Number of hex digits after the prefix, from the SHA-256 of the schema's name. */
 const digits = 24
 /** Waits in milliseconds between attempts to open a connection again. The last wait repeats. */
 const reopenAfterMs = [100, 1_000, 5_000, 15_000]

@@ -10,7 +10,7 @@ import { commandConnectMs, connectionFault, safeUrl } from './connectionFault.ts
  */
 export type Pooler = 'none' | 'session' | 'transaction'
 
-/** Number of comparisons of two connections, because a single one may miss that they share a process. */
+/** Maximum number of comparisons of two connections. A single comparison may miss that they share a process. */
 const maxComparisons = 3
 /** Timeout of statements in milliseconds. If a pooler has a single server connection, the second client would wait for it without end. */
 const statementTimeoutMs = 5_000

@@ -38,7 +38,7 @@ export interface StoredSet {
   /** Ids of the sets that the catalog had before the create was sent. Null if the service lists no sets, or once the set is confirmed. */
   readonly knownIds: readonly string[] | null
   /** True if the bytes of an unresolved create may still arrive. */
-  readonly late: boolean
+  readonly createMayArrive: boolean
   /** Milliseconds since the service confirmed the content; 0 if it has not. Shortly after that, a listing may show an earlier state. */
   readonly confirmedForMs: number
 }
@@ -46,19 +46,23 @@ export interface StoredSet {
 /** Returns the sets of a destination, oldest first. */
 export async function loadProductSets(db: Queryable, destinationId: number): Promise<readonly StoredSet[]> {
   const rows = await db.query<
-    Row<'product_set', 'id' | 'name' | 'state' | 'set_id' | 'content' | 'known_ids'> & { late: boolean; confirmed_for: string | null }
+    Row<'product_set', 'id' | 'name' | 'state' | 'set_id' | 'content' | 'known_ids'> & {
+      create_may_arrive: boolean
+      confirmed_for: string | null
+    }
   >(
-    `select id, name, state, set_id, content, known_ids, coalesce(late_until > statement_timestamp(), false) as late,
+    `select id, name, state, set_id, content, known_ids, coalesce(late_until > statement_timestamp(), false) as create_may_arrive,
        extract(epoch from statement_timestamp() - confirmed_at) * 1000 as confirmed_for
      from product_set where destination_id = $1 order by id`,
     [destinationId],
   )
-  return rows.map(({ id, set_id, known_ids, confirmed_for, ...row }) => ({
+  return rows.map(({ id, set_id, known_ids, create_may_arrive, confirmed_for, ...row }) => ({
     ...row,
     id: Number(id),
     setId: set_id,
     content: decodeContent(row.content, id),
     knownIds: known_ids,
+    createMayArrive: create_may_arrive,
     confirmedForMs: Number(confirmed_for ?? 0),
   }))
 }

@@ -32,8 +32,8 @@ export interface Removed {
 class ClaimedMeanwhile extends Error {}
 
 /**
- * Removes the state of a destination in one transaction. Returns undefined, and changes nothing, while the destination is in use. Then a
- * run is queued or in progress, or a request is in flight or may still arrive. `actor`: written to the audit log.
+ * Removes the state of a destination in one transaction. Returns undefined, and changes nothing, while the destination is in use. It is in
+ * use while a run is queued or in progress, or while a request is in flight or may arrive. `actor`: written to the audit log.
  */
 export async function removeDestination(
   db: Database,

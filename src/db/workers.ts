@@ -64,8 +64,9 @@ export async function findWorker(db: Queryable, workerId: string): Promise<Worke
 }
 
 /**
- * Returns at most 100 processes of workers and servers with a heartbeat within the last day: those with the last heartbeats, newest first.
- * A process with several rows, one for each set of credentials, is returned once. With `id`, returns only this worker, of any role and age.
+ * Returns the processes of workers and servers with a heartbeat within the last day. Of more than 100, returns those with the latest
+ * heartbeats. The process that started last comes first. A process with several rows, one for each set of credentials, is returned once.
+ * With `id`, returns only this worker, of any role and age.
  */
 export async function listWorkers(db: Queryable, only: { readonly id?: string } = {}): Promise<readonly WorkerRow[]> {
   const rows = await db.query<Row<'worker', 'id' | 'role' | 'host' | 'pid' | 'started_at'> & { idle_s: number }>(

@@ -50,13 +50,13 @@ export interface ClaimedBatch {
 }
 
 /** SQL of the deletes `d` of phase 1 in the plan of batch `b`. A further condition may follow. */
-const firstDeletes = `batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'`
+const phaseOneDeletes = `batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'`
 
 /**
  * SQL of the deletes that the update `b` of phase 2 waits for. They are open, or one of their attempts may still arrive at the service
  * (`settledAt` in `release.ts`).
  */
-const openDeletes = `select from ${firstDeletes}
+const openDeletes = `select from ${phaseOneDeletes}
   and (d.status in ${openStatuses} or (d.status <> 'superseded' and d.settled_at > statement_timestamp()))`
 
 /** SQL condition: batch `s` is a part of a split batch and does not wait for the end of an isolation. */
@@ -175,8 +175,8 @@ export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<Op
   const isWaiting = `status <> 'in_flight' and not blocked`
   const [row] = await db.query<{ in_flight: number; waiting: number; wait_ms: number | null; paused: boolean }>(
     `with open as (
-       select b.*, b.phase = 2 and exists (select from ${firstDeletes} and d.status = 'parked') as blocked,
-         case when b.phase = 2 then (select max(d.settled_at) from ${firstDeletes} and d.status <> 'superseded') end as deletes_settled_at
+       select b.*, b.phase = 2 and exists (select from ${phaseOneDeletes} and d.status = 'parked') as blocked,
+         case when b.phase = 2 then (select max(d.settled_at) from ${phaseOneDeletes} and d.status <> 'superseded') end as deletes_settled_at
        from batch b where ${inScopeAndFence(scope)} and b.status in ('pending', 'ambiguous', 'in_flight'))
      select count(*) filter (where status = 'in_flight')::int as in_flight,
        count(*) filter (where ${isWaiting})::int as waiting,

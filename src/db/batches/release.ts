@@ -20,7 +20,7 @@ export type Release =
       readonly miscounts?: number
       readonly maybeApplied: boolean
     }
-  /** The batch has no more attempts in this run, and one attempt in each later run. */
+  /** The batch is not sent again in this run, and once in each later run. */
   | { readonly to: 'parked'; readonly reason: string; readonly miscounts?: number | undefined; readonly maybeApplied: boolean }
   /** All its remaining entries have final outcomes. `horizonMs`: longest time after an attempt in which it may still arrive. */
   | { readonly to: 'settled'; readonly horizonMs: number }
@@ -47,7 +47,7 @@ export async function releaseBatch(
   batch: Pick<ClaimedBatch, 'id' | 'epoch'>,
   release: Release,
 ): Promise<Value<'batch', 'status'>> {
-  const open = release.to === 'open'
+  const isOpen = release.to === 'open'
   const maybeApplied = 'maybeApplied' in release && release.maybeApplied
   const reason = release.to === 'settled' ? null : release.reason
   const [row] = await tx.query<Row<'batch', 'status'>>(
@@ -62,7 +62,7 @@ export async function releaseBatch(
       batch.epoch,
       release.to,
       reason,
-      open ? release.waitMs : 0,
+      isOpen ? release.waitMs : 0,
       'miscounts' in release ? (release.miscounts ?? null) : null,
       'horizonMs' in release ? release.horizonMs : null,
       maybeApplied,

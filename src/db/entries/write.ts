@@ -63,10 +63,10 @@ export async function writeEntries(
   destination: Pick<Destination, 'evidence'>,
   batches: readonly FrozenEntries[],
 ): Promise<void> {
-  const together = batches.filter((batch) => fitsOneRow(destination, batch))
-  if (together.length > 0) await writeAsOneRow(tx, destinationId, together)
-  const each = batches.filter((batch) => !together.includes(batch))
-  if (each.length > 0) await writeAsRows(tx, destinationId, each)
+  const inOneRow = batches.filter((batch) => fitsOneRow(destination, batch))
+  if (inOneRow.length > 0) await writeInOneRow(tx, destinationId, inOneRow)
+  const inSeparateRows = batches.filter((batch) => !inOneRow.includes(batch))
+  if (inSeparateRows.length > 0) await writeInSeparateRows(tx, destinationId, inSeparateRows)
 }
 
 /**
@@ -99,7 +99,7 @@ export function templateOf(
   )
 }
 
-async function writeAsOneRow(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
+async function writeInOneRow(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
   const copy = new CopyWriter(tx.client, `batch_entries (${oneRowColumns.join(', ')})`)
   for (const { batchId, items, offsets, lengths, template } of batches) {
     const [first] = items
@@ -181,10 +181,10 @@ function oneIfAllEqual(values: readonly unknown[] | Int32Array): readonly unknow
   return values.slice(0, 1)
 }
 
-/** `key_lookup` is only in rows of `entry`, because products are never written together in one row. */
+/** Columns of a row of `entry`. Only `key_lookup` is not in `batch_entries`, because it is for products, which have separate rows. */
 const entryRowColumns = [...frozenEntryColumns, 'key_lookup'] as const satisfies readonly ColumnName<'entry'>[]
 
-async function writeAsRows(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
+async function writeInSeparateRows(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
   const copy = new CopyWriter(tx.client, `entry (${entryRowColumns.join(', ')})`)
   for (const { batchId, items, offsets, lengths } of batches) {
     for (const [ord, item] of items.entries()) {

@@ -18,13 +18,14 @@ export const destination = sluice.table(
     accountId: text('account_id').notNull().default(''),
     targetId: text('target_id').notNull(),
     /**
-     * Version of the synced state. Rises with every answer that confirms or refuses entries, with the start of a plan, and if an audit
-     * invalidates content. A plan for an older version is stale.
+     * Version of the synced state. Rises with every answer that confirms or refuses entries and with the start of a plan. Also rises if
+     * an audit invalidates content, and if the state is deleted. A plan for an older version is stale.
      */
     stateVersion: bigint('state_version', { mode: 'number' }).notNull().default(0),
     /**
-     * Version of the desired content. Rises with every plan that changes the content. For a do-not-reach list also with every answered or
-     * expired batch after which a member may not be suppressed any more. Then the account's audiences read their sources again.
+     * Version of the desired content. Rises with every plan that changes the content, and if the state is deleted. For a do-not-reach list
+     * also with every answered or expired batch after which a member may no longer be suppressed. Then the account's audiences read their
+     * sources again.
      */
     desiredVersion: bigint('desired_version', { mode: 'number' }).notNull().default(0),
     /** Key of the digests of raw records. Random, so that the writer of a feed cannot construct a collision. */

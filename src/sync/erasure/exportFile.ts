@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
-import { hasErased, listErasures, type ErasedKeys } from '../../db/erasures.ts'
+import { areErased, listErasures, type ErasedKeys } from '../../db/erasures.ts'
 import { findDestination } from '../../destinations/index.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import type { Database, Queryable } from '../../db/database.ts'
@@ -86,7 +86,7 @@ export async function missingErasures(
       records.push({ destinationId: id, key: Buffer.from(key, 'hex') })
     }
     const keys = { identifiers: erasure.identifiers.map((key) => Buffer.from(key, 'hex')), records }
-    if (!(await hasErased(db, erasure.service, keys))) missing.push({ id: erasure.id, service: erasure.service, keys })
+    if (!(await areErased(db, erasure.service, keys))) missing.push({ id: erasure.id, service: erasure.service, keys })
   }
   return missing
 }

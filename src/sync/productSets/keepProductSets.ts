@@ -105,7 +105,7 @@ async function resolveCreates(work: SetWork, ruleNames: ReadonlySet<string>): Pr
       owned.add(found.id)
       await confirmProductSet(deps.db, actor, { id: set.id, setId: found.id, content: set.content, what: 'created' })
       await startRemovals(work, name, set.id)
-    } else if (listed === undefined || set.knownIds === null || set.late) {
+    } else if (listed === undefined || set.knownIds === null || set.createMayArrive) {
       unresolved.set(name, { name, action: 'create', ...unresolvedCreate(set.knownIds) })
     } else if (ruleNames.has(name)) await forgetProductSet(deps.db, actor, set, 'not_created')
   }
@@ -229,10 +229,10 @@ type Outcome = Pick<ProductSetChange, 'outcome' | 'code' | 'message'>
 async function removeSet({ deps, target, actor, listed }: SetWork, set: StoredSet): Promise<Outcome> {
   const { setId } = set
   if (setId === null) {
-    // The create got no clear answer. The set stays unresolved while the request may still arrive (`late`). It also stays if a later run
-    // may find the set, by comparison with the earlier listing (`knownIds`).
+    // The create got no clear answer. The set stays unresolved while the request may still arrive. It also stays if a later run may find the
+    // set, by comparison with the earlier listing (`knownIds`).
     const mayBeFoundLater = listed === undefined && set.knownIds !== null
-    if (set.late || mayBeFoundLater) return unresolvedOutcome('its create got no clear answer')
+    if (set.createMayArrive || mayBeFoundLater) return unresolvedOutcome('its create got no clear answer')
     await forgetProductSet(deps.db, actor, set, 'not_created')
     return { outcome: 'confirmed' }
   }

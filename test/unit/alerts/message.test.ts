@@ -31,7 +31,7 @@ test('messages name their environment only if the schema has several; the body a
   const detail = { code: 'X', message: 'no file', hint: '', counts: {} }
   const delivery = { id: 1, alertId: '1', receiver: 'ops', state: 'firing' as const, event: 'failed', attempts: 1, recoveredAt: null }
   const of = { ...delivery, service: 'https://ads.example.com', credentials: 'user 7', pipeline: 'shop', detail, firedAt: new Date(0) }
-  const messages = [false, true].map((hasOthers) => alertMessage({ ...of, hasOthers }, 'https://ops.example.com'))
+  const messages = [false, true].map((hasSeveralEnvironments) => alertMessage({ ...of, hasSeveralEnvironments }, 'https://ops.example.com'))
   const sections = messages.map((message) => (slackBody(message) as { blocks: [{ text: { text: string } }] }).blocks[0].text.text)
   expect(sections).toEqual([
     '*FAILED shop*: no file\n<https://ops.example.com/|Open shop>',
