@@ -1,6 +1,6 @@
 /// <reference types="node" preserve="true" />
 /**
- * Throws on a Node that the dependencies do not support. Otherwise one of them would fail later without a clear message. The entry points
+ * Throws on a Node that the dependencies do not support. Otherwise a dependency would fail later without a clear message. The entry points
  * `sluice`, `sluice/client` and `sluice/sandbox` import this file first.
  */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

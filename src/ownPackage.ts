@@ -1,4 +1,4 @@
-/** Finds the files of this package, from its sources as from its bundle, where a module is in another folder. */
+/** Finds the files of this package. Works in the sources and in the bundle, whose modules are in other folders. */
 import { findPackageJSON } from 'node:module'
 import { dirname, join } from 'node:path'
 

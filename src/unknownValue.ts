@@ -30,7 +30,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Returns a chunk of a byte stream, whose type allows any value. @throws {TypeError} if the chunk is not a buffer, a mistake in the code */
+/** Returns a chunk of a byte stream as a buffer. @throws {TypeError} if the stream yields other values, which is a mistake in the code */
 export function bufferOf(chunk: unknown): Buffer {
   if (Buffer.isBuffer(chunk)) return chunk
   throw new TypeError('a stream of bytes yielded something else')

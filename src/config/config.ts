@@ -178,7 +178,7 @@ export function loadConfig(
   return config
 }
 
-/** Adds problems of the variables by which Node itself configures TLS. */
+/** Adds problems of the variables that configure TLS in Node itself. */
 function checkTlsVariables(env: Environment, processEnv: Environment, problems: Problem[]): void {
   if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     problems.push({
@@ -234,16 +234,16 @@ export function needService(config: Config, options: { readonly user?: boolean }
     if (value === undefined) missing.push({ path: name, message: 'is not set' })
     return value ?? ''
   }
-  const user = (value: string | undefined, name: string): string => (options.user === false ? (value ?? '') : need(value, name))
-  const known: CompleteServiceSettings = {
+  const needUser = (value: string | undefined, name: string): string => (options.user === false ? (value ?? '') : need(value, name))
+  const settings: CompleteServiceSettings = {
     baseUrl: need(service.baseUrl, 'SLUICE_BASE_URL'),
     adsBaseUrl: service.adsBaseUrl ?? '',
     adsSandboxBaseUrl: service.adsSandboxBaseUrl,
     adsVersion: service.adsVersion,
     consumerKey: need(service.consumerKey?.reveal(), 'SLUICE_CONSUMER_KEY'),
     consumerSecret: need(service.consumerSecret?.reveal(), 'SLUICE_CONSUMER_SECRET'),
-    accessToken: user(service.accessToken?.reveal(), 'SLUICE_ACCESS_TOKEN'),
-    accessTokenSecret: user(service.accessTokenSecret?.reveal(), 'SLUICE_ACCESS_TOKEN_SECRET'),
+    accessToken: needUser(service.accessToken?.reveal(), 'SLUICE_ACCESS_TOKEN'),
+    accessTokenSecret: needUser(service.accessTokenSecret?.reveal(), 'SLUICE_ACCESS_TOKEN_SECRET'),
     names: service.names,
   }
   if (missing.length > 0) {
@@ -261,7 +261,7 @@ export function needService(config: Config, options: { readonly user?: boolean }
       },
     )
   }
-  return known
+  return settings
 }
 
 /** Adds a problem for each frequent wrong name of a variable, because such a variable would have no effect. */

@@ -116,8 +116,8 @@ export function readNames(env: Environment, problems: Problem[]): Readonly<Recor
 }
 
 /**
- * Reads a number of days; undefined if it is not set or there is a problem. At least 60, because reports, retries and renewals read up to a
- * month of history.
+ * Reads a number of days, at least 60; undefined if it is not set or there is a problem. Fewer are rejected, because reports, retries and
+ * renewals read up to a month of history.
  */
 export function readDays(env: Environment, name: string, problems: Problem[]): number | undefined {
   const value = readText(env, name)

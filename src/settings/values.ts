@@ -49,9 +49,12 @@ export const id = z
   .transform(String)
   .refine((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value), 'must be an id of up to 64 letters, digits, - and _')
 const maxMonths = 1200
-/** Days of `maxMonths`, with a day for each leap year. */
+/** `maxMonths` in milliseconds: 100 years with 25 leap days. */
 const maxDurationMs = 36_525 * 86_400_000
-/** Schema of a duration, such as `30 days`, as a `Duration`. Rejects more than 1200 months: the service refuses a year of five digits. */
+/**
+ * Schema of a duration, such as `30 days`, as a `Duration`. Rejects more than 1200 months, because a far longer one would end in a year of
+ * five digits, which the service refuses.
+ */
 export const duration = z.string('must be a duration such as "13 months" or "30 days"').transform((value, context) => {
   const parsed = parseDuration(value)
   if (parsed !== undefined && ('months' in parsed ? parsed.months <= maxMonths : parsed.ms <= maxDurationMs)) return parsed
