@@ -1,6 +1,6 @@
 /**
- * Controls access. A direct request comes from this machine, and no proxy passed it on. With a public address, no request counts as direct.
- * Probes and webhooks are not checked. Other requests are checked in this way:
+ * Controls access. A *direct* request comes from this machine, and no proxy passed it on. With a public address, no request counts as direct.
+ * Probes and webhooks are not checked. The checks of all other requests:
  * - every request: the host
  * - every request except GET and HEAD: the origin
  * - API: the token

@@ -1,4 +1,4 @@
-/** Limits the time of answers. If a database stops answering without closing its connections, a statement never ends. */
+/** Limits the time of answers. Without a limit, a request would wait forever for a database that hangs with open connections. */
 import type { MiddlewareHandler } from 'hono'
 import { inTime } from '../inTime.ts'
 

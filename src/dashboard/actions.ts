@@ -85,7 +85,7 @@ async function approve(deps: ServerDeps, c: Context<ServerEnv>, planId: string):
   return queueAndOpen(deps, c, plan.pipeline, { ...user, approveDeletes: withheld, planId })
 }
 
-/** Returns the user and the reason of an action, cut to 500 characters. @throws {UsageError} `READ_ONLY` if the user has no name */
+/** Returns the user of an action, and its reason, cut to 500 characters. @throws {UsageError} `READ_ONLY` if the user has no name */
 async function byUser(c: Context<ServerEnv>): Promise<{ readonly actor: string; readonly reason?: string }> {
   const { actor } = c.get('caller')
   if (actor === undefined)

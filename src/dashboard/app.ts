@@ -166,7 +166,7 @@ function safeNext(next: unknown): string {
   return origin === server && !pathname.startsWith('//') ? pathname + search : '/'
 }
 
-/** Joins lines to chunks of about 64 kB. A chunk for each line takes several times the processor time of the lines themselves. */
+/** Encodes lines in chunks of about 64 kB. One chunk per line would take several times the processor time of building the lines. */
 async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder()
   let chunk = ''

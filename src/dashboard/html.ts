@@ -16,7 +16,7 @@ export const none: Html = raw('')
 /** Name of a shape. */
 export type Shape = Tone | 'running' | 'paused'
 
-/** One shape for each tone, so that a state is readable without colour. */
+/** SVG of each shape. Each tone has its own shape, so that a state is readable without colour. */
 const shapes: Readonly<Record<Shape, string>> = {
   ok: '<circle cx="8" cy="8" r="7" fill="currentColor"/><path d="m4.8 8.2 2.2 2.2 4.2-4.6" fill="none" stroke="var(--surface)" stroke-width="1.8"/>',
   warn: '<path d="M8 1.2 15.4 14.4H.6z" fill="currentColor"/><path d="M8 6v4M8 11.4v1.4" stroke="var(--surface)" stroke-width="1.7"/>',

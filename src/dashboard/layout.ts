@@ -8,7 +8,7 @@ export interface Page {
   readonly title: string
   /** Text that screen readers announce when it changes: a state, never the progress of a run. */
   readonly state?: string
-  /** Entry of the navigation that is marked as current. */
+  /** Entry of the navigation to mark as current. */
   readonly current?: 'now' | 'records' | 'system'
   /** Links to the pages between the page Now and this one, the topmost first; undefined for a page of the navigation. */
   readonly crumbs?: readonly (readonly [text: string, href: string])[]

@@ -192,7 +192,7 @@ async function ofRun({ db }: ServerDeps, runId: string, page: Page): Promise<Pag
   return { ...page, service, ...(credentials === null ? {} : { credentials }) }
 }
 
-/** Returns the page with the service of the pipeline. Returns it unchanged without a pipeline, or if its credentials are not configured. */
+/** Returns the page with the pipeline's service and credentials; the page unchanged without a pipeline, or if they are not configured. */
 async function ofPipeline(deps: ServerDeps, pipeline: Pipeline | undefined, page: Page): Promise<Page> {
   const service = pipeline && (await serviceIdentity(deps, pipeline))
   return { ...page, ...(service === undefined ? {} : { service: service.origin, credentials: service.credentials }) }

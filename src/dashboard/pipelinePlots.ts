@@ -36,7 +36,7 @@ export function pipelinePlots(
     column(({ stages }) => stages.filter(({ stage }) => isCounted(stage)).reduce((ms, { durationMs }) => ms + durationMs, 0) / 1000)
   const refused = sum(({ counts }) => counts.refused ?? 0)
   const limited = sum(({ rateLimited }) => rateLimited)
-  const withEndings = endings.filter(({ users }) => users > 0)
+  const daysWithEndings = endings.filter(({ users }) => users > 0)
   const type = destinationOf(pipeline.destination.kind)
   return [
     {
@@ -124,9 +124,9 @@ export function pipelinePlots(
             title: 'Memberships that end',
             unit: `next ${endingDays} days`,
             summary:
-              withEndings.length === 0
+              daysWithEndings.length === 0
                 ? `None ends within ${endingDays} days.`
-                : `${count(withEndings.reduce((total, { users }) => total + users, 0))} end within ${endingDays} days unless they are renewed; the first on ${withEndings[0]?.day ?? ''}.`,
+                : `${count(daysWithEndings.reduce((total, { users }) => total + users, 0))} end within ${endingDays} days unless they are renewed; the first on ${daysWithEndings[0]?.day ?? ''}.`,
             kind: 'stack' as const,
             labelHeading: 'Day',
             labels: endings.map(({ day }) => day.slice(5)),

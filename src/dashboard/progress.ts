@@ -16,7 +16,7 @@ export function progressText(progress: StoredProgress): string {
   return `${stageWords[progress.stage].toLowerCase()} ${doneText(progress)}`
 }
 
-/** Returns the number of what is done. Only the read counts rows; other stages count operations, or products of a listing. */
+/** Returns `228 of 334`, or `228` without a total. Only the read counts rows; other stages count operations, or products of a listing. */
 function doneText({ stage, done, total }: StoredProgress): string {
   if (total !== undefined) return `${count(done)} of ${count(total)}`
   if (done === 0) return ''

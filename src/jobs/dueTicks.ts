@@ -64,7 +64,7 @@ function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[])
 
 /**
  * Decides the newest due tick of a schedule, and records older ticks as missed. Returns the number of due ticks; 0 if another scheduler
- * has decided them or holds the schedule's lock.
+ * has decided them, or if `lockSchedule` finds the schedule or its destination locked.
  */
 function decide(
   deps: DueTicksDeps,

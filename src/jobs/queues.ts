@@ -1,6 +1,6 @@
 /**
- * Opens the queues of pg-boss on Sluice's own connections. Their jobs only wake workers: the work itself is stored in Sluice's tables. So a
- * lost job only delays work until the next poll of a worker, and a repeated job finds nothing to do.
+ * Opens the queues of pg-boss on Sluice's own connections. Their jobs only wake workers, because the work itself is stored in Sluice's
+ * tables. So a lost job only delays work until the next poll of a worker, and a repeated job finds nothing to do.
  */
 import pLimit from 'p-limit'
 import { getConstructionPlans, getMigrationPlans, PgBoss, type Db } from 'pg-boss'
@@ -44,12 +44,12 @@ const day = 86_400
  */
 const upkeepS = 300
 // Jobs are few and long, so heartbeats show that they are active. Ended jobs are deleted after a day, to keep the tables small.
-const common = { notify: true, heartbeatSeconds: 30, expireInSeconds: day - 1, deleteAfterSeconds: day, retentionSeconds: day }
+const commonOptions = { notify: true, heartbeatSeconds: 30, expireInSeconds: day - 1, deleteAfterSeconds: day, retentionSeconds: day }
 const queues = [
   // `exclusive`: at most one job per key is queued or active, and `send` returns null for another one. The key of `run` is the destination.
-  { ...common, name: 'run', policy: 'exclusive', retryLimit: 3, retryDelay: 1 },
-  { ...common, name: 'push', retryLimit: 0 },
-  { ...common, name: 'maintain', policy: 'exclusive', retryLimit: 0 },
+  { ...commonOptions, name: 'run', policy: 'exclusive', retryLimit: 3, retryDelay: 1 },
+  { ...commonOptions, name: 'push', retryLimit: 0 },
+  { ...commonOptions, name: 'maintain', policy: 'exclusive', retryLimit: 0 },
 ] as const
 
 /**

@@ -38,8 +38,8 @@ export interface QueueResult {
 
 /**
  * Queues a run for any worker, and notes the request in the audit log. A request joins the oldest queued run of the same version of the
- * pipeline and adds its options. A rerun of failed operations always makes its own run. A request with a known `key` changes nothing, and
- * so does the approval of a plan whose approved run is running.
+ * pipeline and adds its options. A rerun of failed operations always makes its own run. Nothing is queued for a request with a known `key`,
+ * or for the approval of a plan whose approved run is running.
  *
  * @throws {RunError} `PIPELINE_PAUSED`, `OTHER_CREDENTIALS`
  * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION` or `PLAN_OF_ANOTHER_DESTINATION` if the pipeline now writes to another destination
@@ -126,7 +126,7 @@ export async function changePause(
   return (change === 'pause' ? pausePipeline : resumePipeline)(deps.db, { destinationId, pipeline: pipeline.name, ...by })
 }
 
-/** Returns the id of the destination of a pipeline. @throws {RunError} `OTHER_CREDENTIALS` */
+/** Returns the id of a pipeline's destination, which it stores if the destination is new. @throws {RunError} `OTHER_CREDENTIALS` */
 export async function ownDestinationId(deps: Pick<EngineDeps, 'db' | 'service'>, pipeline: Pipeline): Promise<number> {
   const { id, credentials } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
   assertOwnCredentials(deps, pipeline.name, credentials)

@@ -71,7 +71,7 @@ export async function startWorker(deps: JobDeps, shared?: Queues): Promise<Worke
   return {
     async stop() {
       stopping.abort()
-      await Promise.allSettled([loop, work.idle()])
+      await Promise.allSettled([loop, work.whenIdle()])
       if (shared === undefined) await queues.close()
     },
   }
@@ -88,7 +88,7 @@ interface Work {
   /** Sends batches of a plan that another worker pushes, until its run ends. Does nothing if the plan needs no help. */
   readonly helpPush: (planId: string) => Promise<void>
   /** Resolves when the present runs and pushes have ended. */
-  readonly idle: () => Promise<void>
+  readonly whenIdle: () => Promise<void>
 }
 
 function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Queues, isKnownVersion: VersionCheck): Work {
@@ -151,7 +151,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
     runDestination: (destinationId, runId) =>
       shareTask(destinations, destinationId, () => slots(() => runDestination(destinationId, runId))),
     helpPush: (planId) => shareTask(plans, planId, () => helpPush(planId)),
-    async idle() {
+    async whenIdle() {
       await Promise.allSettled([...destinations.values(), ...plans.values()])
     },
   }
@@ -175,8 +175,8 @@ interface Polled {
 }
 
 /**
- * Polls until `signal` aborts, and sends the heartbeats of this worker. Finds work without a wake-up: queued runs that no worker took,
- * plans to push, leases of expired workers, hourly retention. Takes no work from a database that a newer version migrated.
+ * Polls until `signal` aborts, and stores the heartbeats of this worker. Finds work without a wake-up: queued runs that no worker took,
+ * plans to push, leases of expired workers. Queues the hourly retention. Takes no work from a database that a newer version migrated.
  */
 async function poll({ deps, queues, work, isKnownVersion }: Polled, signal: AbortSignal): Promise<void> {
   const { db, clock } = deps

@@ -101,17 +101,17 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
 
   /** Loads the shared names. If they have changed, other labels apply to the runs, so all runs are counted again. */
   const updateSharedNames = async (db: Queryable) => {
-    const now = await sharedNames(db)
-    if (JSON.stringify(now) === JSON.stringify(shared)) return
-    shared = now
-    sharedByKey = new Map(now.map((one) => [`${one.destinationId} ${one.pipeline}`, one]))
+    const current = await sharedNames(db)
+    if (JSON.stringify(current) === JSON.stringify(shared)) return
+    shared = current
+    sharedByKey = new Map(current.map((one) => [`${one.destinationId} ${one.pipeline}`, one]))
     for (const metric of [runs, rows, operations, runSeconds]) metric.reset()
     seenRuns = new SeenIds(0)
     open = new Set()
     undecided = new Map()
   }
 
-  /** Adds ended runs, together for each pipeline: a scrape may count a hundred thousand, and one of them alone needs 40 increments. */
+  /** Adds ended runs, by pipeline. Each run alone would need 40 increments, and a scrape may count a hundred thousand runs. */
   const countEnded = (ended: readonly MetricRun[]) => {
     for (const ofPipeline of Map.groupBy(ended, ({ pipeline, destinationId }) => `${destinationId} ${pipeline}`).values()) {
       const [anyRun] = ofPipeline
@@ -151,12 +151,12 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     const stillUndecided = new Map<number, MetricRun>()
     for (const run of await runsOf(db, [...undecided.keys()])) {
       const before = undecided.get(run.id)
-      const counted = new Map(
+      const countBefore = new Map(
         (before === undefined ? [] : operationsOf(before)).map(({ kind, result, count }) => [`${kind} ${result}`, count]),
       )
       for (const { kind, result, count } of operationsOf(run)) {
         if (result !== 'confirmed' && result !== 'refused') continue
-        operations.inc({ ...labelsOf(run), kind, result }, Math.max(0, count - (counted.get(`${kind} ${result}`) ?? 0)))
+        operations.inc({ ...labelsOf(run), kind, result }, Math.max(0, count - (countBefore.get(`${kind} ${result}`) ?? 0)))
       }
       if (run.counts.ambiguous + run.counts.pending > 0) stillUndecided.set(run.id, run)
     }
@@ -174,27 +174,27 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   }
 
   const setGauges = async (db: Queryable) => {
-    const now = await loadGauges(db, lapseDays, shared)
+    const values = await loadGauges(db, lapseDays, shared)
     const { lastSuccess, withheld: deletesWithheld, unresolved, unresolvedAge, budget, ending, workers } = gauges
     for (const labelled of [lastSuccess, deletesWithheld, unresolved, unresolvedAge, rateWait, budget, ending, workers]) labelled.reset()
-    for (const { pipeline, environment, succeededAt, withheld } of now.pipelines) {
+    for (const { pipeline, environment, succeededAt, withheld } of values.pipelines) {
       const labels = labelsIn(pipeline, environment)
       if (succeededAt !== null) lastSuccess.set(labels, succeededAt.getTime() / 1000)
       deletesWithheld.set(labels, withheld)
       unresolved.set(labels, 0)
       unresolvedAge.set(labels, 0)
     }
-    for (const { pipeline, environment, operations: count, oldestS } of now.unresolved) {
+    for (const { pipeline, environment, operations: count, oldestS } of values.unresolved) {
       const labels = labelsIn(pipeline, environment)
       unresolved.set(labels, count)
       unresolvedAge.set(labels, oldestS)
     }
     for (const { budget: budgetName, seconds } of rateWaits()) rateWait.inc({ class: budgetName }, seconds)
-    for (const row of now.budgets) budget.set({ class: row.class }, row.limit === 0 ? 0 : row.used / row.limit)
-    gauges.queue.set(now.queueOldestS)
-    for (const { pipeline, environment, users } of now.ending)
+    for (const row of values.budgets) budget.set({ class: row.class }, row.limit === 0 ? 0 : row.used / row.limit)
+    gauges.queue.set(values.queueOldestS)
+    for (const { pipeline, environment, users } of values.ending)
       for (const [i, days] of lapseDays.entries()) ending.set({ ...labelsIn(pipeline, environment), within: `${days}d` }, users[i] ?? 0)
-    for (const { role, count } of now.workers) workers.set({ role }, count)
+    for (const { role, count } of values.workers) workers.set({ role }, count)
   }
 
   const collect = async () => {
