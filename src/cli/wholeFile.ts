@@ -1,4 +1,4 @@
-/** Writes files completely or not at all. Devices and pipes are written directly. */
+/** Writes files completely or not at all, if they can be replaced. Devices and pipes are written directly. */
 import {
   chmodSync,
   chownSync,
@@ -148,7 +148,11 @@ function openNamed(path: string, writtenPath: string, flags: string, mode: numbe
   }
 }
 
-/** Writes a file in one call. @throws the error of the system; a replaced file is then unchanged, and a new one is removed */
+/**
+ * Writes a file in one call.
+ *
+ * @throws the error of the system. A new file is then removed. An existing file is unchanged, unless it could only be overwritten.
+ */
 export function writeWholeFile(path: string, content: string | Uint8Array, options: WholeFileOptions = {}): void {
   const file = openWholeFile(path, options)
   file.write(content)

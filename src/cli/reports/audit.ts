@@ -44,7 +44,7 @@ export function driftTable(drift: Drift, fields = ''): string {
   )
 }
 
-const listedKinds = { notListed: 'not listed', unmanaged: 'unmanaged', unresolved: 'unresolved' } as const
+const kindsWithoutFields = { notListed: 'not listed', unmanaged: 'unmanaged', unresolved: 'unresolved' } as const
 
 function exampleLines(examples: readonly AuditExample[]): string {
   const changed = examples.filter(({ found }) => found === 'changed').slice(0, maxShownProducts)
@@ -54,7 +54,7 @@ function exampleLines(examples: readonly AuditExample[]): string {
         `changed  ${safe(id)}  ${field}  confirmed ${quoted(ours)}, listed ${quoted(theirs)}${desired === undefined ? '' : `, desired ${quoted(desired)}`}\n`,
     ),
   )
-  for (const [kind, name] of Object.entries(listedKinds)) {
+  for (const [kind, name] of Object.entries(kindsWithoutFields)) {
     const found = examples.filter((example) => example.found === kind).slice(0, maxShownProducts)
     const names = found.map(
       ({ id, deletedBy }) => `${safe(id)}${deletedBy === undefined ? '' : ` (deleted by ${deletedBy}, and listed again)`}`,

@@ -39,7 +39,7 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
   // An audit reads no source and sends nothing, so its report has only the drift and the planned repairs.
   const shown =
     report.drift === undefined ? rows : rows.filter(([name]) => plannedCount > 0 && ['planned', 'withheld', 'deferred'].includes(name))
-  const found = report.drift === undefined ? '' : driftTable(report.drift)
+  const driftText = report.drift === undefined ? '' : driftTable(report.drift)
   const body = table(
     shown.map(([name, value, note]) => [`  ${name}`, count(value), note]),
     new Set([1]),
@@ -48,7 +48,13 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
     stages.length === 0 ? '' : `  stages     ${stages.map(({ stage, durationMs }) => `${stage} ${duration(durationMs)}`).join(' · ')}\n`
   const error = report.error ? `error  ${report.error.code}  ${safe(report.error.message)}\n` : ''
   const text =
-    head + found + body + (setSummary(report) === '' ? '' : `  sets       ${setSummary(report)}\n`) + times + problemLines(report) + error
+    head +
+    driftText +
+    body +
+    (setSummary(report) === '' ? '' : `  sets       ${setSummary(report)}\n`) +
+    times +
+    problemLines(report) +
+    error
   if (otherEnvironment !== '') return fold(text + actions + otherEnvironment, output.columns)
   return (
     fold(text + actions, output.columns) +

@@ -14,8 +14,8 @@ export interface Note {
 const codesWithColumn: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_OTHER_CHANNEL', 'IDENTIFIER_UNMAPPED']
 
 /**
- * Returns the notes as lines. All unused columns share one line, because exports may have dozens of them. So do missing columns, and
- * columns matched by another spelling of their name. A note with a suggestion has its own line.
+ * Returns the notes as lines. All unused columns share one line, because exports may have dozens of them. Missing columns share a line too,
+ * and so do columns whose names were matched ignoring case. A note with a suggestion has its own line.
  */
 export function noteLines(notes: readonly Note[]): readonly string[] {
   const named = new Set(notes.flatMap(({ code, field }) => (codesWithColumn.includes(code) ? [field] : [])))

@@ -72,7 +72,7 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
   }
 }
 
-/** Returns the name of an optional dependency that is not installed (`npm install --omit=optional`). */
+/** Returns the name of an optional dependency that is not installed (`npm install --omit=optional`); undefined for any other error. */
 function missingPackage(error: unknown): string | undefined {
   const { code, message } = recordOf(error)
   return code === 'ERR_MODULE_NOT_FOUND' ? /^Cannot find package '([^']+)'/.exec(String(message))?.[1] : undefined

@@ -59,7 +59,7 @@ function probeWritable<Files extends TokenFiles>(files: Files, where: string): F
         hint: `mkdir -p ${quoteArgument(dirname(file))}`,
       })
     const found = statSync(file, { throwIfNoEntry: false })
-    // The bytes of a device or a pipe cannot be taken back.
+    // A device or a pipe is not probed, because bytes written to it cannot be removed.
     if (found !== undefined && !found.isFile() && !found.isDirectory()) continue
     const kept = found?.isFile() === true ? readLines(file) : []
     const probe = openWholeFile(file, { private: true })

@@ -1,7 +1,7 @@
 import { hintOf } from '../../../mapping/rejectCodes.ts'
 import type { MappedRecord, PackedIdentifier, Reject } from '../../../model/record.ts'
 
-/** Row with a record that did not opt out itself. */
+/** Row with a record, except a row that opts out. */
 interface RelatedRow {
   readonly source: number
   readonly line: number
@@ -11,8 +11,8 @@ interface RelatedRow {
   readonly content: string
 }
 
-/** Rows of one key. */
-interface Seen {
+/** Rows of one key. `optedOut`: true if a row of the key opts out. */
+interface RowsOfKey {
   readonly rows: RelatedRow[]
   optedOut: boolean
 }
@@ -47,7 +47,7 @@ interface ResolveOptions {
  */
 export class RelatedRows {
   readonly #names: readonly string[]
-  readonly #seen = new Map<string, Seen>()
+  readonly #rowsByKey = new Map<string, RowsOfKey>()
   readonly #optedOut = new Set<string>()
 
   /** `names`: names of the sources, for messages. */
@@ -58,19 +58,19 @@ export class RelatedRows {
   /** Registers the record of a mapped row. Call this in the order of the sources, numbered from 0. */
   add(record: MappedRecord, source: number): void {
     const key = Buffer.from(record.key).toString('base64')
-    let seen = this.#seen.get(key)
-    if (seen === undefined) this.#seen.set(key, (seen = { rows: [], optedOut: false }))
+    let ofKey = this.#rowsByKey.get(key)
+    if (ofKey === undefined) this.#rowsByKey.set(key, (ofKey = { rows: [], optedOut: false }))
     const { line } = record
     if (record.kind === 'product') {
-      seen.rows.push({ source, line, identifiers: [], content: record.json })
+      ofKey.rows.push({ source, line, identifiers: [], content: record.json })
       return
     }
     this.addOptOuts(record.withoutConsent ?? [])
     if (record.desired) {
       const content = `${record.effectiveAtMs} ${record.expiresAtMs}`
-      seen.rows.push({ source, line, identifiers: record.identifiers.map(textOf), content })
+      ofKey.rows.push({ source, line, identifiers: record.identifiers.map(textOf), content })
     } else {
-      seen.optedOut = true
+      ofKey.optedOut = true
       this.addOptOuts(record.identifiers)
     }
   }
@@ -84,11 +84,11 @@ export class RelatedRows {
   resolve(options: ResolveOptions): readonly RelatedOutcomes[] {
     const outcomes = this.#names.map((): RelatedOutcomes => ({ duplicates: 0, suppressed: 0, rejects: [] }))
     if (options.removesBy === 'identifier') this.#resolveList(outcomes)
-    else for (const seen of this.#seen.values()) this.#resolveKey(seen, options, outcomes)
+    else for (const ofKey of this.#rowsByKey.values()) this.#resolveKey(ofKey, options, outcomes)
     return outcomes
   }
 
-  #resolveKey({ rows, optedOut }: Seen, { keyField, winner }: ResolveOptions, outcomes: readonly RelatedOutcomes[]): void {
+  #resolveKey({ rows, optedOut }: RowsOfKey, { keyField, winner }: ResolveOptions, outcomes: readonly RelatedOutcomes[]): void {
     const isEmptied = ({ identifiers }: RelatedRow) => identifiers.length > 0 && identifiers.every((one) => this.#optedOut.has(one))
     if (optedOut || rows.some(isEmptied)) {
       suppress(rows, outcomes)
@@ -102,9 +102,9 @@ export class RelatedRows {
   #resolveList(outcomes: readonly RelatedOutcomes[]): void {
     // A row whose key is removed also removes its own identifiers.
     const removed = new Set(this.#optedOut)
-    for (const { rows, optedOut } of this.#seen.values())
+    for (const { rows, optedOut } of this.#rowsByKey.values())
       if (optedOut) for (const { identifiers } of rows) for (const identifier of identifiers) removed.add(identifier)
-    for (const { rows } of this.#seen.values()) {
+    for (const { rows } of this.#rowsByKey.values()) {
       const isRemoved = ({ identifiers }: RelatedRow) => identifiers.some((one) => removed.has(one))
       suppress(rows.filter(isRemoved), outcomes)
       countDuplicates(

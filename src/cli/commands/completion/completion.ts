@@ -9,8 +9,8 @@ export const run: CommandRun = async (context, invocation) => {
 }
 
 /**
- * Completion scripts by shell. Each calls `sluice __complete -- WORDS` for the candidates. That takes 0.25 s, mostly for starting Node
- * twice (2 cores, Node 24.21). No script evaluates typed text or file names. For `:files` and `:directories`, a script uses the shell's own
+ * Completion scripts by shell. Each calls `sluice __complete -- WORDS` for the candidates. A call takes 0.25 s, mostly to start Node twice
+ * (2 cores, Node 24.21). No script evaluates typed text or file names. For `:files` and `:directories`, a script uses the shell's own
  * completion.
  */
 const scripts: Readonly<Record<string, string>> = {

@@ -156,7 +156,7 @@ function removedText(destination: StoredDestination, { records, requests, erasur
     ...(erasureDeletes === 0 ? [] : [`${plural(erasureDeletes, 'open delete')} of erasures`]),
   ]
   return [
-    `${nameOf(destination)} removed: the stored state of ${records === 1 ? `1 ${words.record}` : `${records} ${words.records}`}`,
+    `${nameOf(destination)} removed: the stored state of ${plural(records, words.record, words.records)}`,
     ...(dropped.length === 0 ? [] : [`  dropped: ${dropped.join(', ')}`]),
     '',
   ].join('\n')

@@ -36,7 +36,7 @@ export interface Draft {
   /** Settings of the pipeline file. Optional settings are present only if they are needed. */
   readonly settings: Settings
   /** Parts of a `map:` that may fit, one `field: column` each. The file has them as comments, for the user to decide. */
-  readonly hints: readonly string[]
+  readonly suggestions: readonly string[]
   /** Column of each field, as `check` shows it. */
   readonly recognized: {
     readonly preset: string | undefined
@@ -84,7 +84,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
     source: { url: inspection.uri, ...(options.encoding === undefined ? {} : { encoding: options.encoding }), ...options.settings },
     destination: settingsOf(target),
   }
-  const { map, preset, recognizedPreset, openFields, needsShop, keyedBy, hints } = proposedMap(
+  const { map, preset, recognizedPreset, openFields, needsShop, keyedBy, suggestions } = proposedMap(
     inspection,
     type,
     createMapper(resolved(withoutMap, target), inspection.inspectedAt),
@@ -114,7 +114,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
     ...tried,
     pipeline,
     settings,
-    hints,
+    suggestions,
     unused: warnings.flatMap(({ code, field }) => (code === 'COLUMN_UNKNOWN' ? [field] : [])),
     consent,
     presetConsent: fromPreset,
@@ -141,7 +141,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
   }
 }
 
-/** If no inspected row is valid, removes proposed transforms that cause rejects of their fields. */
+/** Returns the settings. If no inspected row is valid, removes proposed transforms that cause rejects of their fields. */
 function withoutFailingTransforms(settings: Settings, inspection: Inspection, target: Target, options: InitOptions): Settings {
   const rejectsOf = (field: string, { rejects }: Pick<Draft, 'rejects'>) => rejects.filter((reject) => reject.field === field).length
   let best = settings

@@ -41,7 +41,7 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
 }
 
 /** Returns the lines of `preset` and `map`, and comments on columns that map automatically or are not used. */
-function mapLines({ settings, recognized, hints, unused, pipeline }: Draft): readonly string[] {
+function mapLines({ settings, recognized, suggestions, unused, pipeline }: Draft): readonly string[] {
   const { preset, map } = settings
   const automatic = fieldsText(
     recognized.fields.filter(({ field }) => map?.[field] === undefined && field !== 'consent' && field !== 'remove'),
@@ -53,14 +53,14 @@ function mapLines({ settings, recognized, hints, unused, pipeline }: Draft): rea
       ? []
       : comment(`Maps automatically${recognized.preset === undefined ? '' : ` (preset ${recognized.preset})`}: ${safe(automatic)}`)),
     ...(map === undefined
-      ? hints.length > 0
+      ? suggestions.length > 0
         ? ['# map:']
         : []
       : ['map:   # field: column, [column, second column] or { column, default, transform }']),
     ...Object.entries(map ?? {}).map(
       ([field, value]) => `  ${field}: ${flow(value)}${isConstant(value) ? '   # for every row: correct it if rows differ' : ''}`,
     ),
-    ...hints.map((hint) => `${map === undefined ? '#' : ' #'}   ${safe(hint)}   # may fit`),
+    ...suggestions.map((suggestion) => `${map === undefined ? '#' : ' #'}   ${safe(suggestion)}   # may fit`),
     ...(removes && map?.['remove'] === undefined
       ? ['# Only this removes people from the list: map: { remove: { column: status, values: [resubscribed] } }']
       : []),

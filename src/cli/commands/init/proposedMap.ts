@@ -31,7 +31,7 @@ export interface ProposedMap {
    */
   readonly keyedBy: readonly string[] | undefined
   /** Settings for optional fields, one `field: column` each, that are not in `map`. */
-  readonly hints: readonly string[]
+  readonly suggestions: readonly string[]
 }
 
 /**
@@ -40,7 +40,8 @@ export interface ProposedMap {
  * @throws {UsageError} `INVALID_VALUE` for an invalid address of the shop
  */
 export function proposedMap(inspection: Inspection, type: Destination, mapper: DescribingMapper, options: InitOptions): ProposedMap {
-  const { missing, hints } = inspection.columns.length === 0 ? { missing: [], hints: [] } : mapper.proposeSettings(inspection.columns)
+  const { missing, hints: suggestions } =
+    inspection.columns.length === 0 ? { missing: [], hints: [] } : mapper.proposeSettings(inspection.columns)
   const shown = mapper.describe(inspection.columns)
   const open = missing.filter(
     ({ field, unknownPart }) => unknownPart !== undefined && options.map[field] === undefined && options.set[field] === undefined,
@@ -50,8 +51,9 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   for (const { setting, unknownPart } of missing)
     if (unknownPart === undefined && setting !== undefined) Object.assign(map, settingsIn(setting))
   // Optional fields are written only if required fields are missing and the user gave no mapping. Otherwise they are comments.
-  const proposesHints = missing.length > 0 && Object.keys(options.map).length === 0
-  if (proposesHints) for (const hint of hints) for (const [field, value] of Object.entries(settingsIn(hint))) map[field] ??= value
+  const writesSuggestions = missing.length > 0 && Object.keys(options.map).length === 0
+  if (writesSuggestions)
+    for (const suggestion of suggestions) for (const [field, value] of Object.entries(settingsIn(suggestion))) map[field] ??= value
   if (people !== undefined) addPeople(map, people, shown.preset, inspection)
   const keyedBy =
     type.removesBy === 'key' && people !== undefined && shown.preset === undefined && options.map['key'] === undefined
@@ -81,7 +83,9 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
     openFields,
     needsShop: prefixed !== undefined && options.shop === undefined,
     keyedBy,
-    hints: proposesHints ? [] : hints.filter((hint) => !Object.keys(settingsIn(hint)).some((field) => map[field] !== undefined)),
+    suggestions: writesSuggestions
+      ? []
+      : suggestions.filter((suggestion) => !Object.keys(settingsIn(suggestion)).some((field) => map[field] !== undefined)),
   }
 }
 

@@ -24,7 +24,7 @@ export const run: CommandRun = async (context, invocation) => {
     port,
     credentials,
     crash,
-    ...(names === undefined ? {} : { names }),
+    names,
     ...(state === undefined ? {} : { stateFile: state }),
   })
   const removeAddress = storeSandboxAddress(context.config().dataDir, sandbox.url)
