@@ -1,4 +1,4 @@
-/** docs/inputs.md: every bad input with its outcome and the tests that name it (`npm run docs` writes it). */
+/** Builds docs/inputs.md, which `npm run docs` writes: every bad input with its outcome and the tests that name it. */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { badInputs } from '../test/support/badInputs.ts'
@@ -24,7 +24,7 @@ export function caseTests(): ReadonlyMap<number, readonly CaseTest[]> {
   return found
 }
 
-/** The page as it should stand. */
+/** Returns the page. */
 export function inputsDoc(): string {
   const tested = caseTests()
   const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('`', "'")

@@ -63,7 +63,7 @@ function differences(shown: Partial<RunCounts> | undefined, counts: RunCounts): 
   })
 }
 
-/** Numbers of the funnel that `sluice show` prints. */
+/** Compares the funnel that `sluice show` prints with the counts of the run. Returns the differences. */
 function shownProblems(run: StoredRun): string[] {
   if (run.drift !== undefined) return []
   const text = funnel(run, {
@@ -92,7 +92,7 @@ function shownProblems(run: StoredRun): string[] {
   })
 }
 
-/** Sums of the funnel on the page. */
+/** Looks for the sums of the funnel on the page of the run, and adds them up. Returns what is missing or wrong. */
 async function pageProblems(server: ServerUnderTest, run: StoredRun): Promise<string[]> {
   const page = (await server.call('GET', `/runs/${run.runId}`)).text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
   const { rows, changes, outcomes } = runSteps(run.counts)
@@ -110,7 +110,7 @@ const rowOutcomes = ['read', 'valid', 'rejected', 'duplicates', 'suppressed', 'u
 const results = ['confirmed', 'refused', 'ambiguous', 'pending'] as const
 const kinds = { creates: 'create', updates: 'update', deletes: 'delete', renewals: 'renewal' } as const
 
-/** Sums of the metrics against those of the runs, and operations by kind against the entries of their plans. */
+/** Compares the metrics with the sums of the runs, and operations by kind with the entries of the plans. Returns the differences. */
 async function metricProblems(engine: EngineUnderTest, server: ServerUnderTest): Promise<string[]> {
   // If the process of a run died, the metrics count the run once it has ended. If a run ends between the two reads, both are repeated.
   const openRuns = async () => (await listRuns(engine.db, { limit: 1_000 })).filter(isOpen).length

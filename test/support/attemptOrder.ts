@@ -1,6 +1,6 @@
 /**
- * Order of the sent values, by the plan of an entry and not by its bytes (docs/guarantees.md#key-order,
- * docs/guarantees.md#suppression-wins).
+ * Finds values that were sent in the wrong order (docs/guarantees.md#key-order, docs/guarantees.md#suppression-wins). The plan of an entry
+ * shows which value is newer.
  */
 import type { Database } from '../../src/db/database.ts'
 import { keysOf } from '../../src/db/entries/read.ts'

@@ -1,4 +1,4 @@
-/** Databases of ended tests become empty again, with their connections, if nothing but rows distinguishes them from a copy of the template. */
+/** Empties databases of ended tests for the next test, and keeps their connections. Only rows may differ from a copy of the template. */
 import type pg from 'pg'
 import { queryable, type Database, type Queryable } from '../../src/db/database.ts'
 
@@ -19,9 +19,9 @@ export function listenersOf({ pool }: Database): number {
   return events.reduce((sum, event) => sum + pool.listenerCount(event), 0)
 }
 
-/** The catalogs of Postgres grow with each temporary table of a run. */
+/** Maximum number of tests of one database. Each temporary table of a run makes the catalogs of Postgres larger. */
 const mostUses = 40
-/** Deletes of more rows take longer than a copy of the template. */
+/** Maximum growth in bytes. Deletes of more rows take longer than a copy of the template. */
 const mostGrowth = 6 * 1024 * 1024
 
 /** State of a copy of the template, the same for all. */

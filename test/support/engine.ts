@@ -33,7 +33,7 @@ export interface EngineUnderTest extends AsyncDisposable {
   /** Environment for a command line in `folder` with the same database and sandbox. */
   readonly env: Readonly<Record<string, string>>
   readonly write: (file: string, content: string | Uint8Array) => void
-  /** `{folder}` in the text is replaced by the folder. */
+  /** Writes the file of a pipeline. `{folder}` in the text is replaced by the folder. */
   readonly pipeline: (name: string, yaml: string) => void
   readonly run: (name: string, options?: RunOptions) => Promise<RunReport>
   readonly plan: (name: string, options?: { readonly full?: boolean }) => Promise<PlanReport>

@@ -1,5 +1,5 @@
 /**
- * Mutated files through every reader. A reader may read the file or reject it with a code and a hint. It may not crash, take long or grow
+ * Gives mutated files to every reader. A reader may read the file or reject it with a code and a hint. It may not crash, take long or grow
  * without bounds. If the format or its container proves the end, it may not call a file complete that lost rows.
  */
 import { readFileSync } from 'node:fs'
@@ -209,7 +209,10 @@ export interface FuzzOptions {
   readonly onRun?: (run: number) => void
 }
 
-/** Runs are numbered: the same seed and number give the same input. One in four is structured, the others are mutations. */
+/**
+ * Gives `runs` inputs to the reader. The same seed and number of a run give the same input. One input in five is a seed that is cut off. Of
+ * the others, one in four is made of `structured` parts, half of them mutated. The rest are mutations of seeds.
+ */
 export async function fuzzReader({ reader, runs, seed, onRun }: FuzzOptions): Promise<Finding[]> {
   const findings: Finding[] = []
   const whole = await Promise.all(reader.seeds.map((bytes) => outcome(bytes, reader.settings, undefined)))

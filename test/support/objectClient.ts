@@ -51,7 +51,7 @@ export class RemoteObject {
     return send(this.#sandbox, 'PUT', this.#path, this.pairs())
   }
 
-  /** The properties as parameters of a request. */
+  /** Returns the properties as parameters of a request. */
   pairs(): readonly (readonly [string, string])[] {
     return Object.entries(this.record as object).flatMap(([name, value]) => {
       const written = this.#style.write(value)

@@ -48,7 +48,7 @@ async function startServer(): Promise<{ readonly url: string; readonly template:
   const folder = quickFolder()
   removeLeftovers(folder)
   const dataDir = mkdtempSync(join(folder, 'sluice-test-'))
-  // In a folder that the user of the server can access if this is root; its files are deleted with the folder.
+  // If this process is root, the server has another user, who must be able to enter the folder. Its files are deleted with the folder.
   chmodSync(dataDir, 0o755)
   const outside = process.env['SLUICE_TEST_DATABASE_URL']
   const url = outside ?? (await startEmbedded(dataDir, { keep: true, maxConnections: 400 })).url
@@ -127,7 +127,7 @@ export async function testDatabase({ mayBeUsed = false } = {}): Promise<TestData
   const handle = (mayBeUsed ? emptied.pop() : undefined) ?? (await copyOfTemplate(url))
   const { name, db } = handle
   if (mayBeUsed) await rememberOriginal(db)
-  // After the test, what it left behind must not find the database of the next test.
+  // Work that the test left running must not use the database of the next test.
   let isEnded = false
   let isClosed = false
   let listening = 0

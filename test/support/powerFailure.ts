@@ -13,8 +13,8 @@ interface Connection {
 }
 
 /**
- * Calls `work` with a database whose connections break before statement number `statements` is sent. The worker is provably dead
- * afterwards. Returns true if that many statements were sent.
+ * Calls `work` with a database whose connections break after `statements` statements, before the next one is sent. The worker is provably
+ * dead afterwards. Returns true if there was a next statement.
  */
 export async function withPowerFailure(
   engine: Pick<EngineUnderTest, 'deps' | 'db' | 'databaseUrl'>,
@@ -56,7 +56,7 @@ export async function withPowerFailure(
     if (!dead) throw error
   }
   die()
-  // No process has this number, so that its batches are taken back immediately.
+  // No process has this number, so its batches are recovered immediately.
   await engine.db.execute('update sluice.worker set pid = 4194999, pid_started = $2 where id = $1', [workerId, '1'])
   return left < 0
 }

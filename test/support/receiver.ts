@@ -9,7 +9,7 @@ export interface Received {
   readonly text: string
 }
 
-/** A receiver that accepts, after so many answers of 500. */
+/** Starts a receiver. It answers the first `failures` messages with 500, and accepts the others. */
 export async function receiver(failures = 0) {
   const received: Received[] = []
   let refused = 0

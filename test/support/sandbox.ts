@@ -32,7 +32,7 @@ export interface CallResult {
 }
 
 export interface SandboxUnderTest extends Omit<Sandbox, Exclude<keyof SandboxControl, 'reset'>> {
-  /** A signed call; `path` with its version, without the query. */
+  /** Sends a signed call; `path` with its version, without the query. */
   readonly call: (method: string, path: string, options?: CallOptions) => Promise<CallResult>
   readonly control: Control
   readonly [Symbol.asyncDispose]: () => Promise<void>

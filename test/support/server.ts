@@ -14,7 +14,7 @@ import type { EngineUnderTest } from './engine.ts'
 export interface ServerUnderTest extends AsyncDisposable {
   readonly url: string
   readonly port: number
-  /** A call as a program makes it; `headers` may name any host. */
+  /** Sends a request as a program does; `headers` may name any host. */
   readonly call: (method: string, path: string, rest?: CallRest) => Promise<Called>
 }
 

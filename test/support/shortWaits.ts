@@ -2,7 +2,7 @@ import type { Database } from '../../src/db/database.ts'
 
 /**
  * Makes each wait for a request that may arrive late a hundredth as long (docs/decisions/late-arrival-horizon.md). Applies to commands
- * too, which use 10 seconds. For tests without late requests.
+ * too, where the wait is 10 seconds. For tests without late requests.
  */
 export async function shortenWaits(db: Pick<Database, 'execute'>): Promise<void> {
   await db.execute(`create function sluice.sooner(at timestamptz) returns timestamptz language sql as

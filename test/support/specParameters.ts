@@ -9,7 +9,7 @@
  * - `~n` the most characters
  */
 
-/** A parameter of a row. Undefined: the specification does not name it. */
+/** A parameter of a row. An undefined property is not in the specification. */
 export interface SpecParameter {
   readonly method: string
   readonly path: string

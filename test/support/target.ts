@@ -9,7 +9,7 @@ const address = process.env['CONFORMANCE_TARGET']
 /** Base URL without a trailing slash; undefined if no target was requested. */
 export const target: string | undefined = address === undefined || address === '' ? undefined : address.replace(/\/+$/, '')
 
-/** Given for a target, else those of every sandbox. */
+/** Credentials of the environment for a target, else those of every sandbox. */
 export const targetCredentials = {
   consumerKey: given('SLUICE_CONSUMER_KEY', 'sandbox-consumer-key'),
   consumerSecret: given('SLUICE_CONSUMER_SECRET', 'sandbox-consumer-secret'),

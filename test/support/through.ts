@@ -1,4 +1,4 @@
-/** A file through the real path: bytes on disk, openSource, mapper, checks of the whole source. */
+/** Reads a file as a run does: bytes on disk, openSource, mapper, checks of the whole source. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

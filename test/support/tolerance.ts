@@ -103,7 +103,7 @@ export interface Between extends AsyncDisposable {
   form: Form
 }
 
-/** Passes answers of the sandbox on with exact numbers. Only the fields that the form names change. */
+/** Starts a server that passes answers of the sandbox on in the current `form`. A form without `body` does not parse the JSON. */
 export async function between(target: string): Promise<Between> {
   const { hostname, port } = new URL(target)
   const server = createServer((request, response) => {

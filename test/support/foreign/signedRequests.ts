@@ -43,7 +43,7 @@ export interface SignedRequest {
   readonly fault: (typeof FAULTS)[number]
 }
 
-/** Requested only for the method; the deleted record does not exist. */
+/** One path for each method. The path of DELETE names a record that does not exist. */
 const PATHS = { GET: '/12/accounts', POST: '/12/accounts', PUT: '/12/accounts/18ce54d4x5t', DELETE: '/12/accounts/nobody' } as const
 
 const NAMES = ['q', 'name', 'sort_by', 'a b', 'ü', 'c@', "!*'()", 'a', 'a%20'] as const
@@ -70,7 +70,10 @@ const VALUES = fc.oneof(
 )
 const PAIRS = fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), VALUES), { selector: ([name]) => name, maxLength: 4 })
 
-/** `base`: origin of the service. Their endpoints exist, but most requests are refused for their parameters: only 401 counts. */
+/**
+ * Returns random requests to endpoints of the service at the origin `base`. Most requests are refused for their parameters. So a test
+ * compares only whether the answer is 401.
+ */
 export function signedRequests(base: string): fc.Arbitrary<SignedRequest> {
   return fc
     .record({
