@@ -198,11 +198,11 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   }
 
   const collect = async () => {
-    const late = Promise.withResolvers<never>()
+    const timeout = Promise.withResolvers<never>()
     let isOver = false
     const timer = setTimeout(() => {
       lastRequestAtStart = undefined
-      late.reject(new Error('the database did not answer in time'))
+      timeout.reject(new Error('the database did not answer in time'))
     }, deps.collectMs ?? defaultCollectMs).unref()
     const unlessOver = async <Result>(statement: Promise<Result>) => {
       const value = await statement
@@ -222,7 +222,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       await setGauges(db)
     }
     try {
-      await Promise.race([work(), late.promise])
+      await Promise.race([work(), timeout.promise])
     } finally {
       isOver = true
       clearTimeout(timer)

@@ -35,12 +35,12 @@ export async function planMarkdown(report: ShownRun, changes: AsyncIterable<Plan
   const { counts, pipeline, planId = '' } = report
   const { changes: step, notPlanned } = runSteps(counts)
   const rows: string[] = []
-  let more = 0
+  let omittedChanges = 0
   for await (const change of changes) {
     if (rows.length < maxMarkdownRows) rows.push(markdownRow(change))
-    else more++
+    else omittedChanges++
   }
-  const counted = [...step.parts, ...notPlanned, ...figures(counts, 'rejected')]
+  const countLines = [...step.parts, ...notPlanned, ...figures(counts, 'rejected')]
     .filter(isShown)
     .map(({ name, value }) => `| ${name} | ${count(value)} |\n`)
     .join('')
@@ -57,9 +57,9 @@ export async function planMarkdown(report: ShownRun, changes: AsyncIterable<Plan
   const table =
     rows.length === 0
       ? ''
-      : `<details><summary>${plural(step.whole, 'change')}</summary>\n\n| action | key | change |\n|---|---|---|\n${rows.join('')}${more > 0 ? `\n… and ${count(more)} more: \`sluice show ${planId} --changes\`\n` : ''}\n</details>\n`
+      : `<details><summary>${plural(step.whole, 'change')}</summary>\n\n| action | key | change |\n|---|---|---|\n${rows.join('')}${omittedChanges > 0 ? `\n… and ${count(omittedChanges)} more: \`sluice show ${planId} --changes\`\n` : ''}\n</details>\n`
   return (
-    `### ${escaped(pipeline)}: plan ${planId === '' ? '(none)' : `\`${planId}\``}\n\n| | |\n|---|--:|\n${counted}\n${sets === '' ? '' : `${sets}\n`}${problems}` +
+    `### ${escaped(pipeline)}: plan ${planId === '' ? '(none)' : `\`${planId}\``}\n\n| | |\n|---|--:|\n${countLines}\n${sets === '' ? '' : `${sets}\n`}${problems}` +
     `${next.length === 0 ? '' : `\`\`\`\n${next.join('')}\`\`\`\n\n`}${table}`
   )
 }

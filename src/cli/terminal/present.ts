@@ -127,10 +127,10 @@ interface SystemFacts {
 /** Returns the code of an error, empty if it has none, and the place that it names. */
 function systemFacts(error: unknown): SystemFacts {
   const { code, path, address, port } = recordOf(error)
-  const known = typeof code === 'string' ? code : ''
-  if (typeof path === 'string') return { code: known, place: path }
-  if (code === 'EADDRNOTAVAIL' && typeof address === 'string') return { code: known, place: address }
-  return { code: known, place: typeof port === 'number' ? `port ${port}` : undefined }
+  const codeText = typeof code === 'string' ? code : ''
+  if (typeof path === 'string') return { code: codeText, place: path }
+  if (code === 'EADDRNOTAVAIL' && typeof address === 'string') return { code: codeText, place: address }
+  return { code: codeText, place: typeof port === 'number' ? `port ${port}` : undefined }
 }
 
 /** Errors of the operating system that the user can correct, by Node's code. */

@@ -89,18 +89,18 @@ async function usersOf(context: Context, { strict }: { readonly strict: boolean 
   const { pipelines, broken } = await pipelinesOfFolder(context)
   const [error] = broken.values()
   if (strict && error !== undefined) throw error
-  const used: { readonly name: string; readonly key: DestinationKey; readonly service: string | undefined }[] = []
+  const keyedPipelines: { readonly name: string; readonly key: DestinationKey; readonly service: string | undefined }[] = []
   for (const pipeline of pipelines) {
     const service = (await environmentIfKnown(context, pipeline))?.origin
-    used.push({ name: pipeline.name, key: destinationKey({ service: { origin: service ?? '' } }, pipeline), service })
+    keyedPipelines.push({ name: pipeline.name, key: destinationKey({ service: { origin: service ?? '' } }, pipeline), service })
   }
   return (stored) => {
-    const isSame = ({ key, service }: (typeof used)[number]) =>
+    const isSame = ({ key, service }: (typeof keyedPipelines)[number]) =>
       key.kind === stored.kind &&
       key.accountId === stored.accountId &&
       key.targetId === stored.targetId &&
       (service ?? stored.service) === stored.service
-    return used.filter(isSame).map(({ name }) => name)
+    return keyedPipelines.filter(isSame).map(({ name }) => name)
   }
 }
 

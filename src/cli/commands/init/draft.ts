@@ -149,10 +149,10 @@ function withoutFailingTransforms(settings: Settings, inspection: Inspection, ta
   for (const [field, value] of Object.entries(settings.map ?? {})) {
     if (tried.valid > 0 || options.map[field] !== undefined || !isTransformed(value)) continue
     if (rejectsOf(field, tried) === 0) continue
-    const other = { ...best, map: { ...best.map, [field]: value.column } }
-    const outcome = tryRows(resolved(other, target), inspection)
+    const withoutTransform = { ...best, map: { ...best.map, [field]: value.column } }
+    const outcome = tryRows(resolved(withoutTransform, target), inspection)
     if (rejectsOf(field, outcome) >= rejectsOf(field, tried)) continue
-    best = other
+    best = withoutTransform
     tried = outcome
   }
   return best
@@ -215,12 +215,12 @@ function tryRows(
 function checkCurrency(currency: string | undefined, currencies: ReadonlySet<string>, rejects: readonly Reject[]): void {
   if (currency === undefined) return
   const conflict = rejects.find(({ code }) => code === 'PRICE_CURRENCY_CONFLICT')
-  const other = [...currencies].find((found) => found !== currency.toUpperCase())
-  if (conflict === undefined && other === undefined) return
+  const otherCurrency = [...currencies].find((found) => found !== currency.toUpperCase())
+  if (conflict === undefined && otherCurrency === undefined) return
   throw new UsageError(
     'INVALID_VALUE',
     conflict === undefined
-      ? `--currency ${currency} contradicts the file, which has prices in ${other}. Nothing was written.`
+      ? `--currency ${currency} contradicts the file, which has prices in ${otherCurrency}. Nothing was written.`
       : `--currency ${currency} contradicts line ${conflict.line}: ${conflict.message}. Nothing was written.`,
     { where: '--currency', hint: 'leave --currency out: the currencies of the file are used' },
   )

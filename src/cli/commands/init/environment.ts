@@ -72,11 +72,11 @@ export function addToDotenv(existing: string, values: Readonly<Record<string, st
   const kept = Object.keys(values).filter((name) => (current[name] ?? '') !== '')
   const added = Object.keys(values).filter((name) => !kept.includes(name) && current[name] !== values[name])
   if (added.length === 0) return { text: undefined, added, kept }
-  const filled = added.filter((name) => name in current)
+  const emptyNames = added.filter((name) => name in current)
   let text = existing
-  for (const name of filled)
+  for (const name of emptyNames)
     text = text.replace(new RegExp(`^(\\s*(?:export\\s+)?${name}\\s*=).*$`, 'm'), (_, head: string) => `${head}${values[name]}`)
-  const appended = added.filter((name) => !filled.includes(name))
+  const appended = added.filter((name) => !emptyNames.includes(name))
   if (appended.length > 0) {
     if (text !== '') text = `${text.trimEnd()}\n\n`
     text += [...comment.map((line) => `# ${line}`), ...appended.map((name) => `${name}=${values[name]}`), ''].join('\n')

@@ -16,7 +16,7 @@ export interface PeopleColumns {
  * repeat identifiers of the preset's columns.
  */
 export function peopleColumns(inspection: Inspection, preset?: string): PeopleColumns {
-  const known = presetColumns(inspection, preset)
+  const ofPreset = presetColumns(inspection, preset)
   const unmapped = new UnmappedColumns({
     searchesConsent: true,
     types: ['email', 'phone_number'],
@@ -28,7 +28,7 @@ export function peopleColumns(inspection: Inspection, preset?: string): PeopleCo
     let checkRow = checkByColumns.get(row.columns)
     if (checkRow === undefined) {
       const indexes = (names: readonly string[]) => names.map((name) => row.columns.indexOf(name)).filter((index) => index >= 0)
-      const [email, phone] = [indexes(known.email), indexes(known.phone_number)]
+      const [email, phone] = [indexes(ofPreset.email), indexes(ofPreset.phone_number)]
       const identifiers = [
         { type: 'email' as const, indexes: email },
         { type: 'phone_number' as const, indexes: phone },
@@ -43,7 +43,7 @@ export function peopleColumns(inspection: Inspection, preset?: string): PeopleCo
     const columns = found.filter((identifiers) => identifiers.type === type).map(({ column }) => column)
     // A column with a usual name comes first, because the first column becomes the key.
     const named = columnForField(type, columns)
-    return [...known[type], ...(named === undefined ? columns : [named, ...columns.filter((column) => column !== named)])]
+    return [...ofPreset[type], ...(named === undefined ? columns : [named, ...columns.filter((column) => column !== named)])]
   }
   return { email: columnsOf('email'), phone_number: columnsOf('phone_number') }
 }

@@ -42,11 +42,11 @@ export interface ProposedMap {
 export function proposedMap(inspection: Inspection, type: Destination, mapper: DescribingMapper, options: InitOptions): ProposedMap {
   const { missing, hints: suggestions } =
     inspection.columns.length === 0 ? { missing: [], hints: [] } : mapper.proposeSettings(inspection.columns)
-  const shown = mapper.describe(inspection.columns)
+  const described = mapper.describe(inspection.columns)
   const open = missing.filter(
     ({ field, unknownPart }) => unknownPart !== undefined && options.map[field] === undefined && options.set[field] === undefined,
   )
-  const people = type.keys === 'products' ? undefined : peopleColumns(inspection, shown.preset)
+  const people = type.keys === 'products' ? undefined : peopleColumns(inspection, described.preset)
   const map: Record<string, unknown> = Object.create(null)
   for (const { setting, unknownPart } of missing)
     if (unknownPart === undefined && setting !== undefined) Object.assign(map, settingsIn(setting))
@@ -54,19 +54,19 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   const writesSuggestions = missing.length > 0 && Object.keys(options.map).length === 0
   if (writesSuggestions)
     for (const suggestion of suggestions) for (const [field, value] of Object.entries(settingsIn(suggestion))) map[field] ??= value
-  if (people !== undefined) addPeople(map, people, shown.preset, inspection)
+  if (people !== undefined) addPeople(map, people, described.preset, inspection)
   const keyedBy =
-    type.removesBy === 'key' && people !== undefined && shown.preset === undefined && options.map['key'] === undefined
+    type.removesBy === 'key' && people !== undefined && described.preset === undefined && options.map['key'] === undefined
       ? keyOf(map, people, inspection)
       : undefined
   if (keyedBy !== undefined) map['key'] = keyedBy.length === 1 ? keyedBy[0] : keyedBy
   const prefixed = open.find(({ unknownPart }) => unknownPart === 'prefix')
   if (prefixed !== undefined) Object.assign(map, linkOf(prefixed, options.shop))
   // A currency column is read together with the price and has no field of its own.
-  if (inspection.needsMap) for (const { field, from } of shown.fields) if (field !== 'currency') map[field] ??= from
+  if (inspection.needsMap) for (const { field, from } of described.fields) if (field !== 'currency') map[field] ??= from
   for (const [field, value] of Object.entries(options.set)) map[field] = { const: value }
   for (const [field, columns] of Object.entries(options.map)) map[field] = columns.length === 1 ? columns[0] : columns
-  addRepeats(map, inspection, shown.fields)
+  addRepeats(map, inspection, described.fields)
   const hasIdentifier = people !== undefined && identifierTypes.some((type) => map[type] !== undefined)
   const openFields = open
     .filter(({ field, unknownPart }) => unknownPart === 'column' && map[field] === undefined && !(field === 'email' && hasIdentifier))
@@ -74,12 +74,12 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   // Placeholders for open fields, so that other problems are found in the same pass.
   for (const field of openFields) map[field] = { const: placeholders[field] ?? 'x' }
   const writesMap = Object.keys(map).length > 0 || options.country !== undefined
-  const preset = people !== undefined && writesMap ? shown.preset : undefined
+  const preset = people !== undefined && writesMap ? described.preset : undefined
   addCountry(map, inspection, options.country, preset)
   return {
     map,
     preset,
-    recognizedPreset: shown.preset,
+    recognizedPreset: described.preset,
     openFields,
     needsShop: prefixed !== undefined && options.shop === undefined,
     keyedBy,
@@ -93,9 +93,9 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
 function addPeople(map: Record<string, unknown>, people: PeopleColumns, preset: string | undefined, inspection: Inspection): void {
   for (const field of ['email', 'phone_number'] as const) {
     const columns = people[field]
-    const known = preset === undefined ? [] : (presetByName(preset)?.map[field]?.columns ?? [])
+    const columnsOfPreset = preset === undefined ? [] : (presetByName(preset)?.map[field]?.columns ?? [])
     // The preset reads its own columns without a setting.
-    if (columns.every((column) => known.some((name) => findColumn([column], name) === 0))) continue
+    if (columns.every((column) => columnsOfPreset.some((name) => findColumn([column], name) === 0))) continue
     // The values of digests do not show their type, so a column of digests that was mapped by its name is kept.
     const proposed =
       typeof map[field] === 'string' && !columns.includes(map[field]) && hasDigests(inspection, map[field]) ? [map[field]] : []
@@ -161,9 +161,9 @@ const placeholders: Readonly<Record<string, string>> = {
 /** Adds the default country of phone numbers: `--country`, else a country column. */
 function addCountry(map: Record<string, unknown>, inspection: Inspection, country: string | undefined, preset: string | undefined): void {
   const phone = map['phone_number']
-  const known = country ?? columnForField('default_country', inspection.columns)
-  if (typeof phone === 'string' && known !== undefined) map['phone_number'] = { column: phone, default_country: known }
-  else if (Array.isArray(phone) && known !== undefined) map['phone_number'] = { columns: phone, default_country: known }
+  const defaultCountry = country ?? columnForField('default_country', inspection.columns)
+  if (typeof phone === 'string' && defaultCountry !== undefined) map['phone_number'] = { column: phone, default_country: defaultCountry }
+  else if (Array.isArray(phone) && defaultCountry !== undefined) map['phone_number'] = { columns: phone, default_country: defaultCountry }
   else if (phone === undefined && country !== undefined && preset !== undefined) {
     const names = presetByName(preset)?.map['phone_number']?.columns ?? []
     const columns = names.flatMap((name) => inspection.columns[findColumn(inspection.columns, name)] ?? [])
