@@ -166,12 +166,12 @@ export async function updateAlerts(db: Database, environment: Fence, check: Aler
 /** Time in seconds for which a finder of an alert about a file counts. Each finder checks its files at least once a minute. */
 const foundForS = 180
 
-/** SQL condition that the finder `f` counts, a row of `foundBy`. */
+/** SQL condition that the finder in row `f` of `foundBy` counts. */
 const isRecent = `f.value::timestamptz > statement_timestamp() - ${foundForS} * interval '1 second'`
 
 /**
  * Stores in the firing alerts of the conditions that this finder has found them now. Writes at most every 30 seconds, because checks are
- * more frequent and a folder may have thousands of files. Drops finders that count no more.
+ * more frequent and a folder may have thousands of files. Removes finders that no longer count.
  */
 async function storeFinder(tx: Queryable, environment: Fence, found: readonly FoundCondition[], finder: string): Promise<void> {
   if (found.length === 0) return

@@ -15,8 +15,8 @@ export function keptTableSql(name: string, columns: string): string {
 
 /**
  * Empties the tables, and returns the connection to the pool. A new connection would read the schema again, which takes 50 of 220 ms of the
- * server's processor for 60 records (Postgres 18.4). If a statement fails, closes the connection instead. Never throws, so the caller need
- * not wait.
+ * server's processor time for 60 records (Postgres 18.4). If a statement fails, closes the connection instead. Never throws, so the caller
+ * need not wait.
  */
 export async function releaseWithTables(client: pg.PoolClient): Promise<void> {
   await emptyTables(client).then(
