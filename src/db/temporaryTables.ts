@@ -29,9 +29,9 @@ export async function releaseWithTables(client: pg.PoolClient): Promise<void> {
 const maxDeleted = 10 * 8192
 
 /**
- * Empties the tables that have pages. A small table that was never analyzed is emptied by DELETE: 0.04 instead of 0.75 ms of processor time,
- * because TRUNCATE creates new files (Postgres 18.4, files on a disk). Any other table is truncated, so that it counts as not analyzed again.
- * The statistics of its columns stay until the next ANALYZE. Drops the stage if it was partitioned.
+ * Empties the tables that have pages. Truncates a large or analyzed table, so that it counts as not analyzed again. The statistics of its
+ * columns stay until the next ANALYZE. Uses DELETE for any other table: 0.04 instead of 0.75 ms of processor time, because TRUNCATE creates
+ * new files (Postgres 18.4, files on a disk). Drops the stage if it was partitioned.
  */
 async function emptyTables(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(

@@ -194,7 +194,7 @@ export const errorGroups = [
         '`sluice run PIPELINE` reads the source. It also sends what is not confirmed.',
       ],
       RUN_INTERRUPTED: [
-        'The run was stopped, or its process died or lost its lease. What was confirmed is kept.',
+        'The run was stopped, or its process died or lost its lease. What was confirmed is kept. A worker repeats a run of a schedule.',
         '`sluice run PIPELINE` resumes.',
       ],
       OTHER_CREDENTIALS: [

@@ -141,10 +141,14 @@ export async function heartbeatRun(db: Queryable, run: LeasedRun, leaseMs: numbe
 /**
  * Ends running runs of this environment with the status `failed`, if their lease has expired or their worker has ended. Also ends plans and
  * applies that were queued for more than 30 s. Only the process that requested them claims them, and it does so immediately. Returns the
- * numbers of the ended runs. `endedWorkerIds`: ids of workers that have ended.
+ * ended runs. `endedWorkerIds`: ids of workers that have ended.
  */
-export async function recoverRuns(db: Queryable, endedWorkerIds: readonly string[], fence: Fence): Promise<number[]> {
-  const rows = await db.query<Row<'run', 'id'>>(
+export async function recoverRuns(
+  db: Queryable,
+  endedWorkerIds: readonly string[],
+  fence: Fence,
+): Promise<readonly { readonly id: number; readonly destinationId: number | null }[]> {
+  const rows = await db.query<Row<'run', 'id' | 'destination_id'>>(
     `update run set status = 'failed', finished_at = statement_timestamp(), lease_until = null, progress = null,
        error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'where', null, 'hint', 'sluice run ' || pipeline, 'message',
          case when status = 'queued' then 'the process that requested this run did not start it'
@@ -154,10 +158,10 @@ export async function recoverRuns(db: Queryable, endedWorkerIds: readonly string
      where ((status = 'running' and (${isExpired('lease_until')} or worker_id = any($1)))
        -- No other process executes queued plans and applies (findQueuedRuns), and while they are queued they block every tick.
        or (status = 'queued' and trigger in ('plan', 'apply') and created_at < statement_timestamp() - interval '30 seconds'))
-       and ${withinFence('run.destination_id', '$2', '$3')} returning id`,
+       and ${withinFence('run.destination_id', '$2', '$3')} returning id, destination_id`,
     [endedWorkerIds, fence.origin, fence.credentials],
   )
-  return rows.map(({ id }) => Number(id))
+  return rows.map((row) => ({ id: Number(row.id), destinationId: row.destination_id }))
 }
 
 /**

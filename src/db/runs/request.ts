@@ -54,6 +54,34 @@ export async function requestRun(
 }
 
 /**
+ * Queues a run that repeats an interrupted run of a schedule, for any worker and any version of the pipeline. Returns the number of the new
+ * run. Returns undefined in these cases:
+ * - The interrupted run is not of a schedule. A repetition is not repeated, because a run may end its process each time.
+ * - An operator had cancelled it.
+ * - It was repeated before, or another run of the pipeline is queued or running, and sends the rest.
+ */
+export async function repeatRun(db: Queryable, interruptedRunId: number): Promise<number | undefined> {
+  const [row] = await db.query<Row<'run', 'id'>>(
+    `insert into run (pipeline, destination_id, trigger, status, rerun_of, options)
+     select r.pipeline, r.destination_id, 'rerun', 'queued', r.id, '{"anyWorker": true}' from run r
+     where r.id = $1 and r.trigger = 'schedule' and r.cancel_requested_at is null and not exists (select from run o where o.rerun_of = r.id)
+       and not exists (select from run o where o.destination_id = r.destination_id and o.pipeline = r.pipeline and o.id <> r.id
+         and o.status in ('queued', 'running') and o.trigger in ('manual', 'schedule', 'rerun'))
+     returning id`,
+    [interruptedRunId],
+  )
+  if (row === undefined) return undefined
+  const repetition = Number(row.id)
+  // Empty while the interrupted run still writes its end.
+  await db.execute(
+    `update run set error = error || jsonb_build_object('message', (error ->> 'message') || $2, 'hint', $3::text) where id = $1 and error is not null`,
+    [interruptedRunId, `; r_${repetition} repeats it`, `sluice show r_${repetition}`],
+  )
+  await notify(db, 'run')
+  return repetition
+}
+
+/**
  * Merges the options of a request that joins a queued run into the run. If one of the requests is a full refresh, the run becomes one. The
  * higher limit of approved deletes applies. `options` must not contain `full: false`. Does nothing if the run is no longer queued.
  */

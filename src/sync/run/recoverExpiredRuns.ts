@@ -5,6 +5,7 @@
 import type { Database } from '../../db/database.ts'
 import type { Fence } from '../../db/fence.ts'
 import { recoverRuns } from '../../db/runs/claim.ts'
+import { repeatRun } from '../../db/runs/request.ts'
 import { updateCounts } from '../../db/runs/update.ts'
 import { findEndedWorkers } from '../../db/workers.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -14,23 +15,25 @@ import { logRunEnd } from './runLog.ts'
 
 /**
  * Ends and logs the runs of this environment whose lease has expired or whose worker has ended. This unlocks their destinations. Also ends
- * runs of `sluice plan` and `sluice apply` that were queued for more than 30 s.
+ * runs of `sluice plan` and `sluice apply` that were queued for more than 30 s. `nextDestinationId`: as in `recoverRunsAndCounts`.
  */
-export async function recoverExpiredRuns(deps: Pick<EngineDeps, 'db' | 'service' | 'log'>): Promise<void> {
-  for (const id of await recoverRunsAndCounts(deps.db, deps.service)) logRunEnd(deps.log, await loadReport(deps.db, id))
+export async function recoverExpiredRuns(deps: Pick<EngineDeps, 'db' | 'service' | 'log'>, nextDestinationId?: number): Promise<void> {
+  for (const id of await recoverRunsAndCounts(deps.db, deps.service, nextDestinationId)) logRunEnd(deps.log, await loadReport(deps.db, id))
 }
 
 /**
- * Ends the runs of ended workers, as `recoverRuns` does, and updates the counts of these and of earlier runs. Returns the numbers of the
- * ended runs. Uses one transaction, because no later call would complete a half-done recovery.
+ * Ends the runs of ended workers, as `recoverRuns` does, and updates the counts of these and of earlier runs. Queues a repetition of each
+ * run of a schedule (`repeatRun`), except at `nextDestinationId`, where the caller starts a run. Returns the numbers of the ended runs. Uses
+ * one transaction, because no later call would complete a half-done recovery.
  */
-export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
+export async function recoverRunsAndCounts(db: Database, fence: Fence, nextDestinationId?: number): Promise<readonly number[]> {
   return db.transaction(async (tx) => {
-    const ids = await recoverRuns(tx, await findEndedWorkers(tx), fence)
-    for (const id of ids) {
+    const ended = await recoverRuns(tx, await findEndedWorkers(tx), fence)
+    for (const { id, destinationId } of ended) {
       await updateCounts(tx, id, await countsAtEnd(tx, id))
       await updateCountsOfOtherRuns(tx, id)
+      if (destinationId !== nextDestinationId) await repeatRun(tx, id)
     }
-    return ids
+    return ended.map(({ id }) => id)
   })
 }

@@ -52,7 +52,7 @@ export async function requestAndClaimById(
   destinationId: number,
   request: RunRequest,
 ): Promise<ClaimResult> {
-  await recoverExpiredRuns(deps)
+  await recoverExpiredRuns(deps, destinationId)
   const { trigger, rerunOf, actor, takeOver: _, source, ...rest } = request
   const options: RunOptions = source === undefined ? rest : { ...rest, source: storedAddress(source) }
   const runId = await requestRun(deps.db, { pipeline, destinationId, trigger, options, ...(rerunOf === undefined ? {} : { rerunOf }) })

@@ -6,6 +6,7 @@ import { purgeErasures } from '../../db/erasures.ts'
 import { claimDailyRetention } from '../../db/schedules.ts'
 import { finishRun, isCancelRequested } from '../../db/runs/end.ts'
 import { heartbeatRun, type RunRow } from '../../db/runs/claim.ts'
+import { repeatRun } from '../../db/runs/request.ts'
 import { countsAtEnd, updateCountsOfOtherRuns } from './runCounts.ts'
 import { interruptedError, type EngineDeps } from '../engine.ts'
 import { loadReport } from '../reports/history.ts'
@@ -118,11 +119,19 @@ export function cancelledError(pipeline: string): RunError {
 async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
   // `finishRun` is last. If the process dies before it, `recoverRunsAndCounts` updates the counts again.
   await updateCountsOfOtherRuns(deps.db, run.id)
+  const repetition = ending.error?.code === 'RUN_INTERRUPTED' && deps.signal?.aborted ? await repeatRun(deps.db, run.id) : undefined
   await finishRun(deps.db, run, {
     status: ending.status,
     guards: ending.guards,
     counts: await countsAtEnd(deps.db, run.id),
-    error: ending.error ? errorJson(ending.error) : null,
+    error: ending.error ? errorJson(repetition === undefined ? ending.error : repeatedError(repetition)) : null,
+  })
+}
+
+/** Returns the error of an interrupted run that the run `repetition` repeats. */
+function repeatedError(repetition: number): RunError {
+  return new RunError('RUN_INTERRUPTED', `stopped by a signal; what was confirmed is kept; r_${repetition} repeats it`, {
+    hint: `sluice show r_${repetition}`,
   })
 }
 

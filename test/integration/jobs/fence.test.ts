@@ -165,7 +165,7 @@ describe('a worker of another environment', () => {
     await recoverRunsAndCounts(engine.db, engine.deps.service)
     const { error } = await loadRun(engine.db, `r_${runId}`)
     expect(error?.message).toBe(
-      'the process of this run did not renew its lease: it died, was stopped, or could not reach the database; what was confirmed is kept',
+      `the process of this run did not renew its lease: it died, was stopped, or could not reach the database; what was confirmed is kept; r_${runId + 1} repeats it`,
     )
   })
 

@@ -123,7 +123,7 @@ describe('a lease', () => {
     await db.execute(`update sluice.batch set lease_until = lease_until + interval '2 days'`)
     expect(await recoverBatches(db, [], 20, fence)).toBe(1)
     await db.execute(`update sluice.run set status = 'running', lease_until = clock_timestamp() + interval '2 days'`)
-    expect(await recoverRuns(db, [], fence)).toEqual([planted.runId])
+    expect(await recoverRuns(db, [], fence)).toMatchObject([{ id: planted.runId }])
   })
 
   test('of a run that was recovered is lost: later writes of its process have no effect', async () => {
@@ -133,7 +133,7 @@ describe('a lease', () => {
     await db.execute(`update sluice.run set status = 'running', lease_until = clock_timestamp() - interval '1 second'`)
     const stored = () => db.query('select counts, guards, columns, warnings, stages from sluice.run')
     const before = await stored()
-    expect(await recoverRuns(db, [], fence)).toEqual([id])
+    expect(await recoverRuns(db, [], fence)).toMatchObject([{ id }])
     const run = { id, epoch: 0 }
     await updateRun(db, run, { counts: { read: 9 }, columns: ['mail'] })
     await addWarnings(db, run, [{ code: 'EMAIL_ROLE', message: 'a note' }], 'last')
