@@ -1,7 +1,7 @@
 import type { IdentifierType } from '../../model/record.ts'
 import { isCardNumber, isIban } from '../accountNumbers.ts'
-import { trimText, withoutInvisible } from '../text.ts'
-import { addressesIn, normalizeEmail, type EmailOptions } from './email.ts'
+import { foldedText, trimText, withoutInvisible } from '../text.ts'
+import { addressesIn, listSeparator, normalizeEmail, type EmailOptions } from './email.ts'
 import { normalizePhone, normalizePhoneAsBoth, withAsciiDigits, withPlusFreeForm } from './phone.ts'
 import type { IdentifierResult } from './identifierResult.ts'
 
@@ -87,6 +87,33 @@ function normalizeDeviceId(text: string): IdentifierResult {
   if (!/^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16})$/.test(id))
     return { code: 'DEVICE_ID_INVALID', message: 'is not an advertising id' }
   return /^[0-]+$/.test(id) ? { code: 'DEVICE_ID_INVALID', message: 'is all zeros: the device does not allow tracking' } : { text: id }
+}
+
+/** Matches a UUID with or without dashes, and the 16 hex digits of an Android id. */
+const deviceIdLike = /(?<![\da-f])(?:([\da-f]{8})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{12})|[\da-f]{16})(?![\da-f])/gi
+
+/**
+ * Returns the identifiers in a text or list, also in odd spellings. Examples: a handle in the address of a profile, a UUID in braces or
+ * without dashes, a service id as `1001.0`. Also returns texts that only look like identifiers: use it only for identifiers that are not
+ * sent.
+ */
+export function identifiersIn(type: 'handle' | 'device_id' | 'service_id', text: string): readonly string[] {
+  const folded = foldedText(text.replace(/[\n\r\u2028\u2029]/g, ';'))
+  const found = new Set<string>()
+  const add = (part: string) => {
+    const result = normalizeIdentifier(type, part, undefined)
+    if ('text' in result) found.add(result.text)
+  }
+  if (type === 'device_id')
+    for (const [id, ...groups] of folded.matchAll(deviceIdLike)) add(groups[0] === undefined ? id : groups.join('-'))
+  else if (type === 'service_id')
+    for (const part of folded.split(listSeparator)) add(part.replace(/\.0+\s*$/, '').replace(/^\D+|\D+$/g, ''))
+  else {
+    for (const [, handle = ''] of folded.matchAll(/(?<![\w.])@ ?(\w{1,15})(?!\w)/g)) add(handle)
+    // A part without spaces, or the last step of an address: `https://social.example/jack?lang=en`.
+    for (const part of folded.split(listSeparator)) add(/([^/]*)\/?$/.exec(part.replace(/[?#].*$/, ''))?.[1] ?? part)
+  }
+  return [...found]
 }
 
 /** Matches prefixes of messengers and web forms before a phone number. */

@@ -3,7 +3,7 @@ import { firstText } from '../fields.ts'
 import { countryCode } from '../identifiers/country.ts'
 import { keyText, shortHash } from '../identifiers/keyHash.ts'
 import { addressesIn, listSeparator } from '../identifiers/email.ts'
-import { normalizeIdentifier } from '../identifiers/normalize.ts'
+import { identifiersIn, normalizeIdentifier } from '../identifiers/normalize.ts'
 import { hashIdentifier, packDigest, packPlain } from '../identifiers/packIdentifier.ts'
 import { phonesIn } from '../identifiers/phone.ts'
 import { isPlaceholder, placeholderDigests } from '../identifiers/placeholders.ts'
@@ -180,7 +180,7 @@ export class RowIdentifiers {
       if (other !== bound && (this.#isPermitted || !isContact)) continue
       if (type === 'email') this.#optOutEmails(text)
       else if (type === 'phone_number') this.#optOutPhones(other, text)
-      else if (type !== 'partner_user_id') for (const part of text.split(listSeparator)) this.#optOutPart(type, part)
+      else if (type !== 'partner_user_id') for (const id of identifiersIn(type, text)) this.#append(hashIdentifier(type, id))
     }
   }
 
@@ -193,11 +193,6 @@ export class RowIdentifiers {
       this.#append(hashIdentifier('phone_number', number))
       if (this.#binding.rules.bothPhones) this.#append(hashIdentifier('phone_number', number.slice(1)))
     }
-  }
-
-  #optOutPart(type: IdentifierType, part: string): void {
-    const result = normalizeIdentifier(type, part, undefined)
-    if ('text' in result) this.#append(hashIdentifier(type, result.text))
   }
 
   /** Adds a digest and returns true. Adds a fault and returns false for any other text, and for the digest of a placeholder. */

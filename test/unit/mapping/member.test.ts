@@ -532,6 +532,48 @@ describe('a row that opts out a hashed column', () => {
   })
 })
 
+describe('a row without consent opts out the id that a reader sees', () => {
+  const uuid = 'aebe52e7-03ee-455a-b3c4-e57283966239'
+  const optedOutBy = (type: 'device_id' | 'handle' | 'service_id', id: string) =>
+    identifiersOf(
+      mapped(
+        { id: '1', loyalty: id, consent: 'no' },
+        { map: { key: 'id', [type]: 'loyalty' }, consent: { column: 'consent', values: ['yes'] } },
+      ).record,
+    )
+
+  test.for([
+    `{${uuid.toUpperCase()}}`,
+    uuid.replaceAll('-', ''),
+    `idfa:${uuid}`,
+    `${uuid} (old)`,
+    `38400000-8cf0-11bd-b23e-10b96e40000d / ${uuid}`,
+    `${uuid}\n0123456789abcdef`,
+  ])('of a device: %j', (id) => expect(optedOutBy('device_id', id)).toContain(`2 ${digest(uuid)}`))
+
+  test.for([
+    'https://social.example/Jack',
+    'social.example/jack/?lang=en#top',
+    '\uff20Jack',
+    '@@jack',
+    '@jack (private)',
+    '@jill @jack',
+    '@jill\n@jack',
+    'jill; jack',
+  ])('as a handle: %j', (id) => expect(optedOutBy('handle', id)).toContain(`3 ${digest('jack')}`))
+
+  test.for(['1001.0', '#1001', '1002; 1001', '1001\n1002'])('as a service id: %j', (id) =>
+    expect(optedOutBy('service_id', id)).toContain(`4 ${digest('1001')}`),
+  )
+
+  test('and no other', () => {
+    expect(optedOutBy('handle', 'jack@social.example')).toEqual([])
+    expect(optedOutBy('device_id', `${uuid}0`)).toEqual([])
+    expect(optedOutBy('device_id', '00000000-0000-0000-0000-000000000000')).toEqual([])
+    expect(optedOutBy('service_id', 'none at all')).toEqual([])
+  })
+})
+
 test.for([
   ['491712345678', 'DE', ['+491712345678', '+49491712345678']],
   ['49 171 2345678', '', ['+491712345678']],
