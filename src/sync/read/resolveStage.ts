@@ -173,13 +173,15 @@ async function keepStoredIdentifiersOfList(tx: Connection, destinationId: number
 
 /**
  * Keeps the last valid row of each key: of the last source, then of the last line. Rows of one line are ordered by `ctid`, which is the
- * order of the file except for rows that `omitOptedOut` changed. Returns the number of deleted rows.
+ * order of the file. For rows that `omitOptedOut` changed, this is their earlier `ctid`. Returns the number of deleted rows.
  */
 async function keepLast(tx: Connection): Promise<number> {
   return tx.execute(`
     delete from stage s using (
-      select s.ctid as row, s.key, row_number() over (partition by s.key order by s.source desc, s.line desc, s.ctid desc) as nth
-      from stage s join repeated using (key) where s.kind = ${stagedKind.valid}) r
+      select s.ctid as row, s.key,
+        row_number() over (partition by s.key order by s.source desc, s.line desc, coalesce(m.was, s.ctid) desc) as nth
+      from stage s join repeated using (key) left join moved_row m on m.row = s.ctid and m.key = s.key
+      where s.kind = ${stagedKind.valid}) r
     where s.ctid = r.row and s.key = r.key and r.nth > 1`)
 }
 
@@ -191,9 +193,11 @@ async function rejectContradictions(tx: Connection, options: Pick<ResolveOptions
   const conflicting = await tx.execute(
     addRejectsSql(`select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
        'the same ' || $2::text || ' is in ' ||
-         case when c.sources[1] = c.sources[cardinality(c.sources)] then 'lines ' || array_to_string(c.lines[1:10], ', ')
-         else (select string_agg('line ' || x.line || ' of ' || ($3::text[])[x.source + 1], ', ' order by x.nth)
-           from unnest(c.lines[1:10], c.sources[1:10]) with ordinality as x (line, source, nth)) end || ' with different content',
+         case when c.sources[1] <> c.sources[cardinality(c.sources)] then
+           (select string_agg('line ' || x.line || ' of ' || ($3::text[])[x.source + 1], ', ' order by x.nth)
+            from unnest(c.lines[1:10], c.sources[1:10]) with ordinality as x (line, source, nth))
+         when c.lines[1] = c.lines[cardinality(c.lines)] then cardinality(c.lines) || ' records of line ' || c.lines[1]
+         else 'lines ' || array_to_string(c.lines[1:10], ', ') end || ' with different content',
        'keep one of these rows; or set duplicates: last, if the last one is right', r.key
      from repeated_row r join contradiction c using (key)
      where r.kind = ${stagedKind.valid}`),

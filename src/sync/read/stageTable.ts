@@ -27,9 +27,15 @@ const columns = `key bytea not null, hash bytea not null, kind int2 not null, li
   body text, identifiers bytea[], joined_identifiers bytea, without_consent bytea[], effective_at timestamptz, expires_at timestamptz,
   digest bytea, feature_set int2 not null`
 
-/** Creates the tables of a read, or deletes their rows: `stage`, `opted_out`, and those of the digests. */
+/** Creates the tables of a read, or deletes their rows: `stage`, `opted_out`, `moved_row`, and those of the digests. */
 export async function createStage(tx: Connection): Promise<void> {
-  const tables = [keptTableSql('stage', columns), keptTableSql('opted_out', 'identifier bytea primary key'), digestTablesSql]
+  const tables = [
+    keptTableSql('stage', columns),
+    keptTableSql('opted_out', 'identifier bytea primary key'),
+    // Rows of the stage that `omitOptedOut` changed: place before (`was`) and after the change.
+    keptTableSql('moved_row', 'row tid not null, key bytea not null, was tid not null'),
+    digestTablesSql,
+  ]
   await tx.query(tables.join('; '))
 }
 

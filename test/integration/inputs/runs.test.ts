@@ -7,6 +7,7 @@ import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { loadRejects } from '../../../src/sync/reports/history.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
 import { encodeAs } from '../../support/encodeAs.ts'
+import { audienceDigest, email } from '../../support/digests.ts'
 import { csvOf, goodProduct, itemOf, manyProducts, rssOf, type Fields } from '../../support/through.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 
@@ -180,6 +181,30 @@ test('case 58: with `duplicates: last` the last row of a feed on one line, and o
   await engine.apply(plan.planId)
   const bodies = await engine.db.query<{ title: string }>(`select body::json ->> 'title' as title from sluice.record order by key`)
   expect(bodies.map(({ title }) => title)).toEqual(['title 9', 'from the second source', 'title 11'])
+})
+
+test('case 58: of the records of one line the last one is used, also if another row opts out an identifier of an earlier one', async () => {
+  await using engine = await engineUnderTest()
+  const last = 'consent: { column: ok, values: ["yes"] }\n'
+  const yaml = `source: { url: "{folder}/people.json" }
+map: { key: id, email: email, phone_number: phone }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`
+  const rows = [
+    { id: '1', email: 'former@example.com', phone: '+12025550143', ok: 'yes' },
+    { id: '1', email: 'present@example.com', ok: 'yes' },
+    { id: '2', phone: '+12025550143', ok: 'no' },
+    { id: '3', email: 'other@example.com', ok: 'yes' },
+  ]
+  engine.write('people.json', JSON.stringify(rows))
+  engine.pipeline('people', `${yaml}${last}duplicates: last\n`)
+  expect((await engine.run('people')).counts).toMatchObject({ read: 4, duplicates: 1, suppressed: 1, valid: 2 })
+  const sent = [email('present@example.com'), email('other@example.com')]
+  expect((await engine.sandbox.control.audience()).digest).toBe(audienceDigest(sent))
+  engine.pipeline('people', `${yaml}${last}`)
+  const { runId } = await engine.run('people')
+  const messages = await engine.db.query('select distinct message from reject where run_id = $1', [runId.slice(2)])
+  expect(messages).toEqual([{ message: 'the same key is in 2 records of line 1 with different content' }])
 })
 
 test('case 129: a row that opts out is used although another one is last', async () => {
