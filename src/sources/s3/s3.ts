@@ -144,6 +144,12 @@ function addressOf(uri: string): { readonly url: URL; readonly bucket: string; r
     throw rejection('the address contains credentials', 'Name environment variables under `source.credentials`.')
   if (url.hash !== '' || /[\r\n\t\0]/.test(uri))
     throw rejection('the key of the address ends before a # or a control character', 'Write # as %23, a line end as %0A and a tab as %09.')
+  // Otherwise `?` in a key would end it, and another object would be read.
+  const unknown = [...url.searchParams.keys()].find((name) => name !== 'endpoint' && name !== 'region')
+  if (unknown !== undefined || (url.search === '' && url.href.endsWith('?')))
+    throw rejection('the address has a parameter other than endpoint and region', 'If the ? belongs to the key, write it as %3F.')
+  if (url.port !== '')
+    throw rejection('the address names a port in place of a bucket', `Write s3://bucket/key?endpoint=http://${url.host}.`)
   if (url.host === '' || /^\/?$/.test(url.pathname)) throw rejection('the address names no object', 'Write s3://bucket/key.')
   try {
     return { url, bucket: url.host, pattern: decodeURIComponent(url.pathname.slice(1)) }
