@@ -20,7 +20,7 @@ import { maxAttempts } from '../../http/sourceRetryLimit.ts'
 
 /**
  * Opens `s3://bucket/key`, or the newest key that matches a pattern. `?endpoint=https://…`, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL names
- * a store other than AWS. The request is conditional on the last ETag.
+ * a store other than AWS. The request is conditional on the last ETag of this object.
  *
  * Credentials come from the first of these places that has them:
  * - the variables that `access_key_id`, `secret_access_key` and `session_token` of the source name
@@ -42,12 +42,15 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
   const { S3Client, GetObjectCommand } = await import('@aws-sdk/client-s3')
   const client = new S3Client(clientOptions(url, definition, context))
   const requested = `s3://${url.host}${url.pathname}`
+  let knownTag: string | undefined
   try {
     const key = await newestKey(client, { bucket, pattern, label: requested, signal: timeouts.signal })
     const label = key === pattern ? requested : `s3://${url.host}/${key.split('/').map(encodeURIComponent).join('/')}`
     const get = (more: { readonly Key?: string; readonly IfNoneMatch?: string; readonly IfMatch?: string; readonly Range?: string }) =>
       client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...more }), { abortSignal: timeouts.signal })
-    const firstAnswer = await get(context.previous?.etag === undefined ? {} : { IfNoneMatch: context.previous.etag })
+    // Another object may have the same tag, because some stores count the versions of each object.
+    knownTag = context.previous?.uri === label ? context.previous.etag : undefined
+    const firstAnswer = await get(knownTag === undefined ? {} : { IfNoneMatch: knownTag })
     rejectUnusable(firstAnswer, label)
     return {
       label,
@@ -66,7 +69,7 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
   } catch (error) {
     client.destroy()
     timeouts.throwIfCancelled()
-    if (statusOf(error) === 304 && context.previous?.etag !== undefined) return 'unchanged'
+    if (statusOf(error) === 304 && knownTag !== undefined) return 'unchanged'
     throw s3Error(error, requested)
   }
 }

@@ -53,6 +53,22 @@ test('the newest key that matches a pattern is read', async () => {
   expect([all.rows[0]?.cells, all.facts?.uri]).toEqual([['2'], 's3://exports/feeds/a.csv'])
 })
 
+test('a newer object with the tag of the last one is read', async () => {
+  let newest = '1'
+  await using store = await storeOf((request, response) => {
+    if (request.headers['if-none-match'] === '"1"') return response.writeHead(304).end()
+    const contents = `<Contents><Key>crm-${newest}.csv</Key><LastModified>2026-01-0${newest}T00:00:00Z</LastModified></Contents>`
+    const isListing = request.url?.includes('list-type') === true
+    const body = isListing ? `<?xml version="1.0"?><ListBucketResult>${contents}</ListBucketResult>` : `id\n${newest}\n`
+    return response.writeHead(200, { etag: '"1"', 'content-length': body.length }).end(body)
+  })
+  const definition = through(store.port, 'crm-*.csv')
+  const { facts } = await readSource(definition, { env })
+  expect((await readSource(definition, { env, previous: facts! })).code).toBe('unchanged')
+  newest = '2'
+  expect((await readSource(definition, { env, previous: facts! })).rows[0]?.cells).toEqual(['2'])
+})
+
 test('missing objects, wrong credentials and private endpoints are rejected', async () => {
   await using s3 = await openStore()
   await s3.put('a.csv', csv)
