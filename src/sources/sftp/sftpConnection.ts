@@ -182,10 +182,11 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
         },
       )
     }
-    if (error instanceof Error && /cannot parse privatekey/i.test(error.message))
+    // The first message is about a key that cannot be read, the second about a public key.
+    if (error instanceof Error && /cannot parse privatekey|not contain a \(valid\) private key/i.test(error.message))
       throw new RunError('SOURCE_CREDENTIALS', 'the private key cannot be read', {
         where: 'credentials.private_key',
-        hint: 'Give the whole key in OpenSSH or PEM form, and its `passphrase` if it has one.',
+        hint: 'Give the whole private key, and its `passphrase` if it has one. `ssh-keygen -p -f FILE` changes a key into the OpenSSH form.',
       })
     if (password === undefined && privateKey === undefined && sftpError(error, '').code === 'SOURCE_DENIED')
       throw new RunError('SOURCE_CREDENTIALS', 'the server requires a login, and the source has no credentials', {
