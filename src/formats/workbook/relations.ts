@@ -4,6 +4,8 @@ import type { ZipDirectory } from './zipDirectory.ts'
 /** Relationships of one part of a workbook to other parts, as names of archive members. External targets are left out. */
 export interface Relations {
   readonly byId: (id: string) => string | undefined
+  /** Returns the last step of the type; undefined without such a relationship. */
+  readonly typeOf: (id: string) => string | undefined
   /** `type`: last step of the type, which is the same in both variants of the standard. Example: `sharedStrings` */
   readonly byType: (type: string) => string | undefined
 }
@@ -23,6 +25,7 @@ export async function readRelations(archive: ZipDirectory, part: string, name: s
   )
   return {
     byId: (id) => relations.find((relation) => relation.id === id)?.target,
+    typeOf: (id) => relations.find((relation) => relation.id === id)?.type?.replace(/^.*\//s, ''),
     byType: (type) => relations.find((relation) => relation.type?.endsWith(`/relationships/${type}`) === true)?.target,
   }
 }

@@ -80,10 +80,10 @@ export async function readWorkbookParts(
   // Other documents, such as .docx, have the same kind of archive.
   if (!isRecord(workbook) || !('workbook' in workbook)) throw notAWorkbook(name)
   const relations = await readRelations(archive, main, name)
-  const sheets = attributesAt(workbook, 'workbook', 'sheets', 'sheet').map((sheet) => ({
-    name: sheet['name'] ?? '',
-    id: sheet['id'] ?? '',
-  }))
+  // A chart, dialog or macro sheet has no table.
+  const sheets = attributesAt(workbook, 'workbook', 'sheets', 'sheet')
+    .map((sheet) => ({ name: sheet['name'] ?? '', id: sheet['id'] ?? '' }))
+    .filter(({ id }) => ['worksheet', undefined].includes(relations.typeOf(id)))
   const [settings] = attributesAt(workbook, 'workbook', 'workbookPr')
   const sheet = requested === undefined ? sheets[0] : sheets.find((candidate) => candidate.name === requested)
   if (sheet === undefined) throw missingSheet(sheets, name)

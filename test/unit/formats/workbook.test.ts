@@ -36,6 +36,25 @@ describe('Excel workbooks', () => {
       hint: expect.stringContaining('Products, Old'),
     })
   })
+  test.each(['chartsheet', 'dialogsheet', 'xlMacrosheet'])('a %s before the table is not read, and not offered', async (type) => {
+    const kind = (name: string) => `Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/${name}"`
+    const relations = [
+      `<Relationship Id="r1" ${kind('worksheet')} Target="worksheets/sheet1.xml"/>`,
+      `<Relationship Id="r2" ${kind(type)} Target="worksheets/sheet2.xml"/>`,
+    ]
+    const names = ['<sheet name="Sales" sheetId="2" r:id="r2"/>', '<sheet name="Products" sheetId="1" r:id="r1"/>']
+    const namespace = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+    const bytes = workbook(`${header}<row r="2"><c r="A2"><v>7</v></c></row>`, {
+      parts: {
+        'xl/workbook.xml': `<workbook ${namespace}><sheets>${names.join('')}</sheets></workbook>`,
+        'xl/_rels/workbook.xml.rels': `<Relationships>${relations.join('')}</Relationships>`,
+        'xl/worksheets/sheet2.xml': '<chartsheet><drawing/></chartsheet>',
+      },
+    })
+    const { rows, end } = await read(bytes)
+    expect([rows.map(cellsOf), end.notes]).toEqual([[{ id: '7', title: '', since: '' }], []])
+    await expect(read(bytes, { sheet: 'Sales' })).rejects.toMatchObject({ code: 'WRONG_FORMAT', hint: 'Set `sheet:` to one of: Products.' })
+  })
   test('parts with prefixes, references and days from 1904 are read', async () => {
     const bytes = workbook(`${header}<row r="2"><c r="A2" s="1"><v>1</v></c></row>`, {
       parts: {
