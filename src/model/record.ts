@@ -106,6 +106,8 @@ export interface MemberRecord {
   readonly identifiers: readonly PackedIdentifier[]
   /** Identifiers of types that the row does not consent to. They are not sent, not even for another row. */
   readonly withoutConsent?: readonly PackedIdentifier[]
+  /** Identifiers that are two forms of one, in pairs one after the other (docs/decisions/both-forms.md). Absent if there are none. */
+  readonly bothForms?: readonly PackedIdentifier[]
   /** Start and end of the membership in milliseconds since 1970, whole seconds. Absent if the row has none. */
   readonly effectiveAtMs?: number
   readonly expiresAtMs?: number

@@ -51,13 +51,15 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const faults = faultsOf(identifiers, { binding, key, effectiveAtMs, expiresAtMs })
   if (faults.length > 0 || key === undefined || expiresAtMs === null) return rejectOf(row, key, faults, identifiers.warnings)
   identifiers.warnDropped()
-  const { packed, withoutConsent, warnings } = identifiers
+  const { packed, withoutConsent, bothForms, warnings } = identifiers
   const record: MemberRecord = { kind: 'member', key, line: row.line, identifiers: packed, desired }
-  if (withoutConsent.length === 0 && effectiveAtMs === undefined && expiresAtMs === undefined) return { record, warnings }
+  const hasOnlyIdentifiers = withoutConsent.length === 0 && bothForms === undefined
+  if (hasOnlyIdentifiers && effectiveAtMs === undefined && expiresAtMs === undefined) return { record, warnings }
   return {
     record: {
       ...record,
       ...(withoutConsent.length === 0 ? {} : { withoutConsent }),
+      ...(bothForms === undefined ? {} : { bothForms }),
       ...(effectiveAtMs === undefined ? {} : { effectiveAtMs }),
       ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     },

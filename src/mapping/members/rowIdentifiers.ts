@@ -57,6 +57,7 @@ export class RowIdentifiers {
   readonly packed: PackedIdentifier[] = []
   // Created when needed: nearly no row needs them.
   #withoutConsent: PackedIdentifier[] | undefined
+  #bothForms: PackedIdentifier[] | undefined
   #faults: IdentifierFault[] | undefined
   /** List that `#add` and `#append` add to: `packed`, or `#withoutConsent` for a type without consent. */
   #target = this.packed
@@ -92,6 +93,11 @@ export class RowIdentifiers {
   /** Usable identifiers of the types that `consentByType` excludes for this row. */
   get withoutConsent(): readonly PackedIdentifier[] {
     return this.#withoutConsent ?? noIdentifiers
+  }
+
+  /** Identifiers that are two forms of one, in pairs one after the other. Undefined if there are none. */
+  get bothForms(): readonly PackedIdentifier[] | undefined {
+    return this.#bothForms
   }
 
   /** `packed` and `withoutConsent` together, sorted bytewise, without duplicates. */
@@ -164,10 +170,14 @@ export class RowIdentifiers {
     }
     if (result.note !== undefined) this.warn(result.note, field, maskIdentifier(type, text))
     this.#noteKey(type, result.text)
-    this.#add(type === 'partner_user_id' ? packPlain(result.text) : hashIdentifier(type, result.text))
+    const identifier = type === 'partner_user_id' ? packPlain(result.text) : hashIdentifier(type, result.text)
+    this.#add(identifier)
     if (result.otherForm === undefined) return
     this.valueCount += 1
-    this.#add(hashIdentifier(type, result.otherForm))
+    const other = hashIdentifier(type, result.otherForm)
+    this.#add(other)
+    this.#bothForms ??= []
+    this.#bothForms.push(identifier, other)
   }
 
   /** Adds every identifier in a text that is not a valid identifier itself, such as a list or a sentence. */

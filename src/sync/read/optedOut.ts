@@ -14,7 +14,12 @@ import { stagedKind, type StageTally } from './stageTable.ts'
 /** Fills the table `opted_out`, and returns its number of identifiers. */
 export async function collectOptedOut(
   tx: Connection,
-  { optedOut, partlyOptedOut, unsentOptOuts }: Pick<StageTally, 'optedOut' | 'partlyOptedOut' | 'unsentOptOuts'>,
+  {
+    optedOut,
+    partlyOptedOut,
+    unsentOptOuts,
+    withBothForms,
+  }: Pick<StageTally, 'optedOut' | 'partlyOptedOut' | 'unsentOptOuts' | 'withBothForms'>,
 ): Promise<number> {
   if (optedOut + partlyOptedOut + unsentOptOuts === 0) return 0
   const collected = await tx.execute(
@@ -27,7 +32,22 @@ export async function collectOptedOut(
      select i.identifier from stage s cross join lateral unnest(s.without_consent) as i (identifier) where s.without_consent is not null`,
   )
   await tx.query('analyze opted_out')
-  return collected
+  return collected + (withBothForms === 0 ? 0 : await optOutOtherForms(tx))
+}
+
+/**
+ * Adds the other form of each opted-out identifier that a row has in both forms. A row that opts out a digest has only one of the forms.
+ * Returns the number of added identifiers.
+ */
+async function optOutOtherForms(tx: Connection): Promise<number> {
+  return tx.execute(
+    `insert into opted_out
+     select f.identifier
+     from stage s cross join lateral generate_series(1, cardinality(s.both_forms), 2) as i (at)
+       cross join lateral unnest(s.both_forms[i.at : i.at + 1]) as f (identifier)
+     where s.both_forms is not null and exists (select from opted_out o where o.identifier = any(s.both_forms[i.at : i.at + 1]))
+     on conflict do nothing`,
+  )
 }
 
 /**

@@ -85,6 +85,7 @@ export async function stageSources(
     optedOut: 0,
     partlyOptedOut: 0,
     unsentOptOuts: 0,
+    withBothForms: 0,
     keys: new RepeatDetector({ areDigests: keysAreDigests }),
     identifiers: last === undefined ? new IdentifierFactsCollector() : undefined,
     keyHistogram: keysAreDigests ? new KeyHistogram() : undefined,

@@ -24,7 +24,7 @@ import type { RepeatDetector } from './repeatDetector.ts'
 export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3, unsentOptOuts: 4 } as const
 
 const columns = `key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
-  body text, identifiers bytea[], joined_identifiers bytea, without_consent bytea[], effective_at timestamptz, expires_at timestamptz,
+  body text, identifiers bytea[], joined_identifiers bytea, without_consent bytea[], both_forms bytea[], effective_at timestamptz, expires_at timestamptz,
   digest bytea, feature_set int2 not null`
 
 /** Creates the tables of a read, or deletes their rows: `stage`, `opted_out`, `moved_row`, and those of the digests. */
@@ -91,6 +91,8 @@ export interface StageTally {
   partlyOptedOut: number
   /** Filtered and rejected rows that opt out identifiers. */
   unsentOptOuts: number
+  /** Rows with both forms of an identifier. */
+  withBothForms: number
   /** Keys of all staged rows. */
   readonly keys: RepeatDetector
   /** Facts about the identifiers of all staged members; undefined if `StageContext.last` is given. */
@@ -191,7 +193,7 @@ class MemberWriter extends StageWriter {
   readonly #hash = Buffer.alloc(16)
 
   constructor(tx: Connection, options: StageOptions) {
-    super(tx, options, ['identifiers', 'joined_identifiers', 'without_consent', 'effective_at', 'expires_at'])
+    super(tx, options, ['identifiers', 'joined_identifiers', 'without_consent', 'both_forms', 'effective_at', 'expires_at'])
   }
 
   override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {
@@ -202,6 +204,7 @@ class MemberWriter extends StageWriter {
       this.tally.keyHistogram?.add(record.key)
     } else this.tally.optedOut++
     if (record.withoutConsent !== undefined) this.tally.partlyOptedOut++
+    if (record.bothForms !== undefined) this.tally.withBothForms++
     this.tally.identifiers?.add(record.identifiers, record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined)
     // The identifiers that a row opts out affect other rows, so every read must map such a row. Therefore it gets no digest.
     const storedDigest = record.withoutConsent === undefined ? digest : undefined
@@ -210,6 +213,8 @@ class MemberWriter extends StageWriter {
     this.#addIdentifiers(record.identifiers)
     if (record.withoutConsent === undefined) copy.null()
     else copy.byteaArray(record.withoutConsent)
+    if (record.bothForms === undefined) copy.null()
+    else copy.byteaArray(record.bothForms)
     if (record.effectiveAtMs === undefined) copy.null()
     else copy.timestamp(record.effectiveAtMs)
     if (record.expiresAtMs === undefined) copy.null()
@@ -220,8 +225,8 @@ class MemberWriter extends StageWriter {
     this.tally.unsentOptOuts++
     this.beginRow(keyOfOptOuts(optedOut), noHash, stagedKind.unsentOptOuts, line, undefined, 0)
     this.#addIdentifiers(optedOut)
-    // `without_consent`, `effective_at` and `expires_at`
-    for (let i = 0; i < 3; i++) this.copy.null()
+    // `without_consent`, `both_forms`, `effective_at` and `expires_at`
+    for (let i = 0; i < 4; i++) this.copy.null()
   }
 
   /** Writes the two columns of identifiers (`db/identifiers.ts`). */

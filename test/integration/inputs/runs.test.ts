@@ -183,7 +183,7 @@ test('case 58: with `duplicates: last` the last row of a feed on one line, and o
   expect(bodies.map(({ title }) => title)).toEqual(['title 9', 'from the second source', 'title 11'])
 })
 
-test('case 58: of the records of one line the last one is used, also if another row opts out an identifier of an earlier one', async () => {
+test('case 58: of the records of one line the last one is used, despite an opt-out of an earlier one', async () => {
   await using engine = await engineUnderTest()
   const last = 'consent: { column: ok, values: ["yes"] }\n'
   const yaml = `source: { url: "{folder}/people.json" }

@@ -82,6 +82,26 @@ test.for([
   await held(engine, [email('p2@example.org')])
 })
 
+test.each([number, number.slice(1)])('case 121: an opt-out of the digest of one form (%s) holds for the other form too', async (form) => {
+  await using engine = await engineUnderTest()
+  const hashed = (text: string) => createHash('sha256').update(text).digest('hex')
+  engine.pipeline('people', `${audience(both)}consent: { column: ok, values: ["yes"] }\n`)
+  const write = (...optOuts: readonly string[]) =>
+    engine.write(
+      'people.csv',
+      ['id,email,phone,ok', ...optOuts, `C1,jane@bücher.example,${number},yes`, 'C2,p2@example.org,,yes', ''].join('\n'),
+    )
+  write()
+  await run(engine, 'people')
+  await held(engine, [...forms, ...idn, email('p2@example.org')])
+  write(`C8,,${hashed(form)},no`, `C9,${hashed('jane@xn--bcher-kva.example')},,no`)
+  expect((await run(engine, 'people')).counts).toMatchObject({ suppressed: 3, valid: 1 })
+  await held(engine, [email('p2@example.org')])
+  write(`C8,,${hashed(form)},no`)
+  await run(engine, 'people')
+  await held(engine, [...idn, email('p2@example.org')])
+})
+
 test('case 121: a do-not-reach list with the number in one form suppresses its other form too', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', audience(both))

@@ -49,6 +49,8 @@ export class RelatedRows {
   readonly #names: readonly string[]
   readonly #rowsByKey = new Map<string, RowsOfKey>()
   readonly #optedOut = new Set<string>()
+  /** Pairs of both forms of one identifier. */
+  readonly #bothForms: (readonly [string, string])[] = []
 
   /** `names`: names of the sources, for messages. */
   constructor(names: readonly string[]) {
@@ -69,6 +71,8 @@ export class RelatedRows {
     if (record.desired) {
       const content = `${record.effectiveAtMs} ${record.expiresAtMs}`
       ofKey.rows.push({ source, line, identifiers: record.identifiers.map(textOf), content })
+      const forms = (record.bothForms ?? []).map(textOf)
+      for (let i = 0; i + 1 < forms.length; i += 2) this.#bothForms.push([forms[i] ?? '', forms[i + 1] ?? ''])
     } else {
       ofKey.optedOut = true
       this.addOptOuts(record.identifiers)
@@ -84,8 +88,19 @@ export class RelatedRows {
   resolve(options: ResolveOptions): readonly RelatedOutcomes[] {
     const outcomes = this.#names.map((): RelatedOutcomes => ({ duplicates: 0, suppressed: 0, rejects: [] }))
     if (options.removesBy === 'identifier') this.#resolveList(outcomes)
-    else for (const ofKey of this.#rowsByKey.values()) this.#resolveKey(ofKey, options, outcomes)
+    else {
+      this.#optOutOtherForms()
+      for (const ofKey of this.#rowsByKey.values()) this.#resolveKey(ofKey, options, outcomes)
+    }
     return outcomes
+  }
+
+  /** Opts out both forms of each identifier of which one is opted out. */
+  #optOutOtherForms(): void {
+    for (const [one, other] of this.#bothForms) {
+      if (this.#optedOut.has(one)) this.#optedOut.add(other)
+      else if (this.#optedOut.has(other)) this.#optedOut.add(one)
+    }
   }
 
   #resolveKey({ rows, optedOut }: RowsOfKey, { keyField, winner }: ResolveOptions, outcomes: readonly RelatedOutcomes[]): void {
@@ -130,7 +145,11 @@ export class RelatedRows {
   /** Returns at most ten lines, each with its source if the rows are in several sources. */
   #places(rows: readonly RelatedRow[]): string {
     const shown = rows.slice(0, 10)
-    if (rows[0]?.source === rows.at(-1)?.source) return `lines ${shown.map(({ line }) => line).join(', ')}`
+    const [first, last] = [rows[0], rows.at(-1)]
+    if (first?.source === last?.source)
+      return first?.line === last?.line
+        ? `${rows.length} records of line ${first?.line}`
+        : `lines ${shown.map(({ line }) => line).join(', ')}`
     return shown.map(({ source, line }) => `line ${line} of ${this.#names[source]}`).join(', ')
   }
 }
