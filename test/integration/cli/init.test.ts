@@ -210,6 +210,15 @@ describe('by flags alone', () => {
     expect(stderr).toContain("sluice init x --source 'https://shop.example.com/x.csv?…' --sandbox --force")
   })
 
+  test.each([
+    ['sftp://export@127.0.0.1:9/crm.csv', 'an sftp source needs its host_key and credentials'],
+    ['postgres://reader@127.0.0.1:9/shop', 'source.query'],
+  ])('a source whose settings it does not ask for is written by hand: %s', async (source, message) => {
+    const { code, stderr } = await sluiceHere(['init', 'crm', '--source', source, '--sandbox'], { cwd: folder() })
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+    expect(stderr).toContain('write the pipeline file by hand, as docs/sources.md shows')
+  })
+
   test('reads stdin, and prints no address from it', async () => {
     const cwd = folder()
     const args = ['init', 'crm', '--source', '-', '--audience', 'a1', '--account', '18ce54d4x5t']

@@ -4,6 +4,7 @@ import { EncodingError } from '../../../formats/encodingError.ts'
 import { FileError } from '../../../formats/fileError.ts'
 import { resolvePipeline } from '../../../pipeline/resolve.ts'
 import { columnForField } from '../../../mapping/headerWords.ts'
+import { sourceTypeOf } from '../../../sources/sourceAddress.ts'
 import type { Context } from '../../context.ts'
 import type { Prompt } from '../../terminal/prompt.ts'
 import { sandboxTargets } from '../sandbox/sandboxDefaults.ts'
@@ -117,20 +118,24 @@ async function inspectWithSetting(
  * Returns the definition of the source.
  *
  * @throws {UsageError} `INVALID_VALUE` for an invalid address or setting
- * @throws {UsageError} `MISSING_OPTION` for a database, because `init` does not ask for its query
+ * @throws {UsageError} `MISSING_OPTION` for a database and an SFTP server, because `init` does not ask for query, host key and credentials
  */
 function sourceOf({ source: url, encoding, settings }: SourcedOptions) {
   const given = { url, ...(encoding === undefined ? {} : { encoding }), ...settings }
   const { pipeline, problems } = resolvePipeline({ source: given, destination: { kind: 'catalog', catalog_id: '1' } }, 'init', 'init')
   const [source] = pipeline?.sources ?? []
+  const byHand = (message: string) =>
+    new UsageError('MISSING_OPTION', message, {
+      where: '--source',
+      hint: 'write the pipeline file by hand, as docs/sources.md shows, then: sluice check',
+    })
+  if (source !== undefined && sourceTypeOf(source.uri) === 'sftp')
+    throw byHand('an sftp source needs its host_key and credentials, which init does not ask for. Nothing was written.')
   if (source !== undefined) return source
   const [first] = problems ?? []
   const message = `${first?.path ?? 'source'} ${first?.message ?? 'is not valid'}. Nothing was written.`
   throw first?.path === 'source.query'
-    ? new UsageError('MISSING_OPTION', message, {
-        where: '--source',
-        hint: 'write the pipeline file by hand, as docs/sources.md shows, then: sluice check',
-      })
+    ? byHand(message)
     : new UsageError('INVALID_VALUE', message, {
         where: first?.path === 'source.encoding' ? '--encoding' : '--source',
         hint: 'sluice help init',
