@@ -10,10 +10,15 @@ const label = 'standard input'
  * Opens standard input. Its end proves nothing, because the writing process may have been killed. Only the timeout of the whole read
  * applies, because the writing process may pause.
  *
- * @throws RunError SOURCE_UNAVAILABLE while reading
+ * @throws RunError SOURCE_UNAVAILABLE, here or while reading
  */
 export function openStdin(context: Pick<SourceContext, 'limits' | 'signal'>): ByteStream {
   const timeouts = new Timeouts(context)
+  if (process.stdin.destroyed)
+    throw new RunError('SOURCE_UNAVAILABLE', 'standard input was read before, or this process has none', {
+      where: label,
+      hint: 'Pipe the export into `sluice run` of one pipeline, or name its file in source.url.',
+    })
   async function* chunks(): AsyncGenerator<Buffer> {
     try {
       yield* timeouts.chunks(process.stdin, Infinity)

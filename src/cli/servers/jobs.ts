@@ -12,10 +12,12 @@ import type { Pipeline } from '../../model/pipeline.ts'
 /**
  * Returns the dependencies of scheduler and workers: the dependencies of the engine, and functions that load the current pipeline files.
  * These functions return only pipelines with `credentials`: a named set of sluice.yaml, or undefined for the credentials of the
- * environment. With `sets`, `loadPipelines` also logs each text of `unservedPipelines` once.
+ * environment. With `sets`, `loadPipelines` also logs each text of `unservedPipelines` once. Closes standard input.
  */
 export function jobDeps(context: Context, deps: EngineDeps, credentials?: string, sets?: ReadonlySet<string | undefined>): JobDeps {
   const warned = new Set<string>()
+  // A run of a pipeline that reads standard input would wait for the terminal of this process.
+  process.stdin.destroy()
   return {
     ...deps,
     async loadPipeline(name) {
