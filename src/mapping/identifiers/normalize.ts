@@ -107,11 +107,16 @@ export function identifiersIn(type: 'handle' | 'device_id' | 'service_id', text:
   if (type === 'device_id')
     for (const [id, ...groups] of folded.matchAll(deviceIdLike)) add(groups[0] === undefined ? id : groups.join('-'))
   else if (type === 'service_id')
-    for (const part of folded.split(listSeparator)) add(part.replace(/\.0+\s*$/, '').replace(/^\D+|\D+$/g, ''))
+    // From the first digit to the last one. No pattern here takes quadratic time for a long cell.
+    for (const part of folded.split(listSeparator)) add((/\d[^]*\d|\d/.exec(part)?.[0] ?? '').replace(/\.0+$/, ''))
   else {
     for (const [, handle = ''] of folded.matchAll(/(?<![\w.])@ ?(\w{1,15})(?!\w)/g)) add(handle)
     // A part without spaces, or the last step of an address: `https://social.example/jack?lang=en`.
-    for (const part of folded.split(listSeparator)) add(/([^/]*)\/?$/.exec(part.replace(/[?#].*$/, ''))?.[1] ?? part)
+    for (const part of folded.split(listSeparator)) {
+      const [address = ''] = part.split(/[?#]/, 1)
+      const path = address.endsWith('/') ? address.slice(0, -1) : address
+      add(path.slice(path.lastIndexOf('/') + 1))
+    }
   }
   return [...found]
 }

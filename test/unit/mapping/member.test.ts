@@ -572,6 +572,16 @@ describe('a row without consent opts out the id that a reader sees', () => {
     expect(optedOutBy('device_id', '00000000-0000-0000-0000-000000000000')).toEqual([])
     expect(optedOutBy('service_id', 'none at all')).toEqual([])
   })
+
+  test.for([
+    ['service_id', `1${'x'.repeat(130_000)}1`],
+    ['service_id', `1${'.0'.repeat(65_000)}x1`],
+    ['handle', `${'x'.repeat(130_000)}//`],
+    ['handle', `@${'@x '.repeat(43_000)}?`],
+    ['device_id', 'aebe52e7-03ee-455a-'.repeat(6_000)],
+  ] as const)('in linear time: %s', { timeout: 10_000 }, ([type, text]) => {
+    optedOutBy(type, text)
+  })
 })
 
 test.for([
