@@ -9,9 +9,9 @@
 import { addChangedSql, type ChangedKeys } from '../changedKeys.ts'
 import type { Queryable } from '../queryable.ts'
 
-/** Inserts desired products, or replaces their desired content. `products`: SQL of `key` and `hash`. */
-export async function desireProducts(tx: Queryable, destinationId: number, products: string): Promise<void> {
-  await tx.execute(
+/** Inserts desired products, or replaces their desired content. Returns their number. `products`: SQL of `key` and `hash`. */
+export async function desireProducts(tx: Queryable, destinationId: number, products: string): Promise<number> {
+  return tx.execute(
     `insert into remote (destination_id, key, ref_count, desired_hash)
      select $1, p.key, 1, p.hash from (${products}) p order by p.key
      on conflict (destination_id, key) do update set ref_count = 1, desired_hash = excluded.desired_hash`,

@@ -14,6 +14,8 @@ import type { Missing } from '../../destinations/destination.ts'
 /** Changes that a read makes to the stored records, and data for the next steps of the plan. */
 export interface Changes {
   readonly diff: ChangeCounts
+  /** Number of missing products that are desired again, because their row is back, but rejected. */
+  readonly desiredAgain: number
   readonly missingPolicy: Missing
   /** Changed fields of products, for the review of the plan. Empty for people, and if there are too many updates. */
   readonly updateFields: readonly UpdatedField[]
@@ -59,7 +61,7 @@ async function applyFirstLoad(work: PlanWork): Promise<Changes> {
   if (firstLoad.implyingRunId === undefined) await refreshStatistics(tx, destinationId, firstLoad.creates)
   crashPoint('plan.desired')
   await collectUnresolved(tx, destinationId)
-  return { diff: { ...noDiff, creates: firstLoad.creates }, missingPolicy: 'ignore', updateFields: [], firstLoad }
+  return { diff: { ...noDiff, creates: firstLoad.creates }, desiredAgain: 0, missingPolicy: 'ignore', updateFields: [], firstLoad }
 }
 
 /** Compares the read with the stored records, and applies creates and updates. Leaves the records to remove in the table `change`. */
@@ -84,10 +86,11 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     { ...found, missing: work.ignoresMissing ? 0 : found.missing },
   )
   const updateFields = await desired.updatedFields(found.updates)
+  let desiredAgain = 0
   // An unchanged source has no creates or updates. To skip this saves 20 ms.
   if (!isUnchanged) {
     await context.changed.expectChanges(found.creates + found.updates)
-    await desired.applyUpserts()
+    desiredAgain = (await desired.applyUpserts()).desiredAgain
     await refreshStatistics(tx, destinationId, input.rows.valid)
   }
   crashPoint('plan.desired')
@@ -106,7 +109,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   // For very many removals, this sets a flag instead of a list of changed keys (`db/changedKeys.ts`). The guards may roll back to a
   // savepoint. The flag must be set before it.
   await context.changed.expectChanges(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
-  return { diff, missingPolicy, updateFields, firstLoad: undefined }
+  return { diff, desiredAgain, missingPolicy, updateFields, firstLoad: undefined }
 }
 
 function mayHaveErasedPeople({ type, latestErasureId }: PlanWork): boolean {
@@ -121,8 +124,8 @@ function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissin
 }
 
 /** Returns true if this plan changed the desired content. `missing`: number of missing records that it removes or sets out of stock. */
-export function isDesiredChanged({ diff }: Changes, missing: number): boolean {
-  return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
+export function isDesiredChanged({ diff, desiredAgain }: Changes, missing: number): boolean {
+  return diff.creates + diff.updates + diff.suppressed + diff.optedOut + desiredAgain + missing > 0
 }
 
 /** Counts the stale records (their row was rejected) that this plan does not remove. Returns 0 if the run reads nothing. */

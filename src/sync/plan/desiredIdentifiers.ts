@@ -28,7 +28,10 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
     // Records of people have no fields to compare.
     warnOfDoubtfulChanges: () => Promise.resolve(),
     updatedFields: () => Promise.resolve([]),
-    applyUpserts: () => applyUpserts(context),
+    applyUpserts: async () => {
+      await applyUpserts(context)
+      return { desiredAgain: 0 }
+    },
     // The record of a missing person is deleted immediately. So no record was missing before this read.
     correctMissing: () => Promise.resolve(0),
     collectNotAtService: () =>

@@ -34,7 +34,7 @@ async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
   return { creates, isUntimed: true, hasShared: false, implyingRunId: undefined }
 }
 
-async function applyUpserts(context: DesiredContext): Promise<void> {
+async function applyUpserts(context: DesiredContext): Promise<{ readonly desiredAgain: number }> {
   const { tx, destinationId, changed } = context
   await analyzeWithSmallSample(tx, 'change')
   await storeRecords(context)
@@ -44,19 +44,19 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
     `select s.key, s.hash from change c join stage s using (key) where c.effect in (${recordChangeSql.create}, ${recordChangeSql.update})`,
   )
   await changed.add(`select key from change where effect in (${recordChangeSql.create}, ${recordChangeSql.update})`)
-  await desireReturned(context)
+  return { desiredAgain: await desireReturned(context) }
 }
 
 /**
  * If the row of a missing product is back, but rejected, makes the product desired again, unless its delete was confirmed. It keeps its
- * last valid content, like any product whose row is rejected (docs/guarantees.md#nothing-lost).
+ * last valid content, like any product whose row is rejected (docs/guarantees.md#nothing-lost). Returns the number of these products.
  */
-async function desireReturned({ tx, destinationId, changed }: DesiredContext): Promise<void> {
+async function desireReturned({ tx, destinationId, changed }: DesiredContext): Promise<number> {
   const returned = `from change c join record r on r.destination_id = $1 and r.key = c.key
        join remote m on m.destination_id = $1 and m.key = c.key
      where c.effect = ${recordChangeSql.stale} and m.ref_count = 0`
   await changed.add(`select c.key ${returned}`)
-  await desireProducts(tx, destinationId, `select c.key, r.hash ${returned}`)
+  return desireProducts(tx, destinationId, `select c.key, r.hash ${returned}`)
 }
 
 async function correctMissing(context: DesiredContext, policy: Missing): Promise<number> {

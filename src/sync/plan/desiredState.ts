@@ -20,8 +20,11 @@ export interface DesiredState {
   readonly warnOfDoubtfulChanges: (run: CheckedRun, diff: CheckedDiff) => Promise<void>
   /** Returns the changed fields of products; none for people, and if there are too many updates. `updates`: number of updated records. */
   readonly updatedFields: (updates: number) => Promise<readonly UpdatedField[]>
-  /** Applies creates and updates. Marks a record as stale if its row was rejected. */
-  readonly applyUpserts: () => Promise<void>
+  /**
+   * Applies creates and updates. Marks a record as stale if its row was rejected. `desiredAgain`: number of missing products that are
+   * desired again, because their row is back, but rejected; 0 for people.
+   */
+  readonly applyUpserts: () => Promise<{ readonly desiredAgain: number }>
   /**
    * Corrects the missing records in the table `change`, and returns the number of added minus removed ones. Adds those that were missing
    * before and that `policy` changes now. Removes products that are out of stock already, if `policy` would set them so. Also deletes
