@@ -97,7 +97,8 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   await collectUnresolved(tx, destinationId)
 
   const missingCorrection = await desired.correctMissing(missingPolicy)
-  // A record that the calls above marked counts only as `optedOut` or `suppressed`, and not by the change that the diff found.
+  // A record that the calls above marked counts only as `optedOut` or `suppressed`, and not by the change that the diff found. Exception:
+  // on a do-not-reach list, which ignores missing records, `optOutByIdentifier` may mark a record that also counts as missing.
   const diff: ChangeCounts = {
     ...found,
     updates: found.updates - erased.updates,

@@ -99,7 +99,7 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
 export async function suppressByLists(context: DesiredContext, lists: readonly number[]): Promise<Pick<ChangeCounts, 'missing' | 'stale'>> {
   if (lists.length === 0) return { missing: 0, stale: 0 }
   const ids = `array[${lists.join(', ')}]`
-  return markMissingAndStale(
+  return setCauseOfMissingAndStale(
     context,
     'suppressed',
     `join remote listed on listed.destination_id = any(${ids}) and listed.key = i.identifier and ${isSuppressed('listed', ids)}`,
@@ -159,14 +159,14 @@ async function desiredErasedKeys({ tx, destinationId, mayImplyKeys }: DesiredCon
  * records by the change that the diff had found.
  */
 export async function optOutByOtherRows(context: DesiredContext): Promise<Pick<ChangeCounts, 'missing' | 'stale'>> {
-  return markMissingAndStale(context, 'opted_out', 'join opted_out using (identifier)')
+  return setCauseOfMissingAndStale(context, 'opted_out', 'join opted_out using (identifier)')
 }
 
 /**
  * Marks missing and stale records with `cause` if `join` finds one of their identifiers. `join`: SQL of a join with `i.identifier`. Returns
  * the numbers of marked records by the change that the diff had found.
  */
-async function markMissingAndStale(
+async function setCauseOfMissingAndStale(
   { tx, destinationId }: DesiredContext,
   cause: 'suppressed' | 'opted_out',
   join: string,

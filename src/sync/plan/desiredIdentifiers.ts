@@ -32,7 +32,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
       await applyUpserts(context)
       return { desiredAgain: 0 }
     },
-    // The record of a missing person is deleted immediately. So no record was missing before this read.
+    // No record of a person is marked as missing, so each diff finds all missing ones.
     correctMissing: () => Promise.resolve(0),
     collectNotAtService: () =>
       collectNotAtService(context, {
@@ -42,7 +42,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
       }),
     applyRemovals: () => applyRemovals(context),
     // People are not shown (docs/guarantees.md#no-raw-identifier-at-rest).
-    removedExamples: () => Promise.resolve([]),
+    missingExamples: () => Promise.resolve([]),
     countConfirmed: (enough) => countConfirmed(context, enough),
   }
 }

@@ -23,7 +23,7 @@ export function desiredProducts(context: DesiredContext): DesiredState {
     correctMissing: (policy) => correctMissing(context, policy),
     collectNotAtService: () => collectNotAtService(context, { recordKey: 'key', keys: 'select c.key' }),
     applyRemovals: () => applyRemovals(context),
-    removedExamples: () => removedExamples(context),
+    missingExamples: () => missingExamples(context),
     countConfirmed: (enough) => countUpTo(context, 'select from remote where destination_id = $1 and synced_hash is not null', enough),
   }
 }
@@ -73,8 +73,8 @@ async function correctMissing(context: DesiredContext, policy: Missing): Promise
 const isOutOfStock = `(r.body like '%"availability":"out of stock"%' and r.body !~ '"inventory":(?!0[,}])')`
 
 /**
- * Adds products that were missing before to `change`. Another `missing` policy kept them or set them out of stock, so they are still
- * desired. With the policy `out-of-stock`, skips products that are out of stock. Returns the number of added products.
+ * Adds to `change` the products that were missing before and are still desired. An earlier `missing` policy kept them or set them out of
+ * stock. With the policy `out-of-stock`, skips products that are out of stock. Returns the number of added products.
  */
 async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
   return tx.execute(
@@ -87,8 +87,8 @@ async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 
 }
 
 /**
- * Marks newly missing products that are out of stock already, and removes them from `change`, so that no guard counts them. Returns their
- * number.
+ * Marks newly missing products as missing if they are out of stock already. Removes them from `change`, so that no guard counts them.
+ * Returns their number.
  */
 async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<number> {
   const skippedKeys = `select c.key from change c join record r on r.destination_id = ${destinationId} and r.key = c.key
@@ -100,7 +100,7 @@ async function skipOutOfStock({ tx, destinationId }: DesiredContext): Promise<nu
 async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Promise<void> {
   await undesireProducts(tx, destinationId, 'select key from removal')
   await changed.add('select key from removal')
-  // The content is kept until the delete is confirmed. If the product_key is unknown or its delete was refused, the content is sent once
+  // The content is kept until the delete is confirmed. If the product_key is unknown or a delete was refused, the content is sent once
   // more, to look the product_key up. It is also kept for an unresolved request, which may still be confirmed.
   await records.markMissing(
     tx,
@@ -111,7 +111,7 @@ async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Pr
   await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: true })
 }
 
-async function removedExamples({ tx }: DesiredContext): Promise<string[]> {
+async function missingExamples({ tx }: DesiredContext): Promise<string[]> {
   const rows = await tx.query<Row<'record', 'key'>>(`select key from change where effect = ${recordChangeSql.missing} order by key limit 5`)
   return rows.map(({ key }) => key.toString())
 }

@@ -36,7 +36,7 @@ export interface DesiredState {
   /** Removes the records of the table `removal` from the desired state. */
   readonly applyRemovals: () => Promise<void>
   /** Returns at most five ids of missing products, as examples for a message; none for people. */
-  readonly removedExamples: () => Promise<readonly string[]>
+  readonly missingExamples: () => Promise<readonly string[]>
   /** Counts the confirmed products or users, up to `enough`; undefined: all. */
   readonly countConfirmed: (enough: number | undefined) => Promise<number>
 }

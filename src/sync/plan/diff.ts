@@ -14,7 +14,10 @@ export interface ChangeCounts {
   readonly updates: number
   /** Records whose row was rejected or contradicts another row. They keep their content. */
   readonly stale: number
-  /** Newly missing records. Their row is no longer in the source, is filtered out, or is rejected with a key that cannot be read. */
+  /**
+   * Missing records that are not marked as missing yet. Their row is no longer in the source, is filtered out, or was rejected because its
+   * key cannot be read.
+   */
   readonly missing: number
   /** Records whose row opts out or, in a do-not-reach list, takes its person off the list. */
   readonly optedOut: number

@@ -88,7 +88,7 @@ export async function loadFirstIdentifiers(context: DesiredContext, options: Fir
   }
   // Drops the search index of implied keys of an earlier load. `planPart` writes the index of this load.
   await dropImpliedKeys(tx, destinationId)
-  // Inserted before the parts of the load, because reference counts must be right even if only some parts are stored.
+  // Records that share identifiers are inserted before the parts. So reference counts are right even if only some parts are stored.
   if (hasShared) {
     await insertRecords(context, `${validRows} and s.key in (select key from sharing_record)`)
     await insertKeys(context, hasShared)

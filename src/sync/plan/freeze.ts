@@ -10,7 +10,7 @@ import { noTotals, PlanBatches, type FreezeContext, type FrozenTotals } from './
 
 /**
  * Writes operations as batches. Returns the totals of `before` plus those of these batches. `implyingRunId`: id of the run
- * if it is a first load that stores no keys (docs/decisions/implied-keys.md). Then the operations must be in the order of their record keys.
+ * if it is a first load with implied keys (docs/decisions/implied-keys.md). Then the operations must be in the order of their record keys.
  */
 export async function freeze(
   operations: AsyncIterable<readonly PlannedOperation[]>,
@@ -25,7 +25,7 @@ export async function freeze(
     const { body, sha256, ...rest } = packed
     const entries = { op: firstOperation.op, ...rest, template: templateOf(destination, { op: firstOperation.op, ...packed }) }
     const load = context.implyingRunId === undefined ? undefined : { id: context.implyingRunId, firstKey: firstOperation.recordKey }
-    batches.push(
+    batches.add(
       { ...batchColumnsOf(packed, firstOperation), body: entries.template === undefined ? body : undefined, sha256, load },
       body.length,
       entries,

@@ -24,8 +24,8 @@ const usersPerValue = 1_000
 const valuesPerPortion = 5
 
 /**
- * Returns true if no row has an `effective_at` or `expires_at`, and every identifier of the destination is a digest. `freezeChanges` needs
- * both.
+ * Returns true if no record has an `effective_at` or `expires_at`, and every identifier of the destination is a digest. `freezeChanges`
+ * needs both.
  */
 export async function areDigestsWithoutTimes(tx: Transaction, destinationId: number): Promise<boolean> {
   if (await recordsHaveTimes(tx, destinationId)) return false
@@ -120,7 +120,7 @@ class ChangeWriter {
     const { body, sha256, ...rest } = written
     const { users } = rest
     const expiresAtMs = this.#expiresAtMs
-    this.#batches.push(
+    this.#batches.add(
       {
         phase: this.#phase,
         operation: this.#operation,

@@ -47,7 +47,7 @@ export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Prom
     const figures = { phase: 1, operation: 'upsert', entryCount: users, userCount: users, expiresAtMs } as const
     const changes = ['create'] as const
     const entries = { ...rest, template: compressTemplate(rest.template), changes, hashes: [plainHash], expiresAtMs }
-    batches.push({ ...figures, body: undefined, sha256, load: { id: load.loadId, firstKey } }, body.length, entries)
+    batches.add({ ...figures, body: undefined, sha256, load: { id: load.loadId, firstKey } }, body.length, entries)
     batches.entries.create += users
   }
   // One object is reused for all users, because creating a million takes as long as writing their bodies.
@@ -96,7 +96,7 @@ export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Prom
   return batches.totals()
 }
 
-/** Sets `user` to the person at position `at` of its bytes. Returns the number of bytes of the identifiers. */
+/** Sets `user` to the person at position `at` of `user.source`. Returns the number of bytes of the identifiers. */
 function readUserAt(user: PackedUser, at: number): number {
   const length = identifiersLength(user.source, at)
   user.key = at

@@ -49,8 +49,8 @@ export interface LoadPart {
 export interface PlannedPart {
   readonly planned: Planned
   /**
-   * Plans the next part, or completes the snapshot after the last one. The caller must begin a new transaction on the same connection
-   * before. Undefined if nothing is left.
+   * Plans the next part, or completes the snapshot after the last one. The caller must first begin a new transaction on the same
+   * connection. Undefined if nothing is left.
    */
   readonly next: (() => Promise<PlannedPart>) | undefined
   /** True if the transaction inserted records of a first load. */

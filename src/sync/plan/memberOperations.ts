@@ -85,8 +85,8 @@ export async function* memberOperations(context: OperationContext, terms: Member
     })
   }
 
-  const groups = (await recordsHaveTimes(tx, destinationId)) ? timedGroups(destinationId) : untimedGroups(destinationId)
-  yield* packUsers(queryPortions<UserRow>(tx, groups), terms)
+  const users = (await recordsHaveTimes(tx, destinationId)) ? timedUsers(destinationId) : untimedUsers(destinationId)
+  yield* packUsers(queryPortions<UserRow>(tx, users), terms)
 }
 
 /** Returns true if a record of the destination has an `effective_at` or `expires_at`. */
@@ -103,7 +103,7 @@ const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.content_ve
 const keysAndContent = `${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash`
 
 /** Returns SQL of the users to update if no row has its own times. Does not read the records. */
-const untimedGroups = (destinationId: number) =>
+const untimedUsers = (destinationId: number) =>
   `select ${groupColumns}, ${keysAndContent}, null as effective_ms, null as expires_ms
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
    group by ${groupColumns} order by t.deletes, t.group_key`
@@ -112,7 +112,7 @@ const untimedGroups = (destinationId: number) =>
  * Returns SQL of the users to update if rows have their own times. A group is sent as one user for each start and end that its identifiers
  * have.
  */
-const timedGroups = (destinationId: number) =>
+const timedUsers = (destinationId: number) =>
   `select ${groupColumns}, ${keysAndContent},
      extract(epoch from ${ownEffectiveAtSql}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAtSql}) * 1000 as expires_ms
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0

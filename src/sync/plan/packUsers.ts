@@ -49,17 +49,17 @@ export async function* packUsers(portions: AsyncIterable<readonly UserRow[]>, te
   let collectedBytes = 0
   for await (const portion of portions) {
     const operations: PlannedOperation[] = []
-    for (const group of portion) {
+    for (const row of portion) {
       const first = collected[0]
       // Estimate: a key in hex with its comma has about 68 characters.
-      const bytes = 16 + (group.keys.length / 68 + 1) * maxIdentifierBytes
+      const bytes = 16 + (row.keys.length / 68 + 1) * maxIdentifierBytes
       const isFull = collected.length >= terms.usersPerOperation || collectedBytes + bytes > maxOperationBytes
-      if (first !== undefined && (isFull || !canShareOperation(first, group))) {
+      if (first !== undefined && (isFull || !canShareOperation(first, row))) {
         operations.push(userOperation(collected, terms))
         collected = []
         collectedBytes = 0
       }
-      collected.push(group)
+      collected.push(row)
       collectedBytes += bytes
     }
     yield operations
@@ -77,10 +77,10 @@ function canShareOperation(one: UserRow, other: UserRow): boolean {
   )
 }
 
-function userOperation(groups: readonly UserRow[], terms: MembershipTerms): PlannedOperation {
-  const [first] = groups
+function userOperation(rows: readonly UserRow[], terms: MembershipTerms): PlannedOperation {
+  const [first] = rows
   if (!first) throw new Error('an operation must have a user')
-  const users = groups.map(({ keys }) => keys.split(','))
+  const users = rows.map(({ keys }) => keys.split(','))
   const effectiveAtMs = first.effective_ms === null ? terms.plannedAtMs : Number(first.effective_ms)
   const expiresAtMs = first.expires_ms === null ? terms.expiresAtMs : Number(first.expires_ms)
   return {
@@ -97,15 +97,15 @@ function userOperation(groups: readonly UserRow[], terms: MembershipTerms): Plan
     keys: users.length === 1 ? (users[0] ?? []) : users.flat(),
     hash: hashOf(first),
     expiresAtMs,
-    users: groups.length,
+    users: rows.length,
   }
 }
 
-function hashOf(group: UserRow): Buffer {
-  return group.content_version ?? group.hash
+function hashOf(row: UserRow): Buffer {
+  return row.content_version ?? row.hash
 }
 
-function changeOf(group: UserRow): Change {
-  if (group.renewal) return 'renewal'
-  return group.created ? 'create' : 'update'
+function changeOf(row: UserRow): Change {
+  if (row.renewal) return 'renewal'
+  return row.created ? 'create' : 'update'
 }

@@ -85,8 +85,8 @@ export interface GuardedDeletes {
   /** All deletes except those of suppressed people (docs/architecture.md#deletes-need-proof). */
   readonly guardedDeletes: number
   /**
-   * Deletes that an earlier plan was allowed to send, and that are not confirmed. They need no second approval. If that plan only looked up
-   * the product_key, the delete is one of them (docs/decisions/lost-delete-answers.md).
+   * Deletes that an earlier plan was allowed to send, and that are not confirmed. They need no second approval. A delete counts
+   * too if that plan only looked its product_key up (docs/decisions/lost-delete-answers.md).
    */
   readonly allowedBefore: number
   /** Deletes that only remove identifiers from people whose row is still in the source. Without those in `allowedBefore`. */

@@ -187,7 +187,7 @@ const newContentOf = ({ planId }: MembershipContext, group: string) => contentVe
  * Returns the SQL condition that a membership is due for renewal (docs/guarantees.md#freshness). Its rows set no end, and one of these is
  * true:
  *
- * - It ends later than `expires_in` permits.
+ * - It ends more than a day later than `expires_in` permits.
  * - It ends within 1.1 to 1.5 times `renewBeforeMs`. The factor depends on the group's key, so that renewals spread over several runs. It
  *   is at least 1.1, because the next monthly run may be more than 30 days later.
  */
@@ -267,7 +267,7 @@ async function describeRowsLosingIdentifiers({ tx, destinationId }: PendingConte
 }
 
 /**
- * Fills `allowed_delete` with the unconfirmed deletes of the plan before this one. Older plans do not count: a removed person has no record
+ * Fills `allowed_delete` with the unconfirmed deletes of the last started plan. Older plans do not count: a removed person has no record
  * that shows since when the person is missing.
  */
 async function markAllowedBefore({ tx, destinationId }: PendingContext): Promise<void> {

@@ -83,13 +83,14 @@ const lastRefusedChange = `select e.change from entry e
    where e.destination_id = m.destination_id and e.record_key = m.key and e.outcome = 'refused'
    order by e.batch_id desc limit 1`
 
-/** Returns SQL of all products that are marked as missing, also those that another `missing` policy keeps. */
+/** Returns SQL of all products that are marked as missing, also of desired ones (`missing: keep` or `out-of-stock`). */
 const missingProducts = (destinationId: number) =>
   `select r.key from record r where r.destination_id = ${destinationId} and r.status = 'missing'`
 
 /**
- * If several ids to delete have one product_key, leaves only one delete. It is a deferred one. If none is deferred, it is that of the id
- * confirmed last. The service has one product under these ids. It would refuse a second delete, and a lookup would put the product again.
+ * If several ids to delete have one product_key, keeps only the deferred deletes. If none is deferred, keeps only the delete of the id that
+ * was confirmed last. The service has one product under these ids. It would refuse a second delete, and a lookup would put the product
+ * again.
  */
 async function dropRepeatedDeletes({ tx, destinationId }: PendingContext): Promise<void> {
   const repeated = await tx.query<Row<'remote', 'key'>>(

@@ -20,6 +20,7 @@ export type { Planned } from './storePlan.ts'
 export interface PlanCallbacks {
   /** Called after each stored part of a first load in several parts. The part may then be sent. Without `onPart`, the plan has one part. */
   readonly onPart?: ((planId: string) => Promise<void>) | undefined
+  /** As `PlanWork.onIdle`. */
   readonly onIdle?: (() => void) | undefined
 }
 
@@ -51,7 +52,7 @@ export async function makePlan(
   }
 }
 
-/** Runs `makePart` in a transaction. Repeats it after a deadlock with a worker that records an answer. */
+/** Runs `makePart` in a transaction. Repeats it after a deadlock, for example with a worker that records an answer. */
 async function inPlanTransaction(tx: Connection, makePart: () => Promise<PlannedPart>): Promise<PlannedPart> {
   const part = await inTransaction(tx, async () => {
     // Enough for hash aggregates of a few million digests. More does not speed up the diff.
@@ -93,7 +94,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
       ? await freezeChanges(context, terms)
       : await freeze(pending.operations(firstLoad), context)
   crashPoint('plan.frozen')
-  // The push needs these connections. Opening them takes 40 ms, as long as the rest of the plan.
+  // The push needs these connections. Opening them takes 40 ms, as long as the rest of a small plan.
   if (work.run.trigger !== 'plan') void openConnections(deps.db, Math.min(frozen.batches, maxParallelRecordings) + 1)
   const keyLookups = isUntimedLoad ? 0 : await pending.countKeyLookups()
   const withoutRow = isUntimedLoad ? 0 : await pending.countWithoutValidRow()
@@ -103,7 +104,7 @@ async function makePlanOrFirstPart(work: PlanWork, { inParts }: { readonly inPar
 }
 
 /**
- * Returns true if `freezeChanges` can freeze the changes. For `rerun --failed` it cannot, because `pending_group` then lacks
+ * Returns true if the faster `freezeChanges` can replace `freeze`. For `rerun --failed` it cannot, because `pending_group` then lacks
  * `keys_to_delete`.
  */
 async function canFreezeFromBytes({ tx, destinationId, type, input }: PlanWork, { usersPerOperation }: MembershipTerms): Promise<boolean> {

@@ -11,7 +11,7 @@ export interface FrozenTotals {
   /** Number of products or users by change. An operation may have several users. */
   readonly entries: Readonly<Record<Change, number>>
   /** SHA-256 over the SHA-256 of all bodies in order. Later batches can still be added. */
-  readonly bodies: Hash
+  readonly bodiesHash: Hash
   /** Number of requests by class of rate limit, for the estimate of minutes. */
   readonly requests: Readonly<Record<string, number>>
 }
@@ -19,7 +19,7 @@ export interface FrozenTotals {
 export const noTotals = (): FrozenTotals => ({
   batches: 0,
   entries: { create: 0, update: 0, delete: 0, renewal: 0 },
-  bodies: createHash('sha256'),
+  bodiesHash: createHash('sha256'),
   requests: {},
 })
 
@@ -48,7 +48,7 @@ interface Collected<Entries> {
 }
 
 /**
- * Writer of the batches of one plan. Writes by COPY in the order of `push`, while the caller collects the next batches. After the last
+ * Writer of the batches of one plan. Writes by COPY in the order of `add`, while the caller collects the next batches. After the last
  * batch, the caller must call `write`. At the end, and also after an error, it must await `stored`, because the connection is not free
  * before.
  */
@@ -57,7 +57,7 @@ export class PlanBatches<Entries extends object> {
   readonly entries: Record<Change, number>
   readonly #context: FreezeContext
   readonly #writeEntries: (entries: readonly (Entries & { readonly batchId: number })[]) => Promise<void>
-  readonly #bodies: Hash
+  readonly #bodiesHash: Hash
   readonly #requests: Record<string, number>
   #batches: number
   #seq: number
@@ -76,15 +76,15 @@ export class PlanBatches<Entries extends object> {
     this.#context = context
     this.#writeEntries = writeEntries
     this.entries = { ...before.entries }
-    this.#bodies = before.bodies.copy()
+    this.#bodiesHash = before.bodiesHash.copy()
     this.#requests = { ...before.requests }
     this.#batches = before.batches
     this.#seq = context.lastSeq
   }
 
   /** Collects a batch. `bodyBytes`: length of its body, also if only the template is stored. */
-  push(batch: Omit<Collected<Entries>['batch'], 'seq'>, bodyBytes: number, entries: Entries): void {
-    this.#bodies.update(batch.sha256)
+  add(batch: Omit<Collected<Entries>['batch'], 'seq'>, bodyBytes: number, entries: Entries): void {
+    this.#bodiesHash.update(batch.sha256)
     this.#batches++
     this.#done += batch.entryCount
     const limitClass = this.#context.destination.limitClass(batch.operation)
@@ -99,7 +99,7 @@ export class PlanBatches<Entries extends object> {
   }
 
   /**
-   * Starts to store the collected batches. Resolves once the batches of the call before are stored. `after`: the collected batches are
+   * Starts to store the collected batches. Resolves once the batches of the previous call are stored. `after`: the collected batches are
    * stored after this promise, such as the COPY of their records.
    */
   async write(after?: Promise<void>): Promise<void> {
@@ -123,7 +123,7 @@ export class PlanBatches<Entries extends object> {
 
   /** Returns the totals, including earlier parts. */
   totals(): FrozenTotals {
-    return { batches: this.#batches, entries: this.entries, bodies: this.#bodies, requests: this.#requests }
+    return { batches: this.#batches, entries: this.entries, bodiesHash: this.#bodiesHash, requests: this.#requests }
   }
 
   async #store(collected: readonly Collected<Entries>[]): Promise<void> {

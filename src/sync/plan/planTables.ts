@@ -55,7 +55,7 @@ export const planTables = {
   removal: { ...key, cause: 'text' },
   /** Keys with a request that is unresolved, or that may still be applied late. */
   unresolved: key,
-  /** Keys of earlier full refreshes that are not confirmed. */
+  /** Unconfirmed keys of earlier full refreshes. */
   resync: key,
   /** Start and end, over all rows, of each identifier whose times may differ from those of its group's record. */
   own_times: { ...key, ...times },
@@ -84,8 +84,8 @@ export const planTables = {
     keys_to_delete: 'text',
   },
   /**
-   * Unconfirmed deletes that an earlier plan was allowed to send. For people, only the last plan that began to send counts. For products,
-   * every plan since the product is missing counts. `key`: product id or group.
+   * Unconfirmed deletes that an earlier plan was allowed to send. For people, only the last started plan counts. For products, every plan
+   * counts that was made since the product has been missing. `key`: product id or group.
    */
   allowed_delete: key,
   /** Groups of suppressed people, whose deletes no guard withholds. */

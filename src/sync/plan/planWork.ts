@@ -47,6 +47,7 @@ export interface PlanWork {
   readonly input: PlanInput
   readonly planId: string
   readonly destinationId: number
+  /** Version of the synced state on which the plan is based. */
   readonly stateVersion: string
   /** Time of the plan by the clock of the database, in whole seconds. */
   readonly plannedAtMs: number
@@ -65,7 +66,7 @@ export interface PlanWork {
   readonly resyncPlans: readonly string[]
   /** True if the destination has no record, no key and no open batch, and every row of the read is staged. */
   readonly isFirstLoad: boolean
-  /** True if the run reads a backfill source or nothing, instead of the pipeline's own sources. Then no record is missing. */
+  /** True if the run reads a backfill source or nothing, instead of the pipeline's own sources. Then no record counts as missing. */
   readonly ignoresMissing: boolean
   /** Id of the newest erasure; 0 if none. The push removes the people of later erasures from batches of this plan. */
   readonly latestErasureId: number

@@ -21,7 +21,7 @@ export interface GuardFacts {
   readonly rejected: number
   /**
    * Number of pending deletes, plus missing products to set out of stock. Leaves out deletes of suppressed people. After an incomplete
-   * read, missing rows count too, except with `missing: keep`.
+   * read, missing records count too, except with `missing: keep`.
    */
   readonly deletes: number
   /** Number of those `deletes` that only set a missing product out of stock. */
@@ -105,7 +105,7 @@ const maybeRejectedBeforeFilters = /^(?:ROW_|HEADER_REPEATED$|TEXT_BROKEN$|JOIN_
  * Returns the guard results that withhold deletes; empty if deletes may be sent.
  *
  * - `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` withhold all deletes, also approved ones.
- * - The other guards withhold new deletes (those without `allowedBefore`), unless `approveDeletes` is at least their number.
+ * - The other guards withhold the new deletes (`deletes` minus `allowedBefore`), unless `approveDeletes` is at least their number.
  */
 export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
   const unreliable = resultsForUnreliableRead(facts)
@@ -119,7 +119,7 @@ function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
   const results: GuardResult[] = []
   const nothing = `nothing is ${effectOn(facts)}`
   if (!facts.ignoresMissing && valid < guards.minRows) {
-    // The rows that were not rejected opted out, were filtered out, or belong to suppressed people.
+    // The rows that were not rejected either opted out, were filtered out, or belong to suppressed people.
     const areLeftOut = valid === 0 && facts.rejected < read
     results.push({
       code: 'GUARD_MIN_ROWS',
@@ -131,7 +131,7 @@ function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
       examples,
     })
   }
-  // The end of a pipe without `complete:` is never proven, so this matters only if there are deletes. For other sources it always matters.
+  // The end of a pipe without `complete:` is never proven, so it matters only if there are deletes. That of other sources always matters.
   if (incomplete !== undefined && (deletes > 0 || !fromUnprovenPipe)) {
     results.push({
       code: 'GUARD_INCOMPLETE',
@@ -146,7 +146,7 @@ function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
   return results
 }
 
-/** Returns no result if the deletes are approved. */
+/** Returns no result if there are no new deletes, or if they are approved. */
 function resultsForManyDeletes(facts: GuardFacts): GuardResult[] {
   const { pipeline, guards, noun, confirmed, identifierOnlyDeletes, examples } = facts
   const newDeletes = facts.deletes - facts.allowedBefore

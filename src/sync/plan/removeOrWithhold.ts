@@ -11,7 +11,9 @@ import type { PlanWork } from './planWork.ts'
 /** Results of the guards that fired, and the counts of a plan after them. */
 export interface GuardedChanges {
   readonly results: readonly GuardResult[]
-  /** Number of withheld deletes and out-of-stock updates. After an incomplete read, missing rows count too, except with `missing: keep`. */
+  /**
+   * Number of withheld deletes and out-of-stock updates. After an incomplete read, missing records count too, except with `missing: keep`.
+   */
   readonly withheld: number
   readonly deferred: Deferred
   /** Number of missing records that this plan removes or sets out of stock. */
@@ -39,10 +41,10 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   if (firstLoad?.isUntimed === true)
     return { results: type.guardsDeletes ? reasonsToWithhold(facts) : [], withheld: 0, deferred: noneDeferred, removedMissing: 0 }
   await tx.query('savepoint removals')
-  const examples = await desired.removedExamples()
-  const removed = await removeAll(work, changes)
+  const examples = await desired.missingExamples()
+  const removalCounts = await removeAll(work, changes)
   // Do-not-reach lists need no guard: their sources say whom to remove.
-  if (!type.guardsDeletes) return { results: [], withheld: 0, ...removed }
+  if (!type.guardsDeletes) return { results: [], withheld: 0, ...removalCounts }
 
   const { guardedDeletes, allowedBefore, identifierOnlyDeletes } = await pending.markAndCountDeletes(input.suppressedBy)
   // Missing records that are set out of stock, or come from an incomplete read, are not in `guardedDeletes`. The guards count them too,
@@ -73,8 +75,8 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
     isWithheld: guardResults.length > 0,
   })
   const [firstResult] = guardResults
-  if (firstResult === undefined) return { results: [], withheld: 0, ...removed }
-  // Before the rollback, because that undoes the pending changes.
+  if (firstResult === undefined) return { results: [], withheld: 0, ...removalCounts }
+  // The rows are described before the rollback, which undoes the pending changes.
   const losingRows = guardResults.some(({ code }) => code === 'GUARD_IDENTIFIERS') ? await pending.describeRowsLosingIdentifiers() : []
   const results = guardResults.map((guard) => (guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: losingRows } : guard))
   await tx.query('rollback to savepoint removals')

@@ -19,7 +19,7 @@ const minNewPeople = 20
  * - The people who opt out are more than half of the synced people. Or a guard withholds deletes, and the new people are more than half of
  *   the synced people.
  *
- * Does not throw if the deletes are approved, or `guards.accept` has the code.
+ * Does not throw if the deletes are approved, if `guards.accept` has the code, or if no row counts as missing (`ignoresMissing`).
  */
 export async function stopIfPeopleReplaced(
   { type, desired, pending }: PlanWork,

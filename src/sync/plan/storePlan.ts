@@ -20,7 +20,7 @@ export interface Planned {
   readonly counts: Omit<RunCounts, 'requests' | 'confirmed' | 'refused' | 'ambiguous' | 'pending'>
   readonly guards: readonly GuardResult[]
   readonly updateFields: Changes['updateFields']
-  /** Minutes until the last request may be sent at the service's rate limits, rounded up; 0 if one burst is enough. */
+  /** Minutes until the last request may be sent at the service's rate limits, rounded up; 0 if one window is enough. */
   readonly minutes: number
 }
 
@@ -81,7 +81,7 @@ export async function storePlan(
     const isChanged = isDesiredChanged(changes, guarded.removedMissing)
     review = reviewOf(work, changes, await raiseDesiredVersion(tx, destinationId, isChanged ? 1 : 0))
   }
-  await plans.storeFigures(tx, planId, { digest: frozen.bodies.copy().digest('hex'), counts, review })
+  await plans.storeFigures(tx, planId, { digest: frozen.bodiesHash.copy().digest('hex'), counts, review })
   const attached = await attachPlan(tx, run, { planId, snapshotId: input.snapshotId })
   // Another process has ended this run.
   if (!attached) throw interruptedError('otherProcess')

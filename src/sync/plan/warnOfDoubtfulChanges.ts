@@ -52,7 +52,9 @@ interface ChangedProducts {
   readonly compared: number
   /** Products of `stored` whose content changed. */
   readonly updated: number
+  /** Products that are out of stock now, and were not before. */
   readonly soldOut: number
+  /** Prices that changed by more than `guards.max_price_change_percent`. */
   readonly movedPrices: number
   readonly movedPriceExamples: readonly string[]
   /** Prices that became zero, became 100 or 1,000 times as high or as low, or changed only their currency. */

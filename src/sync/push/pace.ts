@@ -40,7 +40,8 @@ interface Level {
  *
  * - The number rises as long as more requests bring more answers. An overloaded service answers later instead. Without this rule, answers
  *   took 5 s instead of 0.3 s, and 10 % timed out (1,000,000 users, service on the same two cores).
- * - The maximum is twice the number of requests that use up the rate limit at the present latency, and never above `concurrency`.
+ * - The maximum is twice the number of requests that use up the rate limit at the present latency, but at least `initialSlots`. It is
+ *   never above `concurrency`.
  * - The number falls if answers take longer than `latencyShare` of the HTTP timeout.
  * - While requests fail (no connection, no answer, 5xx, 408), one request at a time is sent after growing waits
  *   (docs/guarantees.md#bounded-retry).

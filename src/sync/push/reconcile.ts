@@ -130,7 +130,7 @@ function recordOutcome(recording: Recording, outcome: RequestOutcome): Promise<R
 async function recordEntries(recording: Recording, outcome: EntriesOutcome): Promise<Reconciled> {
   const { tx, batch, sender } = recording
   const outcomes = outcome.entries
-  // If all users are confirmed, `pending` entries need no write: in a settled batch they count as confirmed.
+  // If all users are confirmed, only entries that are not `pending` are written: in a settled batch, `pending` counts as confirmed.
   const allConfirmed = confirmsAll(recording.destination, outcome)
   if (allConfirmed) await confirmEntries(tx, batch.id)
   else {

@@ -13,7 +13,7 @@ import { crashPoint } from '../crashPoint.ts'
 import { attemptOutcome, reconcile, type Reconciled } from './reconcile.ts'
 import { notInTime, type CatalogCheck, type EndedAttempt, type PushState, type PushContext } from './send.ts'
 
-/** Number of successive refusals after which the destination is paused. */
+/** Number of refused requests and useless answers in a row (`PushState.refusals`) at which the destination is paused. */
 const refusalsBeforePause = 64
 /**
  * Minimum wait before the same bytes are sent again, except after a 401. The random backoff may be 0, and the service may still be handling
@@ -59,7 +59,7 @@ const everyCredential = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACC
 
 /**
  * Returns the outcome that the destination derives from the answer. Corrects it in three cases: repeated 401s, deletes of missing keys, and
- * many successive refusals.
+ * many successive refusals. If no byte was sent (`notInTime`), returns a retry.
  */
 async function correctedOutcome(context: PushContext, { batch, exchange, begunAtMs }: EndedAttempt): Promise<RequestOutcome> {
   const { destination, state } = context

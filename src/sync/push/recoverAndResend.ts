@@ -39,8 +39,8 @@ export async function recoverAndResend(
 }
 
 /**
- * If the destination has open deletes of erased people, resends those that are due. They need no read of the sources. Then also recovers
- * batches and ends a pause, as `recoverAndResend` does.
+ * If the destination has open deletes of erased people, resends those that are due. They need no read of the sources. If there are
+ * any, also recovers batches and ends a pause, as `recoverAndResend` does.
  */
 export async function resendErasures(deps: EngineDeps, destinationId: number, runId: number): Promise<void> {
   if (await hasOpenErasures(deps.db, destinationId)) await recoverAndResend(deps, destinationId, { runId, phase: erasurePhase })

@@ -23,7 +23,7 @@ export interface BatchSender {
   readonly horizonMs: number
 }
 
-/** Supersedes a claimed batch. Moves the entries that are not in `removed`, if there are any, to a new batch with the same bytes. */
+/** Supersedes a claimed batch. Moves the entries that are not in `removed`, if there are any, to a new batch with their bytes. */
 export async function removeEntries(
   tx: Queryable,
   destination: Destination,
@@ -41,8 +41,9 @@ export async function removeEntries(
 
 /**
  * Supersedes a batch in which the frozen end of a membership has passed; the next plan has new times (docs/guarantees.md#freshness). If the
- * batch may have been applied, its unexpired entries must still be resolved. They move to a new batch with their bytes. Expired entries of
- * a do-not-reach list no longer suppress people, so the next runs of the account's audiences read their sources again.
+ * batch may have been applied, its unexpired entries must still be resolved. They move to a new batch with their bytes. If a
+ * do-not-reach list no longer desires people of the batch, they may not be suppressed any more. Then the next runs of the account's
+ * audiences read their sources again.
  */
 export async function supersedeExpired(tx: Queryable, destination: Destination, batch: ClaimedBatch, sender: BatchSender): Promise<void> {
   const ords = batch.maybeApplied ? await remainingOrds(tx, batch.id, 'e.expires_at is null or e.expires_at > statement_timestamp()') : []

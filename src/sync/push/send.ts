@@ -41,7 +41,8 @@ export type FindOptedOut = (batch: Pick<ClaimedBatch, 'id' | 'destinationId'>) =
 export interface PushState {
   /**
    * Number of requests since the last confirmed entry that were refused as a whole, or got useless answers. Useless: complete, but for
-   * example with wrong counts (`suspectsRecord`). At `refusalsBeforePause` the destination is paused, because the cause is not a record.
+   * example with wrong counts (`suspectsRecord`). At `refusalsBeforePause` (`recordAnswer.ts`) the destination is paused, because
+   * the cause is not a record.
    */
   refusals: number
   /** Time of the first 401 since the last answer with results or a refusal, by the monotonic clock; undefined without one. */
@@ -172,7 +173,7 @@ async function commitAttempt(context: PushContext, batch: ClaimedBatch): Promise
 /** Returns the grant, or a new grant if the grant is stale or the service has requested a wait. Undefined if the push is stopping. */
 async function freshGrant(context: PushContext, allowance: Allowance, grant: Grant): Promise<Grant | undefined> {
   let current: Grant | undefined = grant
-  while (current !== undefined && (current.stale || allowance.isBlocked)) current = await allowance.takeGrant(context)
+  while (current !== undefined && (current.isStale || allowance.isBlocked)) current = await allowance.takeGrant(context)
   return current
 }
 

@@ -99,7 +99,7 @@ class PushLoop {
    * A claim takes Postgres 2 ms.
    */
   #allClaimed = false
-  /** Number of connections that the pool was asked to open for recording answers. The first one is opened without a request. */
+  /** Number of connections that the pool was asked to open for recording answers. The pool opens the first one anyway. */
   #requestedConnections = 1
   #failure: unknown
   /** Time of the last recovery of batches, by the monotonic clock; at first, the start of the loop. */
@@ -205,7 +205,7 @@ class PushLoop {
       await pauseDestination(db, destinationId, { code: 'SERVICE_UNREACHABLE', text })
       return 'ended'
     }
-    // `isComplete` is read before the query: a last part that is stored between the two would otherwise not be sent.
+    // `isComplete` is read before the query. If it were read after it, a last part that is stored between the two would not be sent.
     const nextPart = this.#growing?.isComplete === false ? this.#growing.changed : undefined
     const work = await findOpenWork(db, scope)
     if (isIdle(work)) {

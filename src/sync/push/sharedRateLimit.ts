@@ -96,7 +96,7 @@ export class Allowance {
         this.#dropAborted()
         if (this.#waiting.length === 0) return
         const { granted, waitMs, limit } = await takeGrants(this.#db, this.name, Math.min(this.#waiting.length, maxGrantsAtOnce))
-        // Another process may have stored another limit since. Then the next answer must store its limit again.
+        // Another process may have replaced the limit that this process stored. Then the next answer must store its limit again.
         this.#knownLimit = limit
         for (const waiter of this.#waiting.splice(0, granted)) waiter.resolve(new Grant(this.#clock))
         const [next] = this.#waiting
@@ -167,7 +167,7 @@ export class Grant {
   }
 
   /** True if no request may be sent with this grant any more. */
-  get stale(): boolean {
+  get isStale(): boolean {
     return this.#clock.monotonic() - this.#at > grantValidMs
   }
 }

@@ -104,8 +104,8 @@ export async function splitOffSuppressed(
 
 /**
  * Supersedes the batch, and moves its entries except those at `ords` (people who opted out) to a new batch. If the batch may have been
- * applied, the service may have the removed identifiers. They are stored as if the service had confirmed them. So a later plan deletes
- * those that no row has, within the limits of the guards.
+ * applied, the service may have the removed identifiers. They are stored as synced with unknown content. So a later plan deletes those that
+ * no row has, within the limits of the guards.
  */
 export async function splitOffOptedOut(
   tx: Queryable,

@@ -100,11 +100,11 @@ async function store(tx: Transaction, id: number, groups: readonly Group[]): Pro
   }
 }
 
-const figures = ({ batches, entries, bodies, requests }: FrozenTotals) => ({
+const figures = ({ batches, entries, bodiesHash, requests }: FrozenTotals) => ({
   batches,
   entries,
   requests,
-  digest: bodies.copy().digest('hex'),
+  digest: bodiesHash.copy().digest('hex'),
 })
 
 async function written(tx: Transaction, planId: string): Promise<unknown> {
