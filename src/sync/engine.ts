@@ -76,7 +76,7 @@ export interface EngineSettings {
 export const maxParallelRecordings = 4
 
 /**
- * Returns the default settings. These are shorter for a service on loopback, which has no gateway or replica in front of it:
+ * Returns the default settings. For a service on loopback these times are shorter, because it has no gateway or replica in front of it:
  *
  * - `horizonMs` (docs/decisions/late-arrival-horizon.md)
  * - `readLagMs` (docs/faults.md, C1)

@@ -22,9 +22,9 @@ import type { ShownDifference } from './report.ts'
  * - `notListed`: desired and confirmed, but not listed.
  * - `hidden`: desired, confirmed and not listed, but it may exist. Another variant of its group is listed, or its confirmed content and
  *   group are no longer stored.
- * - `unmanaged`: listed, but neither desired nor confirmed. An earlier run may have confirmed its delete.
- * - `unresolved`: a comparison proves nothing, because a request for it was unresolved or confirmed during the audit. Also if the confirmed
- *   content is no longer stored, and its stored hash is not that of the listed content.
+ * - `unmanaged`: listed, but neither desired nor confirmed. The service may have confirmed its delete to an earlier run.
+ * - `unresolved`: a comparison proves nothing, because a request for the product was unresolved or confirmed during the audit. Also if the
+ *   confirmed content is no longer stored, and its stored hash is not that of the listed content.
  * - `unconfirmed`: listed, but not compared. Either it is desired and not confirmed, or it is confirmed and not desired, so its delete is
  *   outstanding.
  */
@@ -50,7 +50,8 @@ type StoredProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_ha
 /**
  * SQL of the confirmed content of a product as JSON. `m`, `r`: its rows in `remote` and `record`.
  *
- * - The product is in sync, or was until an audit replaced its confirmed hash (`db/invalidated.ts`): the content of `r`.
+ * - The product is in sync: the content of `r`.
+ * - Its confirmed hash was invalidated (`db/invalidated.ts`): also the content of `r`, because the hash of the confirmed content is lost.
  * - Otherwise: the bytes of the product in the body of the confirmed request; null if this body is no longer stored.
  */
 const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m.synced_hash')} then r.body else (
@@ -60,7 +61,7 @@ const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m
 
 /**
  * Classifier of one listing. A connection can have only one, because of its temporary tables. The table `audited` has a row for each
- * product. `fields`: names of the differing fields. `detail`: the differences (`ShownDifference`) as JSON.
+ * product. Its column `fields` has the names of the differing fields, its column `detail` the differences (`ShownDifference`) as JSON.
  */
 export class ListingClassifier {
   readonly #tx: Transaction

@@ -66,7 +66,7 @@ async function countFields(tx: Transaction): Promise<AuditFindings['changedField
 async function loadExamples(tx: Transaction, destinationId: number): Promise<AuditExample[]> {
   const examples: AuditExample[] = []
   for (const outcome of shownOutcomes) {
-    // `deleted_by`: the last run whose delete of an unmanaged product was confirmed
+    // `deleted_by`: the last run that planned a confirmed delete of an unmanaged product
     const rows = await tx.query<{ id: string; detail: ShownDifference[] | null; deleted_by: Value<'plan', 'run_id'> | null }>(
       `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.outcome = 'unmanaged' then (
          select max(p.run_id) from entry e join batch b on b.id = e.batch_id join plan p on p.id = b.plan_id

@@ -11,7 +11,7 @@ export interface CatalogRead {
   readonly listing: Listing
   readonly pipeline: string
   readonly target: Target
-  /** Called before each long wait for the rate limit, with a text for the user. */
+  /** Called before each wait of more than a second for the rate limit, with a text for the user. */
   readonly onWait: (waiting: string) => void
   readonly onRequest: () => void
 }
@@ -29,13 +29,13 @@ type Refusal = Extract<ListingAnswer, { kind: 'refused' }>
 export async function* readBack(read: CatalogRead): AsyncGenerator<readonly ListedProduct[]> {
   const allowance = await Allowance.open(read.deps, read.listing.limitClass)
   const seenCursors = new Set<string>()
-  let restarted = false
+  let hasRestarted = false
   let cursor: string | undefined
   for (;;) {
     const page = await fetchPage(read, allowance, cursor)
     if (page.kind === 'refused') {
-      if (restarted) throw unreadableError(read, `the service refused its own cursor twice (${page.code}: ${page.reason})`)
-      restarted = true
+      if (hasRestarted) throw unreadableError(read, `the service refused its own cursor twice (${page.code}: ${page.reason})`)
+      hasRestarted = true
       seenCursors.clear()
       cursor = undefined
       continue

@@ -17,7 +17,7 @@ export interface AuditExample {
   readonly found: 'changed' | 'notListed' | 'unmanaged' | 'unresolved' | 'hidden'
   /** Differences of a changed product. Long values are shortened. */
   readonly fields?: readonly ShownDifference[]
-  /** Id of the last run whose delete of the unmanaged product was confirmed. */
+  /** Id of the last run that planned a confirmed delete of the unmanaged product; absent if there is none. */
   readonly deletedBy?: string
 }
 

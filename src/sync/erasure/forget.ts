@@ -26,8 +26,8 @@ export interface ForgetOptions {
 }
 
 /**
- * Suppresses the keys of a person, plans their deletes, and with `wait` sends these. Also sends the unconfirmed deletes of earlier erasures
- * of these keys. Then deletes the stored data of the person that no open request needs. Returns the receipt, with the number of confirmed
+ * Suppresses the keys of a person, and plans their deletes. With `wait`, sends these, and the unconfirmed deletes of earlier erasures of
+ * these keys. Then deletes the stored data of the person that no open request needs. Returns the receipt, with the number of confirmed
  * deletes. Later runs send the other deletes.
  *
  * @throws {RunError} `DATABASE_COPIED`

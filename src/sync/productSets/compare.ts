@@ -12,17 +12,18 @@ export function actionOf(desired: StoredContent, stored: StoredContent): Product
   if (desired.type !== stored.type || !haveSameFilters(desired.filters, stored.filters)) return 'replace'
   if (desired.description !== stored.description || desired.name !== stored.name) return 'update'
   if (desired.type === 'FILTERED') return 'unchanged'
-  // In a plan, `desired` has no product keys, because new products get their keys when the plan is sent.
+  // In a plan, `desired` has no product keys, because new products get their keys when the plan is sent. A stored `lostKey` stands for a
+  // product that the set may lack at the service.
   const hasSameKeys =
     desired.productKeys.length === 0 ? !stored.productKeys.includes(lostKey) : isDeepStrictEqual(desired.productKeys, stored.productKeys)
   return hasSameKeys && isDeepStrictEqual(desired.productIds, stored.productIds) ? 'unchanged' : 'update'
 }
 
 /**
- * Returns the action that a plan and a run show for the rule `name`. `stored`: sets before this run changes them. The action is `needed`,
- * the one for the newest set, except:
+ * Returns the action that a plan and a run show for the rule `name`. `stored`: sets before this run changes them. `needed`: action for the
+ * newest set. Returns `needed`, except:
  *
- * - `create`, if no set exists or its create is not confirmed
+ * - `create`, if no set exists, or the create of the newest set is not confirmed
  * - `replace` instead of `create` or `unchanged`, if an older set of this name is not deleted yet
  */
 export function shownAction(stored: readonly StoredSet[], name: string, needed: ProductSetChange['action']): ProductSetChange['action'] {

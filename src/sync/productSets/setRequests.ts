@@ -50,7 +50,7 @@ export async function sendSetRequest(deps: EngineDeps, { request, limitClass, re
  */
 export async function listProductSets(deps: EngineDeps, target: Target): Promise<readonly ListedSet[] | undefined> {
   const sets: ListedSet[] = []
-  const cursors = new Set<string>()
+  const seenCursors = new Set<string>()
   let cursor: string | undefined
   for (let page = 0; page < maxPages; page++) {
     const answer = await sendSetRequest(deps, requestToListSets(target, cursor))
@@ -59,8 +59,8 @@ export async function listProductSets(deps: EngineDeps, target: Target): Promise
     sets.push(...read.sets)
     cursor = read.cursor
     if (cursor === undefined) return sets
-    if (cursors.has(cursor)) return undefined
-    cursors.add(cursor)
+    if (seenCursors.has(cursor)) return undefined
+    seenCursors.add(cursor)
   }
   return undefined
 }

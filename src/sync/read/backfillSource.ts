@@ -11,8 +11,8 @@ import { openLocalFile } from '../../sources/file/localFile.ts'
 const headBytes = 1_048_576
 
 /**
- * Returns the pipeline with `address` as its only source. Format, compression and proof of completeness are always detected. The other settings
- * depend on the source:
+ * Returns the pipeline with `address` as its only source. Format, compression and proof of completeness are always detected. The other
+ * settings depend on the source:
  * - A local file with the columns of `sluice rejects --csv` is read in UTF-8 or UTF-16. If a spreadsheet saved the file in another
  *   encoding, it is read in the encoding of the pipeline's first source.
  * - Any other source is read with the settings of the first source, and with its credentials if `mayShareCredentials` permits.
@@ -53,9 +53,11 @@ export async function withBackfillSource(pipeline: Pipeline, address: string): P
 }
 
 /**
- * Returns true if the source at `other` may use the credentials of the pipeline's source. Both addresses must have the same scheme, and:
+ * Returns true if the source at `other` may use the credentials of the pipeline's source. Both addresses must have the same scheme. The first
+ * rule that applies decides:
  *
- * - With `credentials.url`, neither address names a database, because that URL replaces the whole address.
+ * - With `credentials.url`: neither address may name a database, because that URL replaces the whole address.
+ * - Equal addresses may share credentials.
  * - Two web addresses must have the same origin, because the server receives the secret itself.
  * - Two databases must be on the same server, because a server may request the password in clear text. `other` must not contain a password.
  * - For other types the same scheme is enough. The host key of an SFTP server is pinned, and an object store receives only a proof of the

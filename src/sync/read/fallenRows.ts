@@ -1,6 +1,6 @@
 /**
- * Compares numbers of rows, of opt-outs and of rows without a key with earlier reads. Reference read: the last complete read in whose plans
- * no guard fired (withheld deletes or stopped a run).
+ * Compares the numbers of rows, of opt-outs and of rows without a key with those of earlier reads. Reference read: the last complete read in
+ * whose plans no guard fired (withheld deletes or stopped a run).
  */
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
@@ -127,7 +127,7 @@ export function unreadOptOutNotes(facts: readonly SourceFacts[], before: readonl
 /**
  * Returns notes on sources that have fewer opt-outs than in the reference read, and lost most of their rows. A lost row may have opted
  * out an identifier that another source still sends. The joined file of a source is compared too, because it may have the consent column.
- * A single source is compared only by its joined file.
+ * If the pipeline has only one source, only its joined file is compared.
  *
  * The parameters are those of `fallenSources`.
  */

@@ -15,8 +15,8 @@ export class KeyHistogram {
   }
 
   /**
-   * Splits the sorted keys into parts, and returns the prefix at which each part after the first begins. `sizes`: maximum number of keys of
-   * each part; the last part has no maximum. All keys with one prefix are in one part. If one prefix has more keys than the size of its
+   * Splits the sorted keys into parts, and returns the prefix at which each part after the first begins. `sizes`: maximum numbers of keys of
+   * all parts but the last, which has no maximum. All keys with one prefix are in one part. If one prefix has more keys than the size of its
    * part, that size is skipped and the next one applies. So no part is empty.
    */
   partStarts(sizes: readonly number[]): Buffer[] {

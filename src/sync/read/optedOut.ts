@@ -51,10 +51,10 @@ async function optOutOtherForms(tx: Connection): Promise<number> {
 }
 
 /**
- * Returns true if a record whose row was skipped as unchanged has an opted-out identifier. Then a full read is needed. Takes every stored
- * record as skipped, except those in the table `unseen_key`: this read did not find their unchanged rows.
+ * Returns true if a record whose row was skipped as unchanged has an identifier that another row opts out. Then a full read is needed. Takes
+ * every stored record as skipped, except those in the table `unseen_key`: this read did not find their unchanged rows.
  */
-export async function skippedRecordHasOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
+export async function skippedRecordHasOptedOutIdentifier(tx: Connection, destinationId: number): Promise<boolean> {
   // Opted-out identifiers of records whose keys have no row in `remote` (docs/decisions/implied-keys.md).
   const implied: Buffer[] = []
   // The cursor of the search needs a transaction. It is repeatable read, because retention and erasures may change the tables meanwhile.
@@ -113,20 +113,20 @@ export async function findOptedOutEntries(
 }
 
 /**
- * Makes plans stale if one of their open updates contains a person who opted out in this read. These are the plans that `apply` can start or
- * continue. For a run that a guard stopped, or that failed: it stores no desired content, which would make them stale. One statement for all
- * batches, because each searches the whole stage.
+ * Makes the waiting plans of the destination stale if an open update of one has a person who opted out in this read. `apply` could start or
+ * continue such a plan. Called after a read without a plan, because only a plan stores new desired content and so makes earlier plans stale.
+ * One statement for all batches, because each statement searches the whole stage.
  */
 export async function outdatePlansWithOptOuts(tx: Connection, destinationId: number): Promise<void> {
   const found = await tx.query(
-    `with no_record as materialized (select key from stage where kind = ${stagedKind.optedOut}),
-     no_key as materialized (
+    `with opted_out_record as materialized (select key from stage where kind = ${stagedKind.optedOut}),
+     opted_out_key as materialized (
        select identifier as key from opted_out
-       union select m.key from no_record n join remote m on m.destination_id = $1 and m.group_key = n.key)
+       union select m.key from opted_out_record o join remote m on m.destination_id = $1 and m.group_key = o.key)
      select from plan p join batch b on b.plan_id = p.id cross join ${entriesOf('b.id')} e cross join lateral unnest(e.keys) as k (key)
      where p.destination_id = $1 and p.status in ('ready', 'applying') and b.operation = 'upsert' and b.status in ${openStatuses}
-       and (exists (select from no_record) or exists (select from no_key))
-       and (e.record_key in (select key from no_record) or k.key in (select key from no_key)) limit 1`,
+       and (exists (select from opted_out_record) or exists (select from opted_out_key))
+       and (e.record_key in (select key from opted_out_record) or k.key in (select key from opted_out_key)) limit 1`,
     [destinationId],
   )
   if (found.length > 0) await raiseDesiredVersion(tx, destinationId, 1)

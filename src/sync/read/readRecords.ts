@@ -22,7 +22,7 @@ import type { LastSnapshot } from './lastSnapshot.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import { resolveStage } from './resolveStage.ts'
-import { skippedRecordHasOptedOut } from './optedOut.ts'
+import { skippedRecordHasOptedOutIdentifier } from './optedOut.ts'
 import { stageSources, type StageContext, type Staged } from './stageSources.ts'
 import { stagedKind } from './stageTable.ts'
 import { destinationOf } from '../../destinations/index.ts'
@@ -126,7 +126,7 @@ interface KnownRecords {
  *
  * - `comparable` is undefined, or the pipeline is not gateable.
  * - Not every valid record has a digest.
- * - There are too many digests, also counting the outdated ones.
+ * - There are more than `maxKnownRecords` digests, also counting the outdated ones. Or too many of them are outdated (`loadDigests`).
  * - The statistics of the last read require it (`StoredStatistics.due`).
  */
 async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadContext): Promise<KnownRecords | undefined> {
@@ -183,7 +183,7 @@ async function affectsSkipped({ tx, pipeline, run }: ReadContext, staged: Staged
   // Removing an identifier from a list also removes the skipped records that have it.
   const removesSkipped = destinationOf(pipeline.destination.kind).removesBy === 'identifier' && staged.optedOut > 0
   if (removesSkipped || staged.fullReadCodes.length > 0) return true
-  if (staged.optedOutIdentifiers > 0 && (await skippedRecordHasOptedOut(tx, run.destinationId))) return true
+  if (staged.optedOutIdentifiers > 0 && (await skippedRecordHasOptedOutIdentifier(tx, run.destinationId))) return true
   const repeated = await tx.query(
     `select from stage s where s.kind <> ${stagedKind.rejected} and exists (${skippedRecord(run.destinationId)}) limit 1`,
   )

@@ -102,7 +102,7 @@ export class DigestGate implements RecordGate {
    */
   digestOf(line: number): Uint8Array | undefined {
     const lines = this.#lines
-    // Skips the lines of trailer rows: the gate got their raw records, but no rows are yielded for them.
+    // Skips the line of a trailer row (`complete.trailer`): the gate got its raw record, but the reader yields no row for it.
     while (this.#next < this.#count && (lines[this.#next] as number) < line) this.#next++
     if (this.#next === this.#count || lines[this.#next] !== line) return undefined
     const at = this.#next++ * digestWords

@@ -74,7 +74,7 @@ export interface SnapshotResult {
   readonly quality?: StoredStatistics
   /** Facts about the staged identifiers; undefined if an earlier read was complete. A backfill always has them. */
   readonly identifiers?: IdentifierFacts
-  /** Keys of the valid staged people; absent for products, and if nothing was read. */
+  /** Numbers of valid staged people by the prefix of their key; absent for products, and if nothing was read. */
   readonly keyHistogram?: KeyHistogram
 }
 
@@ -238,10 +238,10 @@ async function compareSources(
   for (const [i, definition] of pipeline.sources.entries()) {
     const previous = last.sources[i]
     if (previous === undefined) return { isUnchanged: false, opened }
-    const local = await hashSource(definition, previous.bytes)
-    if (local === 'other size') return { isUnchanged: false, opened }
-    if (local) {
-      if (local.sha256 !== previous.sha256) return { isUnchanged: false, opened }
+    const localHash = await hashSource(definition, previous.bytes)
+    if (localHash === 'other size') return { isUnchanged: false, opened }
+    if (localHash) {
+      if (localHash.sha256 !== previous.sha256) return { isUnchanged: false, opened }
       continue
     }
     const hasValidator = previous.etag !== undefined || previous.lastModified !== undefined

@@ -23,7 +23,8 @@ export interface SourceResult {
   readonly fullReadCodes: readonly string[]
 }
 
-interface EarlierReads {
+/** Figures with which the source is compared, and counts of its skipped rows. */
+interface FinishOptions {
   /** Facts of the last read. Columns and fill rates are compared with it. */
   readonly previous?: SourceFacts | undefined
   /** Facts of the reference read (`LastSnapshot.referenceValid`). The opt-outs are compared with it. */
@@ -39,14 +40,14 @@ interface EarlierReads {
 export interface CheckingMapper extends RecordMapper {
   /** Begins a source. `previous`: facts of the last read for a gated read; undefined for a full read. */
   readonly begin: (previous: SourceFacts | undefined) => void
-  /** Returns the id of the feature set of the last mapped row that was not filtered out. */
+  /** Returns the number of the feature set of the last mapped row that was not filtered out. */
   readonly featureSet: () => number
   /**
    * Finishes a source. `facts`: its facts now.
    *
    * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
    */
-  readonly finish: (facts: SourceFacts, earlier?: EarlierReads) => SourceResult
+  readonly finish: (facts: SourceFacts, options?: FinishOptions) => SourceResult
 }
 
 /** Returns a mapper that maps like `mapper` and checks the rows of each source. `reachesPeople`: also compares how many rows opt out. */
@@ -90,7 +91,7 @@ const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
 
 /**
  * Starts the checks of a source. `previous`: facts of the last read for a gated read; undefined for a full read. `add` counts a mapped row,
- * and returns the id of its feature set (mapping/statistics/rowStatistics.ts).
+ * and returns the number of its feature set (mapping/statistics/rowStatistics.ts).
  */
 function createSourceQuality(
   statistics: ReadStatistics,
@@ -201,7 +202,7 @@ const minComparedOptOuts = 20
  * Returns the note on fallen opt-outs if both conditions are met, else none:
  *
  * - The opt-outs fell by more than half, from at least `minComparedOptOuts`.
- * - The members who do not opt out rose by at least half as much. After a smaller rise, most rows that opted out are missing.
+ * - The members who do not opt out rose by at least half as much. A smaller rise means that most of the rows that opted out are missing now.
  *
  * `before`: figures of the reference read. `now` has all opt-outs, because even a gated read skips none of them.
  */

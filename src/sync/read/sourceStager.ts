@@ -126,7 +126,7 @@ export class SourceStager {
 
   /**
    * Writes rows, rejects and digests of raw rows if enough are collected. Partitions the table `stage` once `partitionFrom` rows were read.
-   * Begins a new COPY after it stored digests or partitioned the table.
+   * To store digests or to partition the table, ends the COPY, and begins a new one afterwards.
    */
   async flush(): Promise<void> {
     const staging = this.#staging

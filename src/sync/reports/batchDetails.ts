@@ -37,7 +37,7 @@ export interface BatchDetails extends BatchLine {
   readonly words: DestinationWords
   /** True for products, whose operations are listed by id; false for people. */
   readonly showsRecords: boolean
-  /** Length of the body. Null if the body is not stored any more, or is stored as a template (`db/bodyTemplate.ts`). */
+  /** Length of the body in bytes. Null if the body is not stored any more, or is stored as a template (`db/bodyTemplate.ts`). */
   readonly bytes: number | null
   /** SHA-256 of the body in hex. */
   readonly bodySha256: string
@@ -100,10 +100,10 @@ export interface EntryLine {
   readonly message: string
 }
 
-const maxAttempts = 50
-const maxGroups = 50
+const maxShownAttempts = 50
+const maxShownGroups = 50
 /** More than the 25 products of a request, so all of them are returned. */
-const maxEntries = 100
+const maxShownEntries = 100
 
 /**
  * Loads the batch with the number `text`.
@@ -180,7 +180,7 @@ async function loadAttempts(db: Database, id: number): Promise<readonly AttemptL
   >(
     `select ${sendingRun} as run_id, a.id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, a.answer
      from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id
-     where b.id = $1 order by a.id desc limit ${maxAttempts}`,
+     where b.id = $1 order by a.id desc limit ${maxShownAttempts}`,
     [id],
   )
   return rows.map(({ id: attempt, run_id, started_at, http_status, duration_ms, answer, ...row }) => ({
@@ -201,7 +201,7 @@ async function loadOutcomes(db: Database, id: number): Promise<readonly OutcomeG
     `select o.outcome, e.change, e.code, min(e.message) as message, sum(e.users)::int as count,
        (array_agg(e.ord + 1 order by e.ord))[1:5] as places
      from batch b cross join ${entriesOf('b.id')} e cross join lateral (select ${shownOutcome} as outcome) o where b.id = $1
-     group by o.outcome, e.change, e.code order by o.outcome = 'confirmed', sum(e.users) desc, e.code limit ${maxGroups}`,
+     group by o.outcome, e.change, e.code order by o.outcome = 'confirmed', sum(e.users) desc, e.code limit ${maxShownGroups}`,
     [id],
   )
   return rows.map((row) => ({ ...row, message: row.message ?? (row.code === null ? '' : meaningOf(row.code)) }))
@@ -211,7 +211,7 @@ async function loadEntries(db: Database, id: number): Promise<readonly EntryLine
   const rows = await db.query<Omit<EntryLine, 'product' | 'message'> & { key: Buffer | null; message: string | null }>(
     `select e.ord + 1 as place, e.record_key as key, e.change, ${shownOutcome} as outcome, e.code, e.message
      from batch b cross join ${entriesOf('b.id')} e where b.id = $1
-     order by ${shownOutcome} = 'confirmed', e.ord limit ${maxEntries}`,
+     order by ${shownOutcome} = 'confirmed', e.ord limit ${maxShownEntries}`,
     [id],
   )
   return rows.map(({ key, message, ...row }) => ({

@@ -8,13 +8,13 @@ import { decodeRowCounts } from '../../db/snapshots.ts'
 export interface StoredDestination extends DestinationKey {
   /** `d_3`. */
   readonly id: string
-  /** Newest run, and the name of its pipeline. Null if there is none. */
+  /** Newest run, the name of its pipeline, and the time at which the run was requested. Null if there is no run. */
   readonly lastRun: { readonly id: string; readonly pipeline: string; readonly at: string } | null
   /** Number of valid rows at the last complete read. Null if there was none. */
   readonly rows: number | null
-  /** Number of requests without a final answer, without those of erasures. */
+  /** Number of requests that have no final answer, except those of erasures. */
   readonly openRequests: number
-  /** Number of delete requests of erasures without a final answer. */
+  /** Number of delete requests of erasures that have no final answer. */
   readonly openErasureDeletes: number
 }
 

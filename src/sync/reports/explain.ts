@@ -22,7 +22,7 @@ import { loadAttemptEvents, loadEntryEvents, loadStateEvents, type ExplainedKeys
 export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: string): Promise<RecordHistory> {
   const { id } = await ensureDestination(deps.db, destinationKey(deps, pipeline))
   const type = destinationOf(pipeline.destination.kind)
-  const explained = explainedKeys[type.keys]
+  const explained = explainedTypes[type.keys]
   const { keys, extraEvents, names, identifiers } = await explained.find(deps, { destinationId: id, text, pipeline })
   const filterNote = filterNoteOf(pipeline)
   const events = [
@@ -55,7 +55,7 @@ function filterNoteOf({ filters }: Pipeline): string {
 }
 
 /**
- * Returns the possible reasons why a key is unknown, and for people the commands that show which one applies. Rows that may not be sent are
+ * Returns the possible reasons why a key is unknown, and for people the commands that show which one applies. Rows that must not be sent are
  * not stored, so the reason is not known.
  */
 function unknownKey(
@@ -81,7 +81,7 @@ interface ExplainedType extends ExplainedKeys {
  * SQL of the state of the members' identifiers. An identifier without a row in `remote` (implied) has the state of its batch
  * (docs/decisions/implied-keys.md).
  */
-const memberKeys = `
+const memberKeyStates = `
   select key, ref_count, desired_hash, synced_hash, synced_at, expires_at, remote_key, refused_code, refused_message, batch_id
   from remote where destination_id = $1 and group_key = any($2)
   union all
@@ -90,7 +90,7 @@ const memberKeys = `
   from record r cross join ${implyingBatch('r')} b cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
   where r.destination_id = $1 and r.key = any($2) and ${recordMayImply('r')}`
 
-const explainedKeys: Readonly<Record<Destination['keys'], ExplainedType>> = {
+const explainedTypes: Readonly<Record<Destination['keys'], ExplainedType>> = {
   products: {
     find: findProduct,
     deletesRecord: true,
@@ -101,7 +101,7 @@ const explainedKeys: Readonly<Record<Destination['keys'], ExplainedType>> = {
   identifiers: {
     find: findMember,
     deletesRecord: false,
-    states: memberKeys,
+    states: memberKeyStates,
     nameOf: ({ key }) => describeIdentifier(key),
     digestsOf,
   },

@@ -39,7 +39,10 @@ export interface StoredReject extends Fault {
   readonly source: number
   /** Further faults of the row. */
   readonly more: readonly Fault[]
-  /** Cells in the order of the source's columns, masked if personal. Empty 7 days after the run, or after an erasure of the person. */
+  /**
+   * Cells in the order of the source's columns, masked if personal. Empty 7 days after the run, after an erasure of the person, and for some
+   * contradicting rows (`read/conflictCells.ts`).
+   */
   readonly cells: readonly string[]
   /** Key of the record, in hex; null if the row had no valid key, or its person is erased. */
   readonly key: string | null

@@ -42,7 +42,10 @@ function refusedOrUnresolvedSet({ productSets = [] }: ShownRun): ProductSetChang
   return productSets.find(isRefusedOrUnresolved)
 }
 
-/** Returns true if the change of a product set is unresolved or refused. Sluice itself refuses a change if the name is taken. */
+/**
+ * Returns true if the change of a product set is unresolved or refused. Sluice itself refuses some changes, for example if the name of the
+ * set is taken.
+ */
 export function isRefusedOrUnresolved({ outcome }: ProductSetChange): boolean {
   return outcome === 'refused' || outcome === 'unresolved'
 }

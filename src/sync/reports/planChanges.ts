@@ -27,7 +27,7 @@ export interface PlanChange {
   readonly action: Change
   /** Changed fields; empty for renewals and for deletes of products. */
   readonly fields: readonly FieldChange[]
-  /** For deletes. */
+  /** Reason of a delete; absent for other changes. */
   readonly reason?: string
   /** Line of the source where the row was last read. */
   readonly line?: number
@@ -89,7 +89,7 @@ export async function* loadPlanChanges(db: Database, planId: string): AsyncGener
 }
 
 /**
- * Returns the ids (`r_81`) of the run that made a plan, and of the run that applied it last. Both are equal if no run applied it.
+ * Returns the ids (`r_81`) of the run that made a plan, and of the run that applied it last. Both are equal if no other run applied it.
  *
  * @throws {UsageError} `UNKNOWN_PLAN`
  */

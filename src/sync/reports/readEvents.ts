@@ -1,4 +1,4 @@
-/** Loads the events of records that come from reads of their sources: rows, rejects, suppression, and withheld deletes. */
+/** Loads the events of records that come from reads of their sources: rows, rejects, suppression, and withheld changes. */
 import { describeIdentifier } from '../../mapping/redactPersonalData.ts'
 import type { Database } from '../../db/database.ts'
 import { wasRead } from '../../db/digests.ts'
@@ -37,8 +37,8 @@ export async function loadReadEvents(
   filterNote: string,
 ): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
-    // The event has the start of the read, because the end may be later than `planned`. If the snapshot has expired, it has the time of the
-    // oldest stored run.
+    // The event has the time at which the read began, because the read may end after the event `planned`. If the snapshot has expired, the
+    // event has the time of the oldest stored run.
     `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
        r.line, r.status, r.body, ${rowIdentifiers('r')} as identifiers, r.hash, s.run_id
      from record r left join snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
@@ -89,7 +89,7 @@ export async function loadRejectEvents(db: Database, destinationId: number, keys
 }
 
 /**
- * Returns the events `withheld`; none if no guard withheld deletes in a plan of the last read.
+ * Returns the events `withheld`. Returns none if no guard withheld deletes or updates to out of stock in a plan of the last read.
  * - Records and digests of the read are stored: one event for each live record whose row is missing from this read.
  * - Only records are stored: one event for each live record, because its row may be missing.
  * - No record is stored: one event if a key waits to be deleted.

@@ -4,7 +4,7 @@ import { identifierBytes, identifierTypes, type IdentifierType } from '../../mod
 export interface RecordEvent {
   /** ISO 8601. */
   readonly at: string
-  /** `desired`: a key waits to be sent or deleted. `withheld`: a guard withheld the delete. */
+  /** `desired`: a key waits to be sent or deleted. `withheld`: a guard withheld the delete, or the update to out of stock. */
   readonly what:
     | 'read'
     | 'rejected'

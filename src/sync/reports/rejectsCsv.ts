@@ -110,8 +110,8 @@ export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof
 /**
  * Returns one line of CSV, in which no cell is a formula for a spreadsheet:
  *
- * - A formula begins, also after spaces, with `=`, `+`, `-`, `@`, their full-width forms, TAB, CR or NUL. Such a cell gets an apostrophe
- *   and quotes.
+ * - A formula begins, also after apostrophes or spaces, with `=`, `+`, `-`, `@`, their full-width forms, TAB, CR or NUL. Such a cell gets an
+ *   apostrophe and quotes.
  * - A cell with `;` or TAB gets quotes: some programs split cells there, and a formula could begin after the split.
  */
 export function csvLine(cells: readonly string[]): string {

@@ -119,7 +119,7 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
          cross join ${entriesOf('b.id')} e
        where e.change = c.change order by b.seq, e.ord limit ${maxSamples}) e
      left join lateral (
-       -- the last confirmed put of the product before this one
+       -- the last confirmed put of the product before this one (\`pending\` in a settled batch means confirmed)
        select substr(b.body, o.byte_offset + 1, o.byte_length) as before from entry o join batch b on b.id = o.batch_id
        where $2 and c.change = 'update'
          and o.destination_id = e.destination_id and o.record_key = e.record_key and o.batch_id < e.batch_id and o.change <> 'delete'

@@ -16,7 +16,10 @@ export interface RunDetails {
   readonly approvedDeletes: number | null
   /** Id of the latest rerun of the unconfirmed operations that is open or has succeeded; null without one. */
   readonly sentAgainBy: string | null
-  /** Reason why a queued run does not start: a pause, or the run that has locked the destination. Null if it waits only for a worker. */
+  /**
+   * Reason why a queued run does not start: a pause, or the run that has locked the destination. Null if it waits only for a worker, and for
+   * a run that is not queued.
+   */
   readonly waitsFor: 'resume' | { readonly runId: string } | null
   readonly requests: RequestSummary
 }

@@ -28,7 +28,7 @@ export interface RunFigures {
   readonly p95: number | null
 }
 
-/** Returns the last `limit` ended runs, oldest first. Leaves out plans and audits. */
+/** Returns the figures of the last `limit` ended runs, oldest first. Leaves out plans, audits and skipped runs. */
 export async function loadRunFigures(db: Queryable, pipeline: PipelineInEnvironment, limit: number): Promise<readonly RunFigures[]> {
   const rows = await db.query<
     Row<'run', 'id' | 'status' | 'counts' | 'stages'> &

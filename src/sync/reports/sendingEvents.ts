@@ -158,8 +158,8 @@ export async function loadStateEvents(
     const digests = explained.digestsOf([row.key])
     const events: RecordEvent[] = []
     const invalidated = readInvalidated(row.synced_hash)
-    // A key of the kind `unsure` has a `synced_hash`, because a request for it may have been applied. Without an answer it is not
-    // confirmed.
+    // A key that was invalidated as `unsure` has a `synced_hash`, because a request for it may have been applied. Without an answer it is
+    // not confirmed.
     const isConfirmed = row.synced && (invalidated?.kind !== 'unsure' || row.answered)
     if (isConfirmed) {
       events.push({

@@ -19,12 +19,12 @@ export interface States {
   /** Time by the database's clock. */
   readonly now: Date
   /**
-   * State of the schedulers:
+   * State of the schedulers within the last minute:
    *
-   * - `none`: no `sluice serve` process sent a heartbeat within the last minute.
-   * - `elsewhere`: one did, and none has declared a schedule of these pipelines within that time. It has another environment or
-   *   folder, or does not know newer migrations of the database.
-   * - `running`: one did. Also if the environment of a pipeline is not known.
+   * - `none`: no `sluice serve` process sent a heartbeat.
+   * - `elsewhere`: a process sent a heartbeat, but no process declared a schedule of these pipelines. The running processes have another
+   *   environment or folder, or do not know newer migrations of the database.
+   * - `running`: a process sent a heartbeat. A process declared such a schedule, or the environment of a pipeline is not known.
    */
   readonly scheduler: 'none' | 'elsewhere' | 'running'
   readonly pipelines: readonly PipelineState[]

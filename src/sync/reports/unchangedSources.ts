@@ -4,7 +4,7 @@ import { isRunOf, pipelineColumns, type PipelineInEnvironment } from './overview
 
 export interface UnchangedSource {
   readonly pipeline: string
-  /** Limit that the caller gave. At least so many runs in a row read the same bytes as the run before the first of them. */
+  /** Limit that the caller gave. At least this number of runs in a row found the same bytes as the run before them. */
   readonly runs: number
   /** End of the oldest compared run. */
   readonly unchangedAtLeastSince: Date

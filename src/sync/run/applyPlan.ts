@@ -79,8 +79,8 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
  * - `applied`: does nothing.
  *
  * The service may delete a whole user by one identifier (docs/guarantees.md#reference-counts). So all identifiers of a changed user get one
- * new desired content, unless they got it when the plan was made. Then they are all out of sync, and this plan, or the next one after a
- * crash, sends all of them again.
+ * new desired content, here or already when the plan was made. This makes all of them out of sync, so this plan sends all of them again. If
+ * it is interrupted, the next plan does.
  *
  * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
  */
@@ -183,8 +183,8 @@ export async function sendPlan(
 }
 
 /**
- * Returns the run's status from the counts after the push. If no operation is left to send, marks the plan as applied. Then also deletes
- * the keys in sync from `changed_key`, the list of keys that the next plan compares.
+ * Returns the run's status from the counts after the push. If no operation is pending or superseded, marks the plan as applied. Then also
+ * deletes the keys in sync from `changed_key`, the list of keys that the next plan compares.
  */
 async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)

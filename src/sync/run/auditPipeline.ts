@@ -65,7 +65,7 @@ export async function auditPipeline(
       },
     })
     const guards = planned?.guards ?? []
-    return { status: guards.length > 0 ? 'withheld' : isInSync(found.drift) ? 'succeeded' : 'partial', guards }
+    return { status: guards.length > 0 ? 'withheld' : matchesConfirmed(found.drift) ? 'succeeded' : 'partial', guards }
   })
   if (report.error) throw reportedError(report.error, report.runId)
   if (found === undefined) throw new Error('an audit without an error must have findings')
@@ -164,7 +164,7 @@ function needsRepair({ changed, notListed, hidden, waiting }: Drift): boolean {
   return changed + notListed + hidden + waiting > 0
 }
 
-/** Returns true for the status `succeeded`. Unmanaged, hidden and waiting products do not prevent it. */
-function isInSync({ changed, notListed, unresolved }: Drift): boolean {
+/** Returns true if no product is changed, not listed or unresolved. Ignores unmanaged, hidden and waiting (out of sync) products. */
+function matchesConfirmed({ changed, notListed, unresolved }: Drift): boolean {
   return changed + notListed + unresolved === 0
 }

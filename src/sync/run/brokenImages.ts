@@ -7,7 +7,7 @@ import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 
 const maxExamples = 3
-/** From this estimated number of rows of the table `record`, only a sample of its pages is read. */
+/** Estimated number of rows of the table `record` from which on only a sample of its pages is read. */
 const sampledFromRows = 100_000
 /** Number of sampled rows for each selected product. More than one, because the sample also has rows of other destinations. */
 const rowsPerProduct = 50

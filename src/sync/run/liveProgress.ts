@@ -15,27 +15,27 @@ export function createProgressStorer(deps: EngineDeps, run: RunRow): NonNullable
   let stage: string | undefined
   let stageStartedAt = ''
   let writtenAt = Number.NEGATIVE_INFINITY
-  let writing = false
+  let isWriting = false
   /** Newest report that came during a write. After the write it is stored, or dropped, as if it came then. */
   let duringWrite: Progress | undefined
   const store = (progress: Progress): void => {
-    if (writing) {
+    if (isWriting) {
       duringWrite = progress
       return
     }
     const now = deps.clock.monotonic()
-    const isNew = progress.stage !== stage
-    if (!isNew && now - writtenAt < writeEveryMs) return
+    const isNewStage = progress.stage !== stage
+    if (!isNewStage && now - writtenAt < writeEveryMs) return
     const at = new Date(deps.clock.now()).toISOString()
-    if (isNew) stageStartedAt = at
+    if (isNewStage) stageStartedAt = at
     stage = progress.stage
     writtenAt = now
-    writing = true
+    isWriting = true
     const stored: StoredProgress = { ...progress, stageStartedAt, at }
     storeProgress(deps.db, run, stored)
       .catch(() => undefined)
       .finally(() => {
-        writing = false
+        isWriting = false
         const next = duringWrite
         duringWrite = undefined
         if (next !== undefined) store(next)

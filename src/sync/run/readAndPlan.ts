@@ -32,8 +32,8 @@ import { timedStage } from './timedStage.ts'
 import { acceptSandboxInstance, detectNewSandboxInstance, isFullRefresh } from './sandboxInstance.ts'
 
 /**
- * After a read of at least this number of rows, the connection is closed. To empty its temporary tables would take longer than to open
- * another connection.
+ * After a full read of at least this number of rows, the connection is closed. To empty its temporary tables would take longer than to
+ * open another connection.
  */
 const closedFromRows = 100_000
 
@@ -41,7 +41,7 @@ const closedFromRows = 100_000
 export interface PlanOutcome {
   readonly planned: Planned | undefined
   readonly guards: readonly GuardResult[]
-  /** Text for the user. It says how the end of the sources was proven, or why nothing was read. */
+  /** Text for the user: how the end of the sources was proven, why it was not, or why nothing was read. */
   readonly proof: string
 }
 
@@ -115,8 +115,8 @@ export async function readAndPlan(
 }
 
 /**
- * Protects people who opted out in a read without a plan, because the stored records do not show it. Makes waiting plans with them stale,
- * and marks the snapshot, so that no rerun of failed operations sends them.
+ * Protects people who opted out in a read from which no plan was made. The stored records do not show these opt-outs. Makes waiting plans
+ * with these people stale. Marks the snapshot, so that no backfill and no rerun of failed operations sends them.
  */
 async function noteUnplannedOptOuts(db: Database, tx: Connection, destinationId: number, snapshotId: number): Promise<void> {
   await outdatePlansWithOptOuts(tx, destinationId)
@@ -221,8 +221,8 @@ async function acceptForFullRefresh(deps: EngineDeps, run: RunRow): Promise<bool
 }
 
 /**
- * Throws if people opted out in a read from which no plan was made. A run that does not read the sources of the pipeline sends stored
- * records too, and these do not show it.
+ * Throws if people opted out in a read from which no plan was made. A backfill or a rerun of failed operations also sends stored records,
+ * and these do not show the opt-outs.
  *
  * @throws {RunError} `OPT_OUTS_UNPLANNED`
  */

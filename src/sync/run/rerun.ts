@@ -17,7 +17,7 @@ import { runPipeline } from './run.ts'
  * - from its sources or the old run's backfill source, and as a full refresh if the old run was one
  * - with `failedOnly`, without a read: only keys of which the old run did not confirm an operation
  *
- * Rejects audits and plans whose plan was not applied. `pipelines`: folder of the pipeline files.
+ * Rejects a `plan` run or an audit if no request of its plan was sent. `pipelines`: folder of the pipeline files.
  *
  * @throws {UsageError} `UNKNOWN_RUN`, `RUN_SENT_NOTHING`, `RUN_OF_ANOTHER_DESTINATION`, and errors of the pipeline file
  * @throws {RunError} `OTHER_CREDENTIALS`

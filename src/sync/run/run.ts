@@ -23,7 +23,8 @@ export type OnPlanned = (planId: string, batches: number) => Promise<void>
 
 /**
  * Reads, plans and sends in one run. The status is `skipped` if the pipeline is paused, or another run has locked the destination. The
- * report has the error of the run; an internal error is also thrown. If the process is killed, a later run or a worker writes the end.
+ * report has the error of the run. An internal error is stored with the run and thrown. If the process is killed, a later run or a worker
+ * writes the end.
  *
  * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if `takeOver` is not possible because the destination is locked
  */

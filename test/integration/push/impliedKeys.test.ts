@@ -18,7 +18,7 @@ import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { erasedKeysOf } from '../../../src/sync/erasure/person.ts'
 import { forget } from '../../../src/sync/erasure/forget.ts'
 import { explainKey } from '../../../src/sync/reports/explain.ts'
-import { skippedRecordHasOptedOut } from '../../../src/sync/read/optedOut.ts'
+import { skippedRecordHasOptedOutIdentifier } from '../../../src/sync/read/optedOut.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { createStage } from '../../../src/sync/read/stageTable.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
@@ -551,7 +551,7 @@ test('an opted-out identifier is found although the search for implied keys chan
         return Reflect.apply(query, client, call)
       },
     })
-    expect(await skippedRecordHasOptedOut(connectionOf(client), 1)).toBe(true)
+    expect(await skippedRecordHasOptedOutIdentifier(connectionOf(client), 1)).toBe(true)
   } finally {
     client.release(true)
   }
