@@ -24,12 +24,12 @@ export interface EngineDeps {
   readonly actor?: string
   readonly service: ServiceIdentity
   readonly settings: EngineSettings
-  /** Environment variables, for the credentials of sources. */
+  /** Environment variables, for the credentials of sources and for `${…}` in pipeline files. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly onProgress?: (progress: Progress) => void
   /**
-   * On abort, the engine starts no more work. A push abandons its requests that have no answer after 15 s; other requests are abandoned
-   * immediately. The run ends with `RUN_INTERRUPTED`, unless it is done.
+   * After an abort, the engine starts no more work. A push waits at most 15 s for answers to the requests that it has sent. Other requests
+   * are abandoned immediately. The run ends with `RUN_INTERRUPTED`, unless it is done.
    */
   readonly signal?: AbortSignal
 }

@@ -134,6 +134,7 @@ async function removeRecords(tx: Transaction, destinationId: number, records: re
 /** Entry of an open update that contained the person. */
 interface OpenEntry {
   readonly batch: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>
+  /** Run that made the plan of the batch. */
   readonly runId: number
   readonly recordKey: Buffer
   readonly keys: readonly Buffer[]

@@ -13,7 +13,6 @@ import { Allowance } from '../push/sharedRateLimit.ts'
 
 /** Maximum number of attempts of one request. Small, because the next run tries again. */
 const maxSetAttempts = 3
-/** Maximum number of pages of a listing. */
 const maxPages = 50
 
 /**

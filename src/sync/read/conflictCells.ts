@@ -18,7 +18,6 @@ import type { SourceFacts } from '../../formats/rows.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 
-/** Maximum number of filled rows of a run. */
 const maxFilledRows = 10_000
 
 /** Reads the sources again, and stores the masked cells of the run's contradicting rows. `facts`: facts of the first read, by source. */

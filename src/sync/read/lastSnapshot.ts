@@ -15,6 +15,7 @@ export interface LastSnapshot {
   readonly runId: number
   readonly pipeline: string
   readonly definitionHash: string
+  /** Sum of the versions of the account's do-not-reach lists at the read; 0 if the pipeline ignores these lists. */
   readonly suppressionVersion: number
   readonly sources: readonly SourceFacts[]
   readonly rows: RowCounts

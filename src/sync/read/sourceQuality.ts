@@ -56,21 +56,21 @@ export function createCheckingMapper(
   statistics: ReadStatistics = createReadStatistics(),
   options: { readonly reachesPeople?: boolean } = {},
 ): CheckingMapper {
-  let quality = createSourceQuality(statistics, undefined, options)
+  let checks = createSourceChecks(statistics, undefined, options)
   let featureSet = 0
   return {
     ...mapper,
     begin: (previous) => {
-      quality = createSourceQuality(statistics, previous, options)
+      checks = createSourceChecks(statistics, previous, options)
     },
     map: (row) => {
       const mapped = mapper.map(row)
       if (mapped.filtered) return mapped
-      featureSet = quality.add(row, mapped)
+      featureSet = checks.add(row, mapped)
       return mapped
     },
     featureSet: () => featureSet,
-    finish: (...given) => quality.finish(...given),
+    finish: (...given) => checks.finish(...given),
   }
 }
 
@@ -84,7 +84,7 @@ const maxMisplacedShare = 0.05
 const maxRoleShare = 0.01
 /** Percentage points by which a fill rate may fall without a warning. */
 const maxFillFall = 20
-/** Code of the note on a column with personal numbers. */
+/** Code of the note on a column with card or bank account numbers. */
 const personalCode = 'PERSONAL_COLUMN'
 /** Codes of warnings that count once per column, for any number of rows. */
 const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
@@ -93,13 +93,13 @@ const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
  * Starts the checks of a source. `previous`: facts of the last read for a gated read; undefined for a full read. `add` counts a mapped row,
  * and returns the number of its feature set (mapping/statistics/rowStatistics.ts).
  */
-function createSourceQuality(
+function createSourceChecks(
   statistics: ReadStatistics,
   previous: SourceFacts | undefined,
   { reachesPeople = false }: { readonly reachesPeople?: boolean },
 ): Pick<CheckingMapper, 'finish'> & { readonly add: (row: Row, mapped: Mapped) => number } {
-  const quality = createSourceStatistics(statistics, previous?.quality)
-  const personal = createAccountNumberSearch()
+  const sourceStatistics = createSourceStatistics(statistics, previous?.quality)
+  const accountNumbers = createAccountNumberSearch()
   const itemOf = ([column, numbers]: readonly [column: string, numbers: AccountNumberKind]) =>
     statistics.featureSets.addItem(personalCode, column, `the column "${column}" contains what looks like ${numbers}`)
   let optedOut = 0
@@ -115,13 +115,13 @@ function createSourceQuality(
       if (reject?.code === 'SPREADSHEET_DAMAGE') damaged.add(reject.line)
       else if (reject?.isMisplaced === true) misplaced.add(reject.line)
       const hasMisplaced = warnings.some(({ isMisplaced }) => isMisplaced === true)
-      const numbers = personal.find(row)
+      const numbers = accountNumbers.find(row)
       // `addItem` returns -1 if there are too many different items.
       const items = numbers.length === 0 ? undefined : numbers.map(itemOf).filter((item) => item >= 0)
-      return quality.add(mapped, items, hasMisplaced ? feature.misplaced : 0)
+      return sourceStatistics.add(mapped, items, hasMisplaced ? feature.misplaced : 0)
     },
     finish: (facts, { previous, reference, skippedCounts } = {}) => {
-      const found = quality.finish(skippedCounts)
+      const found = sourceStatistics.finish(skippedCounts)
       const { rows, members, rowsByIdentifierType, items } = found
       if (rows >= minForShares) {
         rejectDamaged(facts, rows, damaged)

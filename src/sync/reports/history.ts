@@ -62,7 +62,7 @@ export type ShownColumn =
   | 'finished_at'
   | 'product_sets'
 
-type RunRecord = Row<'run', ShownColumn | 'warnings' | 'stages' | 'columns' | 'rerun_of' | 'scheduled_for'> & {
+type StoredRunRow = Row<'run', ShownColumn | 'warnings' | 'stages' | 'columns' | 'rerun_of' | 'scheduled_for'> & {
   readonly service: string | null
   readonly credentials: string | null
   readonly trigger: ShownTrigger
@@ -91,17 +91,17 @@ const selectRuns = `
  * Loads runs with a statement that begins with `selectRuns`, and adds the numbers of rejected rows by code. A second statement counts these
  * once for each snapshot. Counting them for each run of a long list took seconds.
  */
-async function loadRuns(db: Database, sql: string, values: unknown[]): Promise<readonly RunRecord[]> {
-  const rows = await db.query<Omit<RunRecord, 'reject_codes'>>(sql, values)
-  const reading = [...new Set(rows.map((row) => row.reading_run))]
-  const codes = reading.length === 0 ? [] : await countCodes(db, reading)
+async function loadRuns(db: Database, sql: string, values: unknown[]): Promise<readonly StoredRunRow[]> {
+  const rows = await db.query<Omit<StoredRunRow, 'reject_codes'>>(sql, values)
+  const readingRuns = [...new Set(rows.map((row) => row.reading_run))]
+  const codes = readingRuns.length === 0 ? [] : await countCodes(db, readingRuns)
   const byRun = new Map(codes.map((line) => [line.run_id, line.codes]))
   return rows.map((row) => ({ ...row, reject_codes: byRun.get(row.reading_run) ?? null }))
 }
 
 /** Counts rejected rows by code. A row with several faults counts for each of their codes. */
 function countCodes(db: Database, runs: readonly string[]) {
-  return db.query<Row<'reject', 'run_id'> & { codes: NonNullable<RunRecord['reject_codes']> }>(
+  return db.query<Row<'reject', 'run_id'> & { codes: NonNullable<StoredRunRow['reject_codes']> }>(
     `select x.run_id, jsonb_agg(jsonb_build_object('code', x.code, 'count', x.n) order by x.n desc, x.code) as codes from (
        select f.run_id, f.code, count(*) as n from (
          select j.run_id, j.code from reject j where j.run_id = any($1::bigint[])
@@ -250,7 +250,7 @@ function unknownRun(runId: string): UsageError {
   return new UsageError('UNKNOWN_RUN', `there is no run "${runId}"`, { where: runId, hint: 'sluice runs' })
 }
 
-function toShownRun(row: RunRecord): ShownRun {
+function toShownRun(row: StoredRunRow): ShownRun {
   const startedAt = row.started_at ?? row.created_at
   const { settled, drift, ...counts } = decodeCounts(row.counts, row.id)
   const productSets = decodeProductSets(row.product_sets, row.id)
@@ -275,7 +275,7 @@ function toShownRun(row: RunRecord): ShownRun {
   }
 }
 
-function toStoredRun(row: RunRecord): StoredRun {
+function toStoredRun(row: StoredRunRow): StoredRun {
   return {
     ...toShownRun(row),
     stages: decodeStages(row.stages, row.id),

@@ -29,7 +29,10 @@ export async function loadSuppressionEvents(db: Database, destinationId: number,
   }))
 }
 
-/** Returns one event per stored record: the line that it was read from, and its content. */
+/**
+ * Returns one event per stored record: the line that it was read from, and its content. `filterNote`: text for messages on missing rows, such
+ * as `, or left out by only:`; may be empty.
+ */
 export async function loadReadEvents(
   db: Database,
   destinationId: number,

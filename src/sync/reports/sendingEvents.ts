@@ -18,7 +18,10 @@ export interface ExplainedKeys {
   readonly digestsOf: (keys: readonly Buffer[]) => Pick<RecordEvent, 'digest' | 'identifiers'>
 }
 
-/** Returns an event for each of the last 100 operations on the records. A confirmed delete of a whole record gets a second event. */
+/**
+ * Returns an event for each of the last 100 operations on the records. A confirmed delete of a whole record gets a second event.
+ * `filterNote`: as for `loadReadEvents`.
+ */
 export async function loadEntryEvents(
   db: Database,
   destinationId: number,
