@@ -113,8 +113,8 @@ export async function findOptedOutEntries(
 }
 
 /**
- * Makes waiting plans of the destination stale if one of their open updates has a person who opted out in this read. `apply` could start
- * or continue such a plan. Called after a read without a plan, because only a plan stores new desired content and so makes earlier plans stale.
+ * Makes waiting plans of the destination stale if one of their open updates has a person who opted out in this read. `apply` could start or
+ * continue such a plan. Called after a read without a plan, because only a plan stores new desired content and so makes earlier plans stale.
  * One statement for all batches, because each statement searches the whole stage.
  */
 export async function outdatePlansWithOptOuts(tx: Connection, destinationId: number): Promise<void> {

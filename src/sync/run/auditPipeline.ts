@@ -25,8 +25,8 @@ import { destinationOf } from '../../destinations/index.ts'
 
 /**
  * Reads a catalog back from the service, and reports its drift: differences from what the service confirmed. With `repair`, also stores a
- * plan that sends the drifted products again. Locks the destination, and changes nothing at the service. The status is the first that
- * applies:
+ * plan that sends the drifted products again, and all others that are out of sync. Locks the destination, and changes nothing at the service.
+ * The status is the first that applies:
  *
  * - `withheld`: a guard withholds deletes of the repair
  * - `partial`: a product is changed, not listed or unresolved
