@@ -142,9 +142,7 @@ export interface SandboxControl {
   readonly products: (catalogId: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
   /** Sets the switches in `values`, if given; null restores a default. Returns all switches (docs/sandbox.md#switches). */
   readonly switches: (values?: Readonly<Record<string, string | number | boolean | null>>) => Promise<Readonly<Record<string, unknown>>>
-  /**
-   * Emits an activity event (docs/sandbox.md#events). Resolves when the first attempt of each delivery of the event has ended.
-   */
+  /** Emits an activity event (docs/sandbox.md#events). Resolves when the first attempt of each delivery of the event has ended. */
   readonly event: (event: Readonly<Record<string, unknown>>) => Promise<unknown>
   readonly users: {
     /** Adds a user who can sign in. Returns the user with an access token. */

@@ -16,7 +16,7 @@ export interface ListOptions<T> {
 
 /**
  * Returns one page of `records`. They must be in their default order. Omits deleted records, except with `with_deleted=true`. The
- * cursor contains the id and the position of the first record of the next page. The next page begins at that record, also if other records
+ * cursor contains the id and the position of the first record of the next page. The next page begins at that record, even if other records
  * were added or deleted meanwhile. If the record itself is no longer in the list, the page begins at the stored position.
  *
  * @throws {Refusal} for a wrong `sort_by`, a cursor of another listing, or a text that is not a cursor

@@ -34,7 +34,7 @@ export class GapTracker {
     const now = this.#now()
     if (this.#from === undefined) {
       this.#from = now
-      this.#log.warn({}, 'webhook events are refused: the database does not answer')
+      this.#log.warn({}, 'webhook events are refused: they cannot be stored')
     }
     this.#refused++
     if (!this.#alarmed && now - this.#from >= alarmAfterMs) {

@@ -15,8 +15,8 @@ export interface WebhookReceiverOptions {
   /** Store of the events. Default: memory of this process. */
   readonly store?: EventStore
   /**
-   * Called with each new event after it was stored and answered. Not called for a repeated delivery. Not awaited; an error is only logged,
-   * also if it is asynchronous.
+   * Called with each new event after it was stored and answered. Not called for a repeated delivery. Not awaited. An error or a
+   * rejection is only logged.
    */
   readonly onEvent?: (event: ReceivedEvent) => unknown
   /**

@@ -15,7 +15,7 @@ export interface Audience {
   deleted: boolean
   memberships: Memberships
   /**
-   * Newest upload whose processing was started, also if it has ended; null if there is none. `since`: its time, milliseconds since 1970.
+   * Newest upload whose processing was started, even if it has ended; null if there is none. `since`: its time, milliseconds since 1970.
    * `members`: number of members before it.
    */
   processing: { readonly since: number; readonly members: number } | null

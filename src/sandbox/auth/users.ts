@@ -74,7 +74,7 @@ function readAccounts(world: World, accounts: unknown): UserAdded['accounts'] {
   })
 }
 
-/** Returns true if any user has the id or the handle, also one who cannot sign in. Ignores the case of handles. */
+/** Returns true if any user has the id or the handle, even a user who cannot sign in. Ignores the case of handles. */
 function isTaken(world: World, id: string, handle: string): boolean {
   const posts = world.stateOf(areaRefs.posts)
   return v2UserOf(world, posts, id) !== undefined || idOfHandle(world, posts, handle) !== undefined

@@ -234,7 +234,7 @@ function addLineItemChildren(state: CampaignsState): void {
   ])
 }
 
-/** Adds a finished statistics job created one day after `FIRST_DAY`. Files live two days, so this one has expired. */
+/** Adds a finished statistics job created one day after `FIRST_DAY`. A file expires after two days, so this one has expired. */
 function addFinishedJob(state: CampaignsState): void {
   const start = Date.parse(FIRST_DAY)
   const end = start + 86_400_000

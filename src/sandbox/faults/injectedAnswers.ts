@@ -84,7 +84,7 @@ function recordWait({ world, trafficRules }: InjectionParts, { entry, request }:
   trafficRules.recordWait(entry, claimedCaller(world, request.headers.authorization), until)
 }
 
-/** Returns the 401. Invalidates a bearer token, but not an access token, because no call could renew it. */
+/** Returns the 401 for an invalid token. Invalidates a bearer token, but not an access token, because no call could renew it. */
 function expireToken(world: SandboxWorld, context: FaultContext, toAnswer: ToAnswer): Answer {
   const isBearer = /^\s*bearer/i.test(context.request.headers.authorization ?? '')
   if (isBearer) world.record(areaRefs.auth, { kind: 'bearer_expired' })

@@ -21,7 +21,7 @@ export interface HandlerParts {
   readonly trafficRules: TrafficRules
 }
 
-/** Parts of the answer that the checks of a request determine, also if they refuse the request. */
+/** Parts of the answer that the checks of a request determine, even if they refuse the request. */
 interface AnswerParts {
   /** Headers with the state of the rate limits. */
   headers: Record<string, string>
@@ -65,7 +65,7 @@ export class RequestHandler {
       if (checked.errors.length > 0) throw parameterRefusal(request.endpoint, checked.errors)
       ledger.current = context.entry
       if (request.endpoint.method !== 'GET') world.keepPastState()
-      // A fault may apply some entries of a request. A request without entries is applied as a whole, or only in a dry run.
+      // A fault may apply only some entries. A request without entries is applied as a whole, or gets its answer from a dry run.
       const isDryRun = request.endpoint.method !== 'GET' && context.content.items === 0 && !stateWriter.appliesWithoutEntries(part)
       const result = isDryRun ? stateWriter.dryRun(request, checked) : stateWriter.apply(request, checked, part)
       if (result instanceof Promise)

@@ -47,8 +47,8 @@ type Term = (call: Call<PostsState>, post: Post) => boolean
 
 /**
  * Parses a query: words, phrases in quotes, URLs, `from:` with a handle or id, `min_likes:N`, `min_replies:N` and `min_reposts:N`. Terms
- * beside each other must all match; `OR` binds weaker than that; parentheses group. `-` negates a term or a group. `#tag` and `@handle` are
- * searched as text.
+ * beside each other must all match. `a b OR c` means (a and b) or c. Parentheses group. `-` negates a term or a group. `#tag` and
+ * `@handle` are searched as text.
  *
  * @throws {Refusal} for another operator, or if the other part of an operator, quote, parenthesis or `OR` is missing
  */

@@ -24,7 +24,7 @@ import { READ_ONLY_ROLES } from '../auth/users.ts'
 export interface AdmittedRequest {
   readonly endpoint: Endpoint
   readonly path: Readonly<Record<string, string>>
-  /** Decoded pairs of query and form. Their names are neutral (`names.ts`), also if the service's own names were sent. */
+  /** Decoded pairs of query and form. Their names are neutral (`names.ts`), even if the service's own names were sent. */
   readonly pairs: readonly Pair[]
   /** Decoded pairs of the query, with their names as sent. */
   readonly query: readonly Pair[]

@@ -48,7 +48,7 @@ export class Rates {
     this.#now = now
   }
 
-  /** Returns the state of that limit of the request that has the fewest remaining requests. Counts nothing. */
+  /** Returns the state of the request's limit with the fewest remaining requests. Counts nothing. */
   peek(input: RateInput): RateState {
     return mostRestrictive(limitNames(input).map((name) => this.#peekOrCount(name, input, false)))
   }

@@ -37,7 +37,7 @@ export interface Lost {
 /** Outcome of one request. */
 export type Exchange = Answer | NotSent | Lost
 
-/** Returns status and headers of an answer, also if its body was lost. Undefined if no headers arrived. */
+/** Returns status and headers of an answer, even if its body was lost. Undefined if no headers arrived. */
 export function headOf(exchange: Exchange): Pick<Answer, 'status' | 'headers'> | undefined {
   if (exchange.kind === 'not-sent' || exchange.status === undefined) return undefined
   return { status: exchange.status, headers: exchange.headers ?? {} }
@@ -68,10 +68,11 @@ export interface Transport {
   readonly exchange: (request: ExchangeRequest) => Promise<Exchange>
   /**
    * Sends test requests. Returns the names of the variables whose values may be wrong. If the answers do not show which are wrong, returns
-   * all four. Undefined if the service answers a signed read with another status than 401. Missing if the credentials cannot be tested.
+   * all four. Undefined if the service answers a signed read with another status than 401. The function is absent if the credentials
+   * cannot be tested.
    */
   readonly refusedCredentials?: () => Promise<string | undefined>
-  /** Loads the code that sends requests, so that the first request does not wait for it. Missing if there is nothing to load. */
+  /** Loads the code that sends requests, so that the first request does not wait for it. Absent if there is nothing to load. */
   readonly load?: () => Promise<void>
   /** Waits for the requests in flight, then closes the connections. */
   readonly close: () => Promise<void>

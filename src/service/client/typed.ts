@@ -220,7 +220,7 @@ type ResultOf<E> = E extends { readonly stream: true }
     : Promise<AnswerOf<E>>
 
 export interface CallOptions {
-  /** Aborts the call, its waits and its stream, but not a request for a token that calls share (`Bearer.get`). */
+  /** Aborts the call, its waits and its stream. A token request that calls share ends only if all of them are aborted (`Bearer.get`). */
   readonly signal?: AbortSignal
   /**
    * Maximum time of each attempt in milliseconds, from the wait for a connection to the last byte. Default: 30,000. For a stream, limits
