@@ -299,7 +299,7 @@ export const errorGroups = [
         'The joined file does not fit in memory: it has too many ids, or too many different rows of one id.',
         'Join both in the database or export that writes the source.',
       ],
-      SOURCE_UNAVAILABLE: ['The source does not answer, or its connection broke.', 'Try again; check the network.'],
+      SOURCE_UNAVAILABLE: ['The source does not answer, its connection broke, or the read took too long.', 'Try again; check the network.'],
       SOURCE_DENIED: ['The source refused the credentials.', 'Check the variables that `source.credentials` names.'],
       SOURCE_CREDENTIALS: ['A variable with a credential of the source is missing or unusable.', 'Set it, or its `…_FILE`.'],
       SOURCE_FORBIDDEN: ['The user of this process may not read the file.', 'Check owner and mode.'],

@@ -13,7 +13,7 @@ const label = 'standard input'
  * @throws RunError SOURCE_UNAVAILABLE, here or while reading
  */
 export function openStdin(context: Pick<SourceContext, 'limits' | 'signal'>): ByteStream {
-  const timeouts = new Timeouts(context)
+  const timeouts = new Timeouts(label, context)
   if (process.stdin.destroyed)
     throw new RunError('SOURCE_UNAVAILABLE', 'standard input was read before, or this process has none', {
       where: label,
@@ -23,7 +23,7 @@ export function openStdin(context: Pick<SourceContext, 'limits' | 'signal'>): By
     try {
       yield* timeouts.chunks(process.stdin, Infinity)
     } catch (error) {
-      timeouts.throwIfCancelled()
+      timeouts.throwIfEnded()
       const code = errorCode(error)
       throw new RunError('SOURCE_UNAVAILABLE', `standard input cannot be read${code === undefined ? '' : ` (${code})`}`, {
         where: label,

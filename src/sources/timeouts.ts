@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ReadLimits } from '../formats/limits.ts'
 import { readLimits } from '../formats/limits.ts'
+import { RunError } from '../errors.ts'
 import { bufferOf } from '../unknownValue.ts'
 
 /**
@@ -9,12 +10,15 @@ import { bufferOf } from '../unknownValue.ts'
  * the resource of the step.
  */
 export class Timeouts {
+  readonly #where: string
   readonly #idleMs: number
   readonly #cancelled: AbortSignal | undefined
   readonly #end: AbortSignal
 
-  constructor(options: { readonly limits?: Pick<ReadLimits, 'idleMs' | 'totalMs'>; readonly signal?: AbortSignal }) {
+  /** `where`: label of the source for errors. */
+  constructor(where: string, options: { readonly limits?: Pick<ReadLimits, 'idleMs' | 'totalMs'>; readonly signal?: AbortSignal }) {
     const { idleMs, totalMs } = options.limits ?? readLimits
+    this.#where = where
     this.#idleMs = idleMs
     this.#cancelled = options.signal
     const total = AbortSignal.timeout(totalMs)
@@ -26,20 +30,24 @@ export class Timeouts {
     return this.#end
   }
 
-  /** Throws the reason of the caller's signal if the caller cancelled. A cancellation is not a failure of the source. */
-  throwIfCancelled(): void {
+  /**
+   * Throws the reason of the caller's signal if the caller cancelled, because that is not a failure of the source.
+   *
+   * @throws RunError SOURCE_UNAVAILABLE if the total time is over
+   */
+  throwIfEnded(): void {
     this.#cancelled?.throwIfAborted()
+    if (this.#end.aborted) throw tooLongError(this.#where)
   }
 
   /**
    * Waits for a step, at most `idleMs`, and returns its result. If `idleMs` is infinite, only the total time limits the wait.
    *
-   * @throws the error of `step`, `StalledError`, or the reason of the cancellation
+   * @throws the error of `step`; `StalledError` after `idleMs`; as `throwIfEnded`
    */
   wait<T>(step: Promise<T>, idleMs = this.#idleMs): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const giveUp = () =>
-        reject(this.#cancelled?.aborted === true ? asError(this.#cancelled.reason) : new StalledError('the whole read took too long'))
+      const giveUp = () => reject(this.#cancelled?.aborted === true ? asError(this.#cancelled.reason) : tooLongError(this.#where))
       const timer = Number.isFinite(idleMs)
         ? setTimeout(() => reject(new StalledError(`nothing came for ${idleMs / 1000} s`)), idleMs)
         : undefined
@@ -53,10 +61,10 @@ export class Timeouts {
     })
   }
 
-  /** Waits between two attempts, at most until the total time is over. Throws if the caller cancelled. */
+  /** Waits between two attempts. Throws as `throwIfEnded` if the read ends meanwhile. */
   async pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: this.#end }).catch(() => undefined)
-    this.throwIfCancelled()
+    this.throwIfEnded()
   }
 
   /** Yields the chunks of a stream of bytes, with a timeout for each. Does not close the stream. */
@@ -70,7 +78,15 @@ export class Timeouts {
   }
 }
 
-/** Error of a step or a read that did not end in time. */
+/** Returns the error of a read whose total time is over. */
+export function tooLongError(where: string): RunError {
+  return new RunError('SOURCE_UNAVAILABLE', 'the whole read took too long', {
+    where,
+    hint: 'A read may take six hours. Divide the export, or serve it faster.',
+  })
+}
+
+/** Error of a step that did not end in time. */
 export class StalledError extends Error {}
 
 function asError(reason: unknown): Error {

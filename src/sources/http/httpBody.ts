@@ -20,8 +20,8 @@ export interface Fetcher {
   fetch: (from: number, validator: string | undefined) => Promise<Dispatcher.ResponseData | 'unchanged'>
   /** Waits before the rest is requested. */
   pause: (retryLimit: SourceRetryLimit) => Promise<void>
-  /** Throws the reason of the caller's signal if it aborted. A cancellation is not a failure of the source. */
-  throwIfCancelled: () => void
+  /** Throws as `Timeouts.throwIfEnded`. */
+  throwIfEnded: () => void
 }
 
 /**
@@ -78,7 +78,7 @@ export class ResumableBody {
   }
 
   async #recover({ cause, received, delivered, retryLimit }: BrokenConnection): Promise<void> {
-    this.#fetcher.throwIfCancelled()
+    this.#fetcher.throwIfEnded()
     if (!retryLimit.takeRetry(delivered) || this.#validator === undefined) throw this.#truncated(received, cause)
     await this.#fetcher.pause(retryLimit)
   }

@@ -10,6 +10,7 @@ import { connectorSkippingInterim } from '../../http/interimAnswers.ts'
 import type { SourceDefinition } from '../../model/pipeline.ts'
 import type { Beside } from '../byteStream.ts'
 import { maxBesideBytes } from '../byteStream.ts'
+import { tooLongError } from '../timeouts.ts'
 import { credentialHeaders } from './credentialHeaders.ts'
 import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from '../../http/addressPolicy.ts'
 import { firstHeaders, header, isReadableCoding, isAnotherVersion, hasAnotherLength, isPageInstead } from './httpAnswer.ts'
@@ -107,10 +108,10 @@ export class HttpFetcher implements Fetcher {
         throw statusError(answer.statusCode, this.label, isTooLong ? requestedMs : undefined)
       } catch (error) {
         if (error instanceof RunError) throw error
-        this.throwIfCancelled()
+        this.throwIfEnded()
         const rejection = findRunError(error)
         if (rejection !== undefined) throw rejection
-        if (this.#signal.aborted || attempt >= maxAttempts || isCertificateError(error)) throw unavailableError(error, this.label)
+        if (attempt >= maxAttempts || isCertificateError(error)) throw unavailableError(error, this.label)
         await delay(retryWaitMs(attempt, this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
       }
     }
@@ -120,8 +121,9 @@ export class HttpFetcher implements Fetcher {
     await delay(retryLimit.waitMs(this.#backoffMs), undefined, { signal: this.#signal }).catch(() => undefined)
   }
 
-  throwIfCancelled(): void {
+  throwIfEnded(): void {
     this.#context.signal?.throwIfAborted()
+    if (this.#signal.aborted) throw tooLongError(this.label)
   }
 
   async close(): Promise<void> {
@@ -179,7 +181,7 @@ export class HttpFetcher implements Fetcher {
       // A login page in place of the feed proves nothing.
       return answer.statusCode === 200 && !isPageInstead(known, answer) ? answer : undefined
     } catch {
-      this.throwIfCancelled()
+      this.#context.signal?.throwIfAborted()
       return undefined
     }
   }

@@ -37,11 +37,11 @@ import { maxAttempts } from '../../http/sourceRetryLimit.ts'
  */
 export async function openS3(definition: SourceDefinition, context: SourceContext): Promise<ByteStream | 'unchanged'> {
   const { url, bucket, pattern } = addressOf(definition.uri)
-  const timeouts = new Timeouts(context)
+  const requested = `s3://${url.host}${url.pathname}`
+  const timeouts = new Timeouts(requested, context)
   // Loaded on demand, because loading takes 0.3 s and 30 MB.
   const { S3Client, GetObjectCommand } = await import('@aws-sdk/client-s3')
   const client = new S3Client(clientOptions(url, definition, context))
-  const requested = `s3://${url.host}${url.pathname}`
   let knownTag: string | undefined
   try {
     const key = await newestKey(client, { bucket, pattern, label: requested, signal: timeouts.signal })
@@ -68,7 +68,7 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
     }
   } catch (error) {
     client.destroy()
-    timeouts.throwIfCancelled()
+    timeouts.throwIfEnded()
     if (statusOf(error) === 304 && knownTag !== undefined) return 'unchanged'
     throw s3Error(error, requested)
   }
@@ -102,7 +102,7 @@ function readObject(firstAnswer: GetObjectCommandOutput, { label, timeouts, back
   const resume = async (from: number, cause: unknown): Promise<GetObjectCommandOutput> => {
     if (validator === undefined) throw truncated(from, cause)
     const part = await get({ IfMatch: validator, Range: `bytes=${from}-` }).catch((failure: unknown) => {
-      timeouts.throwIfCancelled()
+      timeouts.throwIfEnded()
       const status = statusOf(failure)
       // The object was deleted, replaced, or is shorter than the bytes already read.
       throw status === 404 || status === 412 || status === 416 ? changed(failure) : truncated(from, failure)
@@ -126,7 +126,7 @@ function readObject(firstAnswer: GetObjectCommandOutput, { label, timeouts, back
       }
     },
     async recover({ cause, received, delivered, retryLimit }) {
-      timeouts.throwIfCancelled()
+      timeouts.throwIfEnded()
       if (!retryLimit.takeRetry(delivered) || validator === undefined) throw truncated(received, cause)
       await timeouts.pause(retryLimit.waitMs(backoffMs))
     },

@@ -22,7 +22,7 @@ import { changedFileError, sftpError } from './sftpErrors.ts'
  */
 export async function openSftp(definition: SourceDefinition, context: SourceContext): Promise<ByteStream> {
   const { url, path, label: requested } = addressOf(definition.uri)
-  const timeouts = new Timeouts(context)
+  const timeouts = new Timeouts(requested, context)
   const connection = new SftpConnection({ url, definition, env: context.env, timeouts, backoffMs: context.backoffMs ?? 500 })
   try {
     const file = await connection.perform((client) => newestMatch(client, path, requested))
@@ -49,7 +49,7 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
         const after = await connection
           .perform((client) => client.stat(file))
           .catch((error: unknown) => {
-            timeouts.throwIfCancelled()
+            timeouts.throwIfEnded()
             const failure = sftpError(error, label)
             throw failure.code === 'SOURCE_MISSING' ? changedFileError(label, error) : failure
           })
@@ -60,7 +60,7 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
     }
   } catch (error) {
     await connection.close()
-    timeouts.throwIfCancelled()
+    timeouts.throwIfEnded()
     throw sftpError(error, requested)
   }
 }

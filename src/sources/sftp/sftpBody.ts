@@ -68,7 +68,7 @@ export class SftpBody {
 
   async #recover({ cause, received, delivered, retryLimit }: BrokenConnection): Promise<void> {
     const { connection, label, timeouts } = this.#reading
-    timeouts.throwIfCancelled()
+    timeouts.throwIfEnded()
     if (!isConnectionLost(cause)) {
       const failure = sftpError(cause, label)
       throw received > delivered && failure.code === 'SOURCE_MISSING' ? changedFileError(label, cause) : failure

@@ -46,7 +46,7 @@ export class SftpConnection {
       try {
         return await timeouts.wait(step(await this.client()))
       } catch (error) {
-        timeouts.throwIfCancelled()
+        timeouts.throwIfEnded()
         if (!isConnectionLost(error) || !(await this.prepareRetry(retryLimit, 0))) throw error
       }
     }

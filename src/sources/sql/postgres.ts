@@ -57,7 +57,7 @@ export async function openPostgres(definition: SourceDefinition, context: Source
     })
   const address = addressOf(definition, context.env)
   const label = `postgres://${address.host}${address.pathname}`
-  const timeouts = new Timeouts(context)
+  const timeouts = new Timeouts(label, context)
   const client = new pg.Client({
     connectionString: verifyFully(address.href),
     application_name: 'sluice source',
@@ -93,7 +93,7 @@ export async function openPostgres(definition: SourceDefinition, context: Source
     await waitFor(client.query(declaration))
   } catch (error) {
     await close()
-    timeouts.throwIfCancelled()
+    timeouts.throwIfEnded()
     throw databaseError(endError ?? error, label)
   }
   const reading = new QueryReading(client, {
@@ -163,7 +163,7 @@ class QueryReading {
       }
       await this.#timeouts.wait(this.#client.query('commit'), Infinity)
     } catch (error) {
-      this.#timeouts.throwIfCancelled()
+      this.#timeouts.throwIfEnded()
       throw databaseError(this.#causeOf(error), this.#label, line)
     } finally {
       await close()

@@ -362,7 +362,7 @@ test.each([
   ['a conflict on a replica', admitted, failed('40001'), 'SOURCE_UNAVAILABLE', /^the database cannot be read \(40001\)$/],
   ['the end of its transaction', admitted, failed('25P04'), 'SOURCE_QUERY', /^the database ended the query \(25P04\)$/],
   ['the end of its idle session', admitted, failed('25P03'), 'SOURCE_QUERY', /^the database ended the query \(25P03\)$/],
-  ['another protocol', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), nothing, 'SOURCE_UNAVAILABLE', /cannot be read/],
+  ['another protocol', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), nothing, 'SOURCE_UNAVAILABLE', /^the whole read took too long$/],
   ['rows without columns', admitted, Buffer.concat([message('C', 'FETCH 0\0'), ready]), 'SOURCE_QUERY', /no column/],
 ] as const)('a server that answers with %s fails the read, not the process', async (_, first, then, code, said) => {
   await using server = await fakeDatabase(first, then)

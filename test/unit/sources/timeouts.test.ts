@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { Timeouts } from '../../../src/sources/timeouts.ts'
 
-const chunksOf = (stream: Readable) => Array.fromAsync(new Timeouts({}).chunks(stream))
+const chunksOf = (stream: Readable) => Array.fromAsync(new Timeouts('a stream', {}).chunks(stream))
 
 test('yields the bytes of a stream in order', async () => {
   expect(await chunksOf(Readable.from([Buffer.from('a'), Buffer.from('b')]))).toEqual([Buffer.from('a'), Buffer.from('b')])
