@@ -34,7 +34,7 @@ const minuteMs = 60_000
 const replayableMs = 5 * 24 * 60 * minuteMs
 /**
  * Milliseconds without a result after which a replay is requested again. The event with the result may have been refused too. Also the
- * longest wait after requests that failed.
+ * longest wait after attempts that failed.
  */
 const replayAgainAfterMs = 15 * minuteMs
 /** Maximum number of attempts for one gap. After that, an error is logged for the operator. */
@@ -123,7 +123,8 @@ async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
     return true
   }
   const isIncomplete = jobs.some((job) => states.has(job) && states.get(job) !== 'Complete')
-  if (last !== undefined && !isIncomplete && deps.clock.now() - last.at.getTime() < waitMs(deps, gap)) return false
+  const hasFailed = isIncomplete || missed.length > 0
+  if (last !== undefined && deps.clock.now() - last.at.getTime() < waitMs(deps, gap.attempts.length, hasFailed)) return false
   if (gap.attempts.length >= maxAttempts || deps.clock.now() - gap.toMs > replayableMs) {
     await note(deps.db, 'webhook.replay_given_up', { gap: gap.id, attempts: gap.attempts.length })
     deps.log.error(
@@ -137,12 +138,11 @@ async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
 }
 
 /**
- * Returns the milliseconds from the last attempt to the next one. After attempts with a failed request, the wait begins with `everyMs` and
- * doubles, up to `replayAgainAfterMs`.
+ * Returns the milliseconds from the last attempt to the next one. After a failed request or an incomplete job, the wait begins with
+ * `everyMs` and doubles with each attempt, up to `replayAgainAfterMs`.
  */
-function waitMs({ everyMs = defaultCheckMs }: ReplayDeps, { attempts }: OpenGap): number {
-  const failedInARow = attempts.length - 1 - attempts.findLastIndex((attempt) => textsOf(attempt, 'missed').length === 0)
-  return failedInARow === 0 ? replayAgainAfterMs : Math.min(replayAgainAfterMs, everyMs * 2 ** (failedInARow - 1))
+function waitMs({ everyMs = defaultCheckMs }: ReplayDeps, attempts: number, hasFailed: boolean): number {
+  return hasFailed ? Math.min(replayAgainAfterMs, everyMs * 2 ** (attempts - 1)) : replayAgainAfterMs
 }
 
 /**

@@ -94,6 +94,19 @@ const emit = (sandbox: SandboxUnderTest, ...ids: string[]) =>
     ids.map((id) => ({ event_uuid: id })),
   )
 
+const noteJob = (under: Bench, job: string, state: string) =>
+  under.db.execute(`insert into sluice.webhook_event (id, type, body) values ($1, 'replay_job_status', $2)`, [
+    `${job} ${state}`,
+    JSON.stringify({ replay_job_status: { job_id: job, job_state: state } }),
+  ])
+
+/** Expects waits that double from 1 ms on. */
+async function expectLaterEachTime(under: Bench): Promise<void> {
+  const times = await under.db.query<{ at: Date }>(`select at from sluice.audit where what = 'webhook.replay' order by id`)
+  const waits = times.slice(1).map(({ at }, i) => at.getTime() - (times[i]?.at.getTime() ?? 0))
+  expect(waits.filter((wait, i) => wait < 2 ** i - 1)).toEqual([])
+}
+
 test('the gap ends without a new event, and its events are replayed once each', async () => {
   await using under = await bench()
   under.keep()
@@ -160,9 +173,27 @@ test('a webhook whose replay is refused is asked ten times, later each time, and
   await expect.poll(under.events, patient).toEqual(['b'])
   await expect.poll(under.auditLog, patient).toContain('webhook.replay_given_up')
   expect([asked.filter((id) => id === 'broken').length, asked.filter((id) => id !== 'broken').length]).toEqual([10, 1])
-  const times = await under.db.query<{ at: Date }>(`select at from sluice.audit where what = 'webhook.replay' order by id`)
-  const waits = times.slice(1).map(({ at }, i) => at.getTime() - (times[i]?.at.getTime() ?? 0))
-  expect(waits.every((wait, i) => wait >= 2 ** i - 1)).toBe(true)
+  await expectLaterEachTime(under)
+})
+
+test('a replay whose jobs end incomplete is requested ten times, later each time', async () => {
+  let jobs = 0
+  await using under = await bench((service) => ({
+    ...service,
+    async replay() {
+      const job = String(++jobs)
+      await noteJob(under, job, 'Incomplete')
+      return job
+    },
+  }))
+  under.database('down')
+  await emit(under.sandbox, 'b')
+  under.database('up')
+  await under.receiver.probe()
+  under.keep(under.receiver, 1)
+  await expect.poll(under.auditLog, patient).toContain('webhook.replay_given_up')
+  expect(jobs).toBe(10)
+  await expectLaterEachTime(under)
 })
 
 test('an incomplete replay job is requested again', async () => {
@@ -175,16 +206,11 @@ test('an incomplete replay job is requested again', async () => {
   await under.db.execute(`insert into sluice.audit (actor, what, detail) values ('webhooks', 'webhook.replay', $1)`, [
     JSON.stringify({ gap: gap?.id, jobs: ['77'] }),
   ])
-  const ended = (state: string) =>
-    under.db.execute(`insert into sluice.webhook_event (id, type, body) values ($1, 'replay_job_status', $2)`, [
-      state,
-      JSON.stringify({ replay_job_status: { job_id: '77', job_state: state } }),
-    ])
   under.keep()
   // Nothing reported yet: it waits.
   await new Promise((resolve) => setTimeout(resolve, 100))
   expect(await under.auditLog()).toEqual(['webhook.gap', 'webhook.replay'])
-  await ended('Incomplete')
+  await noteJob(under, '77', 'Incomplete')
   await expect.poll(under.events, patient).toEqual(['b'])
   await expect.poll(under.auditLog, patient).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replay', 'webhook.replayed'])
 })
