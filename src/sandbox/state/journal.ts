@@ -117,7 +117,13 @@ export class Journal {
   write(entry: JournalEntry): void {
     if (this.#file === -1) return
     const bytes = Buffer.from(JSON.stringify(entry) + '\n')
-    writeAll(this.#file, bytes)
+    try {
+      writeAll(this.#file, bytes)
+    } catch (error) {
+      // A full disk may have stored a part of the line. The next entry must begin a new line.
+      ftruncateSync(this.#file, this.#stateBytes + this.#lineBytes)
+      throw error
+    }
     this.#lineBytes += bytes.length
     // Compacts in the next turn of the event loop, because events are written before they are applied to the state.
     if (this.#lineBytes > Math.max(this.#compactAfterBytes, this.#stateBytes))
