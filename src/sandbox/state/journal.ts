@@ -81,6 +81,8 @@ export class Journal {
   #stateBytes = 0
   /** Length of the lines after the state, in bytes. */
   #lineBytes = 0
+  /** Length of the lines at the last failed compaction, in bytes; 0 after a successful one. */
+  #failedAtBytes = 0
   #scheduledCompaction: NodeJS.Immediate | undefined
   #lock: FileLock | undefined
 
@@ -126,8 +128,17 @@ export class Journal {
     }
     this.#lineBytes += bytes.length
     // Compacts in the next turn of the event loop, because events are written before they are applied to the state.
-    if (this.#lineBytes > Math.max(this.#compactAfterBytes, this.#stateBytes))
-      this.#scheduledCompaction ??= setImmediate(() => this.compact())
+    if (this.#lineBytes > Math.max(this.#compactAfterBytes, this.#stateBytes, this.#failedAtBytes * 2))
+      this.#scheduledCompaction ??= setImmediate(() => this.#tryToCompact())
+  }
+
+  /** Compacts the file. If that fails, as on a full disk, the lines stay, and the next attempt is made once they have doubled. */
+  #tryToCompact(): void {
+    try {
+      this.compact()
+    } catch {
+      this.#failedAtBytes = this.#lineBytes
+    }
   }
 
   /** Replaces the file by the current state. */
@@ -138,14 +149,21 @@ export class Journal {
     const parts = [...this.#currentState()]
     const head: Head = { kind: 'state', version: VERSION, parts: parts.map(({ name, bytes }) => ({ name, bytes: bytes.length })) }
     const file = openSync(this.#newPath, 'w', 0o600)
-    for (const bytes of [Buffer.from(JSON.stringify(head) + '\n'), ...parts.map((part) => part.bytes), NEWLINE]) writeAll(file, bytes)
-    fsyncSync(file)
-    this.#stateBytes = fstatSync(file).size
-    this.#lineBytes = 0
+    try {
+      for (const bytes of [Buffer.from(JSON.stringify(head) + '\n'), ...parts.map((part) => part.bytes), NEWLINE]) writeAll(file, bytes)
+      fsyncSync(file)
+    } catch (error) {
+      closeSync(file)
+      rmSync(this.#newPath)
+      throw error
+    }
     closeSync(file)
     renameSync(this.#newPath, this.#path)
     closeSync(this.#file)
     this.#file = openSync(this.#path, 'a', 0o600)
+    this.#stateBytes = fstatSync(this.#file).size
+    this.#lineBytes = 0
+    this.#failedAtBytes = 0
   }
 
   /** Empties the file. The next entry must be the reset of the state. */
@@ -154,6 +172,7 @@ export class Journal {
     ftruncateSync(this.#file, 0)
     this.#stateBytes = 0
     this.#lineBytes = 0
+    this.#failedAtBytes = 0
   }
 
   /** Closes the file and releases its lock. */

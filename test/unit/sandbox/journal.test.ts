@@ -1,9 +1,11 @@
 /** The journal of a sandbox on a disk that becomes full. */
 import type * as Fs from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { Journal, type JournalEntry } from '../../../src/sandbox/state/journal.ts'
-import { temporaryFolder } from '../../integration/sources/support.ts'
+import { temporaryFolder, type Folder } from '../../integration/sources/support.ts'
 
 const disk = vi.hoisted(() => ({ freeBytes: Infinity }))
 
@@ -20,25 +22,45 @@ vi.mock('node:fs', async (original) => {
 
 const clockAt = (offsetMs: number): JournalEntry => ({ kind: 'clock', offsetMs })
 
+async function openJournal(folder: Folder, compactAfterBytes?: number): Promise<{ journal: Journal; entries: JournalEntry[] }> {
+  const journal = new Journal(join(folder.path, 'state'), () => [{ name: 'part', bytes: Buffer.alloc(1_000) }], compactAfterBytes)
+  const entries: JournalEntry[] = []
+  await journal.open(
+    () => undefined,
+    async (entry) => void entries.push(entry),
+  )
+  return { journal, entries }
+}
+
 test('a change that the full disk refused leaves no part of a line', async () => {
   await using folder = await temporaryFolder()
-  const open = async () => {
-    const journal = new Journal(join(folder.path, 'state'), () => [])
-    const entries: JournalEntry[] = []
-    await journal.open(
-      () => undefined,
-      async (entry) => void entries.push(entry),
-    )
-    return { journal, entries }
-  }
-  const { journal } = await open()
+  const { journal } = await openJournal(folder)
   journal.write(clockAt(1))
   disk.freeBytes = 5
   expect(() => journal.write(clockAt(2))).toThrow('no space left')
   disk.freeBytes = Infinity
   journal.write(clockAt(3))
   journal.close()
-  const again = await open()
+  const again = await openJournal(folder)
   again.journal.close()
   expect(again.entries).toEqual([clockAt(1), clockAt(3)])
+})
+
+test('a compaction that the full disk refused keeps the lines, and is repeated once they have doubled', async () => {
+  await using folder = await temporaryFolder()
+  const { journal } = await openJournal(folder, 100)
+  /** Writes changes of 30 bytes. Returns the size of the file after a compaction, if one is due. */
+  const sizeAfter = async (changes: number) => {
+    for (let at = 0; at < changes; at++) journal.write(clockAt(1))
+    await setImmediate()
+    return (await stat(join(folder.path, 'state'))).size
+  }
+  for (let at = 0; at < 4; at++) journal.write(clockAt(1))
+  disk.freeBytes = 500
+  await setImmediate()
+  disk.freeBytes = Infinity
+  expect(await readdir(folder.path)).not.toContain('state.new')
+  expect(await sizeAfter(4)).toBe(8 * 30)
+  expect(await sizeAfter(1)).toBeGreaterThan(1_000)
+  journal.close()
 })
