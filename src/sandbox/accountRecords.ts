@@ -29,7 +29,6 @@ export function recordsOfAccount<T>(table: Table<T>, accountId: string): Map<str
   return records
 }
 
-/** Adds records to an account. */
 export function addRecords<T extends { readonly id: string }>(table: Table<T>, accountId: string, records: readonly T[]): void {
   const stored = recordsOfAccount(table, accountId)
   for (const record of records) stored.set(record.id, record)

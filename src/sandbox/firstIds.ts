@@ -8,7 +8,6 @@ export const FIXED_ACCOUNT = '18ce54d4x5t'
 /** Second account of the first user. Has the feature for polls with media. */
 export const SECOND_ACCOUNT = '18ce55media'
 export const FIXED_CATALOG = '4001'
-/** Custom audience. */
 export const FIXED_AUDIENCE = '1nmth'
 /** Do-not-reach list. */
 export const FIXED_LIST = '2dnr'

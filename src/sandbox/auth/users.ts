@@ -8,9 +8,7 @@ import { textOf } from '../text.ts'
 import type { AuthState, UserAdded } from './state.ts'
 import { randomText } from './tokens.ts'
 
-/** Roles that a user can have on an account. */
 export const ACCOUNT_ROLES = ['ACCOUNT_ADMIN', 'AD_MANAGER', 'CREATIVE_MANAGER', 'CAMPAIGN_ANALYST', 'ORGANIC_ANALYST'] as const
-/** Roles that may only read. */
 export const READ_ONLY_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_ANALYST']
 
 /** Adds a user. Returns the user with the new access token and its secret. @throws {ControlError} */

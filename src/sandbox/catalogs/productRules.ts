@@ -41,7 +41,6 @@ export type StoredProduct = Record<string, string | number>
 type LengthUnit = SwitchValue<'length_unit'>
 const UNIT_NAMES: Readonly<Record<LengthUnit, string>> = { code_points: 'characters', utf16: 'UTF-16 units', bytes: 'bytes' }
 
-/** Result of `checkProduct`. */
 export interface CheckedProduct {
   /** Fields to store if there are no errors. */
   readonly fields: StoredProduct

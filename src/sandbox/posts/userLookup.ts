@@ -21,7 +21,6 @@ export function v2UserOf(world: World, state: PostsState, id: string): Readonly<
   }
 }
 
-/** Returns true if the user has a premium subscription. */
 export function hasPremium(world: World, state: PostsState, id: string): boolean {
   const subscription = v2UserOf(world, state, id)?.['subscription_type']
   return typeof subscription === 'string' && subscription.startsWith('Premium')

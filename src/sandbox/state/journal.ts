@@ -51,7 +51,6 @@ export type JournalEntry =
   | { readonly kind: 'reset'; readonly seed: number }
   | { readonly kind: 'instance'; readonly id: string }
 
-/** Named part of the whole state. */
 export interface StatePart {
   readonly name: string
   readonly bytes: Uint8Array
@@ -67,7 +66,6 @@ interface Head {
   readonly parts: readonly { readonly name: string; readonly bytes: number }[]
 }
 
-/** Default of `compactAfterBytes`. */
 const DEFAULT_COMPACT_AFTER_BYTES = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
 
@@ -222,7 +220,6 @@ export class Journal {
   }
 }
 
-/** Location of an entry. */
 interface LineLocation {
   readonly path: string
   /** Number of the line after the state, from 1. */

@@ -23,7 +23,6 @@ export interface CoreState {
   accounts: Map<string, SandboxAccount>
 }
 
-/** Options of the state of a sandbox. */
 export interface WorldOptions {
   readonly areas: readonly Area<unknown>[]
   readonly credentials: SandboxCredentials

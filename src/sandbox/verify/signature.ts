@@ -4,7 +4,6 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Name and value of a parameter. */
 export type Pair = readonly [name: string, value: string]
 
 /** Part of a request that the signature covers, and the signature. */
