@@ -2,7 +2,15 @@ import { createServer, type RequestListener } from 'node:http'
 import type { Config, CompleteServiceSettings } from '../../config/config.ts'
 import type { Database } from '../../db/database.ts'
 import { createClient, type Client } from '../../service/client/index.ts'
-import { createWebhookReceiver, databaseEventStore, keepReplays, type ReplayKeeper, type ReplayService } from '../../webhooks/index.ts'
+import {
+  createWebhookReceiver,
+  databaseEventStore,
+  keepReplays,
+  type ReplayKeeper,
+  type ReplayService,
+  type WebhookReceiver,
+} from '../../webhooks/index.ts'
+import type { Logger } from '../../log.ts'
 import type { Context } from '../context.ts'
 import { listeningPort } from './listeningPort.ts'
 
@@ -84,8 +92,20 @@ export async function startHttpServer(
         // A client that waits for a run must not delay the shutdown.
         setTimeout(() => server.closeAllConnections(), 1_000).unref()
       })
+      await recordOpenGap(receiver, context.log())
     },
   }
+}
+
+/** Records a gap that is open at the end of the process, so that the next process requests the replay. If that fails, logs the gap. */
+async function recordOpenGap(receiver: WebhookReceiver, log: Logger): Promise<void> {
+  await receiver.probe()
+  const since = receiver.refusingSince()
+  if (since === undefined) return
+  log.error(
+    { from: since.toISOString() },
+    'webhook events were refused until the end of this process, and no replay will be requested. hint: sluice webhooks replay ID --from … --to …',
+  )
 }
 
 /** Returns the calls of the service for replays. They abort with `signal`. */

@@ -3,13 +3,17 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import { silentLogger } from '../../../src/log.ts'
+import { silentLogger, type LogFields } from '../../../src/log.ts'
+import type { Context } from '../../../src/cli/context.ts'
+import { startHttpServer } from '../../../src/cli/servers/httpServer.ts'
+import type { Config } from '../../../src/config/config.ts'
 import { createClient } from '../../../src/service/client/index.ts'
 import { openDatabase, type Database } from '../../../src/db/database.ts'
 import {
   createWebhookReceiver,
   databaseEventStore,
   keepReplays,
+  sign,
   type ReplayKeeper,
   type ReplayService,
   type WebhookReceiver,
@@ -131,6 +135,44 @@ test('the next process requests the replay of an ended one', async () => {
   under.keep()
   await expect.poll(under.events, patient).toEqual(['b', 'c'])
   await expect.poll(under.auditLog, patient).toContain('webhook.replayed')
+})
+
+test('a server that ends during a gap records it, or logs it if the database is still down', async () => {
+  await using under = await bench()
+  const logged: [LogFields, string][] = []
+  const log = { ...silentLogger, error: (fields: LogFields, text: string) => void logged.push([fields, text]) }
+  const start = () =>
+    startHttpServer({ log: () => log, clock: systemClock } as unknown as Context, {
+      db: under.db,
+      config: { service: {} } as Config,
+      service: {
+        ...sandboxCredentials,
+        baseUrl: under.sandbox.url,
+        adsBaseUrl: under.sandbox.url,
+        adsSandboxBaseUrl: undefined,
+        adsVersion: '12',
+        names: {},
+      },
+      host: '127.0.0.1',
+      port: 0,
+    })
+  const refuse = async (url: string) => {
+    under.database('down')
+    const body = '{"event_uuid":"a"}'
+    const headers = { 'x-service-webhooks-signature': sign(body, sandboxCredentials.consumerSecret) }
+    expect((await fetch(`${url}/webhooks`, { method: 'POST', body, headers })).status).toBe(503)
+  }
+  const first = await start()
+  await refuse(first.url)
+  await first.close()
+  expect(logged).toEqual([[{ from: expect.stringContaining('T') }, expect.stringContaining('sluice webhooks replay')]])
+  under.database('up')
+  const second = await start()
+  await refuse(second.url)
+  under.database('up')
+  await second.close()
+  expect(logged).toHaveLength(1)
+  expect(await under.auditLog()).toEqual(['webhook.gap'])
 })
 
 test('a replay is requested again if it got no answer or is incomplete', async () => {
