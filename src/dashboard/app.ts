@@ -144,13 +144,18 @@ function pageRoutes(pages: Hono<ServerEnv>, deps: ServerDeps): void {
 }
 
 function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {
-  const page = (next: string, options: { readonly isWrong: boolean }) => layout(signInPage(next, options), anonymousFrame(deps))
-  app.get('/sign-in', (c) => c.html(page(safeNext(c.req.query('next')), { isWrong: false })))
+  const page = (next: string, problem?: string) => layout(signInPage(next, problem), anonymousFrame(deps))
+  // Without a configured token, every page is open to this machine.
+  const needsSignIn = deps.access.token !== undefined
+  app.get('/sign-in', (c) => {
+    const next = safeNext(c.req.query('next'))
+    return needsSignIn ? c.html(page(next)) : c.redirect(next, 303)
+  })
   app.post('/sign-in', limitBody(16_384, tooLarge), async (c) => {
     const { token = '', ...form } = await readForm(c)
     const next = safeNext(form['next'])
-    if (signIn(deps.access, c, token)) return c.redirect(next, 303)
-    return c.html(page(next, { isWrong: true }), 401)
+    if (!needsSignIn || signIn(deps.access, c, token)) return c.redirect(next, 303)
+    return c.html(page(next, token === '' ? 'Type the token.' : 'The token is wrong.'), 401)
   })
 }
 

@@ -38,7 +38,9 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
   test('axe finds nothing on pages of a new installation', async () => {
     await using engine = await engineUnderTest()
     await using server = await startServer(engine)
-    expect(await check(server.url, ['/', '/records', '/system', '/runs/r_1', '/pipelines/none', '/sign-in'])).toEqual([])
+    expect(await check(server.url, ['/', '/records', '/system', '/runs/r_1', '/pipelines/none'])).toEqual([])
+    await using guarded = await startServer(engine, { access: { host: '0.0.0.0', token: 'correct-horse' } })
+    expect(await check(guarded.url, ['/sign-in'])).toEqual([])
     engine.pipeline('shop', 'source: { url: "feed.xml" }\ndestination: { kind: catalog, catalog_id: "4001" }\n')
     expect(await check(server.url, ['/', '/pipelines/shop'])).toEqual([])
   })

@@ -17,12 +17,12 @@ export function messagePage(title: string, text: string, hint?: string): Page {
   }
 }
 
-/** Builds the sign-in page. `next`: path to open after the sign-in. `isWrong`: true after a wrong token. */
-export function signInPage(next: string, { isWrong }: { readonly isWrong: boolean }): Page {
+/** Builds the sign-in page. `next`: path to open after the sign-in. `problem`: reason why the last sign-in failed. */
+export function signInPage(next: string, problem?: string): Page {
   return {
     title: 'Sign in',
     body: html`<h1>Sign in</h1>
-      ${isWrong ? notice('fail', html`<p>The token is wrong.</p>`) : none}
+      ${problem === undefined ? none : notice('fail', html`<p>${problem}</p>`)}
       <form class="card pad form" method="post" action="/sign-in">
         <input type="hidden" name="next" value="${next}" /><label for="token"
           >API token <span class="hint">the value of SLUICE_API_TOKEN on the server</span

@@ -369,7 +369,8 @@ test('beyond loopback the dashboard requires the token, and acts only for a user
       headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
       body: `token=${value}&next=${encodeURIComponent(next)}`,
     })
-  expect(await form('wrong')).toMatchObject({ status: 401 })
+  expect(await form('wrong')).toMatchObject({ status: 401, text: expect.stringContaining('The token is wrong.') })
+  expect(await form('')).toMatchObject({ status: 401, text: expect.stringContaining('Type the token.') })
   for (const next of ['/\t/evil.example.com', '/\\evil.example.com', '/.//evil.example.com', 'https://evil.example.com/', 'javascript:x'])
     expect((await form(token, next)).headers.location, next).toBe('/')
   expect((await form(token, '/runs/r_1?a=b')).headers.location).toBe('/runs/r_1?a=b')
@@ -429,6 +430,17 @@ test('a request that a proxy on this machine passes on is not a request from thi
     await using published = await startServer(engine, { access: { token: 'correct-horse', publicUrl: 'https://ops.example.com' } })
     expect(await published.call('POST', run)).toMatchObject({ headers: { location: expect.stringMatching('sign-in') } })
     expect((await published.call('GET', '/metrics')).status).toBe(401)
+test('a server without a token has no sign-in page, because every page is open', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  expect(await server.call('GET', '/sign-in?next=%2Fsystem')).toMatchObject({ status: 303, headers: { location: '/system' } })
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  expect(await server.call('POST', '/sign-in', { headers, body: 'token=any&next=//evil.example.com' })).toMatchObject({
+    status: 303,
+    headers: { location: '/' },
+  })
+})
+
     expect((await published.call('GET', '/metrics', { headers: { authorization: 'Bearer correct-horse' } })).status).toBe(200)
   }
   expect(await listRuns(engine.db, { limit: 1 })).toEqual([])
