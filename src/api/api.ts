@@ -82,15 +82,20 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
     return c.json({ runId, status, coalesced }, 202)
   })
   api.get('/runs', async (c) => {
+    throwIfUnknownQuery(c, ['pipeline', 'limit', 'wait'], '?pipeline=shop&limit=20')
     const pipeline = c.req.query('pipeline')
     const limit = c.req.query('limit') ?? '20'
     if (!/^\d{1,5}$/.test(limit) || Number(limit) < 1 || Number(limit) > 10_000)
       throw new UsageError('INVALID_VALUE', '"limit" must be a number from 1 to 10,000', { where: 'limit', hint: '?limit=20' })
     if (pipeline !== undefined && !isStorable(pipeline))
       throw new UsageError('INVALID_VALUE', '"pipeline" must be the name of a pipeline', { where: 'pipeline', hint: '?pipeline=shop' })
-    return c.json(await listRuns(deps.db, { limit: Number(limit), ...(pipeline === undefined ? {} : { pipelines: [pipeline] }) }))
+    const runs = await listRuns(deps.db, { limit: Number(limit), ...(pipeline === undefined ? {} : { pipelines: [pipeline] }) })
+    // Throws UNKNOWN_PIPELINE if no file has this name either.
+    if (runs.length === 0 && pipeline !== undefined) await deps.loadPipeline(pipeline)
+    return c.json(runs)
   })
   api.get('/runs/:id', async (c) => {
+    throwIfUnknownQuery(c, ['wait'], '?wait=30')
     const run = await loadAfterWait(deps, c, c.req.param('id'))
     const actions = await listActions(deps.db, { pipeline: run.pipeline, runId: runNumber(run.runId), limit: 100 })
     return c.json({ ...run, actions })
@@ -149,13 +154,34 @@ function idempotencyKeyOf(c: Context): string | undefined {
   })
 }
 
+/**
+ * Rejects query parameters that the call does not have, and repeated ones. An ignored filter would list other runs, and an ignored
+ * `?full=true` would start another run than requested.
+ *
+ * @throws {UsageError} `INVALID_VALUE`
+ */
+function throwIfUnknownQuery(c: Context, known: readonly string[], hint: string): void {
+  for (const [name, values] of Object.entries(c.req.queries())) {
+    const where = name.slice(0, 100)
+    if (!known.includes(name))
+      throw new UsageError('INVALID_VALUE', `the call has no query parameter "${where}". Nothing was done.`, { where, hint })
+    if (values.length > 1)
+      throw new UsageError('INVALID_VALUE', `the query parameter "${where}" was sent twice. Nothing was done.`, { where, hint })
+  }
+}
+
 /** Returns false for a text that Postgres cannot store. */
 function isStorable(text: string): boolean {
   return text === storableText(text)
 }
 
-/** Returns the JSON body; an empty body counts as `{}`. @throws {UsageError} `INVALID_JSON`, `INVALID_VALUE` */
+/**
+ * Returns the JSON body; an empty body counts as `{}`. Such a call has no query parameter but `wait`.
+ *
+ * @throws {UsageError} `INVALID_JSON`, `INVALID_VALUE`
+ */
 async function bodyOf<Shape extends z.ZodType>(c: Context, { shape, example }: RequestBody<Shape>): Promise<z.infer<Shape>> {
+  throwIfUnknownQuery(c, ['wait'], `send settings in the body: ${example}`)
   const text = await c.req.text()
   let value: unknown
   try {

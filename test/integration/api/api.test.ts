@@ -184,6 +184,33 @@ test('a text that Postgres cannot store is rejected as an invalid value', async 
   expect(await server.call('GET', '/api/runs?pipeline=a%00b')).toMatchObject({ status: 400, json: { error: { code: 'INVALID_VALUE' } } })
 })
 
+test('a query parameter that a call does not have, or that is sent twice, is rejected and starts nothing', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  for (const [method, path, where] of [
+    ['GET', '/api/runs?pipline=shop', 'pipline'],
+    ['GET', '/api/runs?limit=1&limit=2', 'limit'],
+    ['GET', '/api/runs/r_1?pipeline=shop', 'pipeline'],
+    ['POST', '/api/pipelines/shop/runs?full=true', 'full'],
+    ['POST', '/api/pipelines/shop/pause?reason=x', 'reason'],
+    ['POST', '/api/runs/r_1/cancel?wait=1&wait=2', 'wait'],
+  ] as const)
+    expect(await server.call(method, path)).toMatchObject({ status: 400, json: { error: { code: 'INVALID_VALUE', where } } })
+  expect((await server.call('GET', '/api/runs')).json).toEqual([])
+  expect(await server.call('GET', '/api/nothing?x=1')).toMatchObject({ status: 404, json: { error: { code: 'UNKNOWN_PATH' } } })
+})
+
+test('the runs of a pipeline without runs are empty, and those of an unknown pipeline are not', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  expect(await server.call('GET', '/api/runs?pipeline=shop')).toMatchObject({ status: 200, json: [] })
+  for (const name of ['shpo', ''])
+    expect(await server.call('GET', `/api/runs?pipeline=${name}`)).toMatchObject({
+      status: 404,
+      json: { error: { code: 'UNKNOWN_PIPELINE' } },
+    })
+})
+
 test('runs are the documents of the command line', async () => {
   await using engine = await shop()
   await using server = await startServer(engine)
@@ -403,6 +430,17 @@ test('beyond loopback the dashboard requires the token, and acts only for a user
   expect(await engine.db.query(`select actor from audit where what = 'run.requested'`)).toEqual([{ actor: 'anna' }])
 })
 
+test('a server without a token has no sign-in page, because every page is open', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  expect(await server.call('GET', '/sign-in?next=%2Fsystem')).toMatchObject({ status: 303, headers: { location: '/system' } })
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  expect(await server.call('POST', '/sign-in', { headers, body: 'token=any&next=//evil.example.com' })).toMatchObject({
+    status: 303,
+    headers: { location: '/' },
+  })
+})
+
 test('a request that a proxy on this machine passes on is not a request from this machine', async () => {
   await using engine = await shop()
   const proxied = { 'x-forwarded-for': '203.0.113.9' }
@@ -430,17 +468,6 @@ test('a request that a proxy on this machine passes on is not a request from thi
     await using published = await startServer(engine, { access: { token: 'correct-horse', publicUrl: 'https://ops.example.com' } })
     expect(await published.call('POST', run)).toMatchObject({ headers: { location: expect.stringMatching('sign-in') } })
     expect((await published.call('GET', '/metrics')).status).toBe(401)
-test('a server without a token has no sign-in page, because every page is open', async () => {
-  await using engine = await shop()
-  await using server = await startServer(engine)
-  expect(await server.call('GET', '/sign-in?next=%2Fsystem')).toMatchObject({ status: 303, headers: { location: '/system' } })
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  expect(await server.call('POST', '/sign-in', { headers, body: 'token=any&next=//evil.example.com' })).toMatchObject({
-    status: 303,
-    headers: { location: '/' },
-  })
-})
-
     expect((await published.call('GET', '/metrics', { headers: { authorization: 'Bearer correct-horse' } })).status).toBe(200)
   }
   expect(await listRuns(engine.db, { limit: 1 })).toEqual([])
