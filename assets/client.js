@@ -67,8 +67,10 @@
       const open = [...own.querySelectorAll('details[open]')].map((one) => one.id)
       const active = document.activeElement
       const focused = active !== own && own.contains(active) && placeOf(active)
+      const scrolled = [...own.querySelectorAll('.scroll')].map((one) => one.scrollLeft)
       own.innerHTML = part.innerHTML
       for (const id of open) if (id) document.getElementById(id)?.setAttribute('open', '')
+      for (const one of own.querySelectorAll('.scroll')) one.scrollLeft = scrolled.shift() ?? 0
       if (focused) refocus(own, focused)
       plots(own)
     }
@@ -76,12 +78,12 @@
     return whole
   }
 
-  const placeOf = (one) => [one.tagName, one.closest('[id]')?.id, one.href, one.form?.action].join()
+  const placeOf = (one) => [one.tagName, one.closest('[id]')?.id, one.href, one.form?.action, one.ariaLabel].join()
 
-  // Without that element, the part itself gets the focus.
+  // Without that element, the part gets the focus.
   function refocus(part, place) {
     const same = [...part.querySelectorAll('*')].find((one) => placeOf(one) === place)
-    if (!same) part.tabIndex = -1
+    if (!same && part.tabIndex < 0) part.tabIndex = -1
     ;(same ?? part).focus({ preventScroll: true })
   }
 
@@ -94,7 +96,7 @@
     )
   }
 
-  // Rows are not pushed into a table that somebody reads: a link says that there are newer ones.
+  // Rows are not pushed into a table: a link says that there are newer ones.
   function newer(fresh) {
     const link = document.getElementById('newer')
     const rows = fresh.querySelector('[data-runs]')
@@ -110,7 +112,7 @@
       .getPropertyValue('--' + name)
       .trim()
 
-  // A plot is drawn from the table that stands beside it.
+  // A plot is drawn from the table beside it.
   function plots(root) {
     if (!window.uPlot) return
     for (const figure of root.querySelectorAll('figure[data-plot]')) {

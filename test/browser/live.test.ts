@@ -83,6 +83,37 @@ describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get 
     expect(await page.evaluate(() => document.activeElement?.matches('[data-live=actions]'))).toBe(true)
   })
 
+  test('a table that scrolls sideways keeps the focus and its place during updates', async () => {
+    await using engine = await shop()
+    await using server = await startServer(engine)
+    await engine.run('shop')
+    await using tab = await browser.open({ viewport: { width: 360, height: 640 } })
+    const { page } = tab
+    await page.goto(`${server.url}/runs/r_1`)
+    const requests = page.getByRole('group', { name: 'Latest requests' })
+    await requests.focus()
+    await requests.evaluate((one) => (one.scrollLeft = 20))
+    await engine.db.execute(`update attempt set duration_ms = 7000`)
+    await server.call('POST', '/api/pipelines/shop/pause')
+    await requests.getByText('7.0 s').first().waitFor({ timeout: 10_000 })
+    expect(await requests.evaluate((one) => [one === document.activeElement, one.scrollLeft])).toEqual([true, 20])
+  })
+
+  test('a part that Tab reaches is still reached after an update gave it the focus', async () => {
+    await using engine = await shop()
+    let receivers: readonly string[] = []
+    await using server = await startServer(engine, { deps: { receivers: async () => receivers } })
+    await using tab = await browser.open()
+    const { page } = tab
+    await page.goto(`${server.url}/system`)
+    await page.locator('[data-live=alerts] pre').focus()
+    receivers = ['ops']
+    await engine.run('shop')
+    const alerts = page.locator('[data-live=alerts]', { hasText: 'Nothing was sent yet to ops' })
+    await alerts.waitFor({ timeout: 5_000 })
+    expect(await alerts.evaluate((one) => [one === document.activeElement, one.tabIndex])).toEqual([true, 0])
+  })
+
   test('a button below the pointer is not replaced by another one', async () => {
     await using engine = await shop()
     await using server = await startServer(engine)
