@@ -32,9 +32,10 @@ async function post(receiver: AlertReceiver, message: AlertMessage, options: Sen
   if (receiver.url === undefined) return 'no url is set'
   if (receiver.type === 'webhook' && options.secret === undefined) return 'SLUICE_ALERT_SECRET is not set'
   const body = JSON.stringify(receiver.type === 'slack' ? slackBody(message) : message.body)
-  const answer = await fetch(receiver.url, {
+  const { url, headers } = withoutPassword(receiver.url)
+  const answer = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(receiver.type === 'webhook' ? signatureHeader(body, options) : {}) },
+    headers: { ...headers, 'content-type': 'application/json', ...(receiver.type === 'webhook' ? signatureHeader(body, options) : {}) },
     body,
     // Redirects are not followed: if a receiver has moved, its address must be corrected.
     redirect: 'manual',
@@ -42,6 +43,17 @@ async function post(receiver: AlertReceiver, message: AlertMessage, options: Sen
   })
   await answer.body?.cancel()
   return answer.ok ? undefined : `HTTP ${answer.status}`
+}
+
+/** Returns the address without its user and password, and the header with them (RFC 7617). `fetch` rejects an address that has them. */
+function withoutPassword(address: string): { readonly url: URL; readonly headers: Record<string, string> } {
+  const url = new URL(address)
+  const { username, password } = url
+  if (username === '' && password === '') return { url, headers: {} }
+  url.username = ''
+  url.password = ''
+  const pair = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`)
+  return { url, headers: { authorization: `Basic ${pair.toString('base64')}` } }
 }
 
 /**

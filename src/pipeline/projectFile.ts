@@ -141,7 +141,7 @@ function readAlerts(
 function receiverProblems({ type, url, smtp, to }: AlertReceiver): [keyof AlertReceiver, string][] {
   if (type !== 'email') {
     if (url === undefined) return [['url', 'is missing: it must be an http or https address']]
-    return /^https?:\/\/./i.test(url) ? [] : [['url', 'must be an http or https address']]
+    return /^https?:\/\/./i.test(url) && URL.canParse(url) ? [] : [['url', 'must be an http or https address']]
   }
   const problems: [keyof AlertReceiver, string][] = []
   const key = smtp === undefined && url !== undefined ? 'url' : 'smtp'

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 export interface Received {
   readonly body: { readonly event: string; readonly state: string; readonly [key: string]: unknown }
   readonly signature: string | undefined
+  readonly authorization: string | undefined
   readonly text: string
 }
 
@@ -23,7 +24,8 @@ export async function receiver(failures = 0) {
         return
       }
       const signature = request.headers['x-sluice-signature']
-      received.push({ body: JSON.parse(text), text, signature: typeof signature === 'string' ? signature : undefined })
+      const { authorization } = request.headers
+      received.push({ body: JSON.parse(text), text, authorization, signature: typeof signature === 'string' ? signature : undefined })
       response.writeHead(200).end('ok')
     })
   })

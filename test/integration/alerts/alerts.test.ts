@@ -131,6 +131,15 @@ test('a receiver that never answers is given up after the timeout', async () => 
   expect(await sendAlert({ type: 'slack', url: slow.url }, message, options)).toBe('TimeoutError')
 })
 
+test('the user and password of an address are sent as basic authentication', async () => {
+  await using good = await receiver()
+  const message = { subject: '', text: '', link: '', environment: '', body: { event: 'failed' } as AlertMessage['body'] }
+  const options = { secret: 'x', timeoutMs: 5_000, signal: new AbortController().signal, now: () => 0 }
+  const url = good.url.replace('//', '//ops:p%40ss@')
+  expect(await sendAlert({ type: 'webhook', url }, message, options)).toBeUndefined()
+  expect(good.received).toMatchObject([{ authorization: `Basic ${btoa('ops:p@ss')}`, body: { event: 'failed' } }])
+})
+
 test('the command of an alert has the options of the process that checks', async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()

@@ -155,6 +155,7 @@ describe('sluice.yaml', () => {
     ['alerts:\n  ops: [default]\n', 'alerts.ops', /only default is a list/],
     ['alerts:\n  ops: { type: pigeon }\n', 'alerts.ops.type', /must be one of slack, webhook, email/],
     ['alerts:\n  ops: { type: slack }\n', 'alerts.ops.url', /is missing/],
+    ['alerts:\n  ops: { type: webhook, url: "https://[hooks.example.com/x" }\n', 'alerts.ops.url', /must be an http or https address/],
     ['alerts:\n  ops: { type: webhook, url: "ftp://127.0.0.1/x" }\n', 'alerts.ops.url', /must be an http or https address/],
     ['alerts:\n  ops: { type: email, to: ops@example.com }\n', 'alerts.ops.smtp', /is missing/],
     ['alerts:\n  ops: { type: email, url: "https://127.0.0.1", to: ops@example.com }\n', 'alerts.ops.url', /smtp:/],
