@@ -106,8 +106,9 @@ async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallR
   try {
     return await sendAttempts(parts, call, earlier)
   } catch (error) {
-    // A program that aborts a call must not repeat it with the same signal.
-    if (error instanceof ServiceError && error.recovery === 'retry' && call.options.signal?.aborted === true)
+    // A program must not repeat an aborted call with the same signal, or a call of a closed client.
+    const isOver = call.options.signal?.aborted === true || parts.sender.closing.aborted
+    if (error instanceof ServiceError && error.recovery === 'retry' && isOver)
       Object.assign(error, { recovery: 'stop-run' satisfies Recovery })
     if (error instanceof ServiceError && earlier.wasSent)
       Object.assign(error, { message: error.message.replace(/^nothing was sent:/, 'the last attempt was not sent:') })

@@ -60,11 +60,7 @@ export function toServiceError(exchange: Exchange, context: CallContext, decoded
     case 'not-sent':
       return new UnreachableError(`nothing was sent: ${reason(exchange.error)}`, {
         where: context.where,
-        // The code of `WireError`, whose module is loaded only with the first request.
-        hint:
-          errorCode(exchange.error) === 'ABORTED'
-            ? 'The signal of the call was aborted: call again if the result is still needed.'
-            : `Check ${hostVariable(context.endpoint)} and the network; sluice doctor tests both.`,
+        hint: notSentHint(exchange.error, context.endpoint),
         cause: exchange.error,
       })
     case 'lost':
@@ -76,6 +72,18 @@ export function toServiceError(exchange: Exchange, context: CallContext, decoded
       })
     case 'answer':
       return classify(exchange, context, decoded ?? decodeAnswer(exchange))
+  }
+}
+
+function notSentHint(error: Error, endpoint: Endpoint): string {
+  switch (errorCode(error)) {
+    // The code of `WireError`, whose module is loaded only with the first request.
+    case 'ABORTED':
+      return 'The signal of the call was aborted: call again if the result is still needed.'
+    case 'CLOSED':
+      return 'Create another client.'
+    default:
+      return `Check ${hostVariable(endpoint)} and the network; sluice doctor tests both.`
   }
 }
 

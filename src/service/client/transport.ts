@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { createClockOffset } from './clockOffset.ts'
 import type { ServiceConfig } from './config.ts'
 import { encodePairs } from './encode.ts'
-import type { Transport } from './exchange.ts'
+import type { NotSent, Transport } from './exchange.ts'
 import { type Sender, type AuthenticatedRequest, userCredentials } from './sender.ts'
 import { createSpelling, type Spelling } from './spelling.ts'
 import { CallError } from './serviceErrors.ts'
@@ -47,6 +47,7 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
   return {
     async send(request) {
       const base = baseOf(request)
+      if (closing.signal.aborted) return closedClient()
       const { send } = await loadWire()
       const exchange = await send(prepare({ spelling, base, request, config, nowMs: offset.now() }))
       if (exchange.kind === 'answer') offset.update(exchange.status, exchange.headers['date'])
@@ -56,6 +57,7 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
     },
     async open(request) {
       const base = baseOf(request)
+      if (closing.signal.aborted) return closedClient()
       const { openWire } = await import('./wireStream.ts')
       return openWire(prepare({ spelling, base, request, config, nowMs: offset.now() }), maxAnswerBytes)
     },
@@ -67,6 +69,11 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
       await (await wire)?.close()
     },
   }
+}
+
+/** Returns the outcome of a request after `close`. Also if nothing was sent before: a new connection would never be closed. */
+function closedClient(): NotSent {
+  return { kind: 'not-sent', error: Object.assign(new Error('the client is closed'), { code: 'CLOSED' }), durationMs: 0 }
 }
 
 /**

@@ -556,7 +556,20 @@ test('a call of a client that was closed fails without a wait', async () => {
   const client = service.client()
   await client.accounts.list().toArray()
   await client.close()
-  await expect(client.accounts.list().toArray()).rejects.toThrow(UnreachableError)
+  const closed = {
+    code: 'SERVICE_UNREACHABLE',
+    recovery: 'stop-run',
+    message: 'nothing was sent: the client is closed',
+    hint: 'Create another client.',
+  }
+  // Also of a client that never sent anything.
+  const unused = service.client()
+  await unused.close()
+  for (const one of [client, unused]) {
+    await expect(one.accounts.list().toArray()).rejects.toMatchObject(closed)
+    await expect(Array.fromAsync(one.activity.stream())).rejects.toMatchObject({ ...closed, recovery: expect.any(String) })
+  }
+  expect(service.asked).toHaveLength(1)
   expect(service.waits).toEqual([])
 })
 
