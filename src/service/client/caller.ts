@@ -9,7 +9,7 @@ import { basicAuthorization, createBearer, isAppOnly, type Bearer } from './bear
 import type { ServiceConfig } from './config.ts'
 import { decodeAnswer, decodeForm, decompress, type Decoded } from './decode.ts'
 import type { Answer } from './exchange.ts'
-import { isPlainRecord, listOf } from '../../unknownValue.ts'
+import { errorCode, isPlainRecord, listOf } from '../../unknownValue.ts'
 import type { Spelling } from './spelling.ts'
 import { buildRequest, type BuiltRequest, type Params } from './request.ts'
 import { BadSignatureError, RateLimitedError, ServiceError, TokenInvalidError, UnreadableAnswerError } from './serviceErrors.ts'
@@ -146,10 +146,16 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: Earlie
       query: built.query,
       credentials,
       timeoutMs: options.timeoutMs ?? 30_000,
+      // The call may have waited for a connection, and another answer may have requested a wait meanwhile.
+      maySend: () => limitWaitMs(call, clock) <= 0,
       ...(built.form === undefined ? {} : { form: built.form }),
       ...(built.body === undefined ? {} : { body: built.body }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     })
+    if (exchange.kind === 'not-sent' && errorCode(exchange.error) === 'HELD_BACK') {
+      attempt -= 1
+      continue
+    }
     earlier.wasSent ||= exchange.kind !== 'not-sent'
     const context = { endpoint, where, nowMs: clock.now(), asApplication: isAppOnly(credentials) }
     let failed: ServiceError
@@ -193,19 +199,25 @@ function endOfWaits({ closing }: Sender, { signal }: CallOptions): AbortSignal {
   return signal === undefined ? closing : AbortSignal.any([signal, closing])
 }
 
+/** Returns the remaining milliseconds of the wait that the service requested for the limit of the call; 0 or less without one. */
+function limitWaitMs({ endpoint, waits }: Pick<CallParts, 'endpoint' | 'waits'>, clock: Clock): number {
+  return (waits.get(endpoint.limit) ?? Number.NEGATIVE_INFINITY) - clock.monotonic()
+}
+
 /**
  * Waits until every wait that the service requested for the rate limit is over. Returns the waited time in milliseconds.
  *
  * @throws {RateLimitedError} if the call may not wait, if the wait is longer than `leftMs`, or if the client is closed
  */
 async function waitForLimit(
-  { endpoint, options, waits }: CallParts,
+  call: CallParts,
   { clock, sender }: CallerParts,
   { where, leftMs }: { readonly where: string; readonly leftMs: number },
 ): Promise<number> {
+  const { options } = call
   let waitedMs = 0
   for (;;) {
-    const waitMs = (waits.get(endpoint.limit) ?? Number.NEGATIVE_INFINITY) - clock.monotonic()
+    const waitMs = limitWaitMs(call, clock)
     if (waitMs <= 0) return waitedMs
     const isCancelled = options.signal?.aborted === true || sender.closing.aborted
     if (options.retry === false || waitedMs + waitMs > leftMs || isCancelled) throw waitError(where, clock.now() + waitMs)

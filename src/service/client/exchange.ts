@@ -12,7 +12,7 @@ export interface Answer {
 /**
  * Request of which no byte was sent, so the service cannot have applied it. Causes:
  * - DNS or TLS failed, or the connection was refused.
- * - `timeoutMs` or `signal` ended the request before a connection was free.
+ * - `timeoutMs` or `signal` ended the request before a connection was free, or `maySend` returned false.
  */
 export interface NotSent {
   readonly kind: 'not-sent'
@@ -55,6 +55,8 @@ export interface ExchangeRequest {
   /** Maximum time to the last byte of the answer, by the monotonic clock. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
+  /** Called when a connection is free, before the first byte. If it returns false, nothing is sent (`WireError`, code `HELD_BACK`). */
+  readonly maySend?: () => boolean
   /** Extra headers (`x-test-worker` in tests). */
   readonly headers?: Readonly<Record<string, string>>
 }

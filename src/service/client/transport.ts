@@ -132,7 +132,7 @@ function prepare({ spelling, base, request, config, nowMs }: Preparation): WireR
     headers['content-type'] = 'application/json'
     body = spelling.bodyToService(request.body)
   }
-  const { timeoutMs, signal } = request
+  const { timeoutMs, signal, maySend } = request
   return {
     method,
     origin: base.origin,
@@ -141,6 +141,7 @@ function prepare({ spelling, base, request, config, nowMs }: Preparation): WireR
     timeoutMs: Math.min(timeoutMs, maxTimerMs),
     ...(body === undefined ? {} : { body }),
     ...(signal === undefined ? {} : { signal }),
+    ...(maySend === undefined ? {} : { maySend }),
   }
 }
 

@@ -27,6 +27,8 @@ export interface WireRequest {
   /** Maximum time to the last byte of the answer, with the wait for a connection, by the monotonic clock. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
+  /** As in `ExchangeRequest`. */
+  readonly maySend?: () => boolean
 }
 
 /** Connections to the hosts of the service. */
@@ -39,10 +41,11 @@ export interface Wire {
 
 /**
  * Reason for which this module, not undici or the network, ended an exchange. `code` is stable. `RESENT`: undici tried to send the request
- * a second time. `NO_END`: nothing proves that the answer is complete.
+ * a second time. `NO_END`: nothing proves that the answer is complete. `HELD_BACK`: the caller did not allow the request when a
+ * connection was free.
  */
 export class WireError extends Error {
-  readonly code: 'DEADLINE' | 'ABORTED' | 'TOO_LARGE' | 'RESENT' | 'NO_END'
+  readonly code: 'DEADLINE' | 'ABORTED' | 'TOO_LARGE' | 'RESENT' | 'NO_END' | 'HELD_BACK'
   constructor(code: WireError['code'], message: string) {
     super(message)
     this.code = code
@@ -125,6 +128,11 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
     onRequestStart(started) {
       // The exchange ended while it waited for a connection: nothing is written.
       if (done) return started.abort(new WireError('ABORTED', 'the request was aborted before it was sent'))
+      if (request.maySend?.() === false) {
+        const heldBack = new WireError('HELD_BACK', 'the request was held back when a connection was free')
+        fail(heldBack)
+        return started.abort(heldBack)
+      }
       // A second start would be a resend by undici.
       if (controller !== undefined) {
         fail(new WireError('RESENT', 'the connection broke while the request was sent'))

@@ -591,6 +591,21 @@ test('closing a client ends the waits of its calls', { timeout: 10_000 }, async 
   expect(service.asked).toHaveLength(1)
 })
 
+test('a call that waits for a connection waits for the limit too, or fails if it may not wait', async () => {
+  const arrivals: number[] = []
+  const service = await serve((_, nth) => {
+    arrivals.push(performance.now())
+    return nth === 0 ? { status: 429, headers: { 'retry-after': '1' } } : { body: { data: { id: 'a' } } }
+  })
+  const client = service.client({ client: { clock: systemClock, connections: 1 } })
+  const get = (retry: boolean) => client.accounts.get({ account_id: 'a' }, { retry })
+  const outcomes = await Promise.allSettled([true, true, true, true, false].map((retry) => get(retry)))
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'fulfilled', 'rejected'])
+  expect(outcomes[4]).toMatchObject({ reason: { code: 'SERVICE_RATE_LIMITED', message: expect.stringMatching(/^nothing was sent/) } })
+  expect(arrivals).toHaveLength(5)
+  expect((arrivals[1] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(900)
+})
+
 test('the recovery of a cancelled call is not to repeat it', async () => {
   const service = await serve([page([], null)])
   const signal = AbortSignal.abort()
