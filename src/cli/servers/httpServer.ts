@@ -10,7 +10,9 @@ import {
   type ReplayService,
   type WebhookReceiver,
 } from '../../webhooks/index.ts'
+import { RunError } from '../../errors.ts'
 import type { Logger } from '../../log.ts'
+import { errorCode } from '../../unknownValue.ts'
 import type { Context } from '../context.ts'
 import { listeningPort } from './listeningPort.ts'
 
@@ -24,6 +26,7 @@ export interface HttpServer {
 /**
  * Starts an HTTP server with the webhook receiver. Also requests replays of events that it refused while the database was down.
  *
+ * @throws {RunError} `HOST_UNAVAILABLE` for a host name without an address
  * @throws the system's error of `listen`, such as EADDRINUSE
  */
 export async function startHttpServer(
@@ -68,7 +71,9 @@ export async function startHttpServer(
           handled || (options.onOtherRequest === undefined ? response.writeHead(404).end() : options.onOtherRequest(request, response)),
       )
   })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(options.port, options.host, resolve))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(unresolvedHost(error, options.host) ?? error)).listen(options.port, options.host, resolve)
+  })
   const client = createClient(options.service, { log: context.log(), clock: context.clock })
   const ending = new AbortController()
   replays = keepReplays({
@@ -95,6 +100,17 @@ export async function startHttpServer(
       await recordOpenGap(receiver, context.log())
     },
   }
+}
+
+/** Returns the error for a host name without an address; undefined for any other error. Else it would count as a fault of the database. */
+function unresolvedHost(error: Error, host: string): RunError | undefined {
+  const code = errorCode(error)
+  if (code !== 'ENOTFOUND' && code !== 'EAI_AGAIN') return undefined
+  return new RunError('HOST_UNAVAILABLE', `the host name ${host} of --host cannot be resolved. Nothing was started.`, {
+    where: host,
+    hint: 'leave out --host, or name an address of this machine',
+    cause: error,
+  })
 }
 
 /** Records a gap that is open at the end of the process, so that the next process requests the replay. If that fails, logs the gap. */

@@ -337,6 +337,12 @@ test.for<[path: string, correct: string]>([
   expect([code, stderr]).toEqual([2, expect.stringMatching(`INVALID_VALUE [^]*hint {3}sluice webhooks listen --path ${correct}\n$`)])
 })
 
+test('a host name of a server that cannot be resolved is no fault of the database', async () => {
+  await using shop = await workspace()
+  const { code, stderr } = await shop.here(['webhooks', 'listen', '--port', '0', '--host', 'nosuch.invalid'])
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/HOST_UNAVAILABLE +the host name nosuch.invalid of --host cannot be resolved/)])
+})
+
 test('a webhook is registered, listed, checked and removed while the receiver listens', async () => {
   await using shop = await workspace()
   const receiver = shop.start(['webhooks', 'listen', '--port', '0'])
