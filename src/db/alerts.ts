@@ -231,7 +231,9 @@ export async function moveAlerts(tx: Queryable, ids: readonly string[], credenti
 }
 
 async function addDeliveries(tx: Queryable, alertId: string, state: DeliveryLine['state'], receivers: readonly string[]): Promise<void> {
-  await tx.execute('insert into alert_delivery (alert_id, state, receiver) select $1, $2, unnest($3::text[])', [alertId, state, receivers])
+  // A pipeline may name a receiver twice.
+  const names = [...new Set(receivers)]
+  await tx.execute('insert into alert_delivery (alert_id, state, receiver) select $1, $2, unnest($3::text[])', [alertId, state, names])
 }
 
 /** Message to send now. */

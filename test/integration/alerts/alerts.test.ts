@@ -131,6 +131,20 @@ test('a receiver that never answers is given up after the timeout', async () => 
   expect(await sendAlert({ type: 'slack', url: slow.url }, message, options)).toBe('TimeoutError')
 })
 
+test('a receiver that is named twice gets one message', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const receivers: ProjectFile['receivers'] = { good: { type: 'webhook', url: good.url } }
+  await using _ = watch(engine, receivers, undefined, async () => ({ receivers, defaultReceivers: ['good', 'good'] }))
+  await engine.run('shop')
+  await expect.poll(good.events).toEqual(['failed firing'])
+  feed(engine, 3)
+  await engine.run('shop')
+  await expect.poll(good.events).toEqual(['failed firing', 'failed recovered'])
+  expect(await engine.db.query('select from alert_delivery')).toHaveLength(2)
+})
+
 test('the user and password of an address are sent as basic authentication', async () => {
   await using good = await receiver()
   const message = { subject: '', text: '', link: '', environment: '', body: { event: 'failed' } as AlertMessage['body'] }
