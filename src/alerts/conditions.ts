@@ -234,7 +234,9 @@ const startOf = (overview: PipelineOverview | undefined): Date | undefined =>
   overview?.deliveredAt ?? overview?.last?.createdAt ?? overview?.open?.createdAt
 
 /**
- * Returns the condition STALE if the last full or partial success is late (`isLate`). Undefined otherwise, and for a pipeline without runs.
+ * Returns the condition STALE if the last full or partial success is late (`isLate`), and the last resume too. Undefined otherwise, and for
+ * a pipeline without runs.
+ *
  * If the destination belongs to other credentials, no scheduled run starts: returns OTHER_CREDENTIALS instead, also for a pipeline
  * without runs. `since` of the condition: as `startOf` returns it; without runs of this environment, the last delivery with any credentials.
  */
@@ -268,6 +270,8 @@ async function conditionOfSchedule(
       since: (since ?? now).toISOString(),
     }
   if (since === undefined) return undefined
+  // During a pause, no run could start.
+  if (destination?.resumedAt !== undefined && !isLate(schedule, destination.resumedAt, now)) return undefined
   return {
     pipeline: name,
     event: 'stale',

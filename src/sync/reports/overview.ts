@@ -194,18 +194,23 @@ export interface DestinationOverview {
    * last run. Undefined if there is no run.
    */
   readonly deliveredAt: Date | undefined
+  /** Time of the last resume by an operator; undefined if it was never paused. */
+  readonly resumedAt: Date | undefined
 }
 
 /** Loads the destination of a pipeline; undefined if it is not stored yet. */
 export async function loadDestination(db: Queryable, key: DestinationKey, pipeline: string): Promise<DestinationOverview | undefined> {
-  const [row] = await db.query<Row<'destination', 'credentials'> & { at: Date | null }>(
-    `select d.credentials, r.at from destination d cross join lateral (
+  const [row] = await db.query<Row<'destination', 'credentials'> & { at: Date | null; resumed: Date | null }>(
+    `select d.credentials, r.at, (
+         select max(a.at) from audit a
+         where a.run_id is null and a.what = 'pipeline.resumed' and a.detail ->> 'destinationId' = d.id::text) as resumed
+     from destination d cross join lateral (
        select coalesce(max(finished_at) filter (where status in ('succeeded', 'partial')), max(created_at)) as at
        from run where destination_id = d.id and pipeline = $5 and trigger <> 'plan') r
      where (d.service, d.kind, d.account_id, d.target_id) = ($1, $2, $3, $4)`,
     [key.service, key.kind, key.accountId, key.targetId, pipeline],
   )
-  return row && { credentials: row.credentials, deliveredAt: row.at ?? undefined }
+  return row && { credentials: row.credentials, deliveredAt: row.at ?? undefined, resumedAt: row.resumed ?? undefined }
 }
 
 /** Loads at most `limit` runs of a pipeline, newest first. With `before`, only runs with a smaller number. */

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hintCompleter } from '../../../src/cli/commandLine/repeatedCall.ts'
+import { findConditions } from '../../../src/alerts/conditions.ts'
 import type { AlertMessage } from '../../../src/alerts/message.ts'
 import { sendAlert } from '../../../src/alerts/send.ts'
 import { startAlerts } from '../../../src/alerts/startAlerts.ts'
@@ -13,6 +14,7 @@ import { listUnresolved } from '../../../src/db/alertCounts.ts'
 import { alertActivity } from '../../../src/db/alerts.ts'
 import { declareSchedules } from '../../../src/db/schedules.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
+import { changePause } from '../../../src/jobs/index.ts'
 import { loadPipelines } from '../../../src/pipeline/load.ts'
 import { readProjectFile, type ProjectFile } from '../../../src/pipeline/projectFile.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
@@ -129,6 +131,25 @@ test('a receiver that never answers is given up after the timeout', async () => 
   const message = { subject: '', text: '', link: '', environment: '', body: {} as AlertMessage['body'] }
   const options = { secret: undefined, timeoutMs: 100, signal: new AbortController().signal, now: () => 0 }
   expect(await sendAlert({ type: 'slack', url: slow.url }, message, options)).toBe('TimeoutError')
+})
+
+test('a pipeline that was just resumed is not stale before two intervals have passed', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', `schedule: "* * * * *"\n${catalogYaml('feed.xml')}`)
+  feed(engine, 3)
+  await engine.run('shop')
+  await engine.db.execute(`update run set created_at = created_at - interval '1 hour', finished_at = finished_at - interval '1 hour'`)
+  const { pipelines } = await loadPipelines(join(engine.folder, 'pipelines'))
+  const [shop] = pipelines
+  if (shop === undefined) throw new Error('no pipeline')
+  const environments = new Map([['shop', engine.deps.service]])
+  const codes = async () =>
+    (await findConditions(engine.db, pipelines, new Date(), { pauses: new Map(), environments })).map(({ code }) => code)
+  expect(await codes()).toEqual(['STALE'])
+  for (const change of ['pause', 'resume'] as const) await changePause(engine.deps, shop, change, { actor: 'jane' })
+  expect(await codes()).toEqual([])
+  await engine.db.execute(`update audit set at = at - interval '5 minutes'`)
+  expect(await codes()).toEqual(['STALE'])
 })
 
 test('a receiver that is named twice gets one message', async () => {
