@@ -168,13 +168,15 @@ function conditionOfOperations(run: RunLine, fields: RunFields): Condition | und
   const { pipeline, runId, status, counts, error, refusedOrUnresolvedSets } = run
   const { refused = 0, ambiguous = 0, pending = 0, deferred = 0 } = counts
   if (status !== 'partial' && status !== 'withheld') return undefined
-  if (refused + ambiguous + pending > 0)
+  const unconfirmed = refused + ambiguous + pending
+  if (unconfirmed + deferred > 0)
     return {
       ...fields,
       event: 'partial',
       code: error?.code ?? 'PARTIAL',
-      message: figures(counts, 'refused', 'ambiguous', 'pending').filter(isShown).map(figureText).join(', '),
-      hint: `sluice rerun ${runId} --failed`,
+      message: figures(counts, 'refused', 'ambiguous', 'pending', 'deferred').filter(isShown).map(figureText).join(', '),
+      // Deferred changes are not in the plan of the run, so a rerun of its failed operations would not send them.
+      hint: unconfirmed > 0 ? `sluice rerun ${runId} --failed` : `sluice run ${pipeline}`,
       counts: { refused, ambiguous, pending, deferred },
     }
   const [set] = refusedOrUnresolvedSets

@@ -330,6 +330,24 @@ test('memberships of an earlier audience of the pipeline fire no alert, because 
   await expect.poll(good.events).toEqual(['lapse firing', 'lapse recovered'])
 })
 
+test('a run that only deferred its changes fires the alert partial, with the command that sends them', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  feed(engine, 3)
+  await engine.run('shop')
+  await engine.db.execute(`update run set status = 'partial', counts = counts || '{"confirmed": 0, "creates": 0, "deferred": 3}'`)
+  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await expect.poll(good.events).toEqual(['partial firing'])
+  expect(JSON.parse(good.received[0]?.text ?? '')).toMatchObject({
+    message: '3 deferred',
+    hint: 'sluice run shop',
+    counts: { deferred: 3 },
+  })
+  await engine.run('shop')
+  await expect.poll(good.events).toEqual(['partial firing', 'partial recovered'])
+})
+
 test('requests count as without a clear answer while they are sent again, but not if the service cannot have them', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
