@@ -43,10 +43,11 @@ export function figureText({ name, value }: Pick<Figure, 'name' | 'value'>): str
   return `${formatCount(value)} ${name}`
 }
 
-/** Returns `60 confirmed of an earlier run`, or `60 confirmed and 2 refused of an earlier run`. */
+/** Returns `60 confirmed of an earlier run`, `60 confirmed and 2 refused of an earlier run`, or `none confirmed of an earlier run`. */
 export function settledText({ confirmed, refused }: Settled): string {
+  if (confirmed + refused === 0) return 'none confirmed of an earlier run'
   const parts = [
-    ...(confirmed > 0 || refused === 0 ? [`${formatCount(confirmed)} confirmed`] : []),
+    ...(confirmed > 0 ? [`${formatCount(confirmed)} confirmed`] : []),
     ...(refused > 0 ? [`${formatCount(refused)} refused`] : []),
   ]
   return `${parts.join(' and ')} of an earlier run`

@@ -115,6 +115,8 @@ test('batches of an earlier run are shown beside the counts of the run, and alon
   const alone = run({ status: 'succeeded', counts: { valid: 60, unchanged: 60, requests: 3 }, settled: { confirmed: 60, refused: 0 } })
   expect(runOutcome(alone, pipe())).toContain(' succeeded settled_confirmed=60 settled_in_requests=3\n')
   expect(runOutcome(alone, terminal(120))).toContain('60 confirmed of an earlier run, in 3 requests')
+  const unresolved = { ...alone, settled: { confirmed: 0, refused: 0 } }
+  expect(runOutcome(unresolved, terminal(120))).toContain('none confirmed of an earlier run, in 3 requests')
   const beside = run({
     status: 'partial',
     counts: { updates: 4, confirmed: 3, refused: 1, deferred: 2, requests: 2 },
