@@ -2,7 +2,7 @@
 import { countryCode } from './identifiers/country.ts'
 import { keyText, shortHash } from './identifiers/keyHash.ts'
 import { hashIdentifier, packDigest, packPlain } from './identifiers/packIdentifier.ts'
-import { everyFormRules, normalizeIdentifier } from './identifiers/normalize.ts'
+import { everyFormRules, everyFormRulesOfList, normalizeIdentifier } from './identifiers/normalize.ts'
 import { hasNumberingPlan } from './identifiers/phoneFast.ts'
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../model/record.ts'
@@ -13,17 +13,29 @@ import { trimText } from './text.ts'
 /**
  * Returns the packed identifiers of a raw value, or of a SHA-256 in hex. Packs each form of the value that some setting sends, the default
  * form first (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`. `country`: for
- * phone numbers without `+`.
+ * phone numbers without `+`. `isOfList`: true for a do-not-reach list.
  */
-export function packedForms(type: IdentifierType, text: string, country?: string): readonly PackedIdentifier[] {
+export function packedForms(
+  type: IdentifierType,
+  text: string,
+  country?: string,
+  { isOfList = false }: LookupOptions = {},
+): readonly PackedIdentifier[] {
   const trimmed = trimText(text)
   if (type !== 'partner_user_id' && /^[0-9a-f]{64}$/i.test(trimmed)) return [packDigest(type, trimmed.toLowerCase())]
-  return normalizedForms(type, trimmed, country).map((form) => (type === 'partner_user_id' ? packPlain(form) : hashIdentifier(type, form)))
+  return normalizedForms(type, trimmed, country, isOfList).map((form) =>
+    type === 'partner_user_id' ? packPlain(form) : hashIdentifier(type, form),
+  )
+}
+
+/** Destination in which a value is looked up. */
+interface LookupOptions {
+  readonly isOfList?: boolean
 }
 
 /** Returns the texts that `packedForms` packs; empty for a digest. */
-function normalizedForms(type: IdentifierType, text: string, country: string | undefined): readonly string[] {
-  const result = normalizeIdentifier(type, text, country, everyFormRules)
+function normalizedForms(type: IdentifierType, text: string, country: string | undefined, isOfList: boolean): readonly string[] {
+  const result = normalizeIdentifier(type, text, country, isOfList ? everyFormRulesOfList : everyFormRules)
   return 'code' in result ? [] : [result.text, ...(result.otherForm === undefined ? [] : [result.otherForm])]
 }
 
@@ -59,9 +71,13 @@ export function defaultCountryOf({ map }: Pick<Pipeline, 'map'>): string | undef
  * - of a row without a key column whose only identifier is the text.
  *
  * Identifiers are emails, phone numbers, and those of the types of the key's columns. A phone number without `+` gets the fixed
- * `default_country` of the pipeline.
+ * `default_country` of the pipeline. `isOfList`: true for a do-not-reach list.
  */
-export function memberKeysOf(text: string, pipeline: Pick<Pipeline, 'map' | 'preset'>): readonly Buffer[] {
+export function memberKeysOf(
+  text: string,
+  pipeline: Pick<Pipeline, 'map' | 'preset'>,
+  { isOfList = false }: LookupOptions = {},
+): readonly Buffer[] {
   const keyTypes = possibleKeyTypes(pipeline)
   const country = defaultCountryOf(pipeline)
   // For a row without a usable identifier. The text of a key column of emails is in lower case.
@@ -69,10 +85,10 @@ export function memberKeysOf(text: string, pipeline: Pick<Pipeline, 'map' | 'pre
   if (keyTypes.has('email')) texts.add(keyText(text, 'email'))
   const keys = [...texts].map(shortHash)
   for (const type of new Set<IdentifierType>(['email', 'phone_number', ...keyTypes])) {
-    const packed = packedForms(type, text, country)
+    const packed = packedForms(type, text, country, { isOfList })
     if (packed.length === 0) continue
     // With a key column: the hash of the normalized identifier or, from a column of digests, of the digest.
-    const forms = normalizedForms(type, text, country)
+    const forms = normalizedForms(type, text, country, isOfList)
     const digests = type === 'partner_user_id' ? [] : packed.map((identifier) => identifier.subarray(1).toString('hex'))
     keys.push(...[...forms, ...digests].map(shortHash))
     // Without a key column (do-not-reach lists): the hash of all identifiers of the row. Here this is one identifier, in its default form

@@ -57,6 +57,9 @@ export const everyFormRules: IdentifierRules = {
   ambiguousPhonesAsBoth: false,
 }
 
+/** As `everyFormRules`, for a do-not-reach list: it has both numbers of one that may be national or international. */
+export const everyFormRulesOfList: IdentifierRules = { ...everyFormRules, ambiguousPhonesAsBoth: true }
+
 /** Removes the apostrophe that spreadsheets put before digits. */
 function withoutApostrophe(text: string): string {
   return text.replace(/^['\u2018\u2019]/, '')

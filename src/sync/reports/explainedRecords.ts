@@ -8,6 +8,7 @@ import { lastSender } from '../../db/attempts.ts'
 import { batchesOfKeys, entriesOf, entryOutcome } from '../../db/entries/read.ts'
 import { findImpliedKeys } from '../../db/impliedKeySearch.ts'
 import type { Row } from '../../db/row.ts'
+import { destinationOf } from '../../destinations/index.ts'
 import type { ServiceIdentity } from '../engine.ts'
 import type { RecordEvent } from './recordHistory.ts'
 
@@ -42,8 +43,9 @@ export async function findProduct(_: ExplainDeps, { text }: RecordSearch): Promi
 
 /** Finds the records of a row key, or of an identifier as it was typed, and the erasures of the person. */
 export async function findMember({ db, service }: ExplainDeps, { destinationId, text, pipeline }: RecordSearch): Promise<FoundRecords> {
-  const identifiers = identifierTypes.flatMap((type) => packedForms(type, text, defaultCountryOf(pipeline)))
-  const rowKeys = memberKeysOf(text, pipeline)
+  const options = { isOfList: destinationOf(pipeline.destination.kind).suppresses }
+  const identifiers = identifierTypes.flatMap((type) => packedForms(type, text, defaultCountryOf(pipeline), options))
+  const rowKeys = memberKeysOf(text, pipeline, options)
   const erasures = await loadErasureEvents(db, service.origin, destinationId, { rowKeys, identifiers })
   const { keys, extraEvents } = await findRecordKeys(db, destinationId, { rowKeys, identifiers })
   return { keys, extraEvents: [...erasures, ...extraEvents], names: await loadStoredKeys(db, destinationId, keys), identifiers }

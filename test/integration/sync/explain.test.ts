@@ -44,6 +44,21 @@ test('explain reports a replaced email, and one whose row is missing, as deleted
   for (const { headline, events } of [replaced, gone]) expect(JSON.stringify([headline, events])).not.toMatch(/@example/)
 })
 
+test('explain finds a phone number of a do-not-reach list that may be national or international, as it is in the file', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'list',
+    `source: { url: "{folder}/list.csv" }
+map: { phone_number: { column: phone, default_country: DE } }
+destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
+`,
+  )
+  engine.write('list.csv', 'phone\n491712345678\n')
+  await engine.run('list')
+  for (const text of ['491712345678', '+491712345678', '+49491712345678'])
+    expect((await explain(engine, 'list', text)).headline).toMatch(/^Live: /)
+})
+
 test.for(['shop', 'people'] as const)('explain reports that a guard withholds the delete of a missing row (%s)', async (name) => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
