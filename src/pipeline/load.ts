@@ -223,7 +223,7 @@ export async function loadPipeline(directory: string, name: string, variables: V
 /** Values from outside of a pipeline file. Without `project`, names of credentials and alerts are not checked. */
 export interface LoadOptions {
   readonly variables?: Variables
-  readonly project?: Pick<ProjectFile, 'file' | 'defaults' | 'credentials' | 'receivers' | 'unusableCredentials'>
+  readonly project?: Pick<ProjectFile, 'file' | 'defaults' | 'defaultReferences' | 'credentials' | 'receivers' | 'unusableCredentials'>
 }
 
 /** Loads the pipelines of one file, wherever it is. @throws {ConfigError} PIPELINE_INVALID, with every problem */
@@ -233,8 +233,8 @@ export async function loadFile(file: string, { variables = {}, project }: LoadOp
   const expanded = expandVariables(written, variables)
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
     throw unusableFile(file, 'the file name must have up to 100 letters, digits, ., - and _, and begin with a letter or digit')
-  const { pipelines, problems: fileProblems } = resolveExpanded(expanded, (value) =>
-    resolveFile(withDefaults(value, project?.defaults ?? {}), name, file, codeVersion),
+  const { pipelines, problems: fileProblems } = resolveExpanded(withProjectDefaults(expanded, project), (value) =>
+    resolveFile(value, name, file, codeVersion),
   )
   const unusableNames = (pipelines ?? []).flatMap((pipeline) => nameProblems(pipeline, project))
   // A value with an unresolved variable may cause further problems, of the value itself and of the fields around it. They are not reported.
@@ -246,12 +246,27 @@ export async function loadFile(file: string, { variables = {}, project }: LoadOp
   throw invalidPipeline(file, withLines(problems, file, lineOf))
 }
 
+type Expanded = Pick<ReturnType<typeof expandVariables>, 'value' | 'references'>
+
+/** Merges the file over the defaults of sluice.yaml. Adds the references of those defaults that the file does not replace. */
+function withProjectDefaults({ value, references }: Expanded, project: LoadOptions['project']): Expanded {
+  if (project === undefined) return { value, references }
+  const merged = withDefaults(value, project.defaults)
+  const ofDefaults = project.defaultReferences.filter((path) => valueAt(merged, path) !== undefined && valueAt(value, path) === undefined)
+  return { value: merged, references: [...references, ...ofDefaults] }
+}
+
+/** Returns the value at a path; undefined if there is none. */
+function valueAt(value: unknown, path: ValuePath): unknown {
+  return path.reduce<unknown>((part, key) => (typeof part === 'object' && part !== null ? Reflect.get(part, key) : undefined), value)
+}
+
 /**
  * Resolves a file after its variables were replaced. A variable is a text, but a setting may need a number or a boolean. So the variables at
  * which there are problems are also tried as such. Repeats this, because some problems are found only without others.
  */
 function resolveExpanded(
-  { value, references }: Pick<ReturnType<typeof expandVariables>, 'value' | 'references'>,
+  { value, references }: Expanded,
   resolve: (value: unknown) => ReturnType<typeof resolveFile>,
 ): ReturnType<typeof resolveFile> {
   const hasProblemAt = ({ problems }: ReturnType<typeof resolveFile>, path: ValuePath) =>

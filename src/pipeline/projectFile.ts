@@ -4,7 +4,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import type { ConfigError, Problem } from '../errors.ts'
 import { readYaml } from './readDocument.ts'
-import { flattenIssues, invalidFile, problemAt, withLines, type PathProblem } from './problems.ts'
+import { flattenIssues, invalidFile, problemAt, withLines, type PathProblem, type ValuePath } from './problems.ts'
 import { nameSchema, pipelineDefaultsSchema } from './schema.ts'
 import { serviceAddressFault } from '../serviceAddress.ts'
 import { oneOf, strict, text } from '../settings/values.ts'
@@ -59,6 +59,8 @@ export interface ProjectFile {
   readonly defaultReceivers: readonly string[]
   /** Defaults as written, with variables replaced. They are checked in each pipeline, after its own settings are merged over them. */
   readonly defaults: Readonly<Record<string, unknown>>
+  /** Paths of the values in `defaults` that are one variable and nothing else. */
+  readonly defaultReferences: readonly ValuePath[]
 }
 
 /**
@@ -79,7 +81,15 @@ export async function readProjectFile(directory: string, variables: Variables): 
     }
     return parseProjectFile(content, file, variables)
   }
-  return { file: 'sluice.yaml', credentials: {}, unusableCredentials: {}, receivers: {}, defaultReceivers: [], defaults: {} }
+  return {
+    file: 'sluice.yaml',
+    credentials: {},
+    unusableCredentials: {},
+    receivers: {},
+    defaultReceivers: [],
+    defaults: {},
+    defaultReferences: [],
+  }
 }
 
 function parseProjectFile(content: string, file: string, variables: Variables): ProjectFile {
@@ -106,6 +116,7 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
     receivers,
     defaultReceivers,
     defaults: checked.data.defaults ?? {},
+    defaultReferences: expanded.references.flatMap(([key, ...path]) => (key === 'defaults' ? [path] : [])),
   }
 }
 

@@ -87,6 +87,18 @@ describe('variables', () => {
 })
 
 describe('sluice.yaml', () => {
+  test('a variable of its defaults may be a number or a boolean, if the setting needs one', async () => {
+    write('sluice.yaml', 'defaults:\n  guards: { max_delete_percent: "${PERCENT}", min_rows: "${ROWS:-3}" }\n')
+    write('pipelines/shop.yaml', shop)
+    write('pipelines/own.yaml', `${shop.replace('"1"', '"2"')}guards: { min_rows: 7 }\n`)
+    const variables = { PERCENT: '5' }
+    expect((await loadPipeline(pipelines(), 'shop', variables)).guards).toMatchObject({ maxDeletePercent: 5, minRows: 3 })
+    expect((await loadPipeline(pipelines(), 'own', variables)).guards).toMatchObject({ maxDeletePercent: 5, minRows: 7 })
+    // A text of the file itself is no variable, so it is not taken as a number.
+    write('pipelines/own.yaml', `${shop.replace('"1"', '"2"')}guards: { min_rows: "7" }\n`)
+    await expect(loadPipeline(pipelines(), 'own', variables)).rejects.toMatchObject({ code: 'PIPELINE_INVALID' })
+  })
+
   test('its defaults apply to each pipeline, whose own settings take precedence', async () => {
     write('sluice.yaml', 'defaults:\n  guards: { max_delete_percent: 5, min_rows: 3 }\n  options: { default_currency: EUR }\n')
     write('pipelines/shop.yaml', `${shop}guards: { min_rows: 7 }\n`)
