@@ -17,6 +17,7 @@ import { supersedeAllPlans } from './plans.ts'
 import { forgetAllProductSets } from './productSets.ts'
 import { deleteRecordsOf } from './records.ts'
 import { deleteKeysOf } from './remote/drop.ts'
+import type { Row } from './row.ts'
 import { discardSnapshotsOf } from './snapshots.ts'
 
 /** Numbers of what was removed. */
@@ -46,6 +47,17 @@ export async function removeDestination(
     if (error instanceof ClaimedMeanwhile) return undefined
     throw error
   }
+}
+
+/** Returns the time at which `removeDestination` removed the state of a run's destination; undefined if it did not since the run. */
+export async function removalOfDestination(db: Queryable, runId: number): Promise<Date | undefined> {
+  const [removal] = await db.query<Row<'audit', 'at'>>(
+    `select a.at from run r join audit a on a.what = 'destination.removed' and a.at >= r.created_at
+       and (a.detail ->> 'destination')::bigint = r.destination_id
+     where r.id = $1 order by a.at desc limit 1`,
+    [runId],
+  )
+  return removal?.at
 }
 
 async function removeInTransaction(

@@ -1,5 +1,6 @@
 import type { Store } from '../../db/open.ts'
 import { listActions, type StoredAction } from '../../db/auditLog.ts'
+import { removalOfDestination } from '../../db/removeDestination.ts'
 import { ConfigError, UsageError } from '../../errors.ts'
 import { loadPipeline } from '../../pipeline/load.ts'
 import { loadRun, runNumber, type StoredRun } from '../../sync/reports/history.ts'
@@ -26,13 +27,20 @@ export const run: CommandRun = async (context, invocation) =>
     const report = await loadRun(store.db, showsChanges ? made : applied)
     if (showsChanges) return showChanges(context, invocation, store, report)
     const actions = await listActions(store.db, { pipeline: report.pipeline, runId: runNumber(report.runId), limit: 100 })
-    const otherEnvironment =
-      !context.json && (await isOfOtherEnvironment(context, report))
-        ? `This run belongs to another environment: ${environmentText(report)}. Run further commands for it there.\n`
-        : ''
-    writeResult(context, { ...report, actions }, funnel(report, context.stdout, report.stages, actionLines(actions), otherEnvironment))
+    const obstacle = context.json ? '' : await obstacleTo(context, store.db, report)
+    writeResult(context, { ...report, actions }, funnel(report, context.stdout, report.stages, actionLines(actions), obstacle))
     return 0
   })
+
+/** Returns why no command for the run is offered, as a line; empty if there is no reason. */
+async function obstacleTo(context: Context, db: Store['db'], report: StoredRun): Promise<string> {
+  const removedAt = await removalOfDestination(db, runNumber(report.runId))
+  if (removedAt !== undefined)
+    return `The state of its destination was removed at ${instant(removedAt)} (sluice db remove), so nothing of this run can be sent again.\n`
+  return (await isOfOtherEnvironment(context, report))
+    ? `This run belongs to another environment: ${environmentText(report)}. Run further commands for it there.\n`
+    : ''
+}
 
 /**
  * Returns true if the run belongs to another service or user than its pipeline here. Without a file of the pipeline, compares the

@@ -17,10 +17,10 @@ export interface Stage {
 
 /**
  * Formats one run as a table from rows read to operations confirmed, then times, problems and next commands. Notes show how the counts add
- * up. `actions`: lines with the operators' actions; empty if there are none. `otherEnvironment`: for a run of another environment, the line
- * that replaces the next commands; else empty.
+ * up. `actions`: lines with the operators' actions; empty if there are none. `obstacle`: why no command is offered, as a line that
+ * replaces the next commands; else empty.
  */
-export function funnel(report: ShownRun, output: Output, stages: readonly Stage[] = [], actions = '', otherEnvironment = ''): string {
+export function funnel(report: ShownRun, output: Output, stages: readonly Stage[] = [], actions = '', obstacle = ''): string {
   const { counts } = report
   const { rows: read, changes, notPlanned } = runSteps(counts)
   const plannedCount = changes.whole
@@ -55,7 +55,7 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
     times +
     problemLines(report) +
     error
-  if (otherEnvironment !== '') return fold(text + actions + otherEnvironment, output.columns)
+  if (obstacle !== '') return fold(text + actions + obstacle, output.columns)
   return (
     fold(text + actions, output.columns) +
     nextLines(
