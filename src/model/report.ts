@@ -90,6 +90,8 @@ export interface GuardResult {
   readonly withheld: number
   /** Number of `withheld` changes that only set a missing product out of stock. Absent if there are none. */
   readonly outOfStock?: number
+  /** True for a run that reads the source of a backfill. Present only then. No approval overrides the guard there. */
+  readonly ofBackfill?: true
   /** Examples for the user: the first keys of products; never of members. */
   readonly examples: readonly string[]
 }
@@ -113,8 +115,9 @@ const guardEffects: Readonly<Record<string, GuardEffect>> = {
 }
 
 /** Returns the effect of a guard. All guards without an entry above stop the run. */
-export function guardEffectOf({ code }: Pick<GuardResult, 'code'>): GuardEffect {
-  return guardEffects[code] ?? { withholds: 'run', approvable: false }
+export function guardEffectOf({ code, ofBackfill }: Pick<GuardResult, 'code' | 'ofBackfill'>): GuardEffect {
+  const effect = guardEffects[code] ?? { withholds: 'run', approvable: false }
+  return ofBackfill === true ? { ...effect, approvable: false } : effect
 }
 
 /**

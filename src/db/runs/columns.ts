@@ -115,6 +115,7 @@ export const guardResults: z.ZodType<readonly GuardResult[]> = z.array(
     hint: text.default(''),
     withheld: count,
     outOfStock: number.exactOptional(),
+    ofBackfill: z.literal(true).exactOptional(),
     examples: z.array(text).default([]),
   }),
 )

@@ -15,6 +15,11 @@ export function readsBackfillSource(run: Pick<RunRow, 'trigger' | 'options'>): b
   return run.trigger === 'backfill' || run.options.source !== undefined
 }
 
+/** Returns the id (`r_81`) of a run that reads the source of a backfill; undefined for any other run. */
+export function backfillRunOf(run: Pick<RunRow, 'id' | 'trigger' | 'options'>): string | undefined {
+  return readsBackfillSource(run) ? `r_${run.id}` : undefined
+}
+
 /** Returns the SQL condition that the run in row `run` reads the pipeline's own sources, the opposite of `readsBackfillSource`. */
 export const readsOwnSources = (run: string): string => `${run}.trigger <> 'backfill' and not ${run}.options ? 'source'`
 

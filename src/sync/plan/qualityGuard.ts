@@ -5,13 +5,14 @@ import { guardEffectOf, type GuardResult, type WarningSummary } from '../../mode
 
 /**
  * Returns the guard results for the warnings that stop the run; empty if the run may continue. `isIncomplete`: the end of the source is not
- * proven. Then the hint for changed ids or people also requests a proof.
+ * proven. Then the hint for changed ids or people also requests a proof. `backfillRun`: run (`r_81`) that reads the source of a backfill.
  */
 export function guardResultsOfWarnings(
   pipeline: Pick<Pipeline, 'guards' | 'name'>,
   warnings: readonly WarningSummary[],
-  { isIncomplete = false }: { readonly isIncomplete?: boolean } = {},
+  { isIncomplete = false, backfillRun }: { readonly isIncomplete?: boolean; readonly backfillRun?: string | undefined } = {},
 ): GuardResult[] {
+  const repeating = backfillRun === undefined ? `sluice run ${pipeline.name}` : `sluice rerun ${backfillRun}`
   const stopping = warnings.filter((warning) => stopsRun(pipeline.guards, warning))
   // Warnings with equal hints become one result, because one setting resolves them all.
   const byHint = Map.groupBy(
@@ -34,7 +35,7 @@ export function guardResultsOfWarnings(
     .map((warning) => ({
       code: `GUARD_${warning.code}`,
       message: warning.message,
-      hint: `${correctionHints[warning.code] ?? 'check the source'}; if it is right, ${acceptHint(warning, pipeline.name, isIncomplete)}`,
+      hint: `${correctionHints[warning.code] ?? 'check the source'}; if it is right, ${acceptHint(warning, repeating, isIncomplete)}`,
       withheld: 0,
       examples: firstLines([warning]),
     }))
@@ -49,12 +50,13 @@ function firstLines(warnings: readonly WarningSummary[]): string[] {
     .map((line) => `line ${line}`)
 }
 
-function acceptHint({ code, count }: WarningSummary, pipeline: string, isIncomplete: boolean): string {
+/** Returns how to accept the warning. `repeating`: command that repeats the run. */
+function acceptHint({ code, count }: WarningSummary, repeating: string, isIncomplete: boolean): string {
   // For changed ids or people, `guards.accept` is not enough: another guard would withhold the deletes of the old ones. Then a catalog
   // would have every product twice.
   if (guardEffectOf({ code: `GUARD_${code}` }).approvable)
-    return `${isIncomplete ? 'set source.complete to a proof of its end and ' : ''}sluice run ${pipeline} --approve-deletes ${count}`
-  return `set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline}`
+    return `${isIncomplete ? 'set source.complete to a proof of its end and ' : ''}${repeating} --approve-deletes ${count}`
+  return `set guards: { accept: [${code}] } in the pipeline and ${repeating}`
 }
 
 const correctionHints: Readonly<Record<string, string>> = {

@@ -448,7 +448,25 @@ test('a backfill of people warns of a no that only the source of the pipeline ha
   expect([code, stderr]).toEqual([1, expect.stringContaining('The backfill sends people whose opt-out is only in that source')])
 })
 
-test('a backfill never withholds, and warns first that the next run deletes what only the backfill has', async () => {
+test('a backfill whose opt-outs are withheld names the setting and the rerun that send its deletes', async () => {
+  await using shop = await workspace()
+  const crm =
+    'source: crm.csv\nmap: { key: id, email: email }\nconsent: { column: marketing_ok, values: ["yes"] }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n'
+  const rows = (ok: string) => ['id,email,marketing_ok', ...Array.from({ length: 20 }, (_, i) => `${i},p${i}@example.com,${ok}`)].join('\n')
+  shop.write('pipelines/crm.yaml', crm)
+  shop.write('crm.csv', `${rows('yes')}\n`)
+  await shop.here(['run', 'crm'])
+  shop.write('out.csv', `${rows('no')}\n`)
+  const withheld = await shop.here(['backfill', 'crm', '--source', 'out.csv'])
+  const hint = 'set guards: { max_delete_count: 20 } in the pipeline and sluice rerun r_2'
+  expect([withheld.code, withheld.stdout]).toEqual([4, expect.stringMatching(/^WITHHELD {2}GUARD_DELETES /m)])
+  expect(withheld.stdout).toContain(`Next  ${hint}\n`)
+  shop.write('pipelines/crm.yaml', `${crm}guards: { max_delete_count: 20 }\n`)
+  expect((await shop.here(['rerun', 'r_2'])).code).toBe(0)
+  expect((await shop.sandbox.control.audience()).members).toBe(0)
+})
+
+test('a backfill never withholds for missing rows, and warns first that the next run deletes what only the backfill has', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(3))

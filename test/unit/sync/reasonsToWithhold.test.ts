@@ -23,6 +23,7 @@ const calm: GuardFacts = {
   incomplete: undefined,
   fromUnprovenPipe: false,
   approveDeletes: undefined,
+  backfillRun: undefined,
   ignoresMissing: false,
   examples: ['SKU-1'],
 }
