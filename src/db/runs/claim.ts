@@ -150,9 +150,13 @@ export async function recoverRuns(
 ): Promise<readonly { readonly id: number; readonly destinationId: number | null }[]> {
   const rows = await db.query<Row<'run', 'id' | 'destination_id'>>(
     `update run set status = 'failed', finished_at = statement_timestamp(), lease_until = null, progress = null,
-       error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'where', null, 'hint', 'sluice run ' || pipeline, 'message',
+       -- The hint is that of repeatingCommand (reports/nextCommands.ts).
+       error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'where', null, 'hint',
+         case when trigger in ('backfill', 'rerun') then 'sluice rerun r_' || id
+           else 'sluice ' || case when options ? 'audit' then 'audit' when trigger = 'plan' then 'plan' else 'run' end || ' ' || pipeline end,
+         'message',
          case when status = 'queued' then 'the process that requested this run did not start it'
-           when worker_id = any($1) then 'the process of this run died unexpectedly'
+           when worker_id = any($1) then 'the process of this run crashed, was killed, or was forced to quit'
            else 'the process of this run did not renew its lease: it died, was stopped, or could not reach the database' end
          || '; what was confirmed is kept')
      where ((status = 'running' and (${isExpired('lease_until')} or worker_id = any($1)))

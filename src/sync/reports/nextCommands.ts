@@ -12,6 +12,15 @@ export function isOpenRun({ status }: Pick<ShownRun, 'status'>): boolean {
   return ['queued', 'running'].includes(status)
 }
 
+/**
+ * Returns the command that does the work of a stopped run. After a plan or an audit it sends nothing. After a backfill it reads that source
+ * again. A run of the pipeline would delete the rows that only the backfill has.
+ */
+export function repeatingCommand({ runId, pipeline, trigger }: Pick<ShownRun, 'runId' | 'pipeline' | 'trigger'>): string {
+  if (onlyPlans(trigger)) return `sluice ${trigger} ${pipeline}`
+  return trigger === 'backfill' || trigger === 'rerun' ? `sluice rerun ${runId}` : `sluice run ${pipeline}`
+}
+
 /** Returns the next commands or hints for the user, each with an explanation that may be empty. */
 export function nextCommands(report: ShownRun): readonly (readonly [command: string, why: string])[] {
   const { counts, runId, pipeline } = report
@@ -23,11 +32,14 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   if (report.error?.code === 'PIPELINE_HELD') add(`sluice runs ${pipeline}`, 'which run locked it')
   // `skipped` without an error means that a worker has claimed the run, so this process skipped it.
   if (report.status === 'skipped' && report.error === undefined) add(`sluice runs ${pipeline}`, 'a worker executes it')
-  // A cancelled run gets `sluice run` below instead of its hint.
+  // A cancelled run gets the command that continues it instead of its hint.
   if (report.error && report.status !== 'cancelled') add(report.error.hint, '')
   // A hint without a command gets a command that shows the fault.
-  if (report.error && report.status === 'failed' && !report.error.hint.includes('sluice ')) add(`sluice check ${pipeline}`, '')
-  if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'continues where it stopped')
+  if (report.error && report.status === 'failed' && !report.error.hint.includes('sluice '))
+    // `sluice check` reads the sources of the pipeline, and not that of a backfill.
+    add(report.trigger === 'backfill' ? repeatingCommand(report) : `sluice check ${pipeline}`, '')
+  if (report.status === 'cancelled')
+    add(repeatingCommand(report), onlyPlans(report.trigger) ? 'starts again' : 'continues where it stopped')
   if (counts.refused + counts.ambiguous + counts.pending > 0 && !onlyPlans(report.trigger))
     add(`sluice rerun ${runId} --failed`, 'sends the unconfirmed part again')
   if (refusedOrUnresolvedSet(report) !== undefined && !onlyPlans(report.trigger)) add(`sluice run ${pipeline}`, 'keeps the product sets')

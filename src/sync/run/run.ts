@@ -78,8 +78,8 @@ export async function cancel(
   runId: string,
   by: { readonly actor: string; readonly reason?: string },
 ): Promise<{ readonly runId: string; readonly state: Cancellation }> {
-  const { pipeline } = await loadRun(deps.db, runId)
-  const state = await cancelRun(deps.db, runNumber(runId), errorJson(cancelledError(pipeline)), by)
+  const run = await loadRun(deps.db, runId)
+  const state = await cancelRun(deps.db, runNumber(runId), errorJson(cancelledError(run)), by)
   return { runId: `r_${runNumber(runId)}`, state: state ?? 'ended' }
 }
 

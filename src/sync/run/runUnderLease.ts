@@ -10,6 +10,7 @@ import { repeatRun } from '../../db/runs/request.ts'
 import { countsAtEnd, updateCountsOfOtherRuns } from './runCounts.ts'
 import { interruptedError, type EngineDeps } from '../engine.ts'
 import { loadReport } from '../reports/history.ts'
+import { repeatingCommand } from '../reports/nextCommands.ts'
 import { createProgressStorer } from './liveProgress.ts'
 import type { GuardResult, RunReport, RunStatus } from '../../model/report.ts'
 import { codeOrName, errorCode } from '../../unknownValue.ts'
@@ -33,6 +34,7 @@ const cancelPollMs = 2_000
  */
 export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: EngineDeps) => Promise<Ending>): Promise<RunReport> {
   const stop = new AbortController()
+  const shown = { runId: `r_${run.id}`, pipeline: run.pipeline, trigger: run.options.audit === undefined ? run.trigger : 'audit' } as const
   const signal = deps.signal ? AbortSignal.any([deps.signal, stop.signal]) : stop.signal
   const heartbeat = setInterval(() => {
     heartbeatRun(deps.db, run, deps.settings.leaseMs).then(
@@ -63,7 +65,7 @@ export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: 
   }
   await retryWhileDisconnected(deps, async () => {
     const isCancelled = ending.status !== 'succeeded' && (await isCancelRequested(deps.db, run))
-    await endRun(deps, run, isCancelled ? { status: 'cancelled', guards: ending.guards, error: cancelledError(run.pipeline) } : ending)
+    await endRun(deps, run, isCancelled ? { status: 'cancelled', guards: ending.guards, error: cancelledError(shown) } : ending)
   })
   await deleteExpiredData(deps, run)
   return loadReport(deps.db, run.id)
@@ -109,10 +111,10 @@ async function applyDailyRetention(deps: EngineDeps, run: RunRow): Promise<void>
 }
 
 /** Returns the error of a run that an operator cancelled. */
-export function cancelledError(pipeline: string): RunError {
-  return new RunError('RUN_CANCELLED', `an operator cancelled the run of ${pipeline}; confirmed changes are kept`, {
-    where: pipeline,
-    hint: `sluice run ${pipeline}`,
+export function cancelledError(run: Parameters<typeof repeatingCommand>[0]): RunError {
+  return new RunError('RUN_CANCELLED', `an operator cancelled the run of ${run.pipeline}; confirmed changes are kept`, {
+    where: run.pipeline,
+    hint: repeatingCommand(run),
   })
 }
 

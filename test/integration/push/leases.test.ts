@@ -126,6 +126,20 @@ describe('a lease', () => {
     expect(await recoverRuns(db, [], fence)).toMatchObject([{ id: planted.runId }])
   })
 
+  test.for([
+    [`trigger = 'manual'`, 'sluice run shop'],
+    [`trigger = 'plan'`, 'sluice plan shop'],
+    [`trigger = 'plan', options = '{"audit": "report"}'`, 'sluice audit shop'],
+    [`trigger = 'backfill'`, 'sluice rerun r_ID'],
+  ])('of a killed run: the hint for %s is %s', async ([columns = '', hint = '']) => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const { runId } = await plantPlan(db, await plantDestination(db))
+    await db.execute(`update sluice.run set pipeline = 'shop', status = 'running', lease_until = now() - interval '1 second', ${columns}`)
+    expect(await recoverRuns(db, [], fence)).toEqual([runId])
+    expect(await db.query(`select error ->> 'hint' as hint from sluice.run`)).toEqual([{ hint: hint.replace('ID', String(runId)) }])
+  })
+
   test('of a run that was recovered is lost: later writes of its process have no effect', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database

@@ -165,6 +165,10 @@ test.for([
   ],
   [run({ status: 'skipped' }), 'sluice runs shop'],
   [run({ status: 'cancelled' }), 'sluice run shop'],
+  // A run would send, and would delete the rows that only the backfill has.
+  [run({ status: 'cancelled', trigger: 'plan' }), 'sluice plan shop'],
+  [run({ status: 'cancelled', trigger: 'audit' }), 'sluice audit shop'],
+  [run({ status: 'cancelled', trigger: 'backfill' }), 'sluice rerun r_81'],
   [run({ status: 'partial', counts: { refused: 1 } }), 'sluice rerun r_81 --failed'],
   [run({ status: 'withheld', guards: [deletesHeld] }), 'sluice run shop --approve-deletes 1180'],
 ] as const)('a run that did not succeed ends with the next command', ([report, command]) => {
