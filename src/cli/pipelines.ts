@@ -1,5 +1,5 @@
 import { matchesGlob } from 'node:path'
-import { loadPipelines, selectPipelines, selectWithConflicts } from '../pipeline/load.ts'
+import { loadPipelines, selectPipelines, selectWithConflicts, selectWithInvalid } from '../pipeline/load.ts'
 import { UsageError } from '../errors.ts'
 import { quoteArgument } from '../format.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -33,6 +33,21 @@ export async function pipelinesToCheck(context: Context, patterns: readonly stri
   try {
     const selected = await selectWithConflicts(context.pipelines, patterns, context.config().env)
     if (selected.pipelines.length > 0) return selected
+  } catch (error) {
+    if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
+  }
+  throw await unknownPipeline(context, patterns)
+}
+
+/**
+ * Returns the pipelines that match the names or globs, and the errors of those with an invalid file, by name.
+ *
+ * @throws {UsageError} as `pipelinesNamed`
+ */
+export async function pipelinesToPause(context: Context, patterns: readonly string[]): ReturnType<typeof selectWithInvalid> {
+  try {
+    const selected = await selectWithInvalid(context.pipelines, patterns, context.config().env)
+    if (selected.pipelines.length + selected.invalid.size > 0) return selected
   } catch (error) {
     if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
   }

@@ -42,6 +42,23 @@ export async function ensureDestination(db: Queryable, key: DestinationKey): Pro
   return row
 }
 
+/**
+ * Returns the id of the destination of the last run of a pipeline at a service; undefined if there is none. `credentials`: only a
+ * destination that belongs to these, or to none yet; undefined: any.
+ */
+export async function lastDestinationOf(
+  db: Queryable,
+  pipeline: string,
+  { origin, credentials }: { readonly origin: string; readonly credentials: string | undefined },
+): Promise<number | undefined> {
+  const [last] = await db.query<Row<'destination', 'id'>>(
+    `select d.id from run r join destination d on d.id = r.destination_id
+     where r.pipeline = $1 and d.service = $2 and ($3::text is null or coalesce(d.credentials, $3) = $3) order by r.id desc limit 1`,
+    [pipeline, origin, credentials ?? null],
+  )
+  return last?.id
+}
+
 function findDestination(db: Queryable, key: DestinationKey): Promise<DestinationRow[]> {
   return db.query<DestinationRow>(
     `select id, credentials from destination where service = $1 and kind = $2 and account_id = $3 and target_id = $4`,

@@ -165,6 +165,23 @@ export async function selectWithConflicts(
 }
 
 /**
+ * Returns the pipelines that match the names or globs, also those with a conflicting destination. `invalid`: error by name of each matching
+ * pipeline whose file is invalid.
+ *
+ * @throws {UsageError} UNKNOWN_PIPELINE
+ */
+export async function selectWithInvalid(
+  directory: string,
+  patterns: readonly string[],
+  variables: Variables = {},
+): Promise<{ readonly pipelines: readonly Pipeline[]; readonly invalid: ReadonlyMap<string, ConfigError> }> {
+  const { pipelines, conflicting, broken } = await loadMatching(directory, patterns, variables)
+  const usable = [...pipelines, ...conflicting].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const names = new Set(usable.map(({ name }) => name))
+  return { pipelines: usable, invalid: new Map([...broken].filter(([name]) => !names.has(name))) }
+}
+
+/**
  * Loads the folder. Returns only the pipelines and errors with a name that matches a pattern; `names` and `byFile` are those of the folder.
  *
  * @throws {UsageError} UNKNOWN_PIPELINE

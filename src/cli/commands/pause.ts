@@ -1,7 +1,12 @@
+import { lastDestinationOf } from '../../db/destinations.ts'
+import type { Store } from '../../db/open.ts'
+import { pausePipeline, resumePipeline } from '../../db/pauses.ts'
+import type { ConfigError } from '../../errors.ts'
 import { changePause, ownDestinationId } from '../../jobs/index.ts'
-import { listArgument, option, writeJson, type CommandRun } from '../context.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
+import { listArgument, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { operator } from '../operator.ts'
-import { pipelinesNamed } from '../pipelines.ts'
+import { pipelinesToPause } from '../pipelines.ts'
 import { environmentIfKnown, identityOf } from '../services.ts'
 import { withStore } from '../store.ts'
 import { hintText } from '../terminal/text.ts'
@@ -25,24 +30,16 @@ function pauseCommand(
   report: (pipeline: string, changed: boolean) => readonly [result: string, next: string],
 ): CommandRun {
   return async (context, invocation) => {
-    const pipelines = await pipelinesNamed(context, listArgument(invocation, 0))
+    const { pipelines, invalid } = await pipelinesToPause(context, listArgument(invocation, 0))
     const by = operator(option(invocation, 'reason'))
     return withStore(context, async ({ db }) => {
-      // Finds all services before the first change, because one may not be configured.
-      const targets = await Promise.all(
-        pipelines.map(async (pipeline) => ({
-          pipeline,
-          service: await identityOf(context, pipeline),
-          isUserKnown: (await environmentIfKnown(context, pipeline)) !== undefined,
-        })),
-      )
-      // Nothing is changed if a destination belongs to another environment.
-      for (const { pipeline, service, isUserKnown } of targets) if (isUserKnown) await ownDestinationId({ db, service }, pipeline)
+      // Finds all services and destinations before the first change, because one may not be configured.
+      const targets = [
+        ...(await Promise.all(pipelines.map((pipeline) => targetOf(context, db, pipeline)))),
+        ...(await Promise.all([...invalid].map(([name, error]) => targetOfInvalid(context, db, name, error)))),
+      ]
       const changes: { pipeline: string; state: typeof state; changed: boolean }[] = []
-      for (const { pipeline, service, isUserKnown } of targets) {
-        const changed = await changePause({ db, service }, pipeline, action, { ...by, isUserKnown })
-        changes.push({ pipeline: pipeline.name, state, changed })
-      }
+      for (const { name, change } of targets) changes.push({ pipeline: name, state, changed: await change(action, by) })
       if (context.json) writeJson(context, changes)
       else
         for (const { pipeline, changed } of changes)
@@ -51,7 +48,39 @@ function pauseCommand(
               .map((text) => hintText(text, context.stdout))
               .join('   ')}\n`,
           )
+      for (const name of invalid.keys())
+        context.stderr.write(`note   the file of ${name} is invalid, so this applies to the destination of its last run\n`)
       return 0
     })
+  }
+}
+
+/** Pipeline to pause or to resume. */
+interface Target {
+  readonly name: string
+  readonly change: (action: 'pause' | 'resume', by: ReturnType<typeof operator>) => Promise<boolean>
+}
+
+/** Returns the target of a pipeline. @throws {RunError} `OTHER_CREDENTIALS` if its destination belongs to another environment */
+async function targetOf(context: Context, db: Store['db'], pipeline: Pipeline): Promise<Target> {
+  const service = await identityOf(context, pipeline)
+  const isUserKnown = (await environmentIfKnown(context, pipeline)) !== undefined
+  if (isUserKnown) await ownDestinationId({ db, service }, pipeline)
+  return { name: pipeline.name, change: (action, by) => changePause({ db, service }, pipeline, action, { ...by, isUserKnown }) }
+}
+
+/**
+ * Returns the target of a pipeline with an invalid file: the destination of its last run, with the credentials of the environment.
+ *
+ * @throws {ConfigError} `error` if there is none
+ */
+async function targetOfInvalid(context: Context, db: Store['db'], name: string, error: ConfigError): Promise<Target> {
+  const { origin } = await identityOf(context, {})
+  const credentials = (await environmentIfKnown(context, {}))?.credentials
+  const destinationId = await lastDestinationOf(db, name, { origin, credentials })
+  if (destinationId === undefined) throw error
+  return {
+    name,
+    change: (action, by) => (action === 'pause' ? pausePipeline : resumePipeline)(db, { destinationId, pipeline: name, ...by }),
   }
 }

@@ -95,3 +95,23 @@ test('runs and show name the environment of a run of another user, and show offe
   // Without credentials the environment of the command is unknown.
   expect((await shop.here(['show', 'r_3'], { env: { SLUICE_ACCESS_TOKEN: '' } })).stdout).not.toContain('another environment')
 })
+
+test('a pipeline with an invalid file is paused and resumed at the destination of its last run, also beside valid ones', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('pipelines/more.yaml', shopYaml.replace('4001', '4002'))
+  shop.write('feed.csv', feed(1))
+  await shop.here(['run', 'shop'])
+  shop.write('pipelines/shop.yaml', `${shopYaml}nonsense: 1\n`)
+  const paused = await shop.here(['pause', '*'])
+  expect(paused).toMatchObject({ code: 0, stdout: expect.stringMatching(/^more is paused .*\nshop is paused .*\n$/) as string })
+  expect(paused.stderr).toContain('the file of shop is invalid, so this applies to the destination of its last run')
+  shop.write('pipelines/shop.yaml', shopYaml)
+  expect(await shop.here(['run', 'shop'])).toMatchObject({ code: 5 })
+  shop.write('pipelines/shop.yaml', `${shopYaml}nonsense: 1\n`)
+  expect(await shop.here(['resume', '*'])).toMatchObject({ code: 0 })
+  // Without a run its destination is not known. Then nothing is paused.
+  shop.write('pipelines/more.yaml', 'nonsense: 1\n')
+  expect(await shop.here(['pause', '*'])).toMatchObject({ code: 2, stderr: expect.stringContaining('PIPELINE_INVALID') as string })
+  expect(await shop.db.query('select from sluice.pipeline_pause')).toEqual([])
+})
