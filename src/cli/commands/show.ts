@@ -3,7 +3,7 @@ import { listActions, type StoredAction } from '../../db/auditLog.ts'
 import { removalOfDestination } from '../../db/removeDestination.ts'
 import { ConfigError, UsageError } from '../../errors.ts'
 import { loadPipeline } from '../../pipeline/load.ts'
-import { loadRun, runNumber, type StoredRun } from '../../sync/reports/history.ts'
+import { loadRun, newerReading, runNumber, type StoredRun } from '../../sync/reports/history.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { runsOfPlan } from '../../sync/reports/planChanges.ts'
 import { plannedChanges } from '../../sync/reports/runSteps.ts'
@@ -37,9 +37,13 @@ async function obstacleTo(context: Context, db: Store['db'], report: StoredRun):
   const removedAt = await removalOfDestination(db, runNumber(report.runId))
   if (removedAt !== undefined)
     return `The state of its destination was removed at ${instant(removedAt)} (sluice db remove), so nothing of this run can be sent again.\n`
-  return (await isOfOtherEnvironment(context, report))
-    ? `This run belongs to another environment: ${environmentText(report)}. Run further commands for it there.\n`
-    : ''
+  if (await isOfOtherEnvironment(context, report))
+    return `This run belongs to another environment: ${environmentText(report)}. Run further commands for it there.\n`
+  // An approval would apply to the present source, and not to what this run found.
+  const newer = report.guards.length === 0 ? undefined : await newerReading(db, runNumber(report.runId))
+  return newer === undefined
+    ? ''
+    : `A newer run has read the source again, so the hints of this one are out of date: sluice show ${newer}\n`
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   type StageTime,
 } from '../../db/runs/columns.ts'
 import { keptDaysOf } from '../../db/runRetention.ts'
+import { readsOwnSources } from '../../db/runs/request.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { loadFailures } from './failures.ts'
 import { planCounts } from './planCounts.ts'
@@ -137,6 +138,21 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   if (row.status !== 'running' || row.plan_id === null || onlyPlans(row.trigger)) return withFailures(db, run)
   const requests = await countAttempts(db, Number(row.id))
   return { ...run, counts: { ...run.counts, ...(await planCounts(db, row.plan_id)), requests } }
+}
+
+/**
+ * Returns the id of the last ended run that read the sources of the pipeline after this run did, and could send. Undefined if there is
+ * none, or if this run read other sources.
+ */
+export async function newerReading(db: Database, runId: number): Promise<string | undefined> {
+  const [newer] = await db.query<Row<'run', 'id'>>(
+    `select n.id from run r join run n on n.destination_id = r.destination_id and n.pipeline = r.pipeline and n.id > r.id
+     where r.id = $1 and ${readsOwnSources('r')} and ${readsOwnSources('n')} and n.trigger in ('manual', 'schedule', 'rerun')
+       and n.options ->> 'failedOnly' is distinct from 'true' and n.status in ('succeeded', 'partial', 'withheld')
+     order by n.id desc limit 1`,
+    [runId],
+  )
+  return newer && `r_${newer.id}`
 }
 
 /** Adds the failures of its plan to a run that may send and has unconfirmed operations. Returns other runs unchanged. */

@@ -24,8 +24,12 @@ test('a paused pipeline skips its runs with the reason, and show names who ran a
   expect((await shop.here(['run', 'shop'])).code).toBe(0)
   shop.write('feed.csv', feed(40))
   expect((await shop.here(['run', 'shop'])).code).toBe(4)
+  expect((await shop.here(['show', 'r_3'])).stdout).toContain('Next  sluice run shop --approve-deletes 20\n')
   const approved = json(await shop.here(['run', 'shop', '--approve-deletes', '20', '--json']))
   expect(approved.counts.deletes).toBe(20)
+  const replaced = await shop.here(['show', 'r_3'])
+  expect(replaced.stdout).toMatch(/^A newer run has read the source again, .*: sluice show r_4$/m)
+  expect(replaced.stdout).not.toContain('Next  ')
   expect((await shop.here(['show', approved.runId])).stdout).toContain(`deletes.approved   ${username}`)
   expect(json(await shop.here(['show', approved.runId, '--json'])).actions).toMatchObject([
     { actor: expect.stringContaining(username), what: 'deletes.approved', detail: { approveDeletes: 20 } },
