@@ -15,9 +15,10 @@ export function readsBackfillSource(run: Pick<RunRow, 'trigger' | 'options'>): b
   return run.trigger === 'backfill' || run.options.source !== undefined
 }
 
-/** Returns the id (`r_81`) of a run that reads the source of a backfill; undefined for any other run. */
-export function backfillRunOf(run: Pick<RunRow, 'id' | 'trigger' | 'options'>): string | undefined {
-  return readsBackfillSource(run) ? `r_${run.id}` : undefined
+/** Returns the command that repeats a run with the source of a backfill; undefined for any other run. Standard input is read once only. */
+export function backfillCommandOf(run: Pick<RunRow, 'id' | 'pipeline' | 'trigger' | 'options'>): string | undefined {
+  if (!readsBackfillSource(run)) return undefined
+  return run.options.source === '-' ? `sluice backfill ${run.pipeline} --source -` : `sluice rerun r_${run.id}`
 }
 
 /** Returns the SQL condition that the run in row `run` reads the pipeline's own sources, the opposite of `readsBackfillSource`. */

@@ -5,14 +5,14 @@ import { guardEffectOf, type GuardResult, type WarningSummary } from '../../mode
 
 /**
  * Returns the guard results for the warnings that stop the run; empty if the run may continue. `isIncomplete`: the end of the source is not
- * proven. Then the hint for changed ids or people also requests a proof. `backfillRun`: run (`r_81`) that reads the source of a backfill.
+ * proven. Then the hint for changed ids or people also requests a proof. `backfillCommand`: as in `GuardFacts`.
  */
 export function guardResultsOfWarnings(
   pipeline: Pick<Pipeline, 'guards' | 'name'>,
   warnings: readonly WarningSummary[],
-  { isIncomplete = false, backfillRun }: { readonly isIncomplete?: boolean; readonly backfillRun?: string | undefined } = {},
+  { isIncomplete = false, backfillCommand }: { readonly isIncomplete?: boolean; readonly backfillCommand?: string | undefined } = {},
 ): GuardResult[] {
-  const repeating = backfillRun === undefined ? `sluice run ${pipeline.name}` : `sluice rerun ${backfillRun}`
+  const repeating = backfillCommand ?? `sluice run ${pipeline.name}`
   const stopping = warnings.filter((warning) => stopsRun(pipeline.guards, warning))
   // Warnings with equal hints become one result, because one setting resolves them all.
   const byHint = Map.groupBy(

@@ -39,8 +39,8 @@ export interface GuardFacts {
   readonly fromUnprovenPipe: boolean
   /** Maximum number of deletes that the user approved for this run. */
   readonly approveDeletes: number | undefined
-  /** Run (`r_81`) that reads the source of a backfill; undefined for any other run. */
-  readonly backfillRun: string | undefined
+  /** Command that repeats a run with the source of a backfill; undefined for any other run. */
+  readonly backfillCommand: string | undefined
   /** True if the run reads a backfill source or nothing. Then no row counts as missing, and no guard on the number of rows applies. */
   readonly ignoresMissing: boolean
   /** At most five ids of products that would be deleted or set out of stock; empty for people. */
@@ -112,11 +112,11 @@ const maybeRejectedBeforeFilters = /^(?:ROW_|HEADER_REPEATED$|TEXT_BROKEN$|JOIN_
 export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
   const unreliable = resultsForUnreliableRead(facts)
   const results = unreliable.length > 0 ? unreliable : resultsForManyDeletes(facts)
-  const { outOfStock, backfillRun } = facts
+  const { outOfStock, backfillCommand } = facts
   return results.map((result) => ({
     ...result,
     ...(outOfStock === 0 ? {} : { outOfStock }),
-    ...(backfillRun === undefined ? {} : { ofBackfill: true as const }),
+    ...(backfillCommand === undefined ? {} : { ofBackfill: true as const }),
   }))
 }
 
@@ -154,16 +154,16 @@ function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
 
 /** Returns no result if there are no new deletes, or if they are approved. */
 function resultsForManyDeletes(facts: GuardFacts): GuardResult[] {
-  const { pipeline, guards, noun, confirmed, identifierOnlyDeletes, backfillRun, examples } = facts
+  const { pipeline, guards, noun, confirmed, identifierOnlyDeletes, backfillCommand, examples } = facts
   const newDeletes = facts.deletes - facts.allowedBefore
   const areApproved = facts.approveDeletes !== undefined && newDeletes <= facts.approveDeletes
   if (areApproved || newDeletes === 0) return []
   const results: GuardResult[] = []
   // An approved run would read the sources of the pipeline, which do not have these deletes.
   const hint =
-    backfillRun === undefined
+    backfillCommand === undefined
       ? `sluice run ${pipeline} --approve-deletes ${newDeletes}`
-      : `set guards: { max_delete_count: ${newDeletes} } in the pipeline and sluice rerun ${backfillRun}`
+      : `set guards: { max_delete_count: ${newDeletes} } in the pipeline and ${backfillCommand}`
   const withhold = (code: string, message: string) => results.push({ code, message, hint, withheld: newDeletes, examples })
   const { maxDeleteCount, maxDeletePercent } = guards
   const percentOf = (deletes: number) => (confirmed === 0 ? 100 : (deletes / confirmed) * 100)

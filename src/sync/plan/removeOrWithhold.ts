@@ -3,7 +3,7 @@ import { markOutOfStock } from './desiredProducts.ts'
 import type { Changes } from './applyChanges.ts'
 import { enoughConfirmed, reasonsToWithhold, type GuardFacts } from './reasonsToWithhold.ts'
 import { stopIfPeopleReplaced } from './stopIfPeopleReplaced.ts'
-import { backfillRunOf } from '../../db/runs/request.ts'
+import { backfillCommandOf } from '../../db/runs/request.ts'
 import type { Missing } from '../../destinations/destination.ts'
 import type { GuardResult } from '../../model/report.ts'
 import { noneDeferred, type Deferred } from './pendingChanges.ts'
@@ -133,7 +133,7 @@ function factsBeforeCounting({ pipeline, type, run, input, ignoresMissing }: Pla
     incomplete: ignoresMissing ? undefined : input.incomplete,
     fromUnprovenPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
     approveDeletes: run.options.approveDeletes,
-    backfillRun: backfillRunOf(run),
+    backfillCommand: backfillCommandOf(run),
     ignoresMissing,
     deletes: 0,
     outOfStock: 0,

@@ -2,7 +2,7 @@
 import type { Database, Transaction } from '../../db/database.ts'
 import { addWarnings } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
-import { backfillRunOf } from '../../db/runs/request.ts'
+import { backfillCommandOf } from '../../db/runs/request.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import type { WarningSummary } from '../../model/report.ts'
@@ -42,7 +42,7 @@ export async function warnOfDoubtfulChanges(
   if (warnings.length === 0) return
   // Not in the transaction of the plan. Until its commit, it would lock the row of the run, which the heartbeat updates.
   await addWarnings(db, run, warnings, 'first')
-  const withholding = guardResultsOfWarnings(pipeline, warnings, { isIncomplete, backfillRun: backfillRunOf(run) })
+  const withholding = guardResultsOfWarnings(pipeline, warnings, { isIncomplete, backfillCommand: backfillCommandOf(run) })
   if (withholding.length > 0) throw new RunWithheld(withholding)
 }
 

@@ -5,7 +5,7 @@ import { endFalseWaits } from '../../db/remote/lateRequests.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { updateRun } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
-import { backfillRunOf, readsBackfillSource } from '../../db/runs/request.ts'
+import { backfillCommandOf, readsBackfillSource } from '../../db/runs/request.ts'
 import { discardSnapshot, hasUnplannedOptOuts, markUnplannedOptOuts } from '../../db/snapshots.ts'
 import { releaseWithTables } from '../../db/temporaryTables.ts'
 import { destinationOf } from '../../destinations/index.ts'
@@ -183,7 +183,7 @@ async function applyReadGuards(
     })
     if (tooMany) throw new RunWithheld([tooMany])
   }
-  const notes = guardResultsOfWarnings(pipeline, warnings, { backfillRun: backfillRunOf(run) })
+  const notes = guardResultsOfWarnings(pipeline, warnings, { backfillCommand: backfillCommandOf(run) })
   if (notes.length > 0) throw new RunWithheld(notes)
 }
 

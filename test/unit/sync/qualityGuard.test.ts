@@ -6,9 +6,9 @@ const note = { code: 'ENCODING_DOUBTFUL', field: '', message: 'doubtful', count:
 
 test('the hint of a backfill repeats the backfill, because a run reads another source', () => {
   const pipeline = { name: 'shop', guards: { minRows: 1, maxDeleteCount: 10, maxDeletePercent: 10, maxRejectPercent: 50 } }
-  const hint = (backfillRun?: string) => guardResultsOfWarnings(pipeline, [note], { backfillRun })[0]?.hint
+  const hint = (backfillCommand?: string) => guardResultsOfWarnings(pipeline, [note], { backfillCommand })[0]?.hint
   expect(hint()).toMatch(/in the pipeline and sluice run shop$/)
-  expect(hint('r_7')).toMatch(/in the pipeline and sluice rerun r_7$/)
+  expect(hint('sluice rerun r_7')).toMatch(/in the pipeline and sluice rerun r_7$/)
 })
 
 test('a result shows the first lines of its notes, also line 1, with a hint for the file or without', () => {

@@ -23,7 +23,7 @@ const calm: GuardFacts = {
   incomplete: undefined,
   fromUnprovenPipe: false,
   approveDeletes: undefined,
-  backfillRun: undefined,
+  backfillCommand: undefined,
   ignoresMissing: false,
   examples: ['SKU-1'],
 }
@@ -138,6 +138,14 @@ describe('deletes', () => {
         examples: ['SKU-1'],
       },
     ])
+  })
+
+  test('of a backfill repeats the backfill with a setting, because no run has its deletes', () => {
+    const [result] = reasonsToWithhold({ ...calm, deletes: 101, backfillCommand: 'sluice backfill shop --source -' })
+    expect(result).toMatchObject({
+      hint: 'set guards: { max_delete_count: 101 } in the pipeline and sluice backfill shop --source -',
+      ofBackfill: true,
+    })
   })
 
   test('names the columns that may have left out every row, or else the source', () => {
