@@ -18,7 +18,7 @@ export const qualityCodes = {
     'The end of a source is not proven, or one of several sources lost most of its rows. Fewer rows opt out than in the last complete read. The rows that were not read may say no.',
   COLUMN_VANISHED: 'A column of the last run is no longer in the source.',
   GROUP_OF_ITSELF: 'Some products have their own id as item_group_id.',
-  PERSONAL_COLUMN: 'An unmapped column contains card or bank account numbers. It is not used; remove it from the export.',
+  PERSONAL_COLUMN: 'A column contains what looks like card or bank account numbers. If it does, remove it from the export.',
   EMAIL_ROLE_SHARE: 'More than 1 % of the rows (of 100 or more) have a role address such as info@, or an example address.',
   MOST_CHANGED: 'More than half of the products changed since the last sync.',
   IDS_CHANGED:
