@@ -37,7 +37,7 @@ function contentOf(cell: Cell | undefined): AccountNumberKind | undefined {
 
 /**
  * Returns true for a card number with a correct check digit (ISO/IEC 7812), with or without spaces and hyphens. Recognizes Visa with 16
- * digits, Mastercard, American Express and Discover.
+ * digits, Mastercard, American Express, and Discover that begins with 6011 or 65.
  */
 export function isCardNumber(text: string): boolean {
   const digits = text.replace(/[ -]/g, '')

@@ -46,7 +46,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
     const currency = currencyColumn(binding, columns, used)
     if (currency !== undefined) used.add(currency.index)
     const productBinding: ProductBinding = currency === undefined ? binding : { ...binding, currency }
-    const optional = mappableFields.filter((field) => binding[field] === undefined && !requiredProductFields.includes(field))
+    const unboundOptional = mappableFields.filter((field) => binding[field] === undefined && !requiredProductFields.includes(field))
     const unused = columns.filter((_, index) => !used.has(index))
     return {
       map: (row) => mapProduct(row, productBinding, rules),
@@ -55,7 +55,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       warnings: [...warnings, ...unusedColumnWarnings(columns, used, mappableFields, binding)],
       used,
       missing,
-      hints: suggestedSettings(optional, unused),
+      hints: suggestedSettings(unboundOptional, unused),
       mapping: {
         // `presetOf` returns a preset for every header, even if the preset binds no field.
         preset: Object.keys(binding).length === 0 ? undefined : preset?.name,

@@ -130,13 +130,13 @@ function memberRules({ mapping }: Pipeline, policy: MemberPolicy): MemberRules {
   const allow = new Set(mapping.allow)
   return {
     email: {
-      wrapped: allow.has('wrapped_email'),
-      idnToAscii: allow.has('idn_to_ascii'),
-      bothForms: allow.has('both_idn_forms') || policy.bothEmailForms,
+      acceptsWrapped: allow.has('wrapped_email'),
+      convertsDomainToAscii: allow.has('idn_to_ascii'),
+      addsOtherForm: allow.has('both_idn_forms') || policy.bothEmailForms,
     },
-    bothPhones: allow.has('both_phone_forms'),
-    ambiguousPhonesAsBoth: policy.isDoNotReach,
-    base64: allow.has('base64_hash'),
+    addsPlusFreeForm: allow.has('both_phone_forms'),
+    readsAmbiguousPhonesAsBoth: policy.isDoNotReach,
+    acceptsBase64: allow.has('base64_hash'),
     splitLists: allow.has('split_lists'),
   }
 }

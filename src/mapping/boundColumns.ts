@@ -42,7 +42,7 @@ export interface BoundHeader {
   /** Suggested entries of `map:` for unmapped optional fields, such as `gtin: "EAN"`. */
   readonly hints: readonly string[]
   readonly mapping: MappingShown
-  /** Cells of the header. A row with these cells repeats the header (docs/inputs.md, case 24). */
+  /** Header cells of the key and other main fields. A row with these cells repeats the header (docs/inputs.md, case 24). */
   readonly headerCells: readonly HeaderCell[]
 }
 
@@ -131,8 +131,8 @@ export function presetOf(pipeline: Pipeline, columns: readonly string[], records
 }
 
 /**
- * Describes a field without a column, with the setting that maps it to the column of the most similar name. `configuredNames`: column names
- * in the setting of the field; may be empty.
+ * Describes a field without a column, with the setting that maps it to the column of the most similar or usual name. If there is none, the
+ * setting has a placeholder. `configuredNames`: column names in the setting of the field; may be empty.
  */
 export function describeMissingColumn(field: string, configuredNames: readonly string[], columns: readonly string[]): MissingColumn {
   const expected = configuredNames[0] ?? field
@@ -154,7 +154,7 @@ export function describeMissingColumn(field: string, configuredNames: readonly s
   }
 }
 
-/** Returns an entry of `map:` for each field for which one of the columns has a usual name. */
+/** Returns an entry of `map:` for each field that has a column with one of its usual names. */
 export function suggestedSettings(fields: readonly string[], columns: readonly string[]): readonly string[] {
   return fields.flatMap((field) => {
     const column = columnForField(field, columns)

@@ -15,7 +15,7 @@ export interface BoundField {
   readonly field: string
   /** Indexes of the columns that the field reads, in order. */
   readonly indexes: readonly number[]
-  /** Configured columns that the header lacks. */
+  /** Columns of `mapping` that the header lacks. */
   readonly missing: readonly string[]
   readonly mapping: FieldMapping
   readonly read: FieldReader
@@ -68,7 +68,7 @@ export function findColumn(columns: readonly string[], name: string): number {
 }
 
 /** Fields that take all texts of all their columns. Any other field takes its first text that is not empty (exception: `bindField`). */
-const listFields: ReadonlySet<string> = new Set([...identifierTypes, 'additional_image_link'])
+const multiValueFields: ReadonlySet<string> = new Set([...identifierTypes, 'additional_image_link'])
 
 /**
  * Binds a field to the columns of one header. A field with one column, and without constant, function, transforms and default, gets the
@@ -104,7 +104,7 @@ function readerOf(field: string, mapping: FieldMapping, indexes: readonly number
       throw new TransformError(error.transform, error.message, { field, columns: mapping.columns })
     }
   }
-  const takesAll = listFields.has(field)
+  const takesAll = multiValueFields.has(field)
   return (row) => {
     const texts = transformedTexts(row)
     const firstFilled = texts.find((text) => trimText(text) !== '')

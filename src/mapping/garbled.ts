@@ -3,7 +3,7 @@
  * - C1 controls, U+FFFD or private use characters;
  * - a run of characters from the upper half of a single-byte code page;
  * - UTF-8 read as windows-1251;
- * - two scripts that are mixed inside a word. Correct product names have them only side by side (`USB-кабель`, `Tシャツ`, `10 kΩ`).
+ * - two scripts that are mixed inside a word. The mixtures of correct product names do not count: `USB-кабель`, `Tシャツ`, `10 kΩ`.
  */
 
 // Scripts, as numbers because the loop compares one for each character.

@@ -52,18 +52,19 @@ function writtenOrZoneOffset(written: string | undefined, zone: string | undefin
   return zone === 'UTC' ? utcOffset : offsetIn(zone, localMs)
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>()
+const formatsByZone = new Map<string, Intl.DateTimeFormat>()
 
 /**
  * Returns the offset of a zone at a local time. `localMs`: that time, as if it were UTC. If the clock shows the time twice (end of summer
  * time), takes the offset of the later instant. If the clock skips the time, takes the offset before the change.
  */
 function offsetIn(zone: string, localMs: number): Offset | undefined {
-  let format = formats.get(zone)
-  if (format === undefined) formats.set(zone, (format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })))
+  let format = formatsByZone.get(zone)
+  if (format === undefined)
+    formatsByZone.set(zone, (format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })))
   const offsetAt = (instantMs: number) => {
     const name = format.formatToParts(instantMs).find(({ type }) => type === 'timeZoneName')?.value
-    // `GMT+01:00`, or only `GMT` for offset zero. ISO 8601 has no seconds of offsets such as `GMT+00:09:21`, of Paris in 1900.
+    // `GMT+01:00`, or only `GMT` for offset zero. Drops the seconds of `GMT+00:09:21` (Paris in 1900): ISO 8601 has none in offsets.
     return readOffset(name?.replace('GMT', '').slice(0, 6) || '+00:00')
   }
   // No zone changes its offset twice within two days.

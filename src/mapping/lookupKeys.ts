@@ -67,7 +67,7 @@ export function defaultCountryOf({ map }: Pick<Pipeline, 'map'>): string | undef
 /**
  * Returns every key that a member of `pipeline` with this text may have. The caller looks up all of them. They are the keys:
  * - of a row that has the text in its key column;
- * - of a row that has the text as an identifier in its key column;
+ * - of a row whose key is computed from this text as an identifier (`RowIdentifiers.key`);
  * - of a row without a key column whose only identifier is the text.
  *
  * Identifiers are emails, phone numbers, and those of the types of the key's columns. A phone number without `+` gets the fixed

@@ -50,9 +50,9 @@ const maxCachedHeaders = 512
 
 /** Mapper that also describes how it maps a header, for `init` and `check`. */
 export interface DescribingMapper extends RecordMapper {
-  /** Returns the columns that fill the fields. `hint`: how to map missing required fields. */
+  /** Returns the columns that fill the fields. `hint`: the setting that corrects all missing fields; undefined if none is missing. */
   readonly describe: (columns: readonly string[]) => MappingShown & { readonly hint: string | undefined }
-  /** Returns what to add to `map:` for this header: the missing required fields, and hints for optional ones. */
+  /** Returns the missing columns of this header, and the suggested entries of `map:` for optional fields. */
   readonly proposeSettings: (columns: readonly string[]) => Pick<BoundHeader, 'missing' | 'hints'>
 }
 
@@ -243,7 +243,7 @@ function wrapperOf(columns: readonly string[]): string | undefined {
 
 /**
  * Returns true if the row repeats the header: in each column of `headerCells`, the cell is the column's name. Ignores case and up to eight
- * spaces around the name. Returns false for a single column, because a value may be equal to its name.
+ * spaces around the name. Returns false for fewer than two such columns, because one value may be equal to the name of its column.
  */
 function repeatsHeader(row: Row, headerCells: readonly HeaderCell[]): boolean {
   if (headerCells.length < 2) return false

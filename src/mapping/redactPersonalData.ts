@@ -25,7 +25,7 @@ function maskPhone(text: string): string {
   return digits.length < 6 ? '***' : `***${digits.slice(-2)}`
 }
 
-/** Returns true for a text that a function of this file masked. */
+/** Returns true for a text with `***`, the sign of a masked value. */
 export function hasMask(text: string): boolean {
   return text.includes('***')
 }

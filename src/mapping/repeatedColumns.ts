@@ -3,7 +3,7 @@
 /** Matches the name of a renamed column. Group: the repeated name. */
 const renamed = /^(.*) \(column \d+\)$/s
 
-/** Returns the header with its repeated names renamed. The first column keeps its name. Empty names stay empty. */
+/** Returns the header with its repeated names renamed. The first column with a name keeps it. Empty names stay empty. */
 export function renameRepeats(header: readonly string[]): readonly string[] {
   const seen = new Set<string>()
   return header.map((column, index) => {

@@ -21,7 +21,7 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
     const formOf = mayBeNo ? (text: string) => comparableText(foldedText(text)) : comparableText
     return { keep, column, index: findColumn(columns, column), values: new Set(values.map(formOf)), formOf }
   })
-  // `ignored`: columns whose filters are skipped.
+  // `ignored`: indexes of the columns whose filters are skipped.
   const passes = (cells: Row['cells'], ignored: readonly number[] = []) =>
     filters.every(({ keep, index, values, formOf }) => ignored.includes(index) || cellIsOneOf(cells[index], values, formOf) === keep)
   const excludes = ({ cells, fault }: Row) => {

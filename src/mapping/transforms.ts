@@ -272,7 +272,7 @@ function writeDate(text: string, form: string, offset: string): string {
 }
 
 /** Sign in lower case → its only currency. */
-const signs: Readonly<Record<string, string>> = {
+const currencyBySign: Readonly<Record<string, string>> = {
   '€': 'EUR',
   '£': 'GBP',
   '₺': 'TRY',
@@ -290,7 +290,7 @@ const signs: Readonly<Record<string, string>> = {
   r$: 'BRL',
 }
 /** Sign in lower case → the currencies that share it. The configured currency must be one of them. */
-const sharedSigns: Readonly<Record<string, string>> = {
+const currenciesBySharedSign: Readonly<Record<string, string>> = {
   '¥': 'JPY CNY',
   $: 'USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP',
   kr: 'SEK NOK DKK ISK',
@@ -348,10 +348,10 @@ function plainSigns(text: string): string {
  */
 function currencyOf(sign: string, configured: string): string {
   if (sign === '') return configured
-  if (/^[A-Za-z]{3}$/.test(sign) && sharedSigns[sign.toLowerCase()] === undefined) return sign.toUpperCase()
-  const onlyCurrency = signs[sign.toLowerCase()]
+  if (/^[A-Za-z]{3}$/.test(sign) && currenciesBySharedSign[sign.toLowerCase()] === undefined) return sign.toUpperCase()
+  const onlyCurrency = currencyBySign[sign.toLowerCase()]
   if (onlyCurrency !== undefined) return onlyCurrency
-  if (configured !== '' && sharedSigns[sign.toLowerCase()]?.split(' ').includes(configured) === true) return configured
+  if (configured !== '' && currenciesBySharedSign[sign.toLowerCase()]?.split(' ').includes(configured) === true) return configured
   throw new TransformError(
     'price',
     configured === ''

@@ -11,8 +11,8 @@ export interface ConsentName {
   /** True for a vague name, such as `contact`: only cells such as `yes`, `no` or `Unsubscribed` make it a consent column. */
   readonly onlyFlags?: true
   /**
-   * True for a name about deleted records, closed accounts, minors or dead people, such as `is_deleted`. Only a yes, a date or a state such as
-   * `Deleted` in a cell makes it a consent column. In many exports, no row has such a cell.
+   * True for a name about deleted records, closed accounts, minors or dead people, such as `is_deleted`. Only a yes, a date or a state such
+   * as `Deleted` in a cell makes it a consent column. In many exports, no row has such a cell.
    */
   readonly onlyYes?: true
 }
@@ -36,7 +36,7 @@ const ended =
 /** Words that make the meaning of `ended` or `not` unclear: `Newsletter (confirmed or not)`, `Promo stopped`. */
 const alternatives =
   /\b(?:promo(?:tion)?s?|or|and|oder|und|ou|et|yes|ja|oui|if|unless|until|wenn|active|aktiv|accepted|confirmed|given|granted|agreed|allowed|approved|erteilt)\b/
-/** Names of advertising. With a word of `ended` beside them they are opt-outs, and not ended orders: `Marketing declined at`. */
+/** Names of advertising. With a word of `ended`, they mean an opt-out, not the end of an order: `Marketing declined at`. */
 const advertising =
   /^(?:e ?mail|sms|newsletter) subscription$|^(?:(?:e ?mail|sms|direct) )?(?:marketing|mailings?|werbung|publicite|publicidad|prospection|communications?)(?: (?:e ?mails?|mailings?|communications?))?(?: (?:le|am|el|op))?$/
 /** Names of opt-outs of any kind, also from contracts and events. */

@@ -65,7 +65,7 @@ export class ColumnValues {
   }
 
   /** True if more than half of the counted cells that are not empty look like dates. */
-  get mostlyDates(): boolean {
+  get isMostlyDates(): boolean {
     return this.filledCount > 0 && this.dateCount * 2 > this.filledCount
   }
 }
@@ -81,7 +81,7 @@ export function looksLikeDate(value: string): boolean {
   )
 }
 
-/** Returns true for a date that programs write for none, such as `0000-00-00`, `1900-01-01`, `1970-01-01` and `9999-12-31`. */
+/** Returns true for a date that programs write in place of an empty one: `0000-00-00`, `1900-01-01`, `1970-01-01`, `9999-12-31`. */
 export function isPlaceholderDate(value: string): boolean {
   const year = /(?<!\d)\d{4}(?!\d)|^\d{4}(?=\d{4}(?!\d))/.exec(value)?.[0]
   // No record with an email is from 1970 or earlier. 6 June 2079 is the last date of `smalldatetime` in SQL Server.

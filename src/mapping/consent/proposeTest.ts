@@ -67,7 +67,7 @@ interface ColumnFacts {
  */
 export function proposeTest(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const { distinctValues } = values
-  if (distinctValues === undefined || values.mostlyDates) return proposeForDatesOrTexts(column, name, values)
+  if (distinctValues === undefined || values.isMostlyDates) return proposeForDatesOrTexts(column, name, values)
   const facts = factsOf(distinctValues, name)
   const { polarity, hasNumberCodes } = facts
   const valuesWith = (mayReach: MayReach) =>
@@ -111,7 +111,7 @@ function factsOf(distinctValues: readonly CountedValue[], name: ConsentName | un
 
 /**
  * Returns the letter of the column that means yes: `o` for `oui` beside `n` or `non`, `e` for `evet` beside `h`. Undefined if another
- * letter of the column gives it a second meaning. Beside `i` (in), `o` means out. Beside `k` (`kyllä`), `e` means no.
+ * letter of the column shows that it means no. Beside `i` (in), `o` means out. Beside `k` (`kyllä`), `e` means no.
  */
 function letterMeaningYes(values: readonly string[]): string | undefined {
   if (values.includes('o') && (values.includes('n') || values.includes('non')) && !values.includes('i')) return 'o'
@@ -184,7 +184,7 @@ function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, v
   // In a column of unclear polarity, such as `Newsletter accepted or cancelled`, the meaning of a date is not known.
   const datesMeanYes = name === undefined || name.polarity === 'in'
   // A date in the future may be the end of a consent.
-  if (values.mostlyDates && allKnown && datesMeanYes && values.futureDateCount === 0) {
+  if (values.isMostlyDates && allKnown && datesMeanYes && values.futureDateCount === 0) {
     if (values.unreadableDateCount === 0 && wordMeanings.every((meaning) => negativeMeanings.has(meaning)))
       return { test: { column, after: earliestConsent }, certain: name?.certain === true, shown: [] }
     if (!values.isPartial) return { test: { column, notValues: ['', ...unique(wordsAgainst)] }, certain: false, shown: [] }

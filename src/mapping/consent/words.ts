@@ -124,8 +124,8 @@ export function isCheckMark(cell: string): boolean {
   return /^[✓✔☑✅]$/u.test(folded(cell))
 }
 
-// Fast filter before the exact comparison. Index: length of a word (at most 47) times 256, plus the low byte of its first character, in
-// lower and upper case. 1: a word of `subscribed`, `unsubscribed` or `deceased` has this length and first character.
+// Fast filter before the exact comparison. Index: length of a word (at most 47) times 256, plus the low byte of its first character. Value
+// 1: a word of `subscribed`, `unsubscribed` or `deceased` has this length and first character, in lower or upper case.
 const startsLikeState = new Uint8Array(48 * 256)
 for (const word of [...subscribed, ...unsubscribed, ...deceased])
   for (const spelling of [word, word.toUpperCase()]) startsLikeState[word.length * 256 + (spelling.charCodeAt(0) & 255)] = 1
@@ -160,7 +160,7 @@ export function isDeceasedState(cell: string): boolean {
   return deceased.has(withSpaces(folded(cell)))
 }
 
-/** Returns true if one part of a list, such as tags, means `out`. Words that are usual tags of other things are not among them. */
+/** Returns true if one part of a list, such as a tag, means `out` and is not one of `usualTags`. */
 export function isOptOutInList(part: string): boolean {
   return isOptOutState(part) && !usualTags.has(withSpaces(folded(part)))
 }

@@ -5,11 +5,11 @@ import { placeholderAddresses } from './placeholders.ts'
 
 export interface EmailOptions {
   /** Accepts `mailto:a@b.c` and `Name <a@b.c>`, and extracts the address. */
-  readonly wrapped: boolean
+  readonly acceptsWrapped: boolean
   /** Converts an international domain to its ASCII form. If false, the domain stays as written (docs/decisions/both-forms.md). */
-  readonly idnToAscii: boolean
+  readonly convertsDomainToAscii: boolean
   /** Adds the other form of an international domain: ASCII or its own letters. */
-  readonly bothForms: boolean
+  readonly addsOtherForm: boolean
 }
 
 const invalid = (message: string): IdentifierResult => ({ code: 'EMAIL_INVALID', message })
@@ -34,7 +34,7 @@ const roleAddress =
 export function normalizeEmail(text: string, options: EmailOptions): IdentifierResult {
   const lower = text.toLowerCase()
   if (isPlainAddress(lower))
-    return options.bothForms && lower.includes('xn--') ? withOtherForm(classifyAddress(lower)) : classifyAddress(lower)
+    return options.addsOtherForm && lower.includes('xn--') ? withOtherForm(classifyAddress(lower)) : classifyAddress(lower)
   return normalizeOtherAddress(text, options)
 }
 
@@ -94,7 +94,7 @@ function isPlainAddress(text: string): boolean {
 /** Normalizes an address that `isPlainAddress` does not accept, or returns why it is not valid. */
 function normalizeOtherAddress(given: string, options: EmailOptions): IdentifierResult {
   let text = trimText(withoutInvisible(given))
-  if (options.wrapped) text = trimText(/^[^<>]*<([^<>]+)>$/.exec(text)?.[1] ?? text).replace(/^mailto:/i, '')
+  if (options.acceptsWrapped) text = trimText(/^[^<>]*<([^<>]+)>$/.exec(text)?.[1] ?? text).replace(/^mailto:/i, '')
   if (/^mailto:/i.test(text) || /[<>]/.test(text)) return invalid('contains a name or mailto:')
   text = text.normalize('NFC').toLowerCase().normalize('NFC')
   if (text.length > 254) return invalid('is longer than 254 characters')
@@ -115,10 +115,10 @@ function normalizeOtherAddress(given: string, options: EmailOptions): Identifier
   if (/[\uff01-\uff5e]/.test(text)) return invalid('contains full-width characters')
   if (!/^(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?\.)+[\p{L}][\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}]$/u.test(domain))
     return invalid('does not have a valid domain')
-  const host = options.idnToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
+  const host = options.convertsDomainToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
   if (host === undefined) return invalid('does not have a valid domain')
   const classified = classifyAddress(`${local}@${host}`)
-  const result = options.bothForms ? withOtherForm(classified) : classified
+  const result = options.addsOtherForm ? withOtherForm(classified) : classified
   return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
 }
 
@@ -139,7 +139,7 @@ const maybeAt = /[@＠﹫]|%40|[([{ ](?:at|ät|a|arroba)[)\]} ]/i
 export function addressesIn(text: string): readonly string[] {
   const found = new Set<string>()
   const add = (address: string): boolean => {
-    const result = normalizeEmail(trimText(address), { wrapped: true, idnToAscii: false, bothForms: true })
+    const result = normalizeEmail(trimText(address), { acceptsWrapped: true, convertsDomainToAscii: false, addsOtherForm: true })
     if ('code' in result) return false
     found.add(result.text)
     if (result.otherForm !== undefined) found.add(result.otherForm)

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { IdentifierType } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 
-/** Returns the first 16 bytes of SHA-256 over a text: the key of a record, or the hash of its content. */
+/** Returns the first 16 bytes of SHA-256 over a text: the key of a member, or the content hash of a product. */
 export function shortHash(text: string): Buffer {
   const firstBytes = Buffer.allocUnsafe(16)
   // The digest as `binary`: faster, as in `hashIdentifier`.

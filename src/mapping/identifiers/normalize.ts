@@ -7,10 +7,10 @@ import type { IdentifierResult } from './identifierResult.ts'
 
 export interface IdentifierRules {
   readonly email: EmailOptions
-  /** Adds the form of a phone number without its `+`. */
-  readonly bothPhones: boolean
+  /** Adds the form of a phone number without its `+`, except to a number that is read as two. */
+  readonly addsPlusFreeForm: boolean
   /** Reads a phone number that may be national or international as both. If false, such a number is rejected. */
-  readonly ambiguousPhonesAsBoth: boolean
+  readonly readsAmbiguousPhonesAsBoth: boolean
 }
 
 /** Normalizes one raw value. Does not recognize digests. `country`: two-letter code for phone numbers without `+`. */
@@ -25,8 +25,8 @@ export function normalizeIdentifier(
     case 'email':
       return normalizeEmail(text, rules.email)
     case 'phone_number': {
-      const result = rules.ambiguousPhonesAsBoth ? normalizePhoneAsBoth(text, country) : normalizePhone(text, country)
-      return rules.bothPhones && !('otherForm' in result) ? withPlusFreeForm(result) : result
+      const result = rules.readsAmbiguousPhonesAsBoth ? normalizePhoneAsBoth(text, country) : normalizePhone(text, country)
+      return rules.addsPlusFreeForm && !('otherForm' in result) ? withPlusFreeForm(result) : result
     }
     case 'handle':
       return normalizeHandle(visibleText(text))
@@ -45,16 +45,16 @@ function visibleText(text: string): string {
 }
 
 const plainRules: IdentifierRules = {
-  email: { wrapped: false, idnToAscii: false, bothForms: false },
-  bothPhones: false,
-  ambiguousPhonesAsBoth: false,
+  email: { acceptsWrapped: false, convertsDomainToAscii: false, addsOtherForm: false },
+  addsPlusFreeForm: false,
+  readsAmbiguousPhonesAsBoth: false,
 }
 
 /** Rules that return every form of a value that some setting sends. */
 export const everyFormRules: IdentifierRules = {
-  email: { ...plainRules.email, bothForms: true },
-  bothPhones: true,
-  ambiguousPhonesAsBoth: false,
+  email: { ...plainRules.email, addsOtherForm: true },
+  addsPlusFreeForm: true,
+  readsAmbiguousPhonesAsBoth: false,
 }
 
 /** As `everyFormRules`, for a do-not-reach list: it has both numbers of one that may be national or international. */
@@ -128,8 +128,8 @@ export function identifiersIn(type: 'handle' | 'device_id' | 'service_id', text:
 const phoneScheme = /^(?:p:(?=\+)|(?:tel|sms|callto|whatsapp):\s*)/i
 
 /**
- * Returns a partner id unchanged, because it is sent in clear. So rejects texts like an email, phone number, card number or bank account
- * number (docs/inputs.md, cases 126 and 199). Of plain digits, rejects only a card number, and a phone number that begins with 00. Digits
+ * Returns a partner id unchanged. It is sent in clear, so texts like an email, phone, card or bank account number are rejected
+ * (docs/inputs.md, cases 126 and 199). Of plain digits, rejects only a card number, and a phone number that begins with 00. Digits
  * and signs of all scripts count.
  */
 function normalizePartnerId(text: string): IdentifierResult {

@@ -115,7 +115,7 @@ function readByLibrary(given: string, country: string | undefined): PhoneReading
   const result = extension === null ? { text: parsed.number } : { text: parsed.number, note: 'PHONE_EXTENSION' as const }
   if (plain.startsWith('+') || `+${digits}` === parsed.number || !digits.startsWith(parsed.countryCallingCode)) return result
   const international = phoneLibrary().parsePhoneNumberFromString(`+${digits}`)
-  // They are equal for `44 (0)20 …`, because the library removes the zero from both.
+  // The two numbers are equal for `44 (0)20 …`, because the library removes the zero from both.
   const isBoth = international?.isValid() === true && international.number !== parsed.number
   return isBoth ? { ...result, other: international.number } : result
 }

@@ -103,7 +103,7 @@ function possibleCallingCode(number: string): string {
   return countriesByCode()[twoDigits] === undefined ? number.slice(1, 4) : twoDigits
 }
 
-/** Returns E.164 for digits that are valid under the calling code of the country. Undefined if the digits may begin with a calling code. */
+/** Returns E.164 for digits that are certainly national and valid under the country's calling code. Otherwise undefined. */
 function fastNational(digits: string, country: string): string | undefined {
   const rules = countryRulesOf(country)
   if (rules === undefined || rules.idd.test(digits) || digits.startsWith(rules.callingCode)) return undefined
@@ -119,7 +119,7 @@ function fastNational(digits: string, country: string): string | undefined {
 
 function countryRulesOf(country: string): CountryRules | undefined {
   const cached = countryRules.get(country)
-  // Other texts are not cached: a wrongly mapped column may have as many as rows.
+  // Only countries are cached, because a wrongly mapped column may have another text in each row.
   if (cached !== undefined || !hasNumberingPlan(country)) return cached
   const rules = compileCountry(country)
   countryRules.set(country, rules)

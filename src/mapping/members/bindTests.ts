@@ -13,7 +13,8 @@ import type { MemberHeader } from './memberHeader.ts'
 
 /**
  * Binds the tests of the pipeline, or else those of the preset, and the columns of ages. Marks their columns as used. With `consent: none`,
- * also marks those of the preset's tests. Adds columns that the header lacks to `header.missing`. `types`: the mapped identifier types.
+ * also marks those of the preset's tests. If the header lacks the column of a test of the pipeline, adds it to `header.missing`. `types`:
+ * the mapped identifier types.
  */
 export function bindTests(
   header: MemberHeader,
@@ -93,8 +94,8 @@ export function missingConsentWarnings(preset: Preset | undefined, columns: read
 }
 
 /**
- * Returns the missing consent column of an export. With this column, a preset would recognize the header. Undefined for any other header,
- * and for a pipeline with `map:` or `consent:`. Without this hint, a user would only add a `map:`, and people who opted out would be sent.
+ * Returns a missing consent column with which a preset would recognize the header. Undefined if there is none, and for a pipeline with
+ * `map:` or `consent:`. Without this hint, a user would only add a `map:`, and people who opted out would be sent.
  */
 export function lostConsentColumn({ pipeline, preset, columns }: MemberHeader): MissingColumn | undefined {
   if (preset !== undefined || Object.keys(pipeline.map).length > 0 || pipeline.consent !== undefined) return undefined

@@ -2,7 +2,7 @@
 import { isDetailName, nameWords } from '../consent/columnName.ts'
 import { normalizeEmail } from '../identifiers/email.ts'
 
-const emailOptions = { wrapped: true, idnToAscii: false, bothForms: false }
+const emailOptions = { acceptsWrapped: true, convertsDomainToAscii: false, addsOtherForm: false }
 
 /** Returns true if a trimmed cell is an email, also with a name or `mailto:`. Returns false for placeholders such as `test@test.com`. */
 export function looksLikeEmail(cell: string): boolean {

@@ -223,7 +223,7 @@ function endForList(row: Row, binding: MemberBinding, identifiers: RowIdentifier
 
 /**
  * Returns `expires_at` in milliseconds since 1970. Undefined for an empty cell, and for `latestEndMs` or later. Null if the cell cannot be
- * read: the row is rejected, because the default end could be later than the real end.
+ * read. Then a row for an audience is rejected, because the default end could be later than the real end.
  *
  * @throws {TransformError} if a transform of `expires_at` fails
  */

@@ -6,7 +6,7 @@ import type { IdentifierType } from '../../model/record.ts'
 
 /** Parts of a member, each with its columns of one header, and the rules for the values. */
 export interface MemberBinding {
-  /** Columns of the key. Undefined if the header has none. */
+  /** Mapped key of a row. Undefined if neither `map:` nor the preset has one for this header. */
   readonly key: BoundField | undefined
   /** True if the key column is required or mapped. Otherwise the key of a row is computed from its identifiers that have consent. */
   readonly expectsKeyColumn: boolean
@@ -45,7 +45,7 @@ export interface BoundIdentifier extends BoundField {
 /** Settings for the accepted spellings of identifiers. */
 export interface MemberRules extends IdentifierRules {
   /** Accepts base64 digests in columns declared as hashed (docs/inputs.md, case 115). */
-  readonly base64: boolean
+  readonly acceptsBase64: boolean
   /** Splits cells with several emails at `,` `;` `|` and ` ::: ` (docs/inputs.md, cases 104 and 191). */
   readonly splitLists: boolean
 }

@@ -201,14 +201,14 @@ export class RowIdentifiers {
   #optOutPhones(bound: BoundIdentifier, text: string): void {
     for (const number of phonesIn(text, this.#countryOf(bound))) {
       this.#append(hashIdentifier('phone_number', number))
-      if (this.#binding.rules.bothPhones) this.#append(hashIdentifier('phone_number', number.slice(1)))
+      if (this.#binding.rules.addsPlusFreeForm) this.#append(hashIdentifier('phone_number', number.slice(1)))
     }
   }
 
   /** Adds a digest and returns true. Adds a fault and returns false for any other text, and for the digest of a placeholder. */
   #readDigest(bound: BoundIdentifier, text: string): boolean {
     const { field, type, hashed } = bound
-    const hex = hexDigest(text, this.#binding.rules.base64)
+    const hex = hexDigest(text, this.#binding.rules.acceptsBase64)
     if (hex === undefined) {
       const isRaw = /@|^\+?[\d\s().-]{6,24}$/.test(text)
       this.#addFault({
@@ -341,17 +341,17 @@ export class RowIdentifiers {
 }
 
 /**
- * Returns the 64 lower-case hex digits of a digest, also with quotes, spaces, or a prefix such as `0x` or `sha256:`. `base64`: true to
- * accept base64. Returns undefined for any other text.
+ * Returns the 64 lower-case hex digits of a digest, also with quotes, spaces, or a prefix such as `0x` or `sha256:`. With `acceptsBase64`,
+ * also reads base64. Returns undefined for any other text.
  */
-function hexDigest(text: string, base64: boolean): string | undefined {
+function hexDigest(text: string, acceptsBase64: boolean): string | undefined {
   if (sha256Hex.test(text)) return text.toLowerCase()
   const plain = text
     .replace(/^["'\s]+|(?<!["'\s])["'\s]+$/g, '')
     .replace(/^(?:0x|sha-?256[:=])/i, '')
     .replace(/\s+/g, '')
   if (sha256Hex.test(plain)) return plain.toLowerCase()
-  return base64 && /^[A-Za-z0-9+/_-]{43}=?$/.test(plain) ? Buffer.from(plain, 'base64url').toString('hex') : undefined
+  return acceptsBase64 && /^[A-Za-z0-9+/_-]{43}=?$/.test(plain) ? Buffer.from(plain, 'base64url').toString('hex') : undefined
 }
 
 /** Returns the digests in a text in hex, in any spelling. Leaves out digests of placeholders. */

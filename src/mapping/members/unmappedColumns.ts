@@ -213,7 +213,7 @@ export class UnmappedColumns {
     if (state === undefined || state.hasOptOutInList) return ''
     const { shown } = proposeTest(column, state.consentName, state.values)
     if (shown.length > 0) return valuesText(shown)
-    return state.values.mostlyDates ? 'dates, or empty' : ''
+    return state.values.isMostlyDates ? 'dates, or empty' : ''
   }
 
   #stateOf(column: string, columns: readonly string[]): ColumnState {
@@ -360,7 +360,7 @@ function rowWarning(
   column: string,
   { code, state, text }: { readonly code: 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED'; readonly state: ColumnState; readonly text: string },
 ): Warning {
-  // Any other text may be personal.
+  // Shows only a known word, because any other text may be personal.
   const word =
     code === 'LEFT_UNMAPPED' ? [text, ...partsOf(text)].find((part) => isSubscriptionState(part) || isDeletedState(part)) : undefined
   const reason = word === undefined ? 'by its name and its values' : `"${trimText(word)}"`

@@ -45,9 +45,9 @@ function identifierHint(identifierColumns: readonly IdentifierColumn[], firstHea
   let presetPart = ''
   for (const type of ['email', 'phone_number'] as const) {
     const unmappedNames = identifierColumns.flatMap((one) => (one.type === type ? [one.column] : []))
-    const [first] = unmappedNames
-    if (first === undefined) continue
-    const { header, identifiers } = firstHeaderOf(first)
+    const [firstName] = unmappedNames
+    if (firstName === undefined) continue
+    const { header, identifiers } = firstHeaderOf(firstName)
     const { pipeline, columns, preset } = header
     const configured = pipeline.map[type]
     const bound = identifiers.find((one) => one.type === type)

@@ -30,8 +30,8 @@ function salePeriod([starts = '', ends = '']: readonly string[]): string {
 }
 
 /**
- * Returns a function that reads an option of a variation, as `optionReader`. A list of values gives `''`: it belongs to a product with
- * variations. Commas or `|` separate its values; a comma inside a value is `\,`.
+ * Returns a function that reads an option of a variation, as `optionReader`. A list of values gives `''`, because the option of one product
+ * has one value. Commas or `|` separate the values of a list; a comma inside a value is `\,`.
  */
 function singleOptionReader(...names: readonly string[]): (texts: readonly string[]) => string {
   const read = optionReader(...names)

@@ -16,7 +16,7 @@ export function linkOf(row: ProductRow): string {
   const text = row.requiredText('link')
   const parsed = parseLink(text)
   if ('invalid' in parsed) throw new RowRejected('LINK_INVALID', 'link', parsed.invalid)
-  if (parsed.hostEncoded) row.warn('LINK_HOST_ASCII', 'link', 'has an international host')
+  if (parsed.isHostEncoded) row.warn('LINK_HOST_ASCII', 'link', 'has an international host')
   const { linkHosts } = row.rules.options
   if (linkHosts !== undefined && !linkHosts.includes(hostOf(parsed.link)))
     row.warn('LINK_HOST_OTHER', 'link', 'has a host that is not in options.link_hosts')
@@ -85,7 +85,7 @@ const transformEnd = /\/[a-z]{1,3}_[^/,?]+(?:,[a-z]{1,3}_[^/,?]+)*$/i
 
 /**
  * Returns up to `maxImages` additional images, joined by commas. `main`: address of the main image. Drops placeholders. Drops `main`, and
- * invalid, repeated and further addresses, with a warning.
+ * invalid, repeated and further addresses, with a warning. Exception: `main` causes none if both fields read one column.
  */
 export function additionalImagesOf(row: ProductRow, main: string): string | undefined {
   const cell = row.cell('additional_image_link')

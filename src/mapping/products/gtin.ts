@@ -1,7 +1,7 @@
 /** Parses trade item numbers (UPC, EAN, JAN, ISBN; GS1 General Specifications 7.9; docs/inputs.md, case 88). */
 
-/** Digits as they are sent, or the reason why they are not valid. `normalized`: true if they differ from the text. */
-export type GtinResult = { readonly gtin: string; readonly normalized: boolean } | { readonly invalid: string }
+/** Digits as they are sent, or the reason why they are not valid. `isNormalized`: true if they differ from the text. */
+export type GtinResult = { readonly gtin: string; readonly isNormalized: boolean } | { readonly invalid: string }
 
 /** Matches the marks by which a spreadsheet treats digits as text: `'0400…`, `="0400…"`. */
 const textMark = /^(?:=?"|['\u2018\u2019])|["'\u2019]$/g
@@ -12,7 +12,7 @@ export function parseGtin(text: string): GtinResult {
   if (/^\d(?:\.\d+)?[eE]\+?\d+$/.test(plain)) return { invalid: 'was damaged by a spreadsheet' }
   if (/^\d{9}[\dXx]$/.test(plain)) {
     const isbn = isbn13(plain)
-    return isbn === undefined ? { invalid: 'is not an ISBN: the check digit differs' } : { gtin: isbn, normalized: true }
+    return isbn === undefined ? { invalid: 'is not an ISBN: the check digit differs' } : { gtin: isbn, isNormalized: true }
   }
   if (!/^(?:\d{8}|\d{12,14})$/.test(plain)) return { invalid: 'does not have 8, 12, 13 or 14 digits' }
   if (/^0+$/.test(plain)) return { invalid: 'is all zeros' }
@@ -23,7 +23,7 @@ export function parseGtin(text: string): GtinResult {
   const isForStores = isGtin8 ? padded[6] === '2' : /^.(?:2|02)/.test(padded)
   if (isForStores) return { invalid: 'is in the range for use inside a store' }
   if (/^.9[89]/.test(padded)) return { invalid: 'is in the range for coupons' }
-  return { gtin: plain, normalized: plain !== text }
+  return { gtin: plain, isNormalized: plain !== text }
 }
 
 /** Returns the GS1 check digit for the digits before it. */

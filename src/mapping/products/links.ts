@@ -3,8 +3,8 @@
  * merchant pays for every click. Exception: spaces and commas in image addresses are encoded.
  */
 
-/** Parsed link, or the reason why it is not valid. `hostEncoded`: true if an international host was changed to A-labels (`xn--…`). */
-export type LinkResult = { readonly link: string; readonly hostEncoded: boolean; readonly isHttp: boolean } | { readonly invalid: string }
+/** Parsed link, or the reason why it is not valid. `isHostEncoded`: true if an international host was changed to A-labels (`xn--…`). */
+export type LinkResult = { readonly link: string; readonly isHostEncoded: boolean; readonly isHttp: boolean } | { readonly invalid: string }
 
 /** Maximum length of an address in characters. */
 export const maxLinkLength = 2048
@@ -19,7 +19,7 @@ const lastLabel = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,4})?$/
  * default port. Drops port 80 of http, because an upgrade to https would keep it. The reason contains no part of the address.
  */
 export function parseLink(text: string): LinkResult {
-  return plainLink.test(text) && text.length <= maxLinkLength ? { link: text, hostEncoded: false, isHttp: false } : parseAnyLink(text)
+  return plainLink.test(text) && text.length <= maxLinkLength ? { link: text, isHostEncoded: false, isHttp: false } : parseAnyLink(text)
 }
 
 /** Matches most valid links: https in lower case, a host of ASCII labels, no port. */
@@ -40,13 +40,13 @@ export function parseAnyLink(text: string): LinkResult {
   const authority = isHttp ? givenAuthority.replace(/:80$/, '') : givenAuthority
   const lowerScheme = isHttp ? 'http://' : 'https://'
   if (simpleHost.test(authority) && lastLabel.test(authority) && !authority.includes('..'))
-    return { link: `${lowerScheme}${authority}${rest}`, hostEncoded: false, isHttp }
+    return { link: `${lowerScheme}${authority}${rest}`, isHostEncoded: false, isHttp }
   const url = URL.parse(`${lowerScheme}${authority}/`)
   // `URL` accepts empty labels, which no name server has.
   if (url === null || url.hostname === '' || /%|\.\.|^\./.test(authority)) return { invalid: 'does not have a valid host' }
-  const hostEncoded = /[^\u0000-\u007f]/.test(authority)
-  const link = hostEncoded ? `${lowerScheme}${url.host}${rest}` : `${lowerScheme}${authority}${rest}`
-  return link.length > maxLinkLength ? { invalid: `is longer than ${maxLinkLength} characters` } : { link, hostEncoded, isHttp }
+  const isHostEncoded = /[^\u0000-\u007f]/.test(authority)
+  const link = isHostEncoded ? `${lowerScheme}${url.host}${rest}` : `${lowerScheme}${authority}${rest}`
+  return link.length > maxLinkLength ? { invalid: `is longer than ${maxLinkLength} characters` } : { link, isHostEncoded, isHttp }
 }
 
 /** Returns the host of a parsed link, in lower case, without its port. */

@@ -19,7 +19,7 @@ export function priceOf(row: ProductRow): Price {
   if ('code' in result) {
     throw new RowRejected(result.code, 'price', `"${maskedExcerpt(text)}" ${result.message}`)
   }
-  if (result.price.minor === 0n && row.rules.zeroRejected) throw new RowRejected('PRICE_ZERO_REFUSED', 'price', 'is zero')
+  if (result.price.minor === 0n && row.rules.zeroPriceRejected) throw new RowRejected('PRICE_ZERO_REFUSED', 'price', 'is zero')
   if (result.price.minor === 0n && !row.rules.allowed.has('zero_price')) row.warn('PRICE_ZERO', 'price', 'is zero')
   if (result.warning !== undefined) row.warn(result.warning, 'price', `"${maskedExcerpt(text)}" is sent as "${result.price.text}"`)
   return result.price

@@ -74,7 +74,7 @@ export function brandGtinMpnOf(row: ProductRow): readonly [brand: string | undef
   }
   if (parsed === undefined && brand === undefined && mpn === undefined)
     throw new RowRejected('IDENTIFIER_MISSING', 'brand', 'is missing, and so are gtin and mpn')
-  if (parsed?.normalized === true) row.warn('GTIN_NORMALIZED', 'gtin', 'had other characters than digits, or was an ISBN-10')
+  if (parsed?.isNormalized === true) row.warn('GTIN_NORMALIZED', 'gtin', 'had other characters than digits, or was an ISBN-10')
   return [brand, parsed?.gtin, mpn]
 }
 

@@ -11,7 +11,7 @@ export interface ProductRules {
   /** Values of `options.allow`. */
   readonly allowed: ReadonlySet<string>
   readonly httpImagesRejected: boolean
-  readonly zeroRejected: boolean
+  readonly zeroPriceRejected: boolean
   /** From `options.values`: field → word of the source, in lower case → word to send. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
   /** Field → cell → JSON of the field's value, for cells that caused no warning. */
@@ -26,7 +26,7 @@ export function productRules({ mapping: options }: Pick<Pipeline, 'mapping'>): P
     options,
     allowed,
     httpImagesRejected: options.refuse?.includes('http_image') === true,
-    zeroRejected: options.refuse?.includes('zero_price') === true,
+    zeroPriceRejected: options.refuse?.includes('zero_price') === true,
     price: {
       ...(options.defaultCurrency === undefined ? {} : { defaultCurrency: options.defaultCurrency }),
       codeFirstAllowed: allowed.has('price_code_first'),

@@ -1,7 +1,7 @@
 /**
  * Counts item groups and identifiers that are on many rows. A full read maps all rows. A gated read maps only new rows
  * (docs/architecture.md#three-gates-work-that-is-skipped-safely), so it cannot count all values again.
- * - Up to `maxExact` values are counted exactly: the stored feature set of a row has these values of the row.
+ * - Up to `maxExact` values are counted exactly. The feature set that is stored for a row says which of them the row has.
  * - Any other value has an upper bound: the stored bound of the last read plus the new rows. Values without a stored bound share one bound,
  *   `slack`.
  *

@@ -12,7 +12,7 @@ export interface QualityNote {
   readonly message: string
   /** Number of products, members, item groups, identifiers or currencies that the message is about. */
   readonly count: number
-  /** Lines, or values with their counts; never personal data. */
+  /** Lines, or values, most of them with their counts; never personal data. */
   readonly examples: readonly string[]
 }
 
@@ -32,15 +32,15 @@ interface NoteInputs {
   readonly groups: FrequentInSource
   readonly identifiers: FrequentInSource
   /** First brand as JSON: `"brand":"Acme"`. */
-  readonly brand: string
+  readonly firstBrand: string
   /** First item group, as JSON text without quotes. */
-  readonly group: string
+  readonly firstGroup: string
   /** Counts of the unchanged rows; undefined in a full read. */
   readonly unchanged: FeatureSetCounts | undefined
 }
 
 /** Returns the notes on a source. `fullReadCodes`: codes of notes that need a full read, as in `SourceFigures`. */
-export function qualityNotes({ total, groups, identifiers, brand, group, unchanged }: NoteInputs): {
+export function qualityNotes({ total, groups, identifiers, firstBrand, firstGroup, unchanged }: NoteInputs): {
   readonly notes: readonly QualityNote[]
   readonly fullReadCodes: readonly string[]
 } {
@@ -71,13 +71,15 @@ export function qualityNotes({ total, groups, identifiers, brand, group, unchang
     )
   // A feature set shows only whether the brand is the first one. If no row has the first brand any more, all rows may have the same other
   // brand. The same applies to the item groups below.
-  if (unchanged !== undefined && products >= minRowsForShare && brand !== '' && otherBrand === products) fullReadCodes.push('BRAND_SAME')
+  if (unchanged !== undefined && products >= minRowsForShare && firstBrand !== '' && otherBrand === products)
+    fullReadCodes.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
-    // `brand` begins with `"brand":"`.
-    note('BRAND_SAME', products, 'every product has the same brand', [cutText(brand.slice(9), 60).replace(/"$/, '')])
-  if (unchanged !== undefined && products >= minRowsForGroup && group !== '' && otherGroup === products) fullReadCodes.push('GROUP_SAME')
+    // `firstBrand` begins with `"brand":"`.
+    note('BRAND_SAME', products, 'every product has the same brand', [cutText(firstBrand.slice(9), 60).replace(/"$/, '')])
+  if (unchanged !== undefined && products >= minRowsForGroup && firstGroup !== '' && otherGroup === products)
+    fullReadCodes.push('GROUP_SAME')
   if (products >= minRowsForGroup && otherGroup === 0)
-    note('GROUP_SAME', products, `all ${products} products have the same item_group_id`, [cutText(group, 60)])
+    note('GROUP_SAME', products, `all ${products} products have the same item_group_id`, [cutText(firstGroup, 60)])
   if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products have their own id as item_group_id`)
   if (garbled.count > 0)
     note(

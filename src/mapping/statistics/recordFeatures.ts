@@ -16,22 +16,25 @@ export class RecordFeatures {
   readonly groups = new FrequentTexts(sketchSize)
   readonly identifiers = new FrequentDigests(sketchSize)
   /** First brand of the source as JSON, `"brand":"Acme"`; `''` before it is found. */
-  brand: string
+  firstBrand: string
   /** First item group of the source, as JSON text without quotes; `''` before it is found. */
-  group: string
+  firstGroup: string
   #lastCurrency = ''
   #currencyBits = 0
 
   /** `first`: first brand and item group of the last read, with which a gated read compares its rows too. Empty texts in a full read. */
   constructor(featureSets: FeatureSets, first: { readonly brand: string; readonly group: string }) {
     this.#featureSets = featureSets
-    this.brand = first.brand
-    this.group = first.group
+    this.firstBrand = first.brand
+    this.firstGroup = first.group
     for (const name of featureSets.exactValues(exactCodes.identifier))
       this.identifiers.watch(name, featureSets.exactItemNumber(exactCodes.identifier, name))
   }
 
-  /** Counts the item group and identifiers of a record, and returns its feature bits. Appends the exactly counted ones to `items`. */
+  /**
+   * Counts the item group and identifiers of a record, and returns its feature bits. Appends the item numbers of exactly counted values to
+   * `items`.
+   */
   addRecord(record: MappedRecord, items: number[]): number {
     return record.kind === 'product' ? this.#addProduct(record, items) : this.#addMember(record, items)
   }
@@ -44,16 +47,17 @@ export class RecordFeatures {
     if (json.startsWith('out of stock"', availabilityAt + 16)) bits += feature.outOfStock
     // No field of a product comes between `availability` and `brand`.
     const brandAt = json.indexOf('"', availabilityAt + 16) + 2
-    if (this.brand === '' && json.startsWith('"brand":"', brandAt)) this.brand = json.slice(brandAt, endOfText(json, brandAt + 9) + 1)
-    if (this.brand === '' || !json.startsWith(this.brand, brandAt)) bits += feature.otherBrand
+    if (this.firstBrand === '' && json.startsWith('"brand":"', brandAt))
+      this.firstBrand = json.slice(brandAt, endOfText(json, brandAt + 9) + 1)
+    if (this.firstBrand === '' || !json.startsWith(this.firstBrand, brandAt)) bits += feature.otherBrand
     const idAt = json.indexOf('"id":"', availabilityAt)
     const groupAt = json.indexOf('"item_group_id":"', idAt)
     if (groupAt >= 0) {
       const from = groupAt + 17
       const group = json.slice(from, endOfText(json, from))
       this.groups.add(group)
-      if (this.group === '') this.group = group
-      if (this.group !== group) bits += feature.otherGroup
+      if (this.firstGroup === '') this.firstGroup = group
+      if (this.firstGroup !== group) bits += feature.otherGroup
       const item = this.#featureSets.exactItemNumber(exactCodes.group, group)
       if (item >= 0) items.push(item)
       if (json.startsWith(group, idAt + 6) && json.charCodeAt(idAt + 6 + group.length) === quote) bits += feature.ownGroup

@@ -51,7 +51,7 @@ export interface StoredFeatureSets {
   readonly currencies: readonly string[]
 }
 
-/** Maximum number of items. Beyond it, a warning with a new code and field is not counted, and a new value not exactly. */
+/** Maximum number of items. Beyond it, a warning with a new code and field is not counted, and a new value is not counted exactly. */
 const maxItems = 700
 /**
  * Maximum number of sets. Beyond it, a row with items gets no new set. It is counted in one set for its bits and one for each item, and

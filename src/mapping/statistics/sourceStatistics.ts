@@ -65,7 +65,7 @@ export function createSourceStatistics(
     finish: (unchanged) => {
       const total = sumUp(featureSets, counts, unchanged)
       const { products, members, outOfStock, misplaced, rowsByIdentifierType, items } = total
-      const { brand, group } = features
+      const { firstBrand, firstGroup } = features
       const exactCounts = (code: string) => new Map(items.filter((item) => item.code === code).map(({ field, count }) => [field, count]))
       const groups = statistics.groups.addSource(exactCounts(exactCodes.group), features.groups.entries())
       const identifiers = statistics.identifiers.addSource(exactCounts(exactCodes.identifier), features.identifiers.entries())
@@ -76,10 +76,10 @@ export function createSourceStatistics(
         outOfStock,
         misplaced,
         rowsByIdentifierType: Object.fromEntries(rowsByIdentifierType),
-        ...qualityNotes({ total, groups, identifiers, brand, group, unchanged }),
+        ...qualityNotes({ total, groups, identifiers, firstBrand, firstGroup, unchanged }),
         items: items.filter(({ code }) => code !== exactCodes.group && code !== exactCodes.identifier),
-        brand,
-        group,
+        brand: firstBrand,
+        group: firstGroup,
       }
     },
   }
