@@ -87,7 +87,7 @@ export function memberBinder(
       reportUnmapped: () => unmappedReport(unmapped, (column) => firstHeaders.get(column) ?? reported),
       keyOf: (row) => keyOfRejectedRow(row, binding),
       optedOut: (row) => identifiersOptedOut(row, binding),
-      // On a do-not-reach list, each row adds its person, unless a cell that is not masked says otherwise.
+      // A masked cell passes no test of removal from a do-not-reach list, so the row adds its person.
       ...(policy.isDoNotReach ? {} : { maskedField: (row) => maskedField(row, binding) }),
       mask: memberMasker(binding),
       warnings: [

@@ -27,7 +27,7 @@ export interface BoundHeader {
   readonly optedOut?: (row: Row) => readonly PackedIdentifier[]
   /**
    * Returns the column (or `key`) of a cell that decides who is sent, and that is still masked in a rejects file. Undefined if the row has
-   * none. Members of an audience only.
+   * none. Members only; on a do-not-reach list, only the cells of `only:`.
    */
   readonly maskedField?: (row: Row) => string | undefined
   /** Returns the cells with personal values masked, aligned with the columns. */

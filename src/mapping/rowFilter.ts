@@ -35,14 +35,15 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
   const missingFilters = filters.filter(({ index }) => index < 0)
   const filterColumns = new Set(filters.map(({ index }) => columns[index]))
   const { maskedField } = bound
+  const isDoNotReach = bound.optedOut !== undefined && maskedField === undefined
+  // On a do-not-reach list, a masked cell that passes `except:` only adds its person. With `only:`, it would leave the person out.
+  const filtersOfMasked = isDoNotReach ? filters.filter(({ keep }) => keep) : filters
+  const maskedFilterColumn = (row: Row) => row.columns[filtersOfMasked.find(({ index }) => isMasked(row.cells[index]))?.index ?? -1]
   return {
     ...bound,
     excludes,
-    ...(maskedField === undefined
-      ? {}
-      : {
-          maskedField: (row) => maskedField(row) ?? row.columns[filters.find(({ index }) => isMasked(row.cells[index]))?.index ?? -1],
-        }),
+    // Members only.
+    ...(bound.optedOut === undefined ? {} : { maskedField: (row) => maskedField?.(row) ?? maskedFilterColumn(row) }),
     map: (row) => (passes(row.cells) ? bound.map(row) : withOptOuts({ filtered: true, warnings: [] }, bound, row)),
     warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !filterColumns.has(field)),
     missing: [

@@ -109,4 +109,12 @@ describe('a cell of people that is still masked', () => {
     const remove = { map: { ...map, remove: { column: 'sms', values: ['back'] } }, destination: list }
     expect(again({ ...person, id: 'C***', sms: 'b***' }, remove).record).toMatchObject({ desired: true })
   })
+
+  test('rejects its row on a do-not-reach list only if the filter would leave the row out', () => {
+    const destination = { kind: 'do-not-reach', account_id: 'a1', list_id: 'c3' }
+    const row = { ...person, segment: 'b***' }
+    const { reject, filtered } = again(row, { only: { segment: 'blocked' }, destination })
+    expect([filtered, reject?.code, reject?.field]).toEqual([undefined, 'CELL_MASKED', 'segment'])
+    expect(again(row, { except: { segment: 'customer' }, destination }).record).toMatchObject({ desired: true })
+  })
 })
