@@ -224,7 +224,7 @@ export const recordCodes = {
     'Write the consent: line that the run shows. If the column does not decide who may be reached, set ignore: [column].',
   ),
   LEFT_UNMAPPED: warning(
-    'A column that no setting reads contains states such as subscribed, unsubscribed or bounced.',
+    'A column contains states such as subscribed, unsubscribed or bounced, and no setting leaves out the rows that opted out.',
     'Write the consent: line that the run shows. If the column does not decide who may be reached, set ignore: [column].',
   ),
   CONSENT_UNKNOWN: warning(
