@@ -57,36 +57,36 @@ function classifyAddress(address: string): IdentifierResult {
 function isPlainAddress(text: string): boolean {
   const length = text.length
   if (length > 254) return false
-  // 45 is a hyphen, 46 a dot, 64 an @. `last` is the previous character. It starts as a dot, so a first dot is invalid.
+  // 45 is a hyphen, 46 a dot, 64 an @. `previous` starts as a dot, so a first dot is invalid.
   let at = 0
-  let last = 46
+  let previous = 46
   for (; at < length; at++) {
     const char = text.charCodeAt(at)
     if (char === 64) break
     if (char >= 128) return false
     if (char === 46) {
-      if (last === 46) return false
+      if (previous === 46) return false
     } else if (characterKinds[char] === 0) return false
-    last = char
+    previous = char
   }
-  const isLocalPartValid = at > 0 && at <= 64 && last !== 46
+  const isLocalPartValid = at > 0 && at <= 64 && previous !== 46
   const hasRoomForDomain = at < length - 3
   if (!isLocalPartValid || !hasRoomForDomain) return false
 
   let lastDot = -1
-  last = 46
+  previous = 46
   for (let i = at + 1; i < length; i++) {
     const char = text.charCodeAt(i)
     if (char === 46) {
-      if (last === 46 || last === 45) return false
+      if (previous === 46 || previous === 45) return false
       lastDot = i
     } else if (char === 45) {
-      if (last === 46) return false
+      if (previous === 46) return false
     } else if (char >= 128 || characterKinds[char] !== 1) return false
-    last = char
+    previous = char
   }
   const hasTopLevel = lastDot >= 0 && length - lastDot >= 3
-  if (!hasTopLevel || last === 45) return false
+  if (!hasTopLevel || previous === 45) return false
   const topLevelStart = text.charCodeAt(lastDot + 1)
   return topLevelStart >= 97 && topLevelStart <= 122 // a to z
 }

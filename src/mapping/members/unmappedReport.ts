@@ -41,7 +41,7 @@ export function unmappedReport(unmapped: UnmappedColumns, firstHeaderOf: (column
  */
 function identifierHint(identifierColumns: readonly IdentifierColumn[], firstHeaderOf: (column: string) => ReportedHeader): string {
   const mapEntries: string[] = []
-  const toAddByHand: string[] = []
+  const manualSteps: string[] = []
   let presetPart = ''
   for (const type of ['email', 'phone_number'] as const) {
     const unmappedNames = identifierColumns.flatMap((one) => (one.type === type ? [one.column] : []))
@@ -55,7 +55,7 @@ function identifierHint(identifierColumns: readonly IdentifierColumn[], firstHea
     const hasOtherSettings =
       mapping !== undefined && (!takesCellsUnchanged(mapping) || mapping.hashed === true || mapping.default !== undefined)
     if (hasOtherSettings) {
-      toAddByHand.push(`add ${unmappedNames.map(quoteSetting).join(', ')} to map.${type} by hand`)
+      manualSteps.push(`add ${unmappedNames.map(quoteSetting).join(', ')} to map.${type} by hand`)
       continue
     }
     // The configured names come first, because this header may lack a column of another source.
@@ -67,7 +67,7 @@ function identifierHint(identifierColumns: readonly IdentifierColumn[], firstHea
     mapEntries.push(`${type}: ${toFlowYaml(country === undefined ? nameOrNames : { columns: names, default_country: country })}`)
     if (presetPart === '' && preset !== undefined && pipeline.preset === undefined) presetPart = `preset: ${preset.name} and `
   }
-  const settings = mapEntries.length === 0 ? toAddByHand : [`${presetPart}map: { ${mapEntries.join(', ')} }`, ...toAddByHand]
+  const settings = mapEntries.length === 0 ? manualSteps : [`${presetPart}map: { ${mapEntries.join(', ')} }`, ...manualSteps]
   const ignored = toFlowYaml(identifierColumns.map(({ column }) => column))
   return `${settings.join(', and ')}; or, for columns that are not the customer's: ignore: ${ignored}`
 }

@@ -19,8 +19,8 @@ export function priceOf(row: ProductRow): Price {
   if ('code' in result) {
     throw new RowRejected(result.code, 'price', `"${maskedExcerpt(text)}" ${result.message}`)
   }
-  if (result.price.minor === 0n && row.rules.zeroPriceRejected) throw new RowRejected('PRICE_ZERO_REFUSED', 'price', 'is zero')
-  if (result.price.minor === 0n && !row.rules.allowed.has('zero_price')) row.warn('PRICE_ZERO', 'price', 'is zero')
+  if (result.price.minorUnits === 0n && row.rules.zeroPriceRejected) throw new RowRejected('PRICE_ZERO_REFUSED', 'price', 'is zero')
+  if (result.price.minorUnits === 0n && !row.rules.allowed.has('zero_price')) row.warn('PRICE_ZERO', 'price', 'is zero')
   if (result.warning !== undefined) row.warn(result.warning, 'price', `"${maskedExcerpt(text)}" is sent as "${result.price.text}"`)
   return result.price
 }
@@ -112,9 +112,9 @@ function salePriceOf(row: ProductRow, price: Price): string | undefined {
 
 /** Returns the reason why a sale price cannot be sent beside the price. */
 function salePriceFault(row: ProductRow, salePrice: Price, price: Price): string | undefined {
-  if (salePrice.minor === 0n && !row.rules.allowed.has('zero_price')) return 'is zero'
+  if (salePrice.minorUnits === 0n && !row.rules.allowed.has('zero_price')) return 'is zero'
   if (salePrice.currency !== price.currency) return 'has another currency than the price'
-  return salePrice.minor >= price.minor ? 'is not below the price' : undefined
+  return salePrice.minorUnits >= price.minorUnits ? 'is not below the price' : undefined
 }
 
 /**
@@ -153,10 +153,10 @@ function timeFault(...times: readonly string[]): string {
 export function inventoryOf(row: ProductRow, availability: string): number | undefined {
   const text = row.optionalText('inventory')
   if (text === undefined) return undefined
-  const whole = /^-?\d{1,12}$/.test(text) ? Number(text) : undefined
-  if (whole !== undefined && whole < 1 && availability === 'in stock')
-    throw new RowRejected('STOCK_CONTRADICTION', 'inventory', `is ${whole} although the product is in stock`)
-  if (whole !== undefined && whole >= 0 && whole <= 2_147_483_647) return whole
+  const pieces = /^-?\d{1,12}$/.test(text) ? Number(text) : undefined
+  if (pieces !== undefined && pieces < 1 && availability === 'in stock')
+    throw new RowRejected('STOCK_CONTRADICTION', 'inventory', `is ${pieces} although the product is in stock`)
+  if (pieces !== undefined && pieces >= 0 && pieces <= 2_147_483_647) return pieces
   row.warn('INVENTORY_DROPPED', 'inventory', `"${maskedExcerpt(text)}" is not a whole number from 0 to 2147483647`)
   return undefined
 }

@@ -4,7 +4,7 @@ import type { RecordCode } from '../rejectCodes.ts'
 /** Exact amount: the text that is sent, and the number of minor units such as cents (docs/inputs.md, case 77). */
 export interface Price {
   readonly text: string
-  readonly minor: bigint
+  readonly minorUnits: bigint
   readonly currency: string
 }
 
@@ -64,8 +64,8 @@ export function parsePrice(text: string, options: PriceOptions): PriceResult {
   const integer = whole.replace(/^0+(?=\d)/, '')
   if (integer.length > 15) return { code: 'PRICE_INVALID', message: 'has more than 15 digits' }
   const decimals = significant.padEnd(decimalCount, '0')
-  const minor = BigInt(integer + decimals)
-  const price = { text: `${integer}${decimalCount > 0 ? `.${decimals}` : ''} ${currency}`, minor, currency }
+  const minorUnits = BigInt(integer + decimals)
+  const price = { text: `${integer}${decimalCount > 0 ? `.${decimals}` : ''} ${currency}`, minorUnits, currency }
   if (writtenCurrency === undefined) return { price, warning: 'PRICE_CURRENCY_ADDED' }
   return price.text === text ? { price } : { price, warning: 'PRICE_NORMALIZED' }
 }

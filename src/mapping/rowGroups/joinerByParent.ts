@@ -32,7 +32,7 @@ export class JoinerByParent implements RowJoiner {
   readonly #parents = new Map<string, Row>()
   /** Stored parent → its names; the oldest parent first. */
   readonly #namesByParent = new Map<Row, readonly string[]>()
-  #storedSize = 0
+  #storedCharacters = 0
   /** Number of parents stored since the last filled variation. The next one gets one warning `ROWS_JOINED` for each of them. */
   #uncountedParents = 0
   #parentCount = 0
@@ -99,12 +99,12 @@ export class JoinerByParent implements RowJoiner {
     const names = [...(id === '' ? [] : [`id:${id}`]), ...(sku === '' ? [] : [sku])]
     for (const name of names) this.#parents.set(name, row)
     this.#namesByParent.set(row, names)
-    this.#storedSize += textSize(row)
+    this.#storedCharacters += textSize(row)
     for (const [oldest, oldNames] of this.#namesByParent) {
-      if (this.#storedSize <= maxCharacters) break
+      if (this.#storedCharacters <= maxCharacters) break
       for (const name of oldNames) if (this.#parents.get(name) === oldest) this.#parents.delete(name)
       this.#namesByParent.delete(oldest)
-      this.#storedSize -= textSize(oldest)
+      this.#storedCharacters -= textSize(oldest)
     }
   }
 

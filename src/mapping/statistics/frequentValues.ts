@@ -63,13 +63,13 @@ export class FrequentValues {
       readonly limit: number
       readonly before: StoredFrequent | undefined
       readonly gated: boolean
-      readonly sources?: number
+      readonly sourceCount?: number
     },
   ) {
-    const { code, limit, before, gated, sources = 1 } = options
+    const { code, limit, before, gated, sourceCount = 1 } = options
     this.#limit = limit
     this.#isGated = gated
-    this.#sourceCount = sources
+    this.#sourceCount = sourceCount
     if (!gated && before !== undefined) {
       const frequent = Object.entries(before.counts).filter(([, count]) => count > limit / 2)
       for (const [value] of sortByCount(frequent).slice(0, maxExact)) featureSets.addItem(code, value, '')

@@ -29,10 +29,10 @@ export interface StoredStatistics extends StoredFeatureSets {
  */
 export function createReadStatistics(
   stored?: StoredStatistics,
-  { gated = false, sources = 1 }: { readonly gated?: boolean; readonly sources?: number } = {},
+  { gated = false, sourceCount = 1 }: { readonly gated?: boolean; readonly sourceCount?: number } = {},
 ): ReadStatistics {
   const featureSets = new FeatureSets(gated ? stored : undefined)
-  const shared = { gated, sources }
+  const shared = { gated, sourceCount }
   return {
     featureSets,
     groups: new FrequentValues(featureSets, { code: exactCodes.group, limit: maxGroupRows, before: stored?.groups, ...shared }),

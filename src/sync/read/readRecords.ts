@@ -148,7 +148,7 @@ async function loadKnownRecords({ tx, pipeline, run, comparable: last }: ReadCon
 async function fullRead(context: ReadContext, opened: ReadonlyMap<number, OpenedSource>, gate: DigestGate): Promise<ReadResult> {
   // A full read uses only the frequent values of the last read (`createReadStatistics`).
   const before = await lastQuality(context.tx, context.run.destinationId)
-  const statistics = createReadStatistics(before, { gated: false, sources: context.pipeline.sources.length })
+  const statistics = createReadStatistics(before, { gated: false, sourceCount: context.pipeline.sources.length })
   const staged = await stageSources(context, opened, gate, statistics)
   return { ...(await resolveRows(context, staged, gate)), unseen: undefined, quality: storedStatistics(statistics) }
 }
@@ -162,7 +162,7 @@ async function gatedRead(
 ): Promise<ReadResult | undefined> {
   const { deps, tx, pipeline, run } = context
   gate.setKnown(known.digests)
-  const statistics = createReadStatistics(known.quality, { gated: true, sources: pipeline.sources.length })
+  const statistics = createReadStatistics(known.quality, { gated: true, sourceCount: pipeline.sources.length })
   const staged = await stageSources(context, opened, gate, statistics)
   const unseen = known.digests.unseen()
   await collectUnseenKeys(tx, run.destinationId, unseen)

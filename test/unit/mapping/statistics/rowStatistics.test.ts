@@ -122,8 +122,8 @@ test('a value that an earlier source of the same read has once counts in the bou
 
 test('a stored bound over several sources is not a share of one of them', () => {
   const options = { code: exactCodes.identifier, limit: 20, before: { counts: { a: 60 }, slack: 0 }, gated: true } as const
-  const several = new FrequentValues(new FeatureSets(), { ...options, sources: 2 })
+  const several = new FrequentValues(new FeatureSets(), { ...options, sourceCount: 2 })
   expect(several.addSource(new Map(), [])).toEqual({ aboveLimit: [['a', 60]], highestInSource: 0, highestBound: 60, mayExceedLimit: false })
-  const single = new FrequentValues(new FeatureSets(), { ...options, sources: 1 })
+  const single = new FrequentValues(new FeatureSets(), { ...options, sourceCount: 1 })
   expect(single.addSource(new Map(), [])).toEqual({ aboveLimit: [['a', 60]], highestInSource: 60, highestBound: 60, mayExceedLimit: false })
 })
