@@ -15,7 +15,10 @@ import { trimText } from './text.ts'
 export interface BoundHeader {
   /** Maps a row. For members, throws TransformError if a transform of the key or of `expires_at` fails. */
   readonly map: (row: Row) => Mapped
-  /** Returns the key of a rejected row; undefined if it has no valid key. Throws TransformError if a transform of the key fails. */
+  /**
+   * Returns the key of a rejected row. Undefined if it has no valid key, or opts out and has a fault of `join:`. Throws TransformError if a
+   * transform of the key fails.
+   */
   readonly keyOf: (row: Row) => Uint8Array | undefined
   /** Returns true for a row that `only:` or `except:` leaves out. Undefined if the pipeline has neither. */
   readonly excludes?: (row: Row) => boolean

@@ -12,8 +12,9 @@ import { trimText } from './text.ts'
 
 /**
  * Returns the packed identifiers of a raw value, or of a SHA-256 in hex. Packs each form of the value that some setting sends, the default
- * form first (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`. `country`: for
- * phone numbers without `+`. `isOfList`: true for a do-not-reach list.
+ * form first (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`. Also empty for a
+ * phone number that may be national or international, except in a do-not-reach list, which gets both readings. `country`: for phone
+ * numbers without `+`. `isOfList`: true for a do-not-reach list.
  */
 export function packedForms(
   type: IdentifierType,
@@ -71,7 +72,8 @@ export function defaultCountryOf({ map }: Pick<Pipeline, 'map'>): string | undef
  * - of a row without a key column whose only identifier is the text.
  *
  * Identifiers are emails, phone numbers, and those of the types of the key's columns. A phone number without `+` gets the fixed
- * `default_country` of the pipeline. `isOfList`: true for a do-not-reach list.
+ * `default_country` of the pipeline. If it may be national or international, its row is found only by the text in a key column, or in a
+ * do-not-reach list. `isOfList`: true for such a list.
  */
 export function memberKeysOf(
   text: string,

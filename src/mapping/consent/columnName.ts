@@ -234,7 +234,7 @@ export function isContactChoice(column: string): boolean {
   )
 }
 
-/** Returns true for a column with a list in each cell, such as `Tags`. */
+/** Returns true for the name of a column that usually has a list in each cell, such as `Tags`. */
 export function isListName(column: string): boolean {
   return /\b(?:tags?|labels?|keywords|groups?|segments?|lists?|flags|categories|solicit codes?|etiketten|schlagworte?r?|etiquetas|etichette|markierungen)$/.test(
     nameWords(column),

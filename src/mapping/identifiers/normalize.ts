@@ -50,7 +50,7 @@ const plainRules: IdentifierRules = {
   readsAmbiguousPhonesAsBoth: false,
 }
 
-/** Rules that return every form of a value that some setting sends. */
+/** Rules that return every form of a value that some setting sends. They reject a phone number that may be national or international. */
 export const everyFormRules: IdentifierRules = {
   email: { ...plainRules.email, addsOtherForm: true },
   addsPlusFreeForm: true,

@@ -6,7 +6,7 @@ import type { Warning } from '../../model/record.ts'
 
 const timeFields: ReadonlySet<string> = new Set(['effective_at', 'expires_at'])
 
-/** Header while its fields are bound. Collects the used columns, the missing columns and the warnings. */
+/** Header of a source while its fields are bound. Collects the used columns, the missing columns and the warnings. */
 export class MemberHeader {
   readonly pipeline: Pipeline
   readonly columns: readonly string[]

@@ -291,7 +291,8 @@ export class UnmappedColumns {
   /**
    * Returns the code of the warning if the cell shows that the column is about consent:
    * - LEFT_UNMAPPED: a cell such as `Unsubscribed` in a column whose name is not about consent, or in a filter column.
-   * - CONSENT_UNMAPPED: a cell that confirms the name of the column. A certain name needs none: the header already has a warning.
+   * - CONSENT_UNMAPPED: a cell that confirms the name of the column and, for most names, every later cell. A certain name needs none: the
+   *   header already has a warning.
    */
   #consentCode(
     { consentName, keptValues, isConsent, emailCount, phoneCount, mayHaveLists, isAboutRelative, isOptOutCell }: ColumnState,
