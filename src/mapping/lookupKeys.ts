@@ -72,8 +72,8 @@ export function defaultCountryOf({ map }: Pick<Pipeline, 'map'>): string | undef
  * - of a row without a key column whose only identifier is the text.
  *
  * Identifiers are emails, phone numbers, and those of the types of the key's columns. A phone number without `+` gets the fixed
- * `default_country` of the pipeline. If it may be national or international, its row is found only by the text in a key column, or in a
- * do-not-reach list. `isOfList`: true for such a list.
+ * `default_country` of the pipeline. If it may be national or international, its row is found only by the text in a key column. In a
+ * do-not-reach list (`isOfList`), both readings are found.
  */
 export function memberKeysOf(
   text: string,

@@ -58,7 +58,7 @@ export const everyFormRules: IdentifierRules = {
 }
 
 /** As `everyFormRules`, for a do-not-reach list: it has both numbers of one that may be national or international. */
-export const everyFormRulesOfList: IdentifierRules = { ...everyFormRules, ambiguousPhonesAsBoth: true }
+export const everyFormRulesOfList: IdentifierRules = { ...everyFormRules, readsAmbiguousPhonesAsBoth: true }
 
 /** Removes the apostrophe that spreadsheets put before digits. */
 function withoutApostrophe(text: string): string {
