@@ -61,18 +61,35 @@ export interface NewSnapshot {
   readonly suppressionVersion: number
 }
 
-/** Opens a snapshot and returns its id. Discards an open snapshot of the destination: its run was killed before the plan was complete. */
-export async function openSnapshot(db: Queryable, snapshot: NewSnapshot): Promise<number> {
-  await db.execute(
+/**
+ * SQL condition: the read of snapshot `s` ended, but its process died or lost the database before the plan. So it is not known who opted
+ * out. The caller must have locked the destination.
+ */
+const isInterrupted = `(s.status = 'open' and exists (select from run r where r.id = s.run_id and r.snapshot_id = s.id)
+  and not exists (select from plan p where p.snapshot_id = s.id))`
+
+/**
+ * Opens a snapshot and returns its id. Discards an open snapshot of the destination: its run was killed before the plan was complete.
+ * `afterInterrupted`: true if the read of that run had ended. Then its snapshot is marked as by `markUnplannedOptOuts`.
+ */
+export async function openSnapshot(
+  tx: Queryable,
+  snapshot: NewSnapshot,
+): Promise<{ readonly id: number; readonly afterInterrupted: boolean }> {
+  const marked = await tx.execute(
+    `update snapshot s set counts = counts || '{"unplannedOptOuts": true}' where destination_id = $1 and ${isInterrupted}`,
+    [snapshot.destinationId],
+  )
+  await tx.execute(
     `update snapshot set status = 'discarded', closed_at = statement_timestamp() where destination_id = $1 and status = 'open'`,
     [snapshot.destinationId],
   )
-  const [row] = await db.query<Row<'snapshot', 'id'>>(
+  const [row] = await tx.query<Row<'snapshot', 'id'>>(
     `insert into snapshot (destination_id, run_id, status, definition_hash, suppression_version) values ($1, $2, 'open', $3, $4) returning id`,
     [snapshot.destinationId, snapshot.runId, snapshot.definitionHash, snapshot.suppressionVersion],
   )
   if (row === undefined) throw new Error('the snapshot was just inserted')
-  return Number(row.id)
+  return { id: Number(row.id), afterInterrupted: marked > 0 }
 }
 
 /** Stores facts about each source: size, digest, proof of its end. */
@@ -106,23 +123,40 @@ export async function markUnplannedOptOuts(db: Queryable, snapshotId: number): P
   await db.execute(`update snapshot set counts = counts || '{"unplannedOptOuts": true}' where id = $1`, [snapshotId])
 }
 
-/** Returns true if people with stored records opted out in a read after which no plan was made. */
+/**
+ * SQL condition: people opted out in the read of snapshot `s` of destination $1, or may have, and no later read has a plan. Compares ids,
+ * because the clock of the database may have been wrong.
+ */
+const isUnplanned = `s.destination_id = $1 and (s.counts ? 'unplannedOptOuts' or ${isInterrupted})
+  and s.id > coalesce((select max(id) from snapshot where destination_id = $1 and status in ('closed', 'incomplete')), 0)`
+
+/** Returns true if people opted out in a read after which no plan was made, or may have. */
 export async function hasUnplannedOptOuts(db: Queryable, destinationId: number): Promise<boolean> {
-  const marked = await db.query(
-    `select from snapshot s where s.destination_id = $1 and s.counts ? 'unplannedOptOuts'
-       and not exists (select from plan p where p.destination_id = $1 and p.created_at > s.opened_at) limit 1`,
-    [destinationId],
-  )
-  return marked.length > 0
+  const found = await db.query(`select from snapshot s where ${isUnplanned} limit 1`, [destinationId])
+  return found.length > 0
 }
+
+/** Returns true if a read ended, but its process died or lost the database before the plan. */
+export async function hasInterruptedRead(db: Queryable, destinationId: number): Promise<boolean> {
+  const found = await db.query(`select from snapshot s where s.destination_id = $1 and ${isInterrupted} limit 1`, [destinationId])
+  return found.length > 0
+}
+
+/** Discards the snapshots after `snapshotId`, with their marks. For a plan over this snapshot, because the sources are as in its read. */
+export async function discardLaterSnapshots(tx: Queryable, destinationId: number, snapshotId: number): Promise<void> {
+  await tx.execute(`${discardWithMarks} where destination_id = $1 and id > $2 and (status = 'open' or counts ? 'unplannedOptOuts')`, [
+    destinationId,
+    snapshotId,
+  ])
+}
+
+/** SQL that discards snapshots with their marks. A condition must follow. */
+const discardWithMarks = `update snapshot set status = 'discarded', closed_at = coalesce(closed_at, statement_timestamp()),
+  counts = counts - 'unplannedOptOuts'`
 
 /** Discards all snapshots of a destination with their marks, so that its next run depends on none. */
 export async function discardSnapshotsOf(tx: Queryable, destinationId: number): Promise<void> {
-  await tx.execute(
-    `update snapshot set status = 'discarded', closed_at = coalesce(closed_at, statement_timestamp()), counts = counts - 'unplannedOptOuts'
-     where destination_id = $1`,
-    [destinationId],
-  )
+  await tx.execute(`${discardWithMarks} where destination_id = $1`, [destinationId])
 }
 
 /** Deletes snapshots of runs that ended more than `days` days ago, except `kept` ones, open ones, and snapshots with a plan. */

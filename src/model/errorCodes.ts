@@ -190,7 +190,7 @@ export const errorGroups = [
         '`sluice run PIPELINE` reads the source with the present settings. It also sends what is not confirmed.',
       ],
       OPT_OUTS_UNPLANNED: [
-        'People opted out in a read that a guard or an error stopped before its plan. `rerun --failed` and `backfill` do not read that source, so they would send them.',
+        'People opted out, or may have, in a read that a guard, an error or a killed process stopped before its plan. `rerun --failed` and `backfill` do not read that source, so they would send them.',
         '`sluice run PIPELINE` reads the source. It also sends what is not confirmed.',
       ],
       RUN_INTERRUPTED: [

@@ -3,7 +3,7 @@ import { raiseDesiredVersion } from '../../db/destinations.ts'
 import * as plans from '../../db/plans.ts'
 import { attachPlan } from '../../db/runs/update.ts'
 import { readsBackfillSource } from '../../db/runs/request.ts'
-import { closeSnapshot } from '../../db/snapshots.ts'
+import { closeSnapshot, discardLaterSnapshots } from '../../db/snapshots.ts'
 import type { GuardResult, RunCounts } from '../../model/report.ts'
 import { interruptedError } from '../engine.ts'
 import { stagedKind } from '../read/stageTable.ts'
@@ -120,10 +120,13 @@ function unconfirmedRefreshes({ input, full, resyncPlans, planId }: PlanWork): r
 
 /**
  * Closes the snapshot (the stored result of the read), and stores digests of its rows. By these, the next read recognizes unchanged rows.
- * Does nothing for an unchanged source.
+ * For an unchanged source only discards later snapshots without a plan.
  */
 export async function endSnapshot({ tx, destinationId, run, input }: PlanWork): Promise<void> {
-  if (input.reading === 'unchanged') return
+  if (input.reading === 'unchanged') {
+    if (input.onlyFailedOf === undefined) await discardLaterSnapshots(tx, destinationId, input.snapshotId)
+    return
+  }
   // Without digests, the next run reads the whole source.
   if (input.incomplete !== undefined || readsBackfillSource(run)) await deleteDigests(tx, destinationId)
   else if (input.reading === 'gated') await updateDigests(tx, destinationId, stagedKind.valid, input.unseen, input.quality)

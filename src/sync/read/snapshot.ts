@@ -10,6 +10,7 @@ import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import { hashSource } from '../../sources/hashSource.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
 import type { Connection } from '../../db/database.ts'
+import { raiseDesiredVersion } from '../../db/destinations.ts'
 import { digestKey, type UnseenDigests } from '../../db/digests.ts'
 import { readsBackfillSource } from '../../db/runs/request.ts'
 import { updateRun } from '../../db/runs/update.ts'
@@ -101,7 +102,12 @@ export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: P
   try {
     await createStage(tx)
     if (comparable !== undefined && isUnchanged) return await unchangedResult(context, comparable, notes)
-    const snapshotId = await openSnapshot(deps.db, { destinationId, runId, definitionHash, suppressionVersion: suppression.version })
+    const snapshotId = await deps.db.transaction(async (tx) => {
+      const opened = await openSnapshot(tx, { destinationId, runId, definitionHash, suppressionVersion: suppression.version })
+      // People of waiting plans may have opted out in the interrupted read.
+      if (opened.afterInterrupted && destinationOf(pipeline.destination.kind).reachesPeople) await raiseDesiredVersion(tx, destinationId, 1)
+      return opened.id
+    })
     crashPoint('read.opened')
     try {
       return await readInto(snapshotId, context, notes, opened, gate)

@@ -3,6 +3,7 @@ import { forgetSynced } from '../../db/changedKeys.ts'
 import { raiseStateVersion, resumeDestination, readPauseReason, type PauseReason } from '../../db/destinations.ts'
 import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../../db/plans.ts'
 import { isOfLoad, markImpliedKeysVisible } from '../../db/impliedKeys.ts'
+import { hasInterruptedRead } from '../../db/snapshots.ts'
 import { readOptions } from '../../db/runs/columns.ts'
 import { addWarnings, attachPlan } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
@@ -11,6 +12,7 @@ import { replaceGroupContent, contentVersionOf } from '../../db/remote/reference
 import type { Row, Value } from '../../db/row.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import { warnOfBrokenImages } from './brokenImages.ts'
+import { destinationOf } from '../../destinations/index.ts'
 import { bindOrAssertDatabase } from '../databaseCopy.ts'
 import { interruptedError, type EngineDeps } from '../engine.ts'
 import { keepSetsOfRun } from './productSets.ts'
@@ -88,13 +90,13 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
   return deps.db.transaction(async (tx) => {
     const [row] = await tx.query<
       Row<'plan', 'status' | 'pipeline' | 'destination_id' | 'snapshot_id'> &
-        Row<'destination', 'state_version'> & {
+        Row<'destination', 'kind' | 'state_version'> & {
           plan_version: Value<'plan', 'state_version'>
           desired_changed: boolean
           content_written: boolean
         }
     >(
-      `select p.status, p.pipeline, p.destination_id, p.snapshot_id, p.state_version as plan_version, d.state_version,
+      `select p.status, p.pipeline, p.destination_id, p.snapshot_id, p.state_version as plan_version, d.kind, d.state_version,
          coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as desired_changed,
          coalesce((p.review ->> 'writesContent')::boolean, false) as content_written
        from plan p join destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
@@ -108,6 +110,12 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       throw staleError(planId, row.pipeline, 'the synced state changed after it was made')
     // The plan may send people who are no longer in the source, or who must not be sent now (docs/guarantees.md#suppression-wins).
     if (row.desired_changed) throw staleError(planId, row.pipeline, 'a later read of the source changed the desired content')
+    if (destinationOf(row.kind).reachesPeople && (await hasInterruptedRead(tx, row.destination_id)))
+      throw staleError(
+        planId,
+        row.pipeline,
+        'a later read of the source was interrupted before its plan, and people may have opted out in it',
+      )
     if (row.status === 'ready') {
       if (!row.content_written)
         await replaceGroupContent(

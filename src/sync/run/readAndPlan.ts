@@ -96,17 +96,19 @@ export async function readAndPlan(
       snapshot !== undefined && destinationOf(pipeline.destination.kind).reachesPeople
         ? noteUnplannedOptOuts(deps.db, tx, run.destinationId, snapshot.snapshotId)
         : Promise.resolve()
+    const { snapshotId, rows } = snapshot ?? {}
+    // A snapshot that stays open counts as interrupted (`hasInterruptedRead`).
+    const ending = noting.then(() => (snapshotId === undefined ? undefined : discardSnapshot(deps.db, snapshotId, rows)))
     if (!(error instanceof RunWithheld)) {
-      await noting.catch((failure: unknown) =>
+      await ending.catch((failure: unknown) =>
         deps.log.warn(
           { runId: `r_${run.id}`, reason: codeOrName(failure) },
-          'earlier plans were not compared with the opt-outs of this read',
+          'the opt-outs of this read could not be stored: plans, backfills and reruns of failed operations wait for another read',
         ),
       )
       throw error
     }
-    await noting
-    if (snapshot !== undefined) await discardSnapshot(deps.db, snapshot.snapshotId, snapshot.rows)
+    await ending
     return { planned: undefined, guards: error.results, proof: proofOf(snapshot) }
   } finally {
     // After an error the connection is closed, because a transaction may be open.
@@ -221,16 +223,16 @@ async function acceptForFullRefresh(deps: EngineDeps, run: RunRow): Promise<bool
 }
 
 /**
- * Throws if people opted out in a read from which no plan was made. A backfill or a rerun of failed operations also sends stored records,
- * and these do not show the opt-outs.
+ * Throws if people opted out, or may have, in a read from which no plan was made. A backfill or a rerun of failed operations also sends
+ * stored records, and these do not show the opt-outs.
  *
  * @throws {RunError} `OPT_OUTS_UNPLANNED`
  */
 async function assertNoUnplannedOptOuts(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<void> {
-  if (!(await hasUnplannedOptOuts(deps.db, run.destinationId))) return
+  if (!destinationOf(pipeline.destination.kind).reachesPeople || !(await hasUnplannedOptOuts(deps.db, run.destinationId))) return
   throw new RunError(
     'OPT_OUTS_UNPLANNED',
-    `people opted out of ${pipeline.name} in a read from which no plan was made. This run would ignore that. Nothing was sent.`,
+    `people opted out of ${pipeline.name}, or may have, in a read from which no plan was made. This run would ignore that. Nothing was sent.`,
     { where: pipeline.name, hint: `sluice run ${pipeline.name}` },
   )
 }
