@@ -142,6 +142,14 @@ export async function hasInterruptedRead(db: Queryable, destinationId: number): 
   return found.length > 0
 }
 
+/** Returns the sources of each read for which `hasUnplannedOptOuts` returns true. */
+export async function sourcesOfUnplannedReads(db: Queryable, destinationId: number): Promise<readonly (readonly SourceFacts[])[]> {
+  const rows = await db.query<Row<'snapshot', 'id' | 'sources'>>(`select s.id, s.sources from snapshot s where ${isUnplanned}`, [
+    destinationId,
+  ])
+  return rows.map(({ id, sources }) => decodeSources(sources, id))
+}
+
 /** Discards the snapshots after `snapshotId`, with their marks. For a plan over this snapshot, because the sources are as in its read. */
 export async function discardLaterSnapshots(tx: Queryable, destinationId: number, snapshotId: number): Promise<void> {
   await tx.execute(`${discardWithMarks} where destination_id = $1 and id > $2 and (status = 'open' or counts ? 'unplannedOptOuts')`, [

@@ -117,11 +117,11 @@ export async function validRowsOfInterruptedLoad(db: Database, run: RunRow): Pro
 }
 
 /**
- * Returns a note if an incomplete read has fewer opt-outs than the reference read; none otherwise. `facts`, `before`: facts of the two
- * reads.
+ * Returns a note if an incomplete read has fewer opt-outs than one of the earlier reads; none otherwise. `facts`: facts of this read.
+ * `earlier`: facts of the reference read, and of later reads without a plan.
  */
-export function unreadOptOutNotes(facts: readonly SourceFacts[], before: readonly SourceFacts[]): WarningSummary[] {
-  return optOutsUnreadNotes('the end of the source is not proven', optOutsIn(facts), optOutsIn(before))
+export function unreadOptOutNotes(facts: readonly SourceFacts[], earlier: readonly (readonly SourceFacts[])[]): WarningSummary[] {
+  return optOutsUnreadNotes('the end of the source is not proven', optOutsIn(facts), Math.max(0, ...earlier.map(optOutsIn)))
 }
 
 /**

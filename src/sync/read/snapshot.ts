@@ -15,7 +15,7 @@ import { digestKey, type UnseenDigests } from '../../db/digests.ts'
 import { readsBackfillSource } from '../../db/runs/request.ts'
 import { updateRun } from '../../db/runs/update.ts'
 import type { RunRow } from '../../db/runs/claim.ts'
-import { discardSnapshot, openSnapshot, storeSources } from '../../db/snapshots.ts'
+import { discardSnapshot, openSnapshot, sourcesOfUnplannedReads, storeSources } from '../../db/snapshots.ts'
 import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -162,10 +162,13 @@ async function readInto(
   const lastIsOfOtherPipeline = last !== undefined && last.pipeline !== pipeline.name && guardsDeletes
   const referenceSources = last?.referenceSources ?? []
   const patterns = pipeline.sources.map(({ uri }) => uri)
+  const unplanned = incomplete === undefined ? [] : await sourcesOfUnplannedReads(deps.db, run.destinationId)
   const warnings = [
     ...notes,
     ...staged.warnings,
-    ...(incomplete === undefined ? [] : [endUnprovenNote(incomplete), ...unreadOptOutNotes(staged.facts, referenceSources)]),
+    ...(incomplete === undefined
+      ? []
+      : [endUnprovenNote(incomplete), ...unreadOptOutNotes(staged.facts, [referenceSources, ...unplanned])]),
     ...(incomplete === undefined && guardsDeletes ? optOutNotesOfFallenSources(staged.facts, referenceSources, patterns) : []),
     ...(lastIsOfOtherPipeline ? [otherPipelineNote(last)] : []),
     ...(await erosionNotes(deps.db, pipeline, run, rows, last?.referenceValid)),

@@ -54,6 +54,12 @@ async function runKilled(engine: EngineUnderTest, crashAt: string): Promise<void
 
 const sent = async (engine: EngineUnderTest, after: number) => (await engine.writes(after)).reduce((sum, { items }) => sum + items, 0)
 
+/** Writes a file whose read is stopped, because no setting reads its second consent column. */
+const writeStopped = (engine: EngineUnderTest, no: (i: number) => boolean) => {
+  const rows = Array.from({ length: count }, (_, i) => `${i},p${i}@example.com,${no(i) ? 'no' : 'yes'},yes\n`)
+  engine.write('people.csv', `id,mail,ok,newsletter\n${rows.join('')}`)
+}
+
 const refusedRun = { status: 'failed', error: { code: 'OPT_OUTS_UNPLANNED' } }
 
 test('a rerun of failed operations, a backfill and a plan are refused after a read whose process was killed before its plan', async () => {
@@ -99,4 +105,21 @@ test('a plan is not stale after a read that was killed before its end', async ()
   write(engine, (i) => i === 0)
   await runKilled(engine, 'read.staged')
   expect(await engine.apply(planId)).toMatchObject({ status: 'succeeded' })
+})
+
+test('an incomplete read without the row of a person who opted out in a stopped read sends nothing', async () => {
+  const { engine, refused } = await withRefusedLoad()
+  await using _ = engine
+  writeStopped(engine, (i) => i === count - 1)
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_CONSENT_UNMAPPED' }] })
+  const after = await engine.mark()
+  const complete = Array.from({ length: count - 1 }, (_, i) => `${i},p${i}@example.com,yes\n`).join('')
+  engine.write('people.csv', `id,mail,ok\n${complete}7,p7@exa`)
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_OPT_OUTS_UNREAD' }] })
+  expect(await engine.rerun(refused, { failedOnly: true })).toMatchObject(refusedRun)
+  expect(await sent(engine, after)).toBe(0)
+  // The row is read, but not the last one.
+  engine.write('people.csv', `id,mail,ok\n7,p7@example.com,no\n${complete}8,p8@exa`)
+  await engine.run('people')
+  expect((await engine.sandbox.control.audience()).members).toBe(count - 1)
 })
