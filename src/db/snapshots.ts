@@ -124,7 +124,7 @@ export async function markUnplannedOptOuts(db: Queryable, snapshotId: number): P
 }
 
 /**
- * SQL condition: people opted out in the read of snapshot `s` of destination $1, or may have, and no later read has a plan. Compares ids,
+ * SQL condition: people opted out in the read of snapshot `s`, or may have, and no later read has a plan. $1: destination. Compares ids,
  * because the clock of the database may have been wrong.
  */
 const isUnplanned = `s.destination_id = $1 and (s.counts ? 'unplannedOptOuts' or ${isInterrupted})
