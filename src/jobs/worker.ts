@@ -124,7 +124,8 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
   const helpPush = async (planId: string) => {
     const isShared = () => isSharedPlan(deps.db, planId, deps.service)
     if (!(await isKnownVersion()) || !(await isShared())) return
-    // An operator who interrupts a run expects that no process continues to send its plan.
+    // An operator who interrupts a run expects that no process continues to send its plan. A claim checks the run too, but claimed batches may
+    // wait for the rate limit.
     const stop = new AbortController()
     const watch = setInterval(() => {
       isShared().then(
@@ -134,7 +135,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
       )
     }, watchEveryMs)
     try {
-      await pushPlan(deps, planId, { signal: stop.signal })
+      await pushPlan(deps, planId, { signal: stop.signal, isHelper: true })
     } finally {
       clearInterval(watch)
     }

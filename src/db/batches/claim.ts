@@ -6,6 +6,7 @@
 import type { Queryable } from '../database.ts'
 import { bodyColumns, bodyOf, keysOf, type BodyRow } from '../entries/read.ts'
 import { withinFence, type Fence } from '../fence.ts'
+import { isPushedByRun } from '../runs/queued.ts'
 import { mayImply } from '../impliedKeys.ts'
 import type { Row } from '../row.ts'
 import type { Operation } from '../../destinations/destination.ts'
@@ -13,12 +14,12 @@ import { afterIsolation, erasurePhase, openStatuses, waitingReasons } from './st
 
 /**
  * Batches that a push sends. One of:
- * - the batches of a plan, without the deletes of erasures
+ * - the batches of a plan, without the deletes of erasures; with `isHelper`, only while a run pushes the plan
  * - the batches of a destination that were sent before (`resendOf`); with `phase`, only those of this phase
  * - the deletes of an erasure
  */
 export type BatchScope = (
-  | { readonly planId: string }
+  | { readonly planId: string; readonly isHelper?: boolean }
   | { readonly resendOf: number; readonly phase?: typeof erasurePhase }
   /** The deletes of an erasure at one audience. */
   | { readonly erasure: number; readonly audience: number }
@@ -74,7 +75,8 @@ const waitsForOthers = `coalesce(b.reason, '') in ${waitingReasons} and exists (
 
 /** Returns the SQL condition: batch `b` is in the scope. `$1`: first value of `scopeValues`. */
 const inScope = (scope: BatchScope) => {
-  if ('planId' in scope) return `b.plan_id = $1 and b.phase <> ${erasurePhase}`
+  if ('planId' in scope)
+    return `b.plan_id = $1 and b.phase <> ${erasurePhase} ${scope.isHelper ? `and exists (select from plan p where p.id = $1 and ${isPushedByRun})` : ''}`
   if ('erasure' in scope)
     return `b.id in (select batch_id from erasure_delete where erasure_id = $1::bigint) and b.destination_id = ${scope.audience}`
   // Batches of plans that wait for `apply` were never sent, so they are left out. Deletes of suppressed people count as sent from the start

@@ -80,7 +80,7 @@ export async function hasOpenWork(db: Queryable): Promise<boolean> {
 }
 
 /** SQL condition: a run that is running made the plan `p`, or applies it. */
-const isPushedByRun = `exists (select from run r where (r.id = p.run_id or r.plan_id = p.id) and r.status = 'running')`
+export const isPushedByRun = `exists (select from run r where (r.id = p.run_id or r.plan_id = p.id) and r.status = 'running')`
 
 /**
  * Returns the ids of plans of this environment that a running run pushes. Leaves out plans without a batch to send now. Other workers can

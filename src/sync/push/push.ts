@@ -16,13 +16,14 @@ import type { PushInput, PushOptions } from './sendOpenBatches.ts'
  * - The destination is paused.
  * - Updates wait for a parked delete.
  * - The signal aborted.
+ * - With `isHelper`: the run of the plan has ended.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
   const [plan] = await deps.db.query<Row<'plan', 'destination_id' | 'run_id'>>('select destination_id, run_id from plan where id = $1', [
     planId,
   ])
   if (plan === undefined) throw new Error(`plan ${planId} is not stored`)
-  const scope = { planId, fence: deps.service }
+  const scope = { planId, isHelper: options.isHelper ?? false, fence: deps.service }
   await sendIfOpen(deps, { scope, destinationId: plan.destination_id, runId: Number(plan.run_id) }, options)
 }
 

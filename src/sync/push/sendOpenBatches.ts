@@ -26,6 +26,11 @@ export interface PushOptions {
   readonly onProgress?: (progress: Progress) => void
   /** Finds the people who opted out after a plan was made. Absent if the sources were not read since. */
   readonly findOptedOut?: FindOptedOut
+  /**
+   * True if the caller helps a run of another process. Then no batch is claimed after the end of that run: the next run may read an opt-out
+   * (docs/guarantees.md#a-no-is-never-sent).
+   */
+  readonly isHelper?: boolean
   /** Present if later parts of the plan are still being planned (docs/decisions/first-load-in-parts.md). */
   readonly growing?: GrowingPlan
 }

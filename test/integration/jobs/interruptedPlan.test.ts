@@ -5,10 +5,12 @@ import { expect, test } from 'vitest'
 import { registerWorker } from '../../../src/db/workers.ts'
 import { startWorker } from '../../../src/jobs/index.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
+import { pushPlan } from '../../../src/sync/push/push.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
 import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
+import { interruptedRun } from '../../support/interrupted.ts'
 import { item, products, rss, wanted } from '../acceptance/products.ts'
 
 test('a worker sends no more of a plan once the run was interrupted, and the next run sends the rest', { timeout: 90_000 }, async () => {
@@ -46,4 +48,19 @@ test('a worker sends no more of a plan once the run was interrupted, and the nex
   } finally {
     await helper.stop()
   }
+})
+
+test('a worker claims no batch of a plan once its run has ended', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(3).map((row) => item(row))))
+  await interruptedRun(engine, 'shop', 'planned')
+  const [plan] = await engine.db.query<{ id: string; status: string }>('select id, status from plan')
+  expect(plan?.status).toBe('applying')
+  const mark = await engine.mark()
+  await pushPlan(engine.deps, plan?.id ?? '', { isHelper: true })
+  expect(await engine.writes(mark)).toEqual([])
+  await engine.db.execute(`update run set status = 'running', finished_at = null`)
+  await pushPlan(engine.deps, plan?.id ?? '', { isHelper: true })
+  expect(await engine.writes(mark)).toHaveLength(1)
 })
