@@ -107,6 +107,17 @@ test('a plan is not stale after a read that was killed before its end', async ()
   expect(await engine.apply(planId)).toMatchObject({ status: 'succeeded' })
 })
 
+test('a plan from a time when the clock of the database was ahead does not end the refusal', async () => {
+  const { engine, refused } = await withRefusedLoad()
+  await using _ = engine
+  await engine.db.execute(`update plan set created_at = created_at + interval '1 hour'`)
+  writeStopped(engine, (i) => i === 0)
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld' })
+  const after = await engine.mark()
+  expect(await engine.rerun(refused, { failedOnly: true })).toMatchObject(refusedRun)
+  expect(await sent(engine, after)).toBe(0)
+})
+
 test('an incomplete read without the row of a person who opted out in a stopped read sends nothing', async () => {
   const { engine, refused } = await withRefusedLoad()
   await using _ = engine
