@@ -110,10 +110,11 @@ export async function closeSnapshot(
   ])
 }
 
-/** Ends a snapshot without a complete plan. `counts`: merged into the stored counts. Does nothing if the snapshot has already ended. */
+/** Ends a snapshot without a plan. `counts`: merged into the stored counts. Does nothing if it has ended, or has parts of a plan. */
 export async function discardSnapshot(db: Queryable, snapshotId: number, counts?: object): Promise<void> {
   await db.execute(
-    `update snapshot set status = 'discarded', closed_at = statement_timestamp(), counts = counts || coalesce($2::jsonb, '{}') where id = $1 and status = 'open'`,
+    `update snapshot set status = 'discarded', closed_at = statement_timestamp(), counts = counts || coalesce($2::jsonb, '{}')
+     where id = $1 and status = 'open' and not exists (select from plan p where p.snapshot_id = $1)`,
     [snapshotId, counts === undefined ? null : JSON.stringify(counts)],
   )
 }
