@@ -1,14 +1,7 @@
 /** Requests of the client, and its results for answers of a scripted service. */
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import {
-  CallError,
-  createClient,
-  RateLimitedError,
-  RepeatingCursorError,
-  UnavailableError,
-  UnreachableError,
-} from '../../../src/service/client/index.ts'
+import { CallError, createClient, RateLimitedError, RepeatingCursorError, UnavailableError } from '../../../src/service/client/index.ts'
 import { answerText, startRawServer } from './rawServer.ts'
 import { systemClock, type Clock } from '../../../src/clock.ts'
 import { serveScript, type Script, type ScriptedService } from './scriptedService.ts'
