@@ -49,6 +49,7 @@ async function* firstUsers(
       keys,
       deletes: false,
       renewal: false,
+      refused: false,
       created: true,
       content_version: null,
       hash: plainHash,
@@ -100,7 +101,7 @@ export async function recordsHaveTimes(tx: Transaction, destinationId: number): 
 
 const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.content_version'
 /** SQL of the keys and their desired content. The content is the same for all keys of a group, unless the group has a `content_version`. */
-const keysAndContent = `${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash`
+const keysAndContent = `${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash, bool_or(m.refused_code is not null) as refused`
 
 /** Returns SQL of the users to update if no row has its own times. Does not read the records. */
 const untimedUsers = (destinationId: number) =>

@@ -29,6 +29,8 @@ export interface UserRow {
   /** True if the plan also deletes an identifier of this user. Then the user is sent in phase 2, after all deletes. */
   readonly deletes: boolean
   readonly renewal: boolean
+  /** True if the service refused an identifier of this user, perhaps because of another user of the operation. */
+  readonly refused: boolean
   /** True if the service has none of the identifiers of the group. */
   readonly created: boolean
   /** New content of all identifiers of a group that changed or loses identifiers; otherwise null. */
@@ -43,7 +45,10 @@ export interface UserRow {
   readonly expires_ms: string | null
 }
 
-/** Yields operations with up to `usersPerOperation` users. The users of one operation have equal times, content, phase and change. */
+/**
+ * Yields operations with up to `usersPerOperation` users. The users of one operation have equal times, content, phase and change. The
+ * service refuses an operation as a whole. So each user of a refused operation gets an operation of its own in the next plan.
+ */
 export async function* packUsers(portions: AsyncIterable<readonly UserRow[]>, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
   let collected: UserRow[] = []
   let collectedBytes = 0
@@ -69,6 +74,8 @@ export async function* packUsers(portions: AsyncIterable<readonly UserRow[]>, te
 
 function canShareOperation(one: UserRow, other: UserRow): boolean {
   return (
+    !one.refused &&
+    !other.refused &&
     one.deletes === other.deletes &&
     one.effective_ms === other.effective_ms &&
     one.expires_ms === other.expires_ms &&

@@ -45,6 +45,19 @@ test('users with different desired contents are in different operations, so that
   )
 })
 
+test('one refused user keeps the others of the operation out for one run only', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('people', yaml)
+  engine.write('people.csv', `id,e1,e2\n${names.map((name) => `${name},${name}@example.com,\n`).join('')}`)
+  const refusesBen = { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } }
+  await control.fault({ contains_key: email('ben@example.com')[1] }, refusesBen, 'always')
+  expect(await engine.run('people')).toMatchObject({ status: 'partial', counts: { refused: 4, confirmed: 0 } })
+  expect(await engine.run('people')).toMatchObject({ status: 'partial', counts: { refused: 1, confirmed: 3 } })
+  await control.clearFaults()
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { confirmed: 1 } })
+})
+
 test('the review names the number of people of an operation', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', yaml)
