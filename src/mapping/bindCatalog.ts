@@ -57,7 +57,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       missing,
       hints: suggestedSettings(unboundOptional, unused),
       mapping: {
-        // `presetOf` returns a preset for every header, even if the preset binds no field.
+        // `presetOf` falls back to `google-shopping`, so a preset is named only if a field is bound.
         preset: Object.keys(binding).length === 0 ? undefined : preset?.name,
         fields: shownFields(binding, currency, columns),
       },
@@ -76,7 +76,7 @@ function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: rea
     const needsNoColumn = mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined
     if (bound.indexes.length > 0 || needsNoColumn) fields.binding[field] = bound
     else if (requiredProductFields.includes(field))
-      fields.missing.push(missingWithPrefix(preset, field, columns) ?? describeMissingColumn(field, mapping.columns, columns))
+      fields.missing.push(describeFieldWithPrefix(preset, field, columns) ?? describeMissingColumn(field, mapping.columns, columns))
     fields.warnings.push(
       ...(configured === undefined
         ? unconfiguredWarnings(bound, columns)
@@ -129,10 +129,10 @@ function shownFields(
 }
 
 /**
- * Describes a missing required field that exports of this preset never contain, such as the link. The hint maps another column, with a
- * prefix before each value. Undefined if the preset suggests no column of this header.
+ * Describes a missing required field that exports of this preset never have, such as the link. The hint builds the field from another column
+ * and a prefix: `https://shop.example/` and the handle. Undefined if the preset suggests no column of this header.
  */
-function missingWithPrefix(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
+function describeFieldWithPrefix(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
   const suggested = preset?.suggestedPrefix?.[field]
   const column = suggested?.columns.find((name) => columns.includes(name))
   if (suggested === undefined || column === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * Column names of shops and CRMs in several languages, for suggestions (docs/inputs.md, cases 176 and 210). A column with such a name is
- * not mapped without a setting. Exception: a currency column.
+ * Column names of shops and CRMs in several languages, for suggestions (docs/inputs.md, cases 176 and 210). This table alone
+ * maps no column, except that of the currency.
  */
 
 /**
@@ -79,7 +79,7 @@ export function fieldsForColumn(column: string): readonly string[] {
   return fieldsByColumnName.get(foldedName(column)) ?? []
 }
 
-/** Returns the column whose name the field prefers most; undefined if no column has a usual name of the field. */
+/** Returns the column whose name comes first in the field's list of usual names; undefined if no column has one. */
 export function columnForField(field: string, columns: readonly string[]): string | undefined {
   const names = namesOf(field)
   return columns

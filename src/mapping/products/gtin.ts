@@ -17,7 +17,7 @@ export function parseGtin(text: string): GtinResult {
   if (!/^(?:\d{8}|\d{12,14})$/.test(plain)) return { invalid: 'does not have 8, 12, 13 or 14 digits' }
   if (/^0+$/.test(plain)) return { invalid: 'is all zeros' }
   if (checkDigit(plain.slice(0, -1)) !== plain.charCodeAt(plain.length - 1) - 48) return { invalid: 'has a wrong check digit' }
-  // As 14 digits: an indicator, then 13 digits. Leading zeros do not change the number.
+  // Padded to 14 digits, each GTIN has an indicator digit, then 13 digits. Leading zeros do not change the number.
   const padded = plain.padStart(14, '0')
   const isGtin8 = padded.startsWith('000000')
   const isForStores = isGtin8 ? padded[6] === '2' : /^.(?:2|02)/.test(padded)

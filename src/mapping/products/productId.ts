@@ -8,7 +8,7 @@ import { brandPlaceholders, spreadsheetDamage } from './vocabulary.ts'
 
 const plainId = /^[\w.-]+$/
 /** Matches every plain id that `spreadsheetDamage` matches, such as `1-Mar`, and some others. */
-const damagedId = /^\d{1,2}-[A-Z]/
+const maybeDamagedId = /^\d{1,2}-[A-Z]/
 
 /**
  * Returns the id, trimmed and in NFC.
@@ -20,7 +20,8 @@ const damagedId = /^\d{1,2}-[A-Z]/
 export function idOf(row: ProductRow): string {
   const cell = row.binding.id?.read(row.rawRow)
   // Shortcut: most ids have this form, and pass all checks below unchanged.
-  if (typeof cell === 'string' && plainId.test(cell) && cell.length <= row.rules.options.maxIdLength && !damagedId.test(cell)) return cell
+  if (typeof cell === 'string' && plainId.test(cell) && cell.length <= row.rules.options.maxIdLength && !maybeDamagedId.test(cell))
+    return cell
   if (typeof cell === 'object' && new Set(cell.map(trimText)).size > 1)
     throw new RowRejected('ID_INVALID', 'id', `has ${cell.length} values, expected one`)
   const raw = firstText(cell) ?? ''
@@ -39,8 +40,8 @@ export function idOf(row: ProductRow): string {
 }
 
 /**
- * Returns the id of a rejected row, so that its product stays as it was. Removes the invisible characters for which `idOf` rejects an id.
- * Undefined if the id cannot be read.
+ * Returns the id of a rejected row, so that its product stays as it was. If `idOf` rejects the id because of invisible characters, removes
+ * them, except tabs and line ends. Undefined if the id cannot be read.
  *
  * @throws {TransformError} if a transform of the id fails
  */

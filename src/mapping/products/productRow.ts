@@ -9,7 +9,7 @@ import { TransformError } from '../transforms.ts'
 import type { ProductRules } from './rules.ts'
 import { commonPlaceholders, type ProductField } from './vocabulary.ts'
 
-/** Product field → its columns of one header. `currency`: currency column that no field reads. */
+/** Product field → its columns of one header. `currency`: column with the currency, if it is not bound to a field. */
 export type ProductBinding = Readonly<Partial<Record<ProductField, BoundField>>> & { readonly currency?: CurrencyColumn }
 
 /** Column with the currency of the row's prices. */
@@ -18,7 +18,7 @@ export interface CurrencyColumn {
   readonly index: number
 }
 
-/** Maximum number of characters of an optional text. */
+/** Maximum number of characters of an optional text after `cleanText`. */
 const maxTextLength = 1000
 const noWarnings: readonly Warning[] = []
 
@@ -139,12 +139,12 @@ export class ProductRow {
     }
   }
 
-  /** Returns true if a transform of the field failed in `cell`, or in a method that calls it. */
+  /** Returns true if a transform of this optional field has already failed for this row. */
   transformFailed(field: ProductField): boolean {
     return this.#failedFields?.includes(field) === true
   }
 
-  /** Decodes entities that were escaped twice, and removes control and invisible characters. Warns about each, and about garbled text. */
+  /** Decodes entities that were escaped twice, and removes control and invisible characters as `stripControls`. Warns about each, and about garbled text. */
   clean(field: ProductField, text: string): string {
     if (isPlainText(text)) return text
     let clean = text

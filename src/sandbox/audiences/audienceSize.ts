@@ -7,17 +7,17 @@ import type { Audience, AudienceState } from './state.ts'
 const MIN_TARGETABLE_MEMBERS = 100
 
 /** Size of an audience, and whether it can be targeted, in wire form. */
-interface AudienceSize {
+interface SizeAndTargeting {
   /** Number of members; null below `MIN_TARGETABLE_MEMBERS`. */
   readonly size: number | null
   readonly targeting: { readonly targetable: boolean; readonly reasons_not_targetable: readonly string[] }
 }
 
 /**
- * Returns the size of the audience. During the processing of an upload, this is the size before the upload. Below
- * `MIN_TARGETABLE_MEMBERS`, the reason is `PROCESSING` during the processing, else `TOO_SMALL`.
+ * Returns the size of the audience, and whether it can be targeted. During the processing of an upload, this is the size before the upload.
+ * An audience below `MIN_TARGETABLE_MEMBERS` cannot be targeted: the reason is `PROCESSING` during the processing, else `TOO_SMALL`.
  */
-export function sizeOf(call: Call<AudienceState>, audience: Audience): AudienceSize {
+export function sizeAndTargetingOf(call: Call<AudienceState>, audience: Audience): SizeAndTargeting {
   const { processing } = audience
   const isPending = processing !== null && !isProcessed(call.world, 'audience', processing.since)
   const members = isPending ? processing.members : audience.memberships.count(call.now / 1000).members

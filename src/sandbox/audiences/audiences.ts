@@ -8,7 +8,7 @@ import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { sizeOf } from './audienceSize.ts'
+import { sizeAndTargetingOf } from './audienceSize.ts'
 import { ownLists } from './doNotReach.ts'
 import { newAudience, type Audience, type AudienceState } from './state.ts'
 import { uploadUsers } from './uploadUsers.ts'
@@ -114,7 +114,7 @@ function targetingEntries(call: AudienceCall, audience: Audience, activeOnly: bo
 
 function audienceWire(call: AudienceCall, audience: Audience): Record<string, unknown> {
   const { id, name, description, accountId, created_at, updated_at, deleted } = audience
-  const { size, targeting } = sizeOf(call, audience)
+  const { size, targeting } = sizeAndTargetingOf(call, audience)
   return {
     id,
     name,

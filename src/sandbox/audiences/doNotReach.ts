@@ -4,7 +4,7 @@ import type { Call, Handler } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
-import { sizeOf } from './audienceSize.ts'
+import { sizeAndTargetingOf } from './audienceSize.ts'
 import { newAudience, type Audience, type AudienceState } from './state.ts'
 import { uploadUsers } from './uploadUsers.ts'
 
@@ -46,6 +46,6 @@ function listOfPath(call: AudienceCall): Audience {
 
 function listWire(call: AudienceCall, list: Audience): Record<string, unknown> {
   const { id, name, description, created_at, updated_at, deleted } = list
-  const { size, targeting } = sizeOf(call, list)
+  const { size, targeting } = sizeAndTargetingOf(call, list)
   return { id, name, description, ...targeting, list_size: size, created_at, updated_at, deleted }
 }

@@ -7,8 +7,8 @@ import { businessCategories } from './categoryLists.ts'
 import type { CampaignsState } from './state.ts'
 import { targetingLists, type TargetingOption } from './targetingLists.ts'
 
-/** Parameters that select options, each with the field that it compares. */
-const FILTERS: Readonly<Record<string, string>> = {
+/** Parameters with one value that select options, each with the field that it compares. */
+const FIELD_OF_PARAMETER: Readonly<Record<string, string>> = {
   country_code: 'country_code',
   conversation_type: 'conversation_type',
   location_type: 'location_type',
@@ -45,7 +45,7 @@ export const lookupHandlers: Readonly<Record<string, Handler<CampaignsState>>> =
 }
 
 function isSelected(call: Call<unknown>, option: TargetingOption): boolean {
-  const passesFields = Object.entries(FILTERS).every(
+  const passesFields = Object.entries(FIELD_OF_PARAMETER).every(
     ([parameter, field]) =>
       call.params[parameter] === undefined || String(option[field] ?? '').toUpperCase() === String(call.params[parameter]).toUpperCase(),
   )

@@ -9,7 +9,7 @@ import { mentionsUser } from './entities.ts'
 import { isDuplicate } from './duplicates.ts'
 import { newPost, type Post, type PostsState } from './state.ts'
 import { hasPremium } from './userLookup.ts'
-import { emitPost } from '../webhooks/events.ts'
+import { emitPostEvent } from '../webhooks/events.ts'
 import { checkIds, notFoundError, type PartialError } from './v2Errors.ts'
 import { searchPosts } from './v2Search.ts'
 import { editableUntil, editsRemaining, firstCreatedAt, forbiddenFields, includesOf, postSelectionOf, postWire } from './v2View.ts'
@@ -60,7 +60,7 @@ async function deletePost(call: Call<PostsState>): Promise<Reply> {
   if (post.author_id !== call.user?.id)
     throw v2Problem(403, 'Forbidden', 'You can delete only your own posts.', 'not-authorized-for-resource')
   call.state.posts.delete(id)
-  await call.effect(() => Promise.resolve(emitPost(call.world, 'post.delete', post)), null)
+  await call.effect(() => Promise.resolve(emitPostEvent(call.world, 'post.delete', post)), null)
   return { kind: 'json', body: { data: { deleted: true } } }
 }
 
@@ -78,7 +78,7 @@ async function createPost(call: Call<PostsState>): Promise<Reply> {
     const version = state.posts.get(id)
     if (version !== undefined) version.edit_history = post.edit_history
   }
-  await call.effect(() => Promise.resolve(emitPost(world, 'post.create', post)), null)
+  await call.effect(() => Promise.resolve(emitPostEvent(world, 'post.create', post)), null)
   const history = world.switch('edit_history') === 'on' ? { [`edit_history_${world.switch('v2_names')}_ids`]: post.edit_history } : {}
   return { kind: 'json', status: 201, body: { data: { id: post.id, text: post.text, ...history } } }
 }
@@ -97,9 +97,9 @@ function makePost(call: Call<PostsState>): { readonly post: Post; readonly poll:
   // Earlier versions of the sandbox did not check the card. A replay of the journal must not refuse its post.
   if (!call.isReplay && cardUri !== null && !hasCallersCard(call, cardUri))
     throw v2ParameterRefusal('card_uri', cardUri, 'the card was not found')
-  const replied = repliedPost(call, author)
+  const replied = postRepliedTo(call, author)
   const previous = previousVersion(call, author)
-  // The edit of a reply stays a reply to the same post.
+  // Unless it names another post, the edit of a reply stays a reply to the same post.
   const repliedId = replied?.id ?? previous?.referenced.find(({ type }) => type === 'replied_to')?.id
   if (quotedId !== null && !state.posts.has(quotedId))
     throw v2ParameterRefusal('quote_tweet_id', quotedId, 'the post to quote was not found')
@@ -162,9 +162,9 @@ function placeIdOf(call: Call<PostsState>): string | null {
 /**
  * Returns the post to which the call replies; undefined if it is not a reply.
  *
- * @throws {Refusal} for an unknown post, and for another author's post that does not mention the caller (spec 9)
+ * @throws {Refusal} for an invalid id, an unknown post, and another author's post that does not mention the caller (spec 9)
  */
-function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
+function postRepliedTo(call: Call<PostsState>, author: string): Post | undefined {
   const reply = call.params['reply']
   if (reply === undefined || reply === null) return undefined
   const id = postIdOf(
@@ -184,6 +184,7 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
  * Returns the version that the call edits; undefined for a new post.
  *
  * @throws {Refusal} in these cases (spec 4.7):
+ * - The id is missing or malformed.
  * - The post is unknown, or of another author.
  * - The caller has no premium subscription.
  * - The first version is older than an hour, or no edits remain.
@@ -196,7 +197,7 @@ function previousVersion(call: Call<PostsState>, author: string): Post | undefin
   if (post === undefined) throw v2ParameterRefusal('edit_options.previous_post_id', id, 'the post to edit was not found')
   if (post.author_id !== author) throw v2Problem(403, 'Forbidden', 'You can edit only your own posts.', 'not-authorized-for-resource')
   if (!hasPremium(call.world, call.state, author)) throw v2Problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'about:blank')
-  // In earlier versions of the sandbox, deleting the first version of a post began a new hour. So a replay does not check the hour.
+  // Earlier versions of the sandbox began a new hour when the first version was deleted. A replay must accept such edits too.
   if (!call.isReplay && call.now > editableUntil(call.state, post))
     throw v2ParameterRefusal('edit_options.previous_post_id', id, 'a post can be edited within an hour of being made')
   if (editsRemaining(post) === 0) throw v2ParameterRefusal('edit_options.previous_post_id', id, 'the post has no edits remaining')
@@ -204,8 +205,8 @@ function previousVersion(call: Call<PostsState>, author: string): Post | undefin
 }
 
 /**
- * Returns the media keys for the 1 to 4 `media_ids`: the keys in the libraries of the caller's accounts, else `3_ID`. Returns none without
- * `media`. `alsoAllowed`: other fields.
+ * Returns the media keys for the 1 to 4 `media_ids`. Each is the key in a library of the caller. If no library has it, the key is `3_` and
+ * the id. Returns none without `media`. `alsoAllowed`: further fields that `media` may have.
  *
  * @throws {Refusal}
  */

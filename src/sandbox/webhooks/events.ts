@@ -47,10 +47,10 @@ export interface EmitOptions {
 const attemptLimit = pLimit(32)
 
 /**
- * Emits `post.create` or `post.delete` for a post to the matching subscriptions. Does not wait for the deliveries. Returns null, because
- * the journal stores the result of this effect.
+ * Emits `post.create` or `post.delete` for a post to the matching subscriptions. Does not wait for the deliveries. Returns null: the journal
+ * stores what this function returns, and there is nothing to store.
  */
-export function emitPost(world: World, type: 'post.create' | 'post.delete', post: Post): null {
+export function emitPostEvent(world: World, type: 'post.create' | 'post.delete', post: Post): null {
   const deletion = { id: post.id, author_id: post.author_id }
   const payload = type === 'post.delete' ? deletion : { ...deletion, text: post.text, created_at: new Date(post.createdAt).toISOString() }
   emitEvent(world, { event_type: type, filter: { user_id: post.author_id }, payload }, { subscribedOnly: true })
@@ -118,7 +118,7 @@ function copiesFor(
   return options.subscribedOnly === true ? [] : [{ tag: event.tag }]
 }
 
-/** Callback after each attempt. Not called for a delivery that is dropped or cancelled. */
+/** Callback after each attempt. Not called if nothing was sent because the webhook is invalid, or if the attempt was cancelled. */
 type OnAttempt = (delivery: Delivery, isAccepted: boolean) => void
 
 /**
@@ -249,8 +249,8 @@ function directionOf(event: ActivityEvent): string | undefined {
 }
 
 /**
- * Returns the filter as the event shows it. Events of direct messages and chats have their direction, named by the switch
- * `direction_values`.
+ * Returns the filter as the event shows it. For direct messages and chats it has the direction. The switch `direction_values` selects the
+ * words: `sent` or `outbound`.
  */
 function shownFilter(world: World, event: ActivityEvent): SubscriptionFilter {
   const direction = directionOf(event)

@@ -51,7 +51,7 @@ async function applyFirstLoad(work: PlanWork): Promise<Changes> {
   await createOrEmptyTable(tx, 'change')
   crashPoint('plan.diffed')
   await work.desired.context.changed.addAll()
-  const firstLoad = await work.desired.loadFirst({
+  const firstLoad = await work.desired.writeFirstLoad({
     // A do-not-reach list has no implied keys, because audiences look its keys up in `remote`.
     implyingRunId: work.type.suppresses ? undefined : work.run.id,
     validCount: input.rows.valid,
@@ -96,7 +96,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   crashPoint('plan.desired')
   await collectUnresolved(tx, destinationId)
 
-  const missingCorrection = await desired.correctMissing(missingPolicy)
+  const missingCorrection = await desired.adjustMissing(missingPolicy)
   // A record that the calls above marked counts only as `optedOut` or `suppressed`, and not by the change that the diff found. Exception:
   // on a do-not-reach list, which ignores missing records, `optOutByIdentifier` may mark a record that also counts as missing.
   const diff: ChangeCounts = {

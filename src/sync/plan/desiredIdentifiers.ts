@@ -17,14 +17,14 @@ import * as records from '../../db/records.ts'
 import { addReferences, changeTimes, insertReferences, removeReferences } from '../../db/remote/referenceCounts.ts'
 import { insertChangedKeys, recordColumns } from '../../db/remote/implied.ts'
 import { countUpTo, desiredTimes, collectNotAtService, storeRecords, type DesiredContext } from './desired.ts'
-import type { DesiredState } from './desiredState.ts'
+import type { DesiredStateSteps } from './desiredState.ts'
 import { loadFirstIdentifiers } from './firstLoad.ts'
 import { analyzeWithSmallSample, createOrEmptyTable, fillTable, recordChangeSql } from './planTables.ts'
 
-export function desiredIdentifiers(context: DesiredContext): DesiredState {
+export function desiredIdentifiers(context: DesiredContext): DesiredStateSteps {
   return {
     context,
-    loadFirst: (options) => loadFirstIdentifiers(context, options),
+    writeFirstLoad: (options) => loadFirstIdentifiers(context, options),
     // Records of people have no fields to compare.
     warnOfDoubtfulChanges: () => Promise.resolve(),
     updatedFields: () => Promise.resolve([]),
@@ -33,7 +33,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
       return { desiredAgain: 0 }
     },
     // No record of a person is marked as missing, so each diff finds all missing ones.
-    correctMissing: () => Promise.resolve(0),
+    adjustMissing: () => Promise.resolve(0),
     collectNotAtService: () =>
       collectNotAtService(context, {
         recordKey: 'group_key',

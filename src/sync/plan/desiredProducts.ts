@@ -1,4 +1,4 @@
-/** Desired state of products (`DesiredState`). Each product has one key, its id. */
+/** Desired state of products (`DesiredStateSteps`). Each product has one key, its id. */
 import { eachPortion } from '../../db/cursor.ts'
 import * as records from '../../db/records.ts'
 import { changeProducts, desireProducts, insertFirstProducts, undesireProducts } from '../../db/remote/referenceCounts.ts'
@@ -7,20 +7,20 @@ import type { Missing } from '../../destinations/destination.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
 import { countUpTo, collectNotAtService, storeRecords, type DesiredContext } from './desired.ts'
-import type { DesiredState } from './desiredState.ts'
+import type { DesiredStateSteps } from './desiredState.ts'
 import { insertValidRecords, type FirstLoad } from './firstLoad.ts'
 import { analyzeWithSmallSample, recordChangeSql } from './planTables.ts'
 import { warnOfDoubtfulChanges } from './warnOfDoubtfulChanges.ts'
 import { updatedFields } from './updatedFields.ts'
 
-export function desiredProducts(context: DesiredContext): DesiredState {
+export function desiredProducts(context: DesiredContext): DesiredStateSteps {
   return {
     context,
-    loadFirst: () => loadFirst(context),
+    writeFirstLoad: () => writeFirstLoad(context),
     warnOfDoubtfulChanges: (run, diff) => warnOfDoubtfulChanges(context, run, diff),
     updatedFields: (updates) => updatedFields(context, updates),
     applyUpserts: () => applyUpserts(context),
-    correctMissing: (policy) => correctMissing(context, policy),
+    adjustMissing: (policy) => adjustMissing(context, policy),
     collectNotAtService: () => collectNotAtService(context, { recordKey: 'key', keys: 'select c.key' }),
     applyRemovals: () => applyRemovals(context),
     missingExamples: () => missingExamples(context),
@@ -28,7 +28,7 @@ export function desiredProducts(context: DesiredContext): DesiredState {
   }
 }
 
-async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
+async function writeFirstLoad(context: DesiredContext): Promise<FirstLoad> {
   const creates = await insertValidRecords(context)
   await insertFirstProducts(context.tx, context.destinationId, 'select key, hash from record where destination_id = $1')
   return { creates, isUntimed: true, hasShared: false, implyingRunId: undefined }
@@ -59,7 +59,7 @@ async function desireReturned({ tx, destinationId, changed }: DesiredContext): P
   return desireProducts(tx, destinationId, `select c.key, r.hash ${returned}`)
 }
 
-async function correctMissing(context: DesiredContext, policy: Missing): Promise<number> {
+async function adjustMissing(context: DesiredContext, policy: Missing): Promise<number> {
   await records.deleteUnneededMissing(context.tx, context.destinationId, 'select key from unresolved')
   const skipped = policy === 'out-of-stock' ? await skipOutOfStock(context) : 0
   const added = policy === 'delete' || policy === 'out-of-stock' ? await addEarlierMissing(context, policy) : 0

@@ -4,14 +4,17 @@ import type { FirstLoad, FirstLoadInput } from './firstLoad.ts'
 import type { CheckedDiff, CheckedRun } from './warnOfDoubtfulChanges.ts'
 import type { UpdatedField } from './updatedFields.ts'
 
-/** Steps that update the desired state of a destination: of products (`desiredProducts.ts`), or of people (`desiredIdentifiers.ts`). */
-export interface DesiredState {
+/**
+ * Steps of a plan that differ between products (`desiredProducts.ts`) and people (`desiredIdentifiers.ts`). They update the desired state of
+ * the destination, or report about it.
+ */
+export interface DesiredStateSteps {
   readonly context: DesiredContext
   /**
    * Writes the desired state of a first load from the table `stage` (the rows of the read). If the result has an `implyingRunId`, only the
    * records that share identifiers are written; `planPart` writes the others.
    */
-  readonly loadFirst: (options: FirstLoadInput) => Promise<FirstLoad>
+  readonly writeFirstLoad: (options: FirstLoadInput) => Promise<FirstLoad>
   /**
    * Adds warnings about doubtful changes of products to the run; does nothing for people.
    *
@@ -21,16 +24,16 @@ export interface DesiredState {
   /** Returns the changed fields of products; none for people, and if there are too many updates. `updates`: number of updated records. */
   readonly updatedFields: (updates: number) => Promise<readonly UpdatedField[]>
   /**
-   * Applies creates and updates. Marks a record as stale if its row was rejected. `desiredAgain`: number of missing products that are
-   * desired again, because their row is back, but rejected; 0 for people.
+   * Applies creates and updates. Marks a record as stale if its row was rejected. A missing product whose row came back but was rejected is
+   * desired again, with its last content. `desiredAgain`: number of these products; 0 for people.
    */
   readonly applyUpserts: () => Promise<{ readonly desiredAgain: number }>
   /**
-   * Corrects the missing records in the table `change`, and returns the number of added minus removed ones. Adds those that were missing
-   * before and that `policy` changes now. Removes products that are out of stock already, if `policy` would set them so. Also deletes
-   * stored records that were kept for a delete that is not needed any more.
+   * Adjusts the missing records in the table `change` to `policy`. Adds those that an earlier policy kept and that `policy` changes now.
+   * Removes products that are out of stock already, if `policy` would set them so. Returns by how much the number of missing records
+   * grew. Also deletes stored records that were kept for a delete that is not needed any more.
    */
-  readonly correctMissing: (policy: Missing) => Promise<number>
+  readonly adjustMissing: (policy: Missing) => Promise<number>
   /** As `collectNotAtService` in `desired.ts`. */
   readonly collectNotAtService: () => Promise<number>
   /** Removes the records of the table `removal` from the desired state. */

@@ -73,7 +73,7 @@ export interface FirstLoadInput {
   readonly facts: IdentifierFacts | undefined
 }
 
-/** Writes the desired state of people. As `DesiredState.loadFirst`. */
+/** Writes the desired state of people. As `DesiredStateSteps.writeFirstLoad`. */
 export async function loadFirstIdentifiers(context: DesiredContext, options: FirstLoadInput): Promise<FirstLoad> {
   const { tx, destinationId } = context
   const { facts, validCount } = options

@@ -1,9 +1,9 @@
 /**
- * Fills the cells of contradicting rows (one key, different content), so that `rejects --csv` can show the columns of the source. SQL finds
- * these rows after their text was dropped, so their sources are read again. Cells stay empty in these cases:
+ * Fills the cells of contradicting rows (one key, different content), so that `rejects --csv` can show the columns of the source. These
+ * rows are found only when all sources are staged. Their original cells are no longer in memory then, so the sources are read again. Cells stay empty in these cases:
  *
  * - The source is standard input, or cannot be read again.
- * - The row is not among the first `maxFilledRows` rows of the run.
+ * - The row is not among the first `maxFilledRows` contradicting rows.
  * - The source has changed meanwhile, and no row has the same line and key.
  */
 import { SluiceError } from '../../errors.ts'
@@ -39,8 +39,8 @@ export async function fillConflictCells(
     const lines = new Set<number>()
     for (const { source, line, key } of unfilled) {
       if (source !== index) continue
-      const place = `${line} ${key.toString('hex')}`
-      unfilledCounts.set(place, (unfilledCounts.get(place) ?? 0) + 1)
+      const lineAndKey = `${line} ${key.toString('hex')}`
+      unfilledCounts.set(lineAndKey, (unfilledCounts.get(lineAndKey) ?? 0) + 1)
       lines.add(Number(line))
     }
     if (unfilledCounts.size === 0 || definition.uri === '-') continue
@@ -66,7 +66,7 @@ interface Search {
   readonly unfilledCounts: Map<string, number>
   /** Result, to which the search adds. */
   readonly found: ConflictCells[]
-  /** Columns of the first read. JSON and XML add columns as rows have them, so the second read must begin with the same ones. */
+  /** Columns of the first read. A reader of JSON or XML adds a column at the first row that has it. So the second read begins with all columns. */
   readonly columns: readonly string[]
 }
 
@@ -85,12 +85,12 @@ async function findCells(
         const record = lines.has(row.line) ? mapper.map(row).record : undefined
         if (record === undefined) continue
         const key = Buffer.from(record.key).toString('hex')
-        const place = `${row.line} ${key}`
-        const count = unfilledCounts.get(place)
+        const lineAndKey = `${row.line} ${key}`
+        const count = unfilledCounts.get(lineAndKey)
         if (count === undefined) continue
         found.push({ line: row.line, key, nth: count, cells: mapper.mask(row).map(storableText) })
-        if (count > 1) unfilledCounts.set(place, count - 1)
-        else unfilledCounts.delete(place)
+        if (count > 1) unfilledCounts.set(lineAndKey, count - 1)
+        else unfilledCounts.delete(lineAndKey)
       }
       if (unfilledCounts.size === 0) return
     }

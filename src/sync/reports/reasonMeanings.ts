@@ -14,7 +14,7 @@ function meaningOfCode(code: string): string {
 }
 
 const meanings: ReadonlyMap<string, string> = new Map([
-  ['not-sent', 'the service could not be reached'],
+  ['not-sent', 'nothing was sent: the service could not be reached, or the request was stopped before'],
   ['CREDENTIALS_REFUSED', 'the service refuses the credentials'],
   ['not-in-time', 'not sent: the run was stopping, or the rest of the lease was too short after the wait for the rate limit'],
   ['connection-lost', 'the connection was lost before the answer was complete'],
@@ -41,7 +41,7 @@ const meanings: ReadonlyMap<string, string> = new Map([
   ['expired', 'its membership would have ended before it was sent; the next plan has new times'],
   ['set_aside', 'its operations wait in one request while a failing record is isolated'],
   ['other_half_confirmed', 'split without being sent, because the other half was confirmed'],
-  // The same reason in batches that an earlier version stored.
+  // Earlier versions stored `other_half_confirmed` under this name.
   ['known_guilty', 'split without being sent, because the other half was confirmed'],
   ['after_sibling', 'waits for the other half of a split request'],
   ['after_pointed', 'waits until the record that the answer named is confirmed or refused'],

@@ -72,6 +72,6 @@ export function runSteps(
     rows: { name: 'rows read', whole: counts.read, parts: figures(counts, 'valid', 'rejected', 'duplicates', 'suppressed', 'filtered') },
     changes: { name: 'changes planned', whole: all, parts: figures(counts, 'creates', 'updates', 'deletes', 'renewals') },
     notPlanned: figures(counts, 'unchanged', 'stale', 'withheld', 'deferred'),
-    outcomes: { name: 'changes decided', whole: all, parts: figures(counts, 'confirmed', 'refused', 'ambiguous', 'pending') },
+    outcomes: { name: 'outcomes of the changes', whole: all, parts: figures(counts, 'confirmed', 'refused', 'ambiguous', 'pending') },
   }
 }

@@ -2,7 +2,7 @@ import type { Logger } from '../../log.ts'
 import { nextCommands, reasonOf } from '../reports/nextCommands.ts'
 import type { RunReport } from '../../model/report.ts'
 
-/** Logs the end of a run with its counts above 0. For a run that did not succeed, adds a code, the reason and the next command. */
+/** Logs the end of a run with its counts above 0. For a run that did not succeed, adds a code, the reason, and the next command or a hint. */
 export function logRunEnd(log: Logger, report: RunReport): void {
   const { runId, pipeline, status } = report
   const why = reasonOf(report)

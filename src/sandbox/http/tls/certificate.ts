@@ -70,9 +70,9 @@ export function makeCertificate(options: CertificateOptions): Certificate {
     // Serial number: random, positive and not zero.
     integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
     algorithm,
-    nameOf(issuer.commonName),
+    distinguishedName(issuer.commonName),
     sequence(time(options.notBefore), time(options.notAfter)),
-    nameOf(options.commonName),
+    distinguishedName(options.commonName),
     subjectKey,
     der(0xa3, extensions),
   )
@@ -119,7 +119,7 @@ function oid(text: string): Buffer {
   return der(0x06, Buffer.from(bytes))
 }
 
-function nameOf(commonName: string): Buffer {
+function distinguishedName(commonName: string): Buffer {
   return sequence(der(0x31, sequence(oid(COMMON_NAME), der(0x0c, Buffer.from(commonName)))))
 }
 
