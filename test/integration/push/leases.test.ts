@@ -136,7 +136,7 @@ describe('a lease', () => {
     const { db } = database
     const { runId } = await plantPlan(db, await plantDestination(db))
     await db.execute(`update sluice.run set pipeline = 'shop', status = 'running', lease_until = now() - interval '1 second', ${columns}`)
-    expect(await recoverRuns(db, [], fence)).toEqual([runId])
+    expect(await recoverRuns(db, [], fence)).toMatchObject([{ id: runId }])
     expect(await db.query(`select error ->> 'hint' as hint from sluice.run`)).toEqual([{ hint: hint.replace('ID', String(runId)) }])
   })
 
