@@ -60,19 +60,22 @@ export async function requestRun(
 }
 
 /**
- * Queues a run that repeats an interrupted run of a schedule, for any worker and any version of the pipeline. Returns the number of the new
- * run. Returns undefined in these cases:
+ * Queues a run that repeats an interrupted run of a schedule, for any worker and any version of the pipeline. It is a full refresh if a
+ * request made the interrupted run one. `approveDeletes` is not copied, as in `rerun`. Returns the number of the new run. Returns undefined
+ * in these cases:
+ *
  * - The interrupted run is not of a schedule. A repetition is not repeated, because a run may end its process each time.
  * - An operator had cancelled it.
- * - It was repeated before, or another run of the pipeline is queued or running, and sends the rest.
+ * - It was repeated before, or another run of the pipeline is queued or running, and sends the rest. A rerun of failed operations does not.
  */
 export async function repeatRun(db: Queryable, interruptedRunId: number): Promise<number | undefined> {
   const [row] = await db.query<Row<'run', 'id'>>(
     `insert into run (pipeline, destination_id, trigger, status, rerun_of, options)
-     select r.pipeline, r.destination_id, 'rerun', 'queued', r.id, '{"anyWorker": true}' from run r
-     where r.id = $1 and r.trigger = 'schedule' and r.cancel_requested_at is null and not exists (select from run o where o.rerun_of = r.id)
-       and not exists (select from run o where o.destination_id = r.destination_id and o.pipeline = r.pipeline and o.id <> r.id
-         and o.status in ('queued', 'running') and o.trigger in ('manual', 'schedule', 'rerun'))
+     select r.pipeline, r.destination_id, 'rerun', 'queued', r.id, r.options - 'approveDeletes' || '{"anyWorker": true}' from run r
+     where r.id = $1 and r.trigger = 'schedule' and r.cancel_requested_at is null and not exists (
+       select from run o where o.destination_id = r.destination_id and o.pipeline = r.pipeline and o.id <> r.id
+         and (o.rerun_of = r.id or o.status in ('queued', 'running') and o.trigger in ('manual', 'schedule', 'rerun'))
+         and o.options ->> 'failedOnly' is distinct from 'true')
      returning id`,
     [interruptedRunId],
   )

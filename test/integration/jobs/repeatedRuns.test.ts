@@ -5,8 +5,10 @@ import { claimRun } from '../../../src/db/runs/claim.ts'
 import { requestRun } from '../../../src/db/runs/request.ts'
 import { registerWorker } from '../../../src/db/workers.ts'
 import { startWorker, type Worker } from '../../../src/jobs/index.ts'
+import { queueRun } from '../../../src/jobs/requests.ts'
 import type { RunTrigger } from '../../../src/model/report.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
+import { recoverRunsAndCounts } from '../../../src/sync/run/recoverExpiredRuns.ts'
 import { cancel } from '../../../src/sync/run/run.ts'
 import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
@@ -86,6 +88,33 @@ test('stopped by a signal: a worker that starts later sends the rest', { timeout
   expect(await control.violations()).toEqual([])
 })
 
+test('of a request for a full refresh that joined the tick: the repetition is one too, without its approved deletes', async () => {
+  await using engine = await shop()
+  const runId = await queue(engine, 'schedule')
+  await queueRun(engine.deps, await loadPipeline(join(engine.folder, 'pipelines'), 'shop'), {
+    actor: 'jane',
+    full: true,
+    approveDeletes: 3,
+  })
+  await claimAndDie(engine, runId)
+  await recoverRunsAndCounts(engine.db, engine.deps.service)
+  expect(await engine.db.query('select rerun_of, options from run where id > $1', [runId])).toEqual([
+    { rerun_of: String(runId), options: { full: true, anyWorker: true } },
+  ])
+})
+
+test('a queued rerun of failed operations does not replace the repetition, because it sends nothing of the rest', async () => {
+  await using engine = await shop()
+  const runId = await queue(engine, 'schedule')
+  await queueRun(engine.deps, await loadPipeline(join(engine.folder, 'pipelines'), 'shop'), { actor: 'jane', rerunFailedOf: runId })
+  await claimAndDie(engine, runId)
+  await recoverRunsAndCounts(engine.db, engine.deps.service)
+  expect(await engine.db.query('select options from run where rerun_of = $1 order by id', [runId])).toEqual([
+    { options: { failedOnly: true, anyWorker: true } },
+    { options: { anyWorker: true } },
+  ])
+})
+
 test('its process died: a worker ends it and repeats it once', { timeout: 90_000 }, async () => {
   await using engine = await shop()
   const runId = await queue(engine, 'schedule')
@@ -100,13 +129,14 @@ test('its process died: a worker ends it and repeats it once', { timeout: 90_000
   }
 })
 
-test.for<[string, (engine: EngineUnderTest) => Promise<number>]>([
+test.for<[string, (engine: EngineUnderTest) => Promise<number>, (runId: number) => string]>([
   [
     'a repetition, because its run may end each process',
     async (engine) => queue(engine, 'rerun', await queue(engine, 'schedule').then(async (id) => (await claimAndDie(engine, id), id))),
+    (runId) => `sluice rerun r_${runId}`,
   ],
-  ['a run that was not of a schedule', (engine) => queue(engine, 'manual')],
-])('not repeated: %s', { timeout: 90_000 }, async ([, queued]) => {
+  ['a run that was not of a schedule', (engine) => queue(engine, 'manual'), () => 'sluice run shop'],
+])('not repeated: %s', { timeout: 90_000 }, async ([, queued, hint]) => {
   await using engine = await shop()
   const runId = await queued(engine)
   await engine.db.execute(
@@ -115,7 +145,7 @@ test.for<[string, (engine: EngineUnderTest) => Promise<number>]>([
   await claimAndDie(engine, runId)
   const running = await worker(engine)
   try {
-    await expect.poll(() => runsFrom(engine, runId)).toMatchObject([{ status: 'failed', code: 'RUN_INTERRUPTED', hint: 'sluice run shop' }])
+    await expect.poll(() => runsFrom(engine, runId)).toMatchObject([{ status: 'failed', code: 'RUN_INTERRUPTED', hint: hint(runId) }])
   } finally {
     await running.stop()
   }
