@@ -32,13 +32,14 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   if (report.error?.code === 'PIPELINE_HELD') add(`sluice runs ${pipeline}`, 'which run locked it')
   // `skipped` without an error means that a worker has claimed the run, so this process skipped it.
   if (report.status === 'skipped' && report.error === undefined) add(`sluice runs ${pipeline}`, 'a worker executes it')
-  // A cancelled run gets the command that continues it instead of its hint.
-  if (report.error && report.status !== 'cancelled') add(report.error.hint, '')
+  // A cancelled run gets the command that continues it instead of its hint, unless a repetition continues it (`repeatRun`).
+  const isRepeated = report.error?.code === 'RUN_INTERRUPTED' && report.error.hint.startsWith('sluice show ')
+  if (report.error && (report.status !== 'cancelled' || isRepeated)) add(report.error.hint, isRepeated ? 'repeats it' : '')
   // A hint without a command gets a command that shows the fault.
   if (report.error && report.status === 'failed' && !report.error.hint.includes('sluice '))
     // `sluice check` reads the sources of the pipeline, and not that of a backfill.
     add(report.trigger === 'backfill' ? repeatingCommand(report) : `sluice check ${pipeline}`, '')
-  if (report.status === 'cancelled')
+  if (report.status === 'cancelled' && !isRepeated)
     add(repeatingCommand(report), onlyPlans(report.trigger) ? 'starts again' : 'continues where it stopped')
   if (counts.refused + counts.ambiguous + counts.pending > 0 && !onlyPlans(report.trigger))
     add(`sluice rerun ${runId} --failed`, 'sends the unconfirmed part again')

@@ -169,6 +169,14 @@ test.for([
   [run({ status: 'cancelled', trigger: 'plan' }), 'sluice plan shop'],
   [run({ status: 'cancelled', trigger: 'audit' }), 'sluice audit shop'],
   [run({ status: 'cancelled', trigger: 'backfill' }), 'sluice rerun r_81'],
+  // `sluice run` would do the same as the repetition, or be refused because of it.
+  [
+    run({
+      status: 'cancelled',
+      error: { code: 'RUN_INTERRUPTED', message: 'stopped by a signal; r_82 repeats it', where: 'shop', hint: 'sluice show r_82' },
+    }),
+    'sluice show r_82',
+  ],
   [run({ status: 'partial', counts: { refused: 1 } }), 'sluice rerun r_81 --failed'],
   [run({ status: 'withheld', guards: [deletesHeld] }), 'sluice run shop --approve-deletes 1180'],
 ] as const)('a run that did not succeed ends with the next command', ([report, command]) => {
