@@ -170,9 +170,13 @@ test('the user and password of an address are sent as basic authentication', asy
   await using good = await receiver()
   const message = { subject: '', text: '', link: '', environment: '', body: { event: 'failed' } as AlertMessage['body'] }
   const options = { secret: 'x', timeoutMs: 5_000, signal: new AbortController().signal, now: () => 0 }
-  const url = good.url.replace('//', '//ops:p%40ss@')
-  expect(await sendAlert({ type: 'webhook', url }, message, options)).toBeUndefined()
-  expect(good.received).toMatchObject([{ authorization: `Basic ${btoa('ops:p@ss')}`, body: { event: 'failed' } }])
+  for (const password of ['p%40ss', '50%off'])
+    expect(await sendAlert({ type: 'webhook', url: good.url.replace('//', `//ops:${password}@`) }, message, options)).toBeUndefined()
+  expect(good.received).toMatchObject([
+    { authorization: `Basic ${btoa('ops:p@ss')}`, body: { event: 'failed' } },
+    // A lone percent sign encodes nothing.
+    { authorization: `Basic ${btoa('ops:50%off')}` },
+  ])
 })
 
 test('the command of an alert has the options of the process that checks', async () => {
