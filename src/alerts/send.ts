@@ -1,7 +1,7 @@
 /** Sends one alert to one receiver. Reasons of failures never contain an address, because addresses of Slack are secrets. */
 import { createHmac } from 'node:crypto'
+import querystring from 'node:querystring'
 import { createTransport } from 'nodemailer'
-import { decodePart } from '../config/values.ts'
 import type { AlertReceiver } from '../pipeline/projectFile.ts'
 import { errorCode, recordOf } from '../unknownValue.ts'
 import { slackBody, type AlertMessage } from './message.ts'
@@ -47,8 +47,8 @@ async function post(receiver: AlertReceiver, message: AlertMessage, options: Sen
 }
 
 /**
- * Returns the address without its user and password, and the header with them (RFC 7617). `fetch` rejects an address that has them. A part
- * with a `%` that is not encoded is used as it is.
+ * Returns the address without its user and password, and the header with them (RFC 7617). `fetch` rejects an address that has them. Unlike
+ * `decodeURIComponent`, `unescape` keeps a `%` that encodes nothing.
  */
 function withoutPassword(address: string): { readonly url: URL; readonly headers: Record<string, string> } {
   const url = new URL(address)
@@ -56,7 +56,7 @@ function withoutPassword(address: string): { readonly url: URL; readonly headers
   if (username === '' && password === '') return { url, headers: {} }
   url.username = ''
   url.password = ''
-  const pair = Buffer.from(`${decodePart(username) ?? username}:${decodePart(password) ?? password}`)
+  const pair = Buffer.from(`${querystring.unescape(username)}:${querystring.unescape(password)}`)
   return { url, headers: { authorization: `Basic ${pair.toString('base64')}` } }
 }
 
