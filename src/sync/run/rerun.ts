@@ -16,6 +16,7 @@ import { runPipeline } from './run.ts'
  *
  * - from its sources or the old run's backfill source, and as a full refresh if the old run was one
  * - with `failedOnly`, without a read: only keys of which the old run did not confirm an operation
+ * - if the old run was itself such a rerun of failed operations: the same again, because it read no source
  *
  * Rejects a `plan` run or an audit if no request of its plan was sent. `pipelines`: folder of the pipeline files.
  *
@@ -37,8 +38,10 @@ export async function rerun(
       hint: `sluice ${trigger} ${name} repeats it; sluice run ${name} sends`,
     })
   await assertRunOfDestination(deps.db, id, { pipeline: name, destinationId })
-  const [old] = await deps.db.query<Row<'run', 'options'>>('select options from run where id = $1', [id])
-  const { full, source } = readOptions(old?.options)
+  const [old] = await deps.db.query<Row<'run', 'options' | 'rerun_of'>>('select options, rerun_of from run where id = $1', [id])
+  const { full, source, failedOnly: wasFailedOnly } = readOptions(old?.options)
+  if (wasFailedOnly && !options.failedOnly && old?.rerun_of != null)
+    return runPipeline(deps, pipeline, { trigger: 'rerun', rerunOf: Number(old.rerun_of), failedOnly: true })
   return runPipeline(deps, pipeline, {
     trigger: 'rerun',
     rerunOf: id,

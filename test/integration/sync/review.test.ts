@@ -450,6 +450,25 @@ test('a rerun of a backfill deletes nothing, and later reads are not compared wi
   expect((await engine.sandbox.control.audience()).digest).toBe(mails(many(0, 8)))
 })
 
+test('a rerun of a `rerun --failed` repeats that one: it reads nothing, and deletes no row that only a backfill has', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(5).map((row) => item(row))))
+  engine.write(
+    'late.xml',
+    rss(
+      products(10)
+        .slice(5)
+        .map((row) => item(row)),
+    ),
+  )
+  await engine.run('shop')
+  const backfilled = await engine.backfill('shop', 'late.xml')
+  const failedOnly = await engine.rerun(backfilled.runId, { failedOnly: true })
+  expect(await engine.rerun(failedOnly.runId)).toMatchObject({ status: 'succeeded', counts: { read: 0, deletes: 0, withheld: 0 } })
+  expect(await engine.db.query('select rerun_of from run order by id desc limit 1')).toEqual([{ rerun_of: backfilled.runId.slice(2) }])
+})
+
 async function waitFor(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise(setImmediate)
 }
