@@ -1,7 +1,7 @@
 /**
  * Recognizes a database that was restored or copied by a dump, because its object ids differ. Such a database must not send.
- * Its state may be older than the state at the service. Or another environment may send from the original. A copy of the files, such as a snapshot of the
- * disk, has the same object ids and is not recognized (docs/database.md#copies).
+ * Its state may be older than the state at the service. Or another environment may send from the original. A copy of the files, such as a
+ * snapshot of the disk, has the same object ids and is not recognized (docs/database.md#copies).
  */
 
 /**
