@@ -30,7 +30,6 @@ const stagingTables = new Set([
   'omitted',
   'sharing_record',
   'opted_out',
-  'moved_row',
   'own_times',
   'pending_product',
   'removal',

@@ -180,15 +180,12 @@ export async function omitOptedOut(tx: Connection): Promise<AffectedRows> {
        select from unnest(${rowIdentifiers('s')}) as i (identifier) join opted_out o using (identifier))`,
   )
   const updated = await tx.execute(
-    `with updated as (
-       update stage s set identifiers = case when x.kept = '{}' then s.identifiers else x.kept end,
-         joined_identifiers = case when x.kept = '{}' then s.joined_identifiers end, digest = null,
-         kind = case when x.kept = '{}' then ${stagedKind.optedOut} else s.kind end,
-         hash = ${memberHashSql('x.kept', 's.expires_at')}
-       -- Rows of two partitions of the stage may have the same ctid.
-       from affected_row x where s.ctid = x.row and s.key = x.key
-       returning s.ctid as row, s.key, x.row as was)
-     insert into moved_row select row, key, was from updated`,
+    `update stage s set identifiers = case when x.kept = '{}' then s.identifiers else x.kept end,
+       joined_identifiers = case when x.kept = '{}' then s.joined_identifiers end, digest = null,
+       kind = case when x.kept = '{}' then ${stagedKind.optedOut} else s.kind end,
+       hash = ${memberHashSql('x.kept', 's.expires_at')}
+     -- Rows of two partitions of the stage may have the same ctid.
+     from affected_row x where s.ctid = x.row and s.key = x.key`,
   )
   const rows = await tx.query<{ n: string }>(`select count(*) as n from affected_row where kept = '{}'`)
   await tx.query('drop table affected_row')

@@ -167,7 +167,7 @@ async function gatedRead(
   const unseen = known.digests.unseen()
   await collectUnseenKeys(tx, run.destinationId, unseen)
   if (await affectsSkipped(context, staged)) {
-    await tx.query('truncate stage, opted_out, moved_row, unseen_key')
+    await tx.query('truncate stage, opted_out, unseen_key')
     await deleteRejects(deps.db, [run.id])
     return undefined
   }

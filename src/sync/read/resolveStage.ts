@@ -172,15 +172,15 @@ async function keepStoredIdentifiersOfList(tx: Connection, destinationId: number
 }
 
 /**
- * Keeps the last valid row of each key: of the last source, then of the last line. Rows of one line are ordered by `ctid`, which is the
- * order of the file. For rows that `omitOptedOut` changed, this is their earlier `ctid`. Returns the number of deleted rows.
+ * Keeps the last valid row of each key: of the last source, then of the last line and place in the line. The order in the table is another
+ * one, because Postgres fills gaps in earlier pages. Returns the number of deleted rows.
  */
 async function keepLast(tx: Connection): Promise<number> {
   return tx.execute(`
     delete from stage s using (
       select s.ctid as row, s.key,
-        row_number() over (partition by s.key order by s.source desc, s.line desc, coalesce(m.was, s.ctid) desc) as nth
-      from stage s join repeated using (key) left join moved_row m on m.row = s.ctid and m.key = s.key
+        row_number() over (partition by s.key order by s.source desc, s.line desc, s.place desc nulls last) as nth
+      from stage s join repeated using (key)
       where s.kind = ${stagedKind.valid}) r
     where s.ctid = r.row and s.key = r.key and r.nth > 1`)
 }

@@ -86,6 +86,8 @@ export async function stageSources(
     partlyOptedOut: 0,
     unsentOptOuts: 0,
     withBothForms: 0,
+    lastLine: 0,
+    placeInLine: 0,
     keys: new RepeatDetector({ areDigests: keysAreDigests }),
     identifiers: last === undefined ? new IdentifierFactsCollector() : undefined,
     keyHistogram: keysAreDigests ? new KeyHistogram() : undefined,

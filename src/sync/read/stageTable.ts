@@ -23,19 +23,14 @@ import type { RepeatDetector } from './repeatDetector.ts'
  */
 export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3, unsentOptOuts: 4 } as const
 
-const columns = `key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
+// `place`: number of rows of the same line before this row; null for the first one.
+const columns = `key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, place int4, source int2 not null,
   body text, identifiers bytea[], joined_identifiers bytea, without_consent bytea[], both_forms bytea[], effective_at timestamptz, expires_at timestamptz,
   digest bytea, feature_set int2 not null`
 
-/** Creates the tables of a read, or deletes their rows: `stage`, `opted_out`, `moved_row`, and those of the digests. */
+/** Creates the tables of a read, or deletes their rows: `stage`, `opted_out`, and those of the digests. */
 export async function createStage(tx: Connection): Promise<void> {
-  const tables = [
-    keptTableSql('stage', columns),
-    keptTableSql('opted_out', 'identifier bytea primary key'),
-    // Rows of the stage that `omitOptedOut` changed: place before (`was`) and after the change.
-    keptTableSql('moved_row', 'row tid not null, key bytea not null, was tid not null'),
-    digestTablesSql,
-  ]
+  const tables = [keptTableSql('stage', columns), keptTableSql('opted_out', 'identifier bytea primary key'), digestTablesSql]
   await tx.query(tables.join('; '))
 }
 
@@ -93,6 +88,9 @@ export interface StageTally {
   unsentOptOuts: number
   /** Rows with both forms of an identifier. */
   withBothForms: number
+  /** Line of the last staged row, and its number of earlier rows. */
+  lastLine: number
+  placeInLine: number
   /** Keys of all staged rows. */
   readonly keys: RepeatDetector
   /** Facts about the identifiers of all staged members; undefined if `StageContext.last` is given. */
@@ -113,7 +111,7 @@ export interface StageOptions {
 
 const noHash = Buffer.alloc(16)
 /** Columns that every staged row has. */
-const commonColumns = ['key', 'hash', 'kind', 'line', 'source', 'digest', 'feature_set']
+const commonColumns = ['key', 'hash', 'kind', 'line', 'place', 'source', 'digest', 'feature_set']
 
 /** Writes rows to the table `stage`. A subclass for each type of record writes the columns that only this type has. */
 export abstract class StageWriter {
@@ -155,14 +153,18 @@ export abstract class StageWriter {
     digest: Uint8Array | undefined,
     featureSet: number,
   ): void {
-    const { copy } = this
-    this.tally.keys.add(key)
-    if (digest !== undefined && kind === stagedKind.valid) this.tally.digests?.add(digest, featureSet, key)
+    const { copy, tally } = this
+    tally.keys.add(key)
+    if (digest !== undefined && kind === stagedKind.valid) tally.digests?.add(digest, featureSet, key)
+    tally.placeInLine = line === tally.lastLine ? tally.placeInLine + 1 : 0
+    tally.lastLine = line
     copy.row(commonColumns.length + this.#ownCount)
     copy.bytes(key)
     copy.bytes(rowHash)
     copy.int2(kind)
     copy.int8(line)
+    if (tally.placeInLine === 0) copy.null()
+    else copy.int4(tally.placeInLine)
     copy.int2(this.#source)
     if (digest) copy.bytes(digest)
     else copy.null()

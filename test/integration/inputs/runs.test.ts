@@ -207,6 +207,26 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
   expect(messages).toEqual([{ message: 'the same key is in 2 records of line 1 with different content' }])
 })
 
+test('case 58: of the records of one line the last one is used, also in a long feed', async () => {
+  await using engine = await engineUnderTest()
+  // Records of unequal length leave gaps in the pages of the staging table, which Postgres fills with later records.
+  const records = Array.from({ length: 3_000 }, (_, i) => ({
+    ...goodProduct,
+    id: i % 2 === 0 ? `long-${i}` : `P-${(i * 7) % 501}`,
+    title: `title ${i}`,
+    description: 'x'.repeat(i % 2 === 0 ? 200 + ((i * 379) % 1_300) : 1 + ((i * 17) % 190)),
+  }))
+  const lastTitles = new Map(records.map(({ id, title }) => [id, title]))
+  engine.write('feed.json', JSON.stringify(records))
+  engine.pipeline('shop', `${catalogYaml('feed.json')}duplicates: last\n`)
+  await engine.run('shop')
+  const sent = await engine.db.query<{ id: string; title: string }>(
+    `select body::json ->> 'id' as id, body::json ->> 'title' as title from sluice.record`,
+  )
+  expect(sent).toHaveLength(lastTitles.size)
+  expect(sent.filter(({ id, title }) => lastTitles.get(id) !== title)).toEqual([])
+})
+
 test('case 129: a row that opts out is used although another one is last', async () => {
   await using engine = await engineUnderTest()
   const rows = [
