@@ -92,8 +92,9 @@ function normalizeDeviceId(text: string): IdentifierResult {
   return /^[0-]+$/.test(id) ? { code: 'DEVICE_ID_INVALID', message: 'is all zeros: the device does not allow tracking' } : { text: id }
 }
 
-/** Matches a UUID with or without dashes, and the 16 hex digits of an Android id. */
-const deviceIdLike = /(?<![\da-f])(?:([\da-f]{8})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{12})|[\da-f]{16})(?![\da-f])/gi
+/** Matches a UUID with or without dashes of any kind, and the 16 hex digits of an Android id. */
+const deviceIdLike =
+  /(?<![\da-f])(?:([\da-f]{8})\p{Pd}?([\da-f]{4})\p{Pd}?([\da-f]{4})\p{Pd}?([\da-f]{4})\p{Pd}?([\da-f]{12})|[\da-f]{16})(?![\da-f])/giu
 
 /**
  * Returns the identifiers in a text or list, also in odd spellings. Examples: a handle in the address of a profile, a UUID in braces or
@@ -114,11 +115,11 @@ export function identifiersIn(type: 'handle' | 'device_id' | 'service_id', text:
     for (const part of folded.split(listSeparator)) add((/\d[^]*\d|\d/.exec(part)?.[0] ?? '').replace(/\.0+$/, ''))
   else {
     for (const [, handle = ''] of folded.matchAll(/(?<![\w.])@ ?(\w{1,15})(?!\w)/g)) add(handle)
-    // A part without spaces, or the last step of an address: `https://social.example/jack?lang=en`.
+    // A part without spaces, also in quotes, or the last step of an address: `https://social.example/jack?lang=en`.
     for (const part of folded.split(listSeparator)) {
       const [address = ''] = part.split(/[?#]/, 1)
       const path = address.endsWith('/') ? address.slice(0, -1) : address
-      add(path.slice(path.lastIndexOf('/') + 1))
+      add(path.slice(path.lastIndexOf('/') + 1).replace(/^[^\p{L}\p{N}_]+|(?<![^\p{L}\p{N}_])[^\p{L}\p{N}_]+$/gu, ''))
     }
   }
   return [...found]

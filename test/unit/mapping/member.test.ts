@@ -549,6 +549,7 @@ describe('a row without consent opts out the id that a reader sees', () => {
     `${uuid} (old)`,
     `38400000-8cf0-11bd-b23e-10b96e40000d / ${uuid}`,
     `${uuid}\n0123456789abcdef`,
+    uuid.replaceAll('-', '\u2013'),
   ])('of a device: %j', (id) => expect(optedOutBy('device_id', id)).toContain(`2 ${digest(uuid)}`))
 
   test.for([
@@ -560,6 +561,9 @@ describe('a row without consent opts out the id that a reader sees', () => {
     '@jill @jack',
     '@jill\n@jack',
     'jill; jack',
+    '"jack"',
+    '\u2019jack',
+    '(jack), jill.',
   ])('as a handle: %j', (id) => expect(optedOutBy('handle', id)).toContain(`3 ${digest('jack')}`))
 
   test.for(['1001.0', '#1001', '1002; 1001', '1001\n1002'])('as a service id: %j', (id) =>
@@ -568,6 +572,7 @@ describe('a row without consent opts out the id that a reader sees', () => {
 
   test('and no other', () => {
     expect(optedOutBy('handle', 'jack@social.example')).toEqual([])
+    expect(optedOutBy('handle', 'jack\u00e9')).toEqual([])
     expect(optedOutBy('device_id', `${uuid}0`)).toEqual([])
     expect(optedOutBy('device_id', '00000000-0000-0000-0000-000000000000')).toEqual([])
     expect(optedOutBy('service_id', 'none at all')).toEqual([])
