@@ -599,6 +599,16 @@ test('a call that waits for a connection waits for the limit too, or fails if it
   expect((arrivals[1] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(900)
 })
 
+test('calls that are held back during a requested wait open no new connections', async () => {
+  let nth = 0
+  const answers = () => (nth++ === 0 ? answerText(429, '{}', { 'retry-after': '1' }) : answerText(200, '{"data":{"id":"a"}}'))
+  const server = await startRawServer((socket) => void socket.write(answers()))
+  const client = (await serve([{}])).client({ config: { adsBaseUrl: server.url }, client: { clock: systemClock, connections: 1 } })
+  await Promise.all(Array.from({ length: 10 }, () => client.accounts.get({ account_id: 'a' })))
+  expect(server.connections()).toBe(1)
+  await server.close()
+})
+
 test('the recovery of a cancelled call is not to repeat it', async () => {
   const service = await serve([page([], null)])
   const signal = AbortSignal.abort()
