@@ -42,21 +42,13 @@ export async function ensureDestination(db: Queryable, key: DestinationKey): Pro
   return row
 }
 
-/**
- * Returns the id of the destination of the last run of a pipeline at a service; undefined if there is none. `credentials`: only a
- * destination that belongs to these, or to none yet; undefined: any.
- */
-export async function lastDestinationOf(
-  db: Queryable,
-  pipeline: string,
-  { origin, credentials }: { readonly origin: string; readonly credentials: string | undefined },
-): Promise<number | undefined> {
-  const [last] = await db.query<Row<'destination', 'id'>>(
-    `select d.id from run r join destination d on d.id = r.destination_id
-     where r.pipeline = $1 and d.service = $2 and ($3::text is null or coalesce(d.credentials, $3) = $3) order by r.id desc limit 1`,
-    [pipeline, origin, credentials ?? null],
+/** Returns the destinations of a pipeline's runs, in all environments of the schema. The first is that of the newest run. */
+export function destinationsOfRuns(db: Queryable, pipeline: string): Promise<Row<'destination', 'id' | 'service' | 'credentials'>[]> {
+  return db.query(
+    `select d.id, d.service, d.credentials from run r join destination d on d.id = r.destination_id
+     where r.pipeline = $1 group by d.id order by max(r.id) desc`,
+    [pipeline],
   )
-  return last?.id
 }
 
 function findDestination(db: Queryable, key: DestinationKey): Promise<DestinationRow[]> {

@@ -1,9 +1,10 @@
-import { lastDestinationOf } from '../../db/destinations.ts'
+import { destinationsOfRuns } from '../../db/destinations.ts'
 import type { Store } from '../../db/open.ts'
 import { pausePipeline, resumePipeline } from '../../db/pauses.ts'
-import type { ConfigError } from '../../errors.ts'
+import { ConfigError } from '../../errors.ts'
 import { changePause, ownDestinationId } from '../../jobs/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
+import { readProjectFile } from '../../pipeline/projectFile.ts'
 import { listArgument, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { operator } from '../operator.ts'
 import { pipelinesToPause } from '../pipelines.ts'
@@ -70,17 +71,41 @@ async function targetOf(context: Context, db: Store['db'], pipeline: Pipeline): 
 }
 
 /**
- * Returns the target of a pipeline with an invalid file: the destination of its last run, with the credentials of the environment.
+ * Returns the target of a pipeline with an invalid file: the destination of its last run. Only runs with the credentials of the environment
+ * or of a set in sluice.yaml count.
  *
- * @throws {ConfigError} `error` if there is none
+ * @throws {ConfigError} `error` if there is none, or if a newer run may belong to an unusable set
  */
 async function targetOfInvalid(context: Context, db: Store['db'], name: string, error: ConfigError): Promise<Target> {
-  const { origin } = await identityOf(context, {})
-  const credentials = (await environmentIfKnown(context, {}))?.credentials
-  const destinationId = await lastDestinationOf(db, name, { origin, credentials })
-  if (destinationId === undefined) throw error
+  const { credentials: sets, unusableCredentials } = await readProjectFile(context.pipelines, context.config().env)
+  const settings = [{}, ...Object.keys(sets).map((credentials) => ({ credentials }))]
+  const environments = await Promise.all(settings.map((setting) => environmentOf(context, setting)))
+  const destinations = await destinationsOfRuns(db, name)
+  const index = destinations.findIndex(({ service, credentials }) =>
+    environments.some(
+      (own) => own?.origin === service && (credentials === null || own.credentials === undefined || own.credentials === credentials),
+    ),
+  )
+  const destination = destinations[index]
+  if (destination === undefined || (index > 0 && Object.keys(unusableCredentials).length > 0)) throw error
   return {
     name,
-    change: (action, by) => (action === 'pause' ? pausePipeline : resumePipeline)(db, { destinationId, pipeline: name, ...by }),
+    change: (action, by) =>
+      (action === 'pause' ? pausePipeline : resumePipeline)(db, { destinationId: destination.id, pipeline: name, ...by }),
+  }
+}
+
+/** Returns the service of the environment or of a named set, and its user if known. Undefined if no service is configured. */
+async function environmentOf(
+  context: Context,
+  setting: Pick<Pipeline, 'credentials'>,
+): Promise<{ readonly origin: string; readonly credentials?: string } | undefined> {
+  const known = await environmentIfKnown(context, setting)
+  if (known !== undefined) return known
+  try {
+    return { origin: (await identityOf(context, setting)).origin }
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined
+    throw error
   }
 }
