@@ -44,7 +44,7 @@ const maxAttempts = 10
 export interface ReplayKeeper {
   /** Checks immediately, or at the next interval if a check is running. Called when a gap was recorded. */
   readonly wake: () => void
-  /** Stops the checks. Resolves when a running check has ended. */
+  /** Stops the checks, also those of a later `wake`. Resolves when a running check has ended. */
   readonly stop: () => Promise<void>
 }
 
@@ -68,7 +68,9 @@ export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<v
       deps.log.debug({ error: error instanceof Error ? error.name : 'unknown' }, 'gaps in webhook events could not be read')
     }
   }
+  let isStopped = false
   const checkOnce = (): void => {
+    if (isStopped) return
     running ??= check().finally(() => (running = undefined))
   }
   const timer = setInterval(checkOnce, deps.everyMs ?? defaultCheckMs)
@@ -80,6 +82,7 @@ export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<v
       checkOnce()
     },
     stop: async () => {
+      isStopped = true
       clearInterval(timer)
       await running
     },
