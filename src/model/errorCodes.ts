@@ -461,7 +461,7 @@ export const errorGroups = [
         'Restore a copy of the file, or delete it to start from the initial state.',
       ],
       PORT_IN_USE: ['Another program uses the port.', 'Choose another with `--port`, or `--port 0` for a free one.'],
-      HOST_UNAVAILABLE: ['This machine has no such address.', 'Leave out `--host`.'],
+      HOST_UNAVAILABLE: ['This machine has no such address, or the host name cannot be resolved.', 'Leave out `--host`.'],
       NO_PERMISSION: ['This user may not use the file or port.', 'Check owner and mode.'],
       OUTPUT_FAILED: [
         'The command ended, but its results could not be written to stdout (a full disk, `/dev/full`). The message says how it ended.',
