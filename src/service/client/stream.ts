@@ -1,6 +1,7 @@
 /** Reads streams: answers that stay open, with one JSON object per line and empty lines between (spec 6.2). */
 import type { Clock } from '../../clock.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
+import type { Recovery } from '../../errors.ts'
 import { redactServiceText } from '../../redactServiceText.ts'
 import type { Bearer } from './bearer.ts'
 import { decodeAnswer } from './decode.ts'
@@ -8,7 +9,7 @@ import type { Answer } from './exchange.ts'
 import { isPlainRecord } from '../../unknownValue.ts'
 import type { Spelling } from './spelling.ts'
 import type { BuiltRequest } from './request.ts'
-import { AnswerLostError, TokenInvalidError } from './serviceErrors.ts'
+import { AnswerLostError, ServiceError, TokenInvalidError } from './serviceErrors.ts'
 import { toServiceError } from './toServiceError.ts'
 import type { Credentials, Sender } from './sender.ts'
 import type { CallOptions } from './typed.ts'
@@ -41,13 +42,15 @@ const maxUnendedLine = 1024 * 1024
  * - `SERVICE_ANSWER_LOST` if the service ends the stream, the connection breaks, or an unended line exceeds `maxUnendedLine`
  */
 export async function* openStream(parts: StreamParts): AsyncGenerator<Readonly<Record<string, unknown>>, void, undefined> {
-  const { endpoint, built, options, spelling } = parts
+  const { endpoint, built, options, sender, spelling } = parts
   const where = `${endpoint.method} ${built.path}`
   let opened: OpenedStream
   try {
     opened = await openConnection(parts, where, { mayRenewToken: options.retry !== false })
   } catch (error) {
     if (options.signal?.aborted === true) return
+    if (error instanceof ServiceError && error.recovery === 'retry' && sender.closing.aborted)
+      Object.assign(error, { recovery: 'stop-run' satisfies Recovery })
     throw error
   }
   let rest = ''

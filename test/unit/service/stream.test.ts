@@ -63,6 +63,14 @@ test('reports a stream to a stopped service as not sent', async () => {
   await client.close()
 })
 
+test('opens no stream of a closed client, not even with its stored token', async () => {
+  server = await startRawServer((socket) => void socket.write(answerText(200, '{"token_type":"bearer","access_token":"t"}')))
+  const client = createClient({ baseUrl: server.url, consumerKey: 'k', consumerSecret: 's' })
+  await client.bearerToken()
+  await client.close()
+  await expect(Array.fromAsync(client.activity.stream())).rejects.toMatchObject({ code: 'SERVICE_UNREACHABLE', recovery: 'stop-run' })
+})
+
 test.for(['while it opens', 'later'])('ends without an error if the caller aborts %s', async (when) => {
   const caller = new AbortController()
   server = await startRawServer((socket, head) => {
