@@ -60,16 +60,16 @@ export async function requestRun(
 }
 
 /**
- * Queues a run that repeats an interrupted run of a schedule, for any worker and any version of the pipeline. It is a full refresh if a
- * request made the interrupted run one. `approveDeletes` is not copied, as in `rerun`. Returns the number of the new run. Returns undefined
- * in these cases:
+ * Queues a run that repeats an interrupted run of a schedule, for any worker and any version of the pipeline. The error of the interrupted
+ * run then names the new run. This is a full refresh if a request made the interrupted run one. `approveDeletes` is not copied, as in
+ * `rerun`. The interrupted run must have ended. Does nothing in these cases:
  *
  * - The interrupted run is not of a schedule. A repetition is not repeated, because a run may end its process each time.
  * - An operator had cancelled it.
  * - It was repeated before, or another run of the pipeline is queued or running, and sends the rest. A rerun of failed operations does not.
  */
-export async function repeatRun(db: Queryable, interruptedRunId: number): Promise<number | undefined> {
-  const [row] = await db.query<Row<'run', 'id'>>(
+export async function repeatRun(tx: Queryable, interruptedRunId: number): Promise<void> {
+  const [row] = await tx.query<Row<'run', 'id'>>(
     `insert into run (pipeline, destination_id, trigger, status, rerun_of, options)
      select r.pipeline, r.destination_id, 'rerun', 'queued', r.id, r.options - 'approveDeletes' || '{"anyWorker": true}' from run r
      where r.id = $1 and r.trigger = 'schedule' and r.cancel_requested_at is null and not exists (
@@ -79,15 +79,12 @@ export async function repeatRun(db: Queryable, interruptedRunId: number): Promis
      returning id`,
     [interruptedRunId],
   )
-  if (row === undefined) return undefined
-  const repetition = Number(row.id)
-  // Empty while the interrupted run still writes its end.
-  await db.execute(
-    `update run set error = error || jsonb_build_object('message', (error ->> 'message') || $2, 'hint', $3::text) where id = $1 and error is not null`,
-    [interruptedRunId, `; r_${repetition} repeats it`, `sluice show r_${repetition}`],
+  if (row === undefined) return
+  await tx.execute(
+    `update run set error = error || jsonb_build_object('message', (error ->> 'message') || $2, 'hint', $3::text) where id = $1`,
+    [interruptedRunId, `; r_${row.id} repeats it`, `sluice show r_${row.id}`],
   )
-  await notify(db, 'run')
-  return repetition
+  await notify(tx, 'run')
 }
 
 /**

@@ -121,19 +121,17 @@ export function cancelledError(run: Parameters<typeof repeatingCommand>[0]): Run
 async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
   // `finishRun` is last. If the process dies before it, `recoverRunsAndCounts` updates the counts again.
   await updateCountsOfOtherRuns(deps.db, run.id)
-  const repetition = ending.error?.code === 'RUN_INTERRUPTED' && deps.signal?.aborted ? await repeatRun(deps.db, run.id) : undefined
-  await finishRun(deps.db, run, {
+  const end = {
     status: ending.status,
     guards: ending.guards,
     counts: await countsAtEnd(deps.db, run.id),
-    error: ending.error ? errorJson(repetition === undefined ? ending.error : repeatedError(repetition)) : null,
-  })
-}
-
-/** Returns the error of an interrupted run that the run `repetition` repeats. */
-function repeatedError(repetition: number): RunError {
-  return new RunError('RUN_INTERRUPTED', `stopped by a signal; what was confirmed is kept; r_${repetition} repeats it`, {
-    hint: `sluice show r_${repetition}`,
+    error: ending.error ? errorJson(ending.error) : null,
+  }
+  if (ending.error?.code !== 'RUN_INTERRUPTED' || !deps.signal?.aborted) return finishRun(deps.db, run, end)
+  // One transaction, because no later call would queue the repetition.
+  await deps.db.transaction(async (tx) => {
+    await finishRun(tx, run, end)
+    await repeatRun(tx, run.id)
   })
 }
 
