@@ -16,11 +16,16 @@ const staging = (url: string) => `credentials:
     access_token_secret: sandbox-access-token-secret
 `
 
+/** Writes the credentials `staging` with their variable. */
+function writeStaging(shop: Workspace, url: string): void {
+  shop.write('sluice.yaml', staging(url))
+  shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
+}
+
 test('a pipeline with named credentials goes to their service, the others to that of the environment', async () => {
   await using shop = await workspace()
   await using other = await withSandbox()
-  shop.write('sluice.yaml', staging(other.url))
-  shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
+  writeStaging(shop, other.url)
   shop.write('feed.csv', feed(3))
   shop.write('small.csv', feed(2))
   shop.write('pipelines/shop.yaml', shopYaml)
@@ -43,8 +48,7 @@ test('a pipeline with named credentials goes to their service, the others to tha
 test('one file syncs a catalog for each market, with prices from a file of each', async () => {
   await using shop = await workspace()
   await using other = await withSandbox()
-  shop.write('sluice.yaml', staging(other.url))
-  shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
+  writeStaging(shop, other.url)
   shop.write('feed.csv', feed(3))
   shop.write('ch.csv', 'sku,price\nSKU-1,21.00 CHF\nSKU-2,22.00 CHF\nSKU-3,23.00 CHF\n')
   shop.write(
@@ -71,8 +75,7 @@ markets:
 test('pauses and requests over HTTP go to the service of the pipeline', async () => {
   await using shop = await workspace()
   await using other = await withSandbox()
-  shop.write('sluice.yaml', staging(other.url))
-  shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
+  writeStaging(shop, other.url)
   shop.write('feed.csv', feed(2))
   shop.write('pipelines/trial.yaml', `${shopYaml}credentials: staging\n`)
   expect((await shop.here(['pause', 'trial'])).code).toBe(0)
@@ -187,8 +190,7 @@ test('credentials of other pipelines with a variable that is not set do not stop
 test('an invalid pipeline is paused at the destination of its last run, also with named credentials', async () => {
   await using shop = await workspace()
   await using other = await withSandbox()
-  shop.write('sluice.yaml', staging(other.url))
-  shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
+  writeStaging(shop, other.url)
   shop.write('feed.csv', feed(2))
   shop.write('pipelines/shop.yaml', shopYaml)
   await shop.here(['run', 'shop'])
@@ -217,8 +219,7 @@ test('an erasure by customer key goes to the service of the named pipeline', asy
   await using shop = await workspace()
   await shortenWaits(shop.db)
   await using other = await withSandbox()
-  shop.write('sluice.yaml', staging(other.url))
-  shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
+  writeStaging(shop, other.url)
   shop.write('crm.csv', 'customer_id,email,phone\nC-1,one@example.com,\nC-2,two@example.com,\n')
   shop.write('pipelines/customers.yaml', `${customersYaml}credentials: staging\n`)
   expect(json(await shop.here(['run', 'customers', '--json']))).toMatchObject({ counts: { confirmed: 2 } })
