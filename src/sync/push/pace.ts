@@ -103,10 +103,12 @@ export class Pace {
   }
 
   /**
-   * Starts a new measurement. Must be called if slots stay free for lack of batches, because the rate then says nothing about the service.
+   * Starts a new measurement with the next request. Must be called if slots stay free for lack of batches, or the rate limit delays a
+   * request. The rate then says nothing about the service. At 2 s latency, only 32 instead of 64 requests were in flight for 40 s after the
+   * first 1,500.
    */
   restartMeasurement(): void {
-    this.#meter.restart(0)
+    this.#meter.restart(this.slots)
   }
 
   /** Registers a failed request: no connection, no answer, 5xx or 408. */

@@ -134,7 +134,7 @@ async function beginUnderGrant(
   allowance: Allowance,
 ): Promise<(CommittedAttempt & { readonly grant: Grant }) | undefined> {
   for (;;) {
-    const grant = await allowance.takeGrant(context)
+    const grant = await takeGrant(context, allowance)
     if (grant === undefined) {
       const { reason, maybeApplied, miscounts } = batch
       await releaseBatch(context.deps.db, batch, { to: 'open', reason, waitMs: 0, maybeApplied, miscounts })
@@ -173,8 +173,14 @@ async function commitAttempt(context: PushContext, batch: ClaimedBatch): Promise
 /** Returns the grant, or a new grant if the grant is stale or the service has requested a wait. Undefined if the push is stopping. */
 async function freshGrant(context: PushContext, allowance: Allowance, grant: Grant): Promise<Grant | undefined> {
   let current: Grant | undefined = grant
-  while (current !== undefined && (current.isStale || allowance.isBlocked)) current = await allowance.takeGrant(context)
+  while (current !== undefined && (current.isStale || allowance.isBlocked)) current = await takeGrant(context, allowance)
   return current
+}
+
+async function takeGrant(context: PushContext, allowance: Allowance): Promise<Grant | undefined> {
+  const grant = await allowance.takeGrant(context)
+  if (grant?.isDelayed) context.pace.restartMeasurement()
+  return grant
 }
 
 function exchangeBatch(context: PushContext, batch: ClaimedBatch): Promise<Exchange> {

@@ -30,6 +30,8 @@ export interface TakeOptions {
 }
 
 interface Waiter extends TakeOptions {
+  /** True after a statement that gave no grant. */
+  isDelayed: boolean
   readonly resolve: (grant: Grant | undefined) => void
   readonly reject: (error: unknown) => void
 }
@@ -83,7 +85,7 @@ export class Allowance {
   /** Waits for a grant, in the order of the calls. Returns undefined if `signal` was aborted first. Throws errors of the database. */
   takeGrant(options: TakeOptions = {}): Promise<Grant | undefined> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...options, resolve, reject })
+      this.#waiting.push({ ...options, isDelayed: false, resolve, reject })
       if (!this.#isServing) void this.#serve()
     })
   }
@@ -98,10 +100,11 @@ export class Allowance {
         const { granted, waitMs, limit } = await takeGrants(this.#db, this.name, Math.min(this.#waiting.length, maxGrantsAtOnce))
         // Another process may have replaced the limit that this process stored. Then the next answer must store its limit again.
         this.#knownLimit = limit
-        for (const waiter of this.#waiting.splice(0, granted)) waiter.resolve(new Grant(this.#clock))
+        for (const waiter of this.#waiting.splice(0, granted)) waiter.resolve(new Grant(this.#clock, waiter.isDelayed))
         const [next] = this.#waiting
         if (waitMs <= 0 || next === undefined) continue
         if (waitMs > 1_000) next.onWait?.(waitMs)
+        for (const waiter of this.#waiting) waiter.isDelayed = true
         // Random, so that the processes do not poll at the same time.
         const jitterMs = Math.random() * Math.min(250, waitMs * 0.2)
         const begunAt = this.#clock.monotonic()
@@ -158,10 +161,13 @@ export type AllowanceDeps = Pick<EngineDeps, 'db' | 'clock' | 'service' | 'setti
 
 /** Permission to send one request now. */
 export class Grant {
+  /** True if the rate limit delayed the grant. */
+  readonly isDelayed: boolean
   readonly #clock: Clock
   readonly #at: number
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, isDelayed: boolean) {
+    this.isDelayed = isDelayed
     this.#clock = clock
     this.#at = clock.monotonic()
   }

@@ -1,8 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/area.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
+import { Pace } from '../../../src/sync/push/pace.ts'
 import { pushPlan } from '../../../src/sync/push/push.ts'
+import { Allowance } from '../../../src/sync/push/sharedRateLimit.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox } from '../../support/sandbox.ts'
 import { failure, fakeService } from './fakeService.ts'
@@ -144,4 +146,29 @@ test('a push that has ended leaves no timer that keeps the process alive', async
   // Lets the ended sleeps resolve.
   await new Promise((resolve) => setImmediate(resolve))
   expect(open).toBe(0)
+})
+
+test('a request that the rate limit delays begins a new measurement of the pace', async () => {
+  const restarts = vi.spyOn(Pace.prototype, 'restartMeasurement')
+  const restartsOf = async (limit: number) => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const planted = await plantPlan(db, await plantDestination(db))
+    for (let i = 0; i < 3; i++) await plantBatch(db, planted, [user(email(`person ${i}`))])
+    const service = fakeService()
+    const deps = await engineDeps(db, service, { concurrency: 1 })
+    const { name } = await Allowance.open(deps, 'user_lists')
+    await db.execute('update sluice.budget set request_limit = $2, window_ms = 300 where class = $1', [name, limit])
+    restarts.mockClear()
+    // Later calls are for lack of batches.
+    let beforeLast = 0
+    service.script = (_request, nth) => {
+      if (nth === 3) beforeLast = restarts.mock.calls.length
+      return undefined
+    }
+    await pushPlan(deps, planted.planId)
+    return beforeLast
+  }
+  expect(await restartsOf(1)).toBe(2)
+  expect(await restartsOf(10)).toBe(0)
 })

@@ -15,27 +15,33 @@ interface Service {
   readonly latencyMs: (request: number) => number
   /** Maximum number of requests that it answers in a second. */
   readonly perSecond?: number
+  /** True if each request waits until the 1,500th before it has left the window of 61 s. */
+  readonly isLimited?: boolean
 }
 
 /** Sends `requests` as fast as the pace permits. Returns the latency of each, the numbers in flight, and the whole time. */
-function push(requests: number, { latencyMs, perSecond = Number.POSITIVE_INFINITY }: Service) {
+function push(requests: number, { latencyMs, perSecond = Number.POSITIVE_INFINITY, isLimited = false }: Service) {
   const { pace, pass } = paced()
   const inFlight: { readonly begun: number; readonly answered: number }[] = []
   const latencies: number[] = []
   const slots: number[] = []
+  const sentAt: number[] = []
   let now = 0
   let sent = 0
   let freeAt = 0
   while (latencies.length < requests) {
     while (sent < requests && inFlight.length < pace.slots) {
       // The service processes one request after the other, and answers after its latency.
-      freeAt = Math.max(freeAt, now) + 1_000 / perSecond
-      inFlight.push({ begun: now, answered: freeAt + latencyMs(sent++) })
+      const begun = isLimited && sent >= 1_500 ? Math.max(now, sentAt[sent - 1_500]! + 61_000) : now
+      sentAt.push(begun)
+      freeAt = Math.max(freeAt, begun) + 1_000 / perSecond
+      inFlight.push({ begun, answered: freeAt + latencyMs(sent++) })
       slots.push(pace.slots)
     }
     inFlight.sort((a, b) => a.answered - b.answered)
     const next = inFlight.shift()
     if (next === undefined) throw new Error('nothing is in flight')
+    if (next.begun > now) pace.restartMeasurement()
     pass(next.answered - now)
     now = next.answered
     latencies.push(now - next.begun)
@@ -53,6 +59,12 @@ describe('concurrency', () => {
     const { seconds } = push(4_500, { latencyMs: () => ms })
     // Three minutes of the allowance: 1,500 requests per minute.
     expect(4_500 / seconds).toBeGreaterThan(25 * 0.95)
+  })
+
+  test.each([300, 1_000, 2_000])('waits for the rate limit do not count as a slow service at %i ms latency', (ms) => {
+    const { slots, seconds } = push(4_500, { latencyMs: () => ms, isLimited: true })
+    expect(4_500 / seconds).toBeGreaterThan(25 * 0.95)
+    for (let i = 600; i < slots.length; i++) expect(slots[i]).toBeGreaterThanOrEqual(slots[i - 1]!)
   })
 
   test('batches that arrive slowly do not count as a limit of the service', () => {
