@@ -32,8 +32,16 @@ const furtherType = [
   'test/integration/sync/suppressionModel.test.ts',
 ]
 
+/**
+ * Tags of tests:
+ * - `long`: takes 5 s or more, mostly together with its other cases. `npm test` leaves it out, and `npm run test:long` runs it. CI does both.
+ * - `model`: plays random histories. `npm test` plays a fifth of them, and `npm run test:long` all.
+ */
+const tags = [{ name: 'long' }, { name: 'model' }]
+
 export default defineConfig({
   test: {
+    tags,
     // Most files wait for processes and servers, so one worker, vitest's choice for two cores, leaves these idle. Eleven files that wait much
     // took 238 s with three workers and 183 s with four. The processor time was the same.
     maxWorkers: 4,
