@@ -40,10 +40,14 @@ export const recordsOf = (b: string) =>
      where lr.destination_id = ${b}.destination_id and lr.key >= ${b}.first_key and lr.key < ${b}.next_key and lr.load_id = ${b}.load_id
      order by lr.key)`
 
-/** Returns SQL of the `first_key` of the batch after `b` in its load; `behindAll` for the last batch. */
+/**
+ * Returns SQL of the `first_key` of the batch after `b` in its load; `behindAll` for the last batch. Without `min`, which reads no `bytea`
+ * before Postgres 18.
+ */
 export const nextKeyOf = (b: string) =>
-  `coalesce((select min(ln.first_key) from batch ln
-     where ln.destination_id = ${b}.destination_id and ln.load_id = ${b}.load_id and ln.first_key > ${b}.first_key), ${behindAll})`
+  `coalesce((select ln.first_key from batch ln
+     where ln.destination_id = ${b}.destination_id and ln.load_id = ${b}.load_id and ln.first_key > ${b}.first_key
+     order by ln.first_key limit 1), ${behindAll})`
 
 /**
  * Returns the SQL condition that batch `b` has a record whose keys are implied. Not written as `exists`: Postgres would expect an early
