@@ -4,7 +4,7 @@
 import { lockFiringAlerts, moveAlerts } from './alerts.ts'
 import { auditLinesSql, logEvent } from './auditLog.ts'
 import type { Database, Queryable } from './database.ts'
-import { databaseIdentity, isSyncedHere } from './databaseIdentity.ts'
+import { clusterOf, databaseIdentity, isSyncedHere } from './databaseIdentity.ts'
 import type { Row } from './row.ts'
 import type { Fence } from './fence.ts'
 import { destinationOf } from '../destinations/index.ts'
@@ -121,13 +121,16 @@ export async function adoptDestination(tx: Queryable, destinationId: number, fen
 
 /**
  * Returns true if this database is the one in which the destination was synced last. Stores the identity of this database for a destination
- * without one.
+ * without one, and after a `pg_upgrade`.
  */
 export async function bindToThisDatabase(db: Queryable, destinationId: number): Promise<boolean> {
-  await db.execute(`update destination set database_identity = ${databaseIdentity} where id = $1 and database_identity is null`, [
-    destinationId,
-  ])
-  const rows = await db.query(`select from destination d where id = $1 and ${isSyncedHere('d')}`, [destinationId])
+  const values = [destinationId, await clusterOf(db)]
+  await db.execute(
+    `update destination d set database_identity = ${databaseIdentity('$2')}
+     where id = $1 and ${isSyncedHere('d', '$2')} and database_identity is distinct from ${databaseIdentity('$2')}`,
+    values,
+  )
+  const rows = await db.query(`select from destination d where id = $1 and ${isSyncedHere('d', '$2')}`, values)
   return rows.length === 1
 }
 
@@ -138,8 +141,8 @@ export async function bindToThisDatabase(db: Queryable, destinationId: number): 
 export async function countSyncedElsewhere(db: Queryable, fence?: Fence): Promise<number> {
   const [row] = await db.query<{ n: number }>(
     `select count(*)::int as n from destination d
-     where not ${isSyncedHere('d')} and ($1::text is null or (d.service = $1 and d.credentials = $2))`,
-    [fence?.origin ?? null, fence?.credentials ?? null],
+     where not ${isSyncedHere('d', '$3')} and ($1::text is null or (d.service = $1 and d.credentials = $2))`,
+    [fence?.origin ?? null, fence?.credentials ?? null, await clusterOf(db)],
   )
   return row?.n ?? 0
 }
@@ -148,9 +151,11 @@ export async function countSyncedElsewhere(db: Queryable, fence?: Fence): Promis
  * Stores the identity of this database in all destinations that have another one. Returns their number. `actor`: written to the audit log.
  */
 export async function adoptDatabase(db: Database, actor: string): Promise<number> {
+  const cluster = await clusterOf(db)
   return db.transaction(async (tx) => {
     const adopted = await tx.execute(
-      `update destination set database_identity = ${databaseIdentity} where database_identity is not null and database_identity <> ${databaseIdentity}`,
+      `update destination d set database_identity = ${databaseIdentity('$1')} where not ${isSyncedHere('d', '$1')}`,
+      [cluster],
     )
     if (adopted > 0) await logEvent(tx, { actor, what: 'database.adopted', detail: { destinations: adopted } })
     return adopted

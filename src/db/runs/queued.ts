@@ -1,7 +1,7 @@
 /** Finds queued runs, and plans that several processes may push. */
 import type { Queryable } from '../database.ts'
 import type { Present, Row } from '../row.ts'
-import { isSyncedHere } from '../databaseIdentity.ts'
+import { clusterOf, isSyncedHere } from '../databaseIdentity.ts'
 import { withinFence, type Fence } from '../fence.ts'
 import { isPaused } from '../pauses.ts'
 
@@ -104,8 +104,8 @@ export async function findSharedPlans(db: Queryable, fence: Fence): Promise<read
 export async function isSharedPlan(db: Queryable, planId: string, fence: Fence): Promise<boolean> {
   const rows = await db.query(
     `select from plan p join destination d on d.id = p.destination_id
-     where p.id = $1 and p.status = 'applying' and ${isPushedByRun} and ${withinFence('p.destination_id', '$2', '$3')} and ${isSyncedHere('d')}`,
-    [planId, fence.origin, fence.credentials],
+     where p.id = $1 and p.status = 'applying' and ${isPushedByRun} and ${withinFence('p.destination_id', '$2', '$3')} and ${isSyncedHere('d', '$4')}`,
+    [planId, fence.origin, fence.credentials, await clusterOf(db)],
   )
   return rows.length > 0
 }

@@ -1,7 +1,12 @@
 /** A database that was restored from a dump elsewhere, or copied for another environment with the same credentials. */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { adoptDatabase } from '../../../src/db/destinations.ts'
+import { openDatabase, type Database } from '../../../src/db/database.ts'
+import { adoptDatabase, bindToThisDatabase, countSyncedElsewhere } from '../../../src/db/destinations.ts'
+import { startEmbedded, stopEmbedded } from '../../../src/db/embedded/server.ts'
+import { migrateDatabase } from '../../../src/db/migrate.ts'
 import { isSharedPlan } from '../../../src/db/runs/queued.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { applyPlan } from '../../../src/sync/run/applyPlan.ts'
@@ -88,3 +93,48 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
   await adoptDatabase(elsewhere.db, 'anna')
   expect(await erase(copied, 'ann@example.com')).toMatchObject({ deletes: { planned: 2, confirmed: 2 } })
 })
+
+test('a copy whose objects have the same ids, as in two new clusters, is recognized by its cluster', { timeout: 120_000 }, async () => {
+  await using first = await newCluster()
+  await using second = await newCluster()
+  const addDestination = `insert into destination (service, kind, account_id, target_id) values ('https://ads.example.com', 'catalog', '', '4001')`
+  await first.db.execute(addDestination)
+  expect(await bindToThisDatabase(first.db, 1)).toBe(true)
+  await (await copy({ db: first.db })).restore(second.db)
+  const identityOf = async ({ db }: { readonly db: Database }) =>
+    (await db.query<{ identity: string }>('select database_identity as identity from destination'))[0]?.identity ?? ''
+  const [ids = ''] = (await identityOf(first)).split('@')
+
+  expect(await bindToThisDatabase(second.db, 1)).toBe(false)
+  expect(await countSyncedElsewhere(second.db)).toBe(1)
+  expect(await adoptDatabase(second.db, 'anna')).toBe(1)
+  expect((await identityOf(second)).split('@')[0]).toBe(ids)
+  expect(await bindToThisDatabase(second.db, 1)).toBe(true)
+  expect(await bindToThisDatabase(first.db, 1)).toBe(true)
+
+  // An earlier version stored no cluster. `pg_upgrade` keeps the object ids, in a new cluster of a newer version.
+  const before = await identityOf(second)
+  for (const stored of [ids, `${ids}@7000000000000000000/17`]) {
+    await second.db.execute('update destination set database_identity = $1', [stored])
+    expect(await countSyncedElsewhere(second.db)).toBe(0)
+    expect(await bindToThisDatabase(second.db, 1)).toBe(true)
+    expect(await identityOf(second)).toBe(before)
+  }
+})
+
+/** Starts a server with files of its own, and migrates its database. */
+async function newCluster(): Promise<AsyncDisposable & { readonly db: Database }> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-cluster-'))
+  chmodSync(folder, 0o755)
+  const { url } = await startEmbedded(folder, { keep: true })
+  await migrateDatabase(url)
+  const db = openDatabase(url)
+  return {
+    db,
+    async [Symbol.asyncDispose]() {
+      await db.close()
+      await stopEmbedded(folder)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
