@@ -17,7 +17,8 @@ const secret = 'sandbox-consumer-secret'
 export const bench: Bench = async ({ small, database, report }) => {
   const events = small ? 1_000 : 10_000
   const db = openDatabase(await database())
-  const receiver = createWebhookReceiver({ store: databaseEventStore(db), secrets: [secret], log: silentLogger })
+  const store = databaseEventStore(db, { service: 'https://api.example.com', application: 'app', path: '/webhooks' })
+  const receiver = createWebhookReceiver({ store, secrets: [secret], log: silentLogger })
   const server = createServer((request, response) => void receiver.handle(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const pool = new Pool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { connections: 32 })

@@ -19,7 +19,12 @@ export function serviceIdentity(service: {
  */
 export function credentialsOf(service: { readonly consumerKey: string; readonly accessToken: string }): string {
   const user = /^(\d+)-/.exec(service.accessToken)?.[1]
-  return `${user === undefined ? `token ${digest(service.accessToken)}` : `user ${user}`} of application ${digest(service.consumerKey)}`
+  return `${user === undefined ? `token ${digest(service.accessToken)}` : `user ${user}`} of application ${applicationOf(service)}`
+}
+
+/** Returns a text without secrets that identifies the application. */
+export function applicationOf(service: { readonly consumerKey: string }): string {
+  return digest(service.consumerKey)
 }
 
 const digest = (text: string): string => hash('sha256', text).slice(0, 12)

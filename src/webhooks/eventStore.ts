@@ -1,7 +1,7 @@
 /** Stores received events once each, by id (docs/guarantees.md#webhook-delivery). */
 import { logEvent } from '../db/auditLog.ts'
 import type { Queryable } from '../db/queryable.ts'
-import type { Gap } from './gap.ts'
+import type { Gap, GapReceiver } from './gap.ts'
 import { errorCode } from '../unknownValue.ts'
 
 /** Event whose signature was verified. */
@@ -92,13 +92,13 @@ export function postgresEventStore(pool: PostgresPool, { table = 'sluice_webhook
   }
 }
 
-/** Stores events in the table `webhook_event` of Sluice's database, and gaps in its audit log. */
-export function databaseEventStore(db: Queryable): EventStore {
+/** Stores events in the table `webhook_event` of Sluice's database, and the gaps of `receiver` in its audit log. */
+export function databaseEventStore(db: Queryable, receiver: GapReceiver): EventStore {
   return {
     add: (event) => insertEvent((text, values) => db.execute(text, values), 'webhook_event', event),
     probe: () => insertNothing((text, values) => db.execute(text, values), 'webhook_event'),
     async recordGap({ from, to, refused }) {
-      const detail = { from: from.toISOString(), to: to.toISOString(), refused }
+      const detail = { from: from.toISOString(), to: to.toISOString(), refused, ...receiver }
       await logEvent(db, { actor: 'webhooks', what: 'webhook.gap', detail })
     },
   }

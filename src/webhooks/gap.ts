@@ -11,6 +11,16 @@ export interface Gap {
   readonly refused: number
 }
 
+/** Receiver that refused the events of a gap. Only a process of the same service and application can request their replay. */
+export interface GapReceiver {
+  /** Address of the core host. */
+  readonly service: string
+  /** Application of the webhooks, without any secret (`applicationOf`). */
+  readonly application: string
+  /** Path of the receiver, which distinguishes its registrations from others of the application. */
+  readonly path: string
+}
+
 /** The current gap, in memory of this process. */
 export class GapTracker {
   readonly #log: Logger

@@ -8,6 +8,7 @@ import type { Logger } from '../log.ts'
 import { logEvent } from '../db/auditLog.ts'
 import type { Queryable } from '../db/queryable.ts'
 import { listOf } from '../unknownValue.ts'
+import type { GapReceiver } from './gap.ts'
 
 /** Calls of the service that a replay needs. Times are minutes in UTC, `yyyymmddhhmm`. */
 export interface ReplayService {
@@ -20,8 +21,8 @@ export interface ReplayService {
 export interface ReplayDeps {
   readonly db: Queryable
   readonly service: ReplayService
-  /** Path of the receiver, which distinguishes its registrations from others of the app. */
-  readonly path: string
+  /** Receiver of this process. Gaps of another service or application are left to their own processes. */
+  readonly receiver: GapReceiver
   readonly log: Logger
   readonly clock: Pick<Clock, 'now'>
   /** Milliseconds between checks. Default: 15 s. */
@@ -101,6 +102,8 @@ interface OpenGap {
   readonly id: string
   readonly fromMs: number
   readonly toMs: number
+  /** Path of the receiver that refused the events. */
+  readonly path: string
   readonly attempts: readonly AuditEntry[]
 }
 
@@ -109,7 +112,7 @@ interface OpenGap {
  * logged.
  */
 export async function requestReplays(deps: ReplayDeps): Promise<number> {
-  const gaps = await openGaps(deps.db)
+  const gaps = await openGaps(deps)
   let openCount = 0
   for (const gap of gaps) if (!(await resolveGap(deps, gap))) openCount++
   return openCount
@@ -166,7 +169,7 @@ async function requestReplay(
     deps.log.warn({ error: error instanceof Error ? error.name : 'unknown', ...range }, 'the replay of a gap could not be requested yet')
   let webhooks: readonly { readonly id: string }[]
   try {
-    webhooks = webhooksOf(await deps.service.webhooks(), deps.path)
+    webhooks = webhooksOf(await deps.service.webhooks(), gap.path)
   } catch (error) {
     // Nothing was requested. The next check tries again.
     return warn(error)
@@ -192,7 +195,8 @@ function webhooksOf(webhooks: readonly { readonly id: string; readonly url: stri
   return same.length > 0 ? same : webhooks
 }
 
-async function openGaps(db: Queryable): Promise<OpenGap[]> {
+/** Returns the open gaps of the service and the application. A gap that an earlier version recorded belongs to every receiver. */
+async function openGaps({ db, receiver }: ReplayDeps): Promise<OpenGap[]> {
   // Rows without a run are few and indexed. A gap that was recorded more than six days ago can no longer be replayed.
   const entries = await db.query<{ id: string; at: Date; what: string; detail: Record<string, unknown> }>(
     `select id, at, what, detail from audit
@@ -201,15 +205,20 @@ async function openGaps(db: Queryable): Promise<OpenGap[]> {
   )
   const entriesOf = (what: string, gap: string): AuditEntry[] =>
     entries.filter((entry) => entry.what === what && String(entry.detail['gap']) === gap)
+  const isOwn = (detail: AuditEntry['detail']) =>
+    detail['service'] === undefined || (detail['service'] === receiver.service && detail['application'] === receiver.application)
   return entries
     .filter(
-      ({ what, id }) =>
-        what === 'webhook.gap' && ['webhook.replayed', 'webhook.replay_given_up'].every((end) => entriesOf(end, id).length === 0),
+      ({ what, id, detail }) =>
+        what === 'webhook.gap' &&
+        isOwn(detail) &&
+        ['webhook.replayed', 'webhook.replay_given_up'].every((end) => entriesOf(end, id).length === 0),
     )
     .map(({ id, detail }) => ({
       id,
       fromMs: Date.parse(String(detail['from'])),
       toMs: Date.parse(String(detail['to'])),
+      path: String(detail['path'] ?? receiver.path),
       attempts: entriesOf('webhook.replay', id),
     }))
 }

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { Config, CompleteServiceSettings } from '../../config/config.ts'
 import type { Database } from '../../db/database.ts'
+import { applicationOf } from '../../sync/serviceIdentity.ts'
 import { createClient, type Client } from '../../service/client/index.ts'
 import {
   createWebhookReceiver,
@@ -49,13 +50,15 @@ export async function startHttpServer(
   const previous = options.config.service.previousConsumerSecret?.reveal()
   const header = options.service.names['x-service-webhooks-signature']
   let replays: ReplayKeeper | undefined
+  const path = options.path ?? '/webhooks'
+  const gapReceiver = { service: options.service.baseUrl, application: applicationOf(options.service), path }
   const receiver = createWebhookReceiver({
-    store: databaseEventStore(options.db),
+    store: databaseEventStore(options.db, gapReceiver),
     secrets: [options.service.consumerSecret, ...(previous === undefined ? [] : [previous])],
     log: context.log(),
     clock: context.clock,
     onGap: () => replays?.wake(),
-    ...(options.path === undefined ? {} : { path: options.path }),
+    path,
     ...(header === undefined ? {} : { signatureHeader: header }),
   })
   const server = createServer((request, response) => {
@@ -78,7 +81,7 @@ export async function startHttpServer(
   const ending = new AbortController()
   replays = keepReplays({
     db: options.db,
-    path: receiver.path,
+    receiver: gapReceiver,
     log: context.log(),
     clock: context.clock,
     probe: receiver.probe,

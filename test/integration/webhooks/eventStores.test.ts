@@ -92,10 +92,13 @@ test('a probe fails while the database is read-only, and inserts nothing', async
   await using database = await testDatabase()
   const client = await database.db.connect()
   const own = postgresEventStore({ query: (text, values) => client.query(text, values) })
-  const sluice = databaseEventStore({
-    query: async (text, values) => (await client.query(text, [...(values ?? [])])).rows,
-    execute: async (text, values) => (await client.query(text, [...(values ?? [])])).rowCount ?? 0,
-  })
+  const sluice = databaseEventStore(
+    {
+      query: async (text, values) => (await client.query(text, [...(values ?? [])])).rows,
+      execute: async (text, values) => (await client.query(text, [...(values ?? [])])).rowCount ?? 0,
+    },
+    { service: 'https://api.example.com', application: 'app', path: '/webhooks' },
+  )
   for (const [store, table] of [
     [own, 'sluice_webhook_event'],
     [sluice, 'webhook_event'],

@@ -24,7 +24,9 @@ interface Served extends AsyncDisposable {
 async function serve(options: Partial<WebhookReceiverOptions> & { readonly db?: Database }): Promise<Served> {
   const receiver = createWebhookReceiver({
     secrets: [secret],
-    ...(options.db === undefined ? {} : { store: databaseEventStore(options.db) }),
+    ...(options.db === undefined
+      ? {}
+      : { store: databaseEventStore(options.db, { service: 'https://api.example.com', application: 'app', path: '/webhooks' }) }),
     ...options,
   })
   const server = createServer((request, response) => {
@@ -195,7 +197,14 @@ test('H4: with the database down challenges are answered, events get 503, and th
   await expect.poll(() => gaps).toEqual([{ from: new Date('2027-01-15T12:00:00Z'), to: new Date('2027-01-15T13:00:00Z'), refused: 2 }])
   expect((await database.db.query<{ what: string; detail: unknown }>('select what, detail from sluice.audit'))[0]).toEqual({
     what: 'webhook.gap',
-    detail: { from: '2027-01-15T12:00:00.000Z', to: '2027-01-15T13:00:00.000Z', refused: 2 },
+    detail: {
+      from: '2027-01-15T12:00:00.000Z',
+      to: '2027-01-15T13:00:00.000Z',
+      refused: 2,
+      service: 'https://api.example.com',
+      application: 'app',
+      path: '/webhooks',
+    },
   })
   await down.close()
 })

@@ -14,6 +14,7 @@ import {
   databaseEventStore,
   keepReplays,
   sign,
+  type GapReceiver,
   type ReplayKeeper,
   type ReplayService,
   type WebhookReceiver,
@@ -27,11 +28,16 @@ interface Bench extends AsyncDisposable {
   readonly db: Database
   readonly service: ReplayService
   readonly receiver: WebhookReceiver
-  readonly keep: (receiver?: WebhookReceiver, everyMs?: number) => ReplayKeeper
+  readonly keep: (
+    receiver?: WebhookReceiver,
+    options?: { readonly everyMs?: number; readonly receiver?: Partial<GapReceiver>; readonly service?: ReplayService },
+  ) => ReplayKeeper
   readonly database: (state: 'up' | 'down') => void
   readonly events: () => Promise<string[]>
   readonly auditLog: () => Promise<string[]>
 }
+
+const gapReceiver = (service: string): GapReceiver => ({ service, application: 'app', path: '/webhooks' })
 
 /** A receiver that is registered with a sandbox, and whose database can be removed. */
 async function bench(wrap: (service: ReplayService) => ReplayService = (service) => service): Promise<Bench> {
@@ -47,7 +53,7 @@ async function bench(wrap: (service: ReplayService) => ReplayService = (service)
   }
   const keepers: ReplayKeeper[] = []
   const receiver = createWebhookReceiver({
-    store: databaseEventStore(db),
+    store: databaseEventStore(db, gapReceiver(sandbox.url)),
     secrets: [sandboxCredentials.consumerSecret],
     log: silentLogger,
     onGap: () => keepers.forEach((keeper) => keeper.wake()),
@@ -65,8 +71,16 @@ async function bench(wrap: (service: ReplayService) => ReplayService = (service)
     db,
     service,
     receiver,
-    keep(of = receiver, everyMs = 20) {
-      const keeper = keepReplays({ db, service, path: '/webhooks', log: silentLogger, clock: systemClock, probe: of.probe, everyMs })
+    keep(of = receiver, { everyMs = 20, receiver: changed = {}, service: called = service } = {}) {
+      const keeper = keepReplays({
+        db,
+        service: called,
+        receiver: { ...gapReceiver(sandbox.url), ...changed },
+        log: silentLogger,
+        clock: systemClock,
+        probe: of.probe,
+        everyMs,
+      })
       keepers.push(keeper)
       return keeper
     },
@@ -135,6 +149,30 @@ test('the next process requests the replay of an ended one', async () => {
   under.keep()
   await expect.poll(under.events, patient).toEqual(['b', 'c'])
   await expect.poll(under.auditLog, patient).toContain('webhook.replayed')
+})
+
+test('a gap is left to processes of its service and application, and replayed at the webhooks of its path', async () => {
+  await using under = await bench()
+  under.database('down')
+  await emit(under.sandbox, 'b')
+  under.database('up')
+  await emit(under.sandbox, 'c')
+  await expect.poll(under.auditLog, patient).toEqual(['webhook.gap'])
+  const asked: string[] = []
+  const service: ReplayService = {
+    webhooks: async () => [{ id: '1', url: 'https://hooks.example.com/webhooks' }],
+    replay: async ({ webhook_id: id }) => String(asked.push(id)),
+  }
+  for (const receiver of [{ service: 'https://api.example.com' }, { application: 'other' }]) {
+    const keeper = under.keep(under.receiver, { receiver, service })
+    await systemClock.sleep(100)
+    await keeper.stop()
+  }
+  expect(asked).toEqual([])
+  expect(await under.auditLog()).toEqual(['webhook.gap'])
+  under.keep(under.receiver, { receiver: { path: '/other' } })
+  await expect.poll(under.events, patient).toEqual(['b', 'c'])
+  await expect.poll(under.auditLog, patient).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replayed'])
 })
 
 test('a server that ends during a gap records it, or logs it if the database is still down', async () => {
@@ -218,7 +256,7 @@ test('a webhook whose replay is refused is asked ten times, later each time, and
   await emit(under.sandbox, 'b')
   under.database('up')
   await under.receiver.probe()
-  under.keep(under.receiver, 1)
+  under.keep(under.receiver, { everyMs: 1 })
   await expect.poll(under.events, patient).toEqual(['b'])
   await expect.poll(under.auditLog, patient).toContain('webhook.replay_given_up')
   expect([asked.filter((id) => id === 'broken').length, asked.filter((id) => id !== 'broken').length]).toEqual([10, 1])
@@ -239,7 +277,7 @@ test('a replay whose jobs end incomplete is requested ten times, later each time
   await emit(under.sandbox, 'b')
   under.database('up')
   await under.receiver.probe()
-  under.keep(under.receiver, 1)
+  under.keep(under.receiver, { everyMs: 1 })
   await expect.poll(under.auditLog, patient).toContain('webhook.replay_given_up')
   expect(jobs).toBe(10)
   await expectLaterEachTime(under)

@@ -22,7 +22,7 @@ test('requests the replay of a gap that is recorded while an earlier check reads
   const replay = vi.fn<() => Promise<string>>(async () => 'job')
   keeper = keepReplays({
     db,
-    path: '/webhooks',
+    receiver: { service: 'https://api.example.com', application: 'app', path: '/webhooks' },
     log: silentLogger,
     clock: { now: Date.now },
     probe: async () => undefined,
