@@ -1,4 +1,5 @@
 /** Tracks the gap: the time in which events are refused because the store fails (docs/guarantees.md#webhook-delivery). */
+import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 
 /** Age of a gap in milliseconds from which the next refusal logs an error, once. */
@@ -21,27 +22,28 @@ export interface GapReceiver {
   readonly path: string
 }
 
-/** The current gap, in memory of this process. */
+/** The current gap, in memory of this process. Its length is measured without the wall clock, which may be corrected meanwhile. */
 export class GapTracker {
   readonly #log: Logger
-  readonly #now: () => number
+  readonly #clock: Pick<Clock, 'now' | 'monotonic'>
+  /** Start in `Clock.monotonic`. */
   #from: number | undefined
   #refused = 0
   #alarmed = false
 
-  constructor(log: Logger, now: () => number) {
+  constructor(log: Logger, clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#log = log
-    this.#now = now
+    this.#clock = clock
   }
 
   /** Start of the current gap; undefined if there is no gap. */
   get since(): Date | undefined {
-    return this.#from === undefined ? undefined : new Date(this.#from)
+    return this.#from === undefined ? undefined : this.#wallTime(this.#from)
   }
 
   /** Counts a refused event, and begins a gap if there is none. */
   noteRefusal(): void {
-    const now = this.#now()
+    const now = this.#clock.monotonic()
     if (this.#from === undefined) {
       this.#from = now
       this.#log.warn({}, 'webhook events are refused: they cannot be stored')
@@ -59,7 +61,7 @@ export class GapTracker {
   /** Ends the gap, because events can be stored again. Returns the gap; undefined if there was none. */
   end(): Gap | undefined {
     if (this.#from === undefined) return undefined
-    const gap = { from: new Date(this.#from), to: new Date(this.#now()), refused: this.#refused }
+    const gap = { from: this.#wallTime(this.#from), to: new Date(this.#clock.now()), refused: this.#refused }
     this.#from = undefined
     this.#refused = 0
     this.#alarmed = false
@@ -69,7 +71,13 @@ export class GapTracker {
 
   /** Continues a gap that could not be recorded, from its start. */
   reopen(gap: Gap): void {
-    this.#from = Math.min(gap.from.getTime(), this.#from ?? gap.from.getTime())
+    const from = gap.from.getTime() - this.#clock.now() + this.#clock.monotonic()
+    this.#from = Math.min(from, this.#from ?? from)
     this.#refused += gap.refused
+  }
+
+  /** Converts a time of `Clock.monotonic`. */
+  #wallTime(monotonic: number): Date {
+    return new Date(this.#clock.now() - this.#clock.monotonic() + monotonic)
   }
 }

@@ -70,7 +70,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   const clock = options.clock ?? systemClock
   const log = options.log ?? silentLogger
   const store = options.store ?? memoryEventStore()
-  const gap = new GapTracker(log, clock.now)
+  const gap = new GapTracker(log, clock)
   const storeTimeoutMs = options.storeTimeoutMs ?? 4000
   const header = (options.signatureHeader ?? defaultSignatureHeader).toLowerCase()
   /**

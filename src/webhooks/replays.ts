@@ -112,14 +112,17 @@ interface OpenGap {
  * logged.
  */
 export async function requestReplays(deps: ReplayDeps): Promise<number> {
-  const gaps = await openGaps(deps)
+  const { gaps, nowMs } = await openGaps(deps)
   let openCount = 0
-  for (const gap of gaps) if (!(await resolveGap(deps, gap))) openCount++
+  for (const gap of gaps) if (!(await resolveGap(deps, gap, nowMs))) openCount++
   return openCount
 }
 
-/** Records the result of a gap's replay, or requests a replay. Resolves to true if the gap was replayed or given up. */
-async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
+/**
+ * Records the result of a gap's replay, or requests a replay. Resolves to true if the gap was replayed or given up. `nowMs`: time of the
+ * database, which also wrote the times of the attempts.
+ */
+async function resolveGap(deps: ReplayDeps, gap: OpenGap, nowMs: number): Promise<boolean> {
   const last = gap.attempts.at(-1)
   const [jobs, missed] = [textsOf(last, 'jobs'), textsOf(last, 'missed')]
   const states = await jobStates(deps.db, jobs)
@@ -130,7 +133,7 @@ async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
   }
   const isIncomplete = jobs.some((job) => states.has(job) && states.get(job) !== 'Complete')
   const hasFailed = isIncomplete || missed.length > 0
-  if (last !== undefined && deps.clock.now() - last.at.getTime() < waitMs(deps, gap.attempts.length, hasFailed)) return false
+  if (last !== undefined && nowMs - last.at.getTime() < waitMs(deps, gap.attempts.length, hasFailed)) return false
   if (gap.attempts.length >= maxAttempts || deps.clock.now() - gap.toMs > replayableMs) {
     await note(deps.db, 'webhook.replay_given_up', { gap: gap.id, attempts: gap.attempts.length })
     deps.log.error(
@@ -195,11 +198,11 @@ function webhooksOf(webhooks: readonly { readonly id: string; readonly url: stri
   return same.length > 0 ? same : webhooks
 }
 
-/** Returns the open gaps of the service and the application. A gap that an earlier version recorded belongs to every receiver. */
-async function openGaps({ db, receiver }: ReplayDeps): Promise<OpenGap[]> {
+/** Returns the open gaps of the service and the application, and the time of the database. A gap that an earlier version recorded belongs to every receiver. */
+async function openGaps({ db, receiver }: ReplayDeps): Promise<{ readonly gaps: readonly OpenGap[]; readonly nowMs: number }> {
   // Rows without a run are few and indexed. A gap that was recorded more than six days ago can no longer be replayed.
-  const entries = await db.query<{ id: string; at: Date; what: string; detail: Record<string, unknown> }>(
-    `select id, at, what, detail from audit
+  const entries = await db.query<{ id: string; at: Date; what: string; detail: Record<string, unknown>; now: Date }>(
+    `select id, at, what, detail, statement_timestamp() as now from audit
      where run_id is null and what like 'webhook.%' and at > now() - interval '6 days'
      order by id`,
   )
@@ -207,7 +210,7 @@ async function openGaps({ db, receiver }: ReplayDeps): Promise<OpenGap[]> {
     entries.filter((entry) => entry.what === what && String(entry.detail['gap']) === gap)
   const isOwn = (detail: AuditEntry['detail']) =>
     detail['service'] === undefined || (detail['service'] === receiver.service && detail['application'] === receiver.application)
-  return entries
+  const gaps = entries
     .filter(
       ({ what, id, detail }) =>
         what === 'webhook.gap' &&
@@ -221,6 +224,7 @@ async function openGaps({ db, receiver }: ReplayDeps): Promise<OpenGap[]> {
       path: String(detail['path'] ?? receiver.path),
       attempts: entriesOf('webhook.replay', id),
     }))
+  return { gaps, nowMs: entries.at(0)?.now.getTime() ?? 0 }
 }
 
 /** Returns the last reported state of the jobs that have reported one (docs/spec-notes.md#webhooks). */

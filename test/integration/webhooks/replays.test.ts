@@ -30,7 +30,12 @@ interface Bench extends AsyncDisposable {
   readonly receiver: WebhookReceiver
   readonly keep: (
     receiver?: WebhookReceiver,
-    options?: { readonly everyMs?: number; readonly receiver?: Partial<GapReceiver>; readonly service?: ReplayService },
+    options?: {
+      readonly everyMs?: number
+      readonly receiver?: Partial<GapReceiver>
+      readonly service?: ReplayService
+      readonly aheadMs?: number
+    },
   ) => ReplayKeeper
   readonly database: (state: 'up' | 'down') => void
   readonly events: () => Promise<string[]>
@@ -71,13 +76,13 @@ async function bench(wrap: (service: ReplayService) => ReplayService = (service)
     db,
     service,
     receiver,
-    keep(of = receiver, { everyMs = 20, receiver: changed = {}, service: called = service } = {}) {
+    keep(of = receiver, { everyMs = 20, receiver: changed = {}, service: called = service, aheadMs = 0 } = {}) {
       const keeper = keepReplays({
         db,
         service: called,
         receiver: { ...gapReceiver(sandbox.url), ...changed },
         log: silentLogger,
-        clock: systemClock,
+        clock: { now: () => systemClock.now() + aheadMs },
         probe: of.probe,
         everyMs,
       })
@@ -173,6 +178,19 @@ test('a gap is left to processes of its service and application, and replayed at
   under.keep(under.receiver, { receiver: { path: '/other' } })
   await expect.poll(under.events, patient).toEqual(['b', 'c'])
   await expect.poll(under.auditLog, patient).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replayed'])
+})
+
+test('a replay without a result is not requested again early by a process whose clock is 25 hours ahead', async () => {
+  let requests = 0
+  await using under = await bench((service) => ({ ...service, replay: async () => `job-${++requests}` }))
+  under.database('down')
+  await emit(under.sandbox, 'b')
+  under.database('up')
+  await emit(under.sandbox, 'c')
+  under.keep(under.receiver, { everyMs: 5, aheadMs: 25 * 3_600_000 })
+  await expect.poll(under.auditLog, patient).toEqual(['webhook.gap', 'webhook.replay'])
+  await systemClock.sleep(300)
+  expect(requests).toBe(1)
 })
 
 test('a server that ends during a gap records it, or logs it if the database is still down', async () => {

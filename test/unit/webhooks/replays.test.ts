@@ -4,7 +4,7 @@ import { silentLogger } from '../../../src/log.ts'
 import { keepReplays, type ReplayKeeper } from '../../../src/webhooks/index.ts'
 
 test('requests the replay of a gap that is recorded while an earlier check reads the gaps', async () => {
-  const gaps: { id: string; at: Date; what: string; detail: object }[] = []
+  const gaps: { id: string; at: Date; what: string; detail: object; now: Date }[] = []
   let keeper: ReplayKeeper | undefined
   let reads = 0
   const db: Queryable = {
@@ -13,7 +13,7 @@ test('requests the replay of a gap that is recorded while an earlier check reads
       await Promise.resolve()
       if (++reads > 1) return read
       const now = new Date()
-      gaps.push({ id: '1', at: now, what: 'webhook.gap', detail: { from: now.toISOString(), to: now.toISOString() } })
+      gaps.push({ id: '1', at: now, now, what: 'webhook.gap', detail: { from: now.toISOString(), to: now.toISOString() } })
       keeper?.wake()
       return read
     },
