@@ -4,6 +4,7 @@ import pLimit from 'p-limit'
 import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
 import { adoptAbandonedAlert, alertActivity, claimDeliveries, destinationOwners, finishDelivery, updateAlerts } from '../db/alerts.ts'
+import { databaseTime } from '../db/schedules.ts'
 import type { DueDelivery } from '../db/alerts.ts'
 import { environmentKey, type Fence } from '../db/fence.ts'
 import { compareJournal } from '../db/migrate.ts'
@@ -153,7 +154,7 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
   const owners = await destinationOwners(db)
   const environments = await environmentsByPipeline(deps, pipelines)
   const pauses = await pausesByPipeline({ ...deps, db }, pipelines)
-  const conditions = await findConditions(db, pipelines, new Date(deps.clock.now()), { pauses, environments })
+  const conditions = await findConditions(db, pipelines, await databaseTime(db), { pauses, environments })
   const completed = (hint: string) => deps.completeHint?.(hint) ?? hint
   const found = conditions.map((condition) => ({
     pipeline: condition.pipeline,

@@ -6,6 +6,7 @@ import { listBudgets } from '../db/rateBudget.ts'
 import { listDeliveries } from '../db/alerts.ts'
 import { ownerOfRun } from '../db/destinations.ts'
 import { listPauses, type Pause } from '../db/pauses.ts'
+import { databaseTime } from '../db/schedules.ts'
 import { queueState } from '../db/runs/queued.ts'
 import { webhookState } from '../db/webhookEvents.ts'
 import { listWorkers } from '../db/workers.ts'
@@ -52,6 +53,7 @@ export async function loadNowPage(deps: ServerDeps, now: number): Promise<Page> 
   const { pipelines, problems, unserved = [] } = await deps.loadPipelines()
   const environments = await environmentsByPipeline(deps, pipelines)
   const pauses = await pausesByPipeline(deps, pipelines)
+  const conditionsAt = await databaseTime(deps.db)
   const loading = loadOverviews(
     deps.db,
     pipelines.map(({ name }) => ({ name, environment: environments.get(name) })),
@@ -59,7 +61,7 @@ export async function loadNowPage(deps: ServerDeps, now: number): Promise<Page> 
   )
   const [overviews, conditions] = await Promise.all([
     loading,
-    findConditions(deps.db, pipelines, new Date(now), { pauses, environments, overviews: loading }),
+    findConditions(deps.db, pipelines, conditionsAt, { pauses, environments, overviews: loading }),
   ])
   const services = new Map<string, string>()
   for (const pipeline of pipelines) {

@@ -167,7 +167,8 @@ export async function lockSchedule(tx: Queryable, id: number): Promise<{ readonl
   return row === undefined ? undefined : { now: await databaseTime(tx), schedule: toSchedule(row) }
 }
 
-async function databaseTime(db: Queryable): Promise<Date> {
+/** Returns the time of the database. */
+export async function databaseTime(db: Queryable): Promise<Date> {
   const [clock] = await db.query<{ now: Date }>('select statement_timestamp() as now')
   return clock?.now ?? new Date(0)
 }

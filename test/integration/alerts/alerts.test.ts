@@ -152,6 +152,19 @@ test('a pipeline that was just resumed is not stale before two intervals have pa
   expect(await codes()).toEqual(['STALE'])
 })
 
+test('a pipeline that ran is not stale for a process whose clock is 25 hours ahead', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  const isAhead = () => Date.now() + 25 * 3_600_000
+  engine.pipeline('shop', `schedule: "0 * * * *"\n${catalogYaml('feed.xml')}`)
+  feed(engine, 3)
+  await engine.run('shop')
+  engine.pipeline('empty', catalogYaml('none.xml').replace('4001', '4002'))
+  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } }, isAhead)
+  await engine.run('empty')
+  await expect.poll(good.events).toEqual(['failed firing'])
+})
+
 test('a receiver that is named twice gets one message', async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()
