@@ -64,6 +64,8 @@ const sessionSettings = [
   'set standard_conforming_strings = on',
   // Some statements return identifiers as the text of a bytea array.
   `set bytea_output = 'hex'`,
+  // With \`off\`, Postgres would read null in an array of the driver as the text NULL.
+  'set array_nulls = on',
   `set default_transaction_isolation = 'read committed'`,
   `set idle_in_transaction_session_timeout = '2min'`,
   'set statement_timeout = 0',

@@ -59,15 +59,25 @@ test('settings of the role do not change times and transactions', async () => {
     `intervalstyle = 'sql_standard'`,
     'standard_conforming_strings = off',
     `bytea_output = 'escape'`,
+    'array_nulls = off',
     `default_transaction_isolation = 'serializable'`,
   ])
   const db = openDatabase(foreign.url)
   try {
-    const [row] = await db.query<{ at: Date; day: string; length: number; bytes: string; level: string }>(
+    const [row] = await db.query<{ at: Date; day: string; length: number; bytes: string; texts: (string | null)[]; level: string }>(
       `select '2026-03-01T00:30:00Z'::timestamptz as at, '2026-03-01T00:30:00Z'::timestamptz::date::text as day,
-              length('a\\nb') as length, array_to_string(array['\\x01ff'::bytea], ',') as bytes, current_setting('transaction_isolation') as level`,
+              length('a\\nb') as length, array_to_string(array['\\x01ff'::bytea], ',') as bytes, $1::text[] as texts,
+              current_setting('transaction_isolation') as level`,
+      [[null, 'NULL']],
     )
-    expect(row).toEqual({ at: new Date('2026-03-01T00:30:00Z'), day: '2026-03-01', length: 4, bytes: '\\x01ff', level: 'read committed' })
+    expect(row).toEqual({
+      at: new Date('2026-03-01T00:30:00Z'),
+      day: '2026-03-01',
+      length: 4,
+      bytes: '\\x01ff',
+      texts: [null, 'NULL'],
+      level: 'read committed',
+    })
     // The statements of the queue need standard strings too.
     const queues = await openQueues(db, { supervise: false, log: silentLogger })
     await queues.close()
