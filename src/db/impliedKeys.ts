@@ -41,8 +41,8 @@ export const recordsOf = (b: string) =>
      order by lr.key)`
 
 /**
- * Returns SQL of the `first_key` of the batch after `b` in its load; `behindAll` for the last batch. Without `min`, which reads no `bytea`
- * before Postgres 18.
+ * Returns SQL of the `first_key` of the batch after `b` in its load; `behindAll` for the last batch. Not written with `min`: Postgres has
+ * it for `bytea` only since version 18.
  */
 export const nextKeyOf = (b: string) =>
   `coalesce((select ln.first_key from batch ln

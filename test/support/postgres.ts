@@ -69,6 +69,7 @@ async function startServer(): Promise<{ readonly url: string; readonly template:
   }
   const template = `sluice_template_${randomBytes(4).toString('hex')}`
   await admin(url, `create database ${template}`)
+  await hideNewFunctions(databaseUrl(url, template))
   await migrateDatabase(databaseUrl(url, template))
   const stop = async () => {
     if (outside) for (const name of await copiesOf(url, template)) await admin(url, `drop database ${name} with (force)`)
@@ -78,6 +79,39 @@ async function startServer(): Promise<{ readonly url: string; readonly template:
     rmSync(dataDir, { recursive: true, force: true })
   }
   return { url, template, stop }
+}
+
+/** Functions of Postgres 16 to 18 that a statement might use. */
+const newFunctions = [
+  ...['bytea', 'record'].flatMap((type) => [`min(${type})`, `max(${type})`]),
+  ...[
+    'any_value(anyelement)',
+    'array_shuffle(anyarray)',
+    'array_sample(anyarray,integer)',
+    'array_reverse(anyarray)',
+    'array_sort(anyarray)',
+  ],
+  ...['casefold(text)', 'crc32(bytea)', 'crc32c(bytea)', 'reverse(bytea)', 'gamma(double precision)', 'erf(double precision)'],
+  ...['to_bin(integer)', 'to_bin(bigint)', 'to_oct(integer)', 'to_oct(bigint)', 'uuidv4()', 'uuidv7()', 'xmltext(text)'],
+  ...['random(integer,integer)', 'random(bigint,bigint)', 'random_normal(double precision,double precision)'],
+  ...['date_add(timestamptz,interval)', 'date_subtract(timestamptz,interval)', 'bytea(integer)', 'bytea(bigint)'],
+]
+
+/**
+ * Renames the functions that Postgres 15 does not have. The embedded server has version 18, so a statement with one of them would fail
+ * only at a user with an older server.
+ */
+async function hideNewFunctions(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(
+      `update pg_proc p set proname = 'new_' || proname from unnest($1::text[]) as n (signature) where p.oid = to_regprocedure(n.signature)`,
+      [newFunctions],
+    )
+  } finally {
+    await client.end()
+  }
 }
 
 /**
