@@ -26,6 +26,7 @@ export function handoverScript({ schema, database, role, hasSchema, statements, 
   const lines = [
     `-- Sluice: schema ${schema} of database ${database}, for role ${role}.`,
     `-- Run it as the role that is to own the tables: psql -v ON_ERROR_STOP=1 -d ${quoteName(database)} -f FILE`,
+    ...settings,
     'begin;',
     ...(hasSchema ? [] : [`create schema ${s};`]),
     ...statements.map(terminated),
@@ -47,5 +48,13 @@ export function handoverScript({ schema, database, role, hasSchema, statements, 
   ]
   return `${lines.join('\n')}\n`
 }
+
+/** Settings for the whole script, as `pg_dump` writes them: those of the role or the server would change texts, or end a statement. */
+const settings = [
+  'set standard_conforming_strings = on;',
+  'set statement_timeout = 0;',
+  'set lock_timeout = 0;',
+  `do $$ begin if current_setting('server_version_num')::int >= 170000 then perform set_config('transaction_timeout', '0', false); end if; end $$;`,
+]
 
 const terminated = (statement: string): string => (statement.endsWith(';') ? statement : `${statement};`)

@@ -11,8 +11,11 @@ import { defaultSchema, quoteName } from '../schemaName.ts'
 /** First key of the advisory lock, the same in every version. The second key is the schema, so that schemas migrate in parallel. */
 const advisoryLock = 5_104_371
 
-/** Statements that disable the timeouts of the role and the server for a transaction, because a migration may take minutes. */
-const withoutTimeouts = `set local statement_timeout = 0; set local lock_timeout = 0;
+/**
+ * Statements that override settings of the role and the server for a transaction: a migration may take minutes, and contains texts with
+ * a backslash.
+ */
+const transactionSettings = `set local statement_timeout = 0; set local lock_timeout = 0; set local standard_conforming_strings = on;
   select set_config('transaction_timeout', '0', true) where current_setting('server_version_num')::int >= 170000`
 
 /** Numbers of migrations: `applied` in the schema, and `known` to this version. */
@@ -52,7 +55,7 @@ async function migrateUnderLock(client: pg.Client, schema: string, attempt = 1):
   try {
     // At a stricter level, the statements after the wait would not see what another process has committed.
     await client.query('begin isolation level read committed')
-    await client.query(withoutTimeouts)
+    await client.query(transactionSettings)
     await client.query('select pg_advisory_xact_lock($1, hashtext($2))', [advisoryLock, schema])
     // Postgres may have cached that the tables do not exist, although another process created them during the wait. A query that locks a
     // table updates this cache. Without this statement, one of six concurrent starts failed in 6 of 80 trials.

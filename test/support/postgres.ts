@@ -237,6 +237,13 @@ function databaseUrl(url: string, name: string): string {
   return parsed.href
 }
 
+/** Returns the address with these command-line options of the session, such as `-c timezone=UTC`. */
+export function withOptions(url: string, options: string): string {
+  const parsed = new URL(url)
+  parsed.searchParams.set('options', options)
+  return parsed.href
+}
+
 /** One connection for each server and process. It does not keep the process alive. */
 const administrators = new Map<string, pg.Pool>()
 

@@ -1,6 +1,7 @@
 /** A role that may only read and write rows: the script for its DBA, and runs after it. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import { getRollbackPlans } from 'pg-boss'
 import { describe, expect, test } from 'vitest'
 import { handoverScript } from '../../../src/db/handover.ts'
@@ -17,7 +18,7 @@ import { registerWorker } from '../../../src/db/workers.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
-import { testDatabase } from '../../support/postgres.ts'
+import { testDatabase, withOptions } from '../../support/postgres.ts'
 import { roleWith } from '../../support/role.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
@@ -55,6 +56,25 @@ describe('a role without the right to create schemas', () => {
     await applyRetention(store.db)
     expect((await engine.sandbox.control.catalog()).products).toBe(20)
     expect(await store.db.query(`select from pg_tables where schemaname = 'shop_eu' and tableowner = $1`, [role.name])).toEqual([])
+  })
+
+  test('gets a script whose statements keep their meaning with the settings of the server', async () => {
+    await using owner = await testDatabase()
+    await using role = await roleWith(owner.url, '')
+    const client = new pg.Client({
+      connectionString: withOptions(owner.url, '-c standard_conforming_strings=off'),
+    })
+    await client.connect()
+    try {
+      const script = await handedOver(owner.url, 'shop_eu', role.name)
+      // Like psql, sends the first statements alone: a setting applies from the next statement on.
+      const [, settings = '', rest = ''] = /^(.*?)(^begin;.*)$/ms.exec(script) ?? []
+      await client.query(settings)
+      await client.query(rest)
+    } finally {
+      await client.end()
+    }
+    await (await storeOf(role.url, 'shop_eu'))[Symbol.asyncDispose]()
   })
 
   test('gets the upgrade of an older queue in the script for its DBA', { timeout: 60_000 }, async () => {
