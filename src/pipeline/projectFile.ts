@@ -160,7 +160,18 @@ function receiverProblems({ type, url, smtp, to }: AlertReceiver): [keyof AlertR
   if (server === undefined) problems.push([key, 'is missing: it must be an address such as smtp://user@host:587'])
   else if (!/^smtps?:\/\/./i.test(server)) problems.push([key, 'must be an address such as smtp://user@host:587'])
   if (to === undefined) problems.push(['to', 'is missing: it needs the address of a person'])
+  else if (![to].flat().every(hasAddresses)) problems.push(['to', 'must be addresses such as ops@example.com'])
   return problems
+}
+
+/**
+ * Returns true if each part of a text such as `a@example.com, Ops <b@example.com>` is an address with a host. The mail library leaves out
+ * other parts without an error.
+ */
+function hasAddresses(text: string): boolean {
+  const parts = text.replace(/"[^"]*"/g, '').split(/[,;]/)
+  const addresses = parts.filter((part) => part.trim() !== '')
+  return addresses.length > 0 && addresses.every((part) => /^(?:[^<>]*<[^\s@<>]+@[^\s@<>]+>|\s*[^\s@<>]+@[^\s@<>]+)\s*$/.test(part))
 }
 
 function invalid(file: string, problems: readonly Problem[]): ConfigError {

@@ -161,6 +161,14 @@ describe('sluice.yaml', () => {
     ])
   })
 
+  test('the receivers of a mail may be a list or one text, with names', async () => {
+    write('pipelines/shop.yaml', shop)
+    for (const to of ['[a@example.com, b@example.com]', '"a@example.com, Ops <b@example.com>;"', `'"Ops, day" <b@example.com>'`]) {
+      write('sluice.yaml', `alerts:\n  ops: { type: email, smtp: "smtp://127.0.0.1", to: ${to} }\n`)
+      await expect(loadPipelines(pipelines(), {})).resolves.toMatchObject({ errors: [] })
+    }
+  })
+
   test.for([
     ['credentials: {}\nalert: {}\n', 'alert', /unknown key "alert".*"alerts"/],
     ['alerts:\n  default: [unknown]\n', 'alerts.default', /"unknown" is not a receiver/],
@@ -172,6 +180,12 @@ describe('sluice.yaml', () => {
     ['alerts:\n  ops: { type: email, to: ops@example.com }\n', 'alerts.ops.smtp', /is missing/],
     ['alerts:\n  ops: { type: email, url: "https://127.0.0.1", to: ops@example.com }\n', 'alerts.ops.url', /smtp:/],
     ['alerts:\n  ops: { type: email, url: "smtp://127.0.0.1" }\n', 'alerts.ops.to', /is missing/],
+    ['alerts:\n  ops: { type: email, smtp: "smtp://127.0.0.1", to: [a@example.com, ops] }\n', 'alerts.ops.to', /such as ops@example.com/],
+    [
+      'alerts:\n  ops: { type: email, smtp: "smtp://127.0.0.1", to: "b example.com; a@example.com" }\n',
+      'alerts.ops.to',
+      /must be addresses/,
+    ],
     ['defaults:\n  guard: {}\n', 'defaults.guard', /did you mean "guards"/],
     ['alerts:\n  ops: { type: slack, url: "${NOT_SET}" }\n', 'alerts.ops.url', /NOT_SET is not set/],
     ['alerts: [\n', '', /./],
