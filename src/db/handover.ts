@@ -49,7 +49,7 @@ export function handoverScript({ schema, database, role, hasSchema, statements, 
   return `${lines.join('\n')}\n`
 }
 
-/** Settings for the whole script, as `pg_dump` writes them: those of the role or the server would change texts, or end a statement. */
+/** Settings for the whole script. Those of the role or the server could change texts, or end a statement. `pg_dump` writes the same. */
 const settings = [
   'set standard_conforming_strings = on;',
   'set statement_timeout = 0;',

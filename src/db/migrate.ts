@@ -12,8 +12,8 @@ import { defaultSchema, quoteName } from '../schemaName.ts'
 const advisoryLock = 5_104_371
 
 /**
- * Statements that override settings of the role and the server for a transaction: a migration may take minutes, and contains texts with
- * a backslash.
+ * Statements that override settings of the role and the server for a transaction. A migration may take minutes, and has texts with a
+ * backslash.
  */
 const transactionSettings = `set local statement_timeout = 0; set local lock_timeout = 0; set local standard_conforming_strings = on;
   select set_config('transaction_timeout', '0', true) where current_setting('server_version_num')::int >= 170000`
