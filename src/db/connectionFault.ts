@@ -98,6 +98,8 @@ export function connectionFault(error: unknown, url: string | undefined): RunErr
  * connection causes none of them. SQLSTATE 53400 is left out, because Postgres also reports it for `temp_file_limit`.
  */
 export function isConnectionFault(error: unknown): boolean {
+  // The message of a `RunError` may contain the word that identifies a TLS error, but its cause is already classified.
+  if (error instanceof RunError) return false
   const { code, message } = factsOf(error)
   return /^(?:28...|3D000|53300|57P03|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(code) || isTlsFault(code, message)
 }

@@ -37,6 +37,8 @@ test('commands connect with sslrootcert or NODE_EXTRA_CA_CERTS, and with neither
 
   space.write('pipelines/shop.yaml', shopYaml)
   space.write('feed.csv', feed(2))
+  const status = await space.run(['db', 'status'], { env: { DATABASE_URL: address('?sslmode=verify-full') } })
+  expect(status.stderr.match(/TLS with the database server/g)).toHaveLength(1)
   const before = front.handshakes()
   const named = await space.run(['run', 'shop', '--json'], { env: { DATABASE_URL: address(`?sslmode=require&sslrootcert=${file}`) } })
   expect([named.code, json(named).counts.confirmed, named.stderr.includes('Warning')]).toEqual([0, 2, false])
