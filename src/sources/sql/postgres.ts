@@ -82,7 +82,7 @@ export async function openPostgres(definition: SourceDefinition, context: Source
   try {
     await waitFor(client.connect())
     await waitFor(client.query('begin transaction isolation level repeatable read read only'))
-    await waitFor(client.query(`set local datestyle = 'ISO'; set local timezone = 'UTC'`))
+    await waitFor(client.query(readSettings))
     await waitFor(client.query(endWithClient).catch(() => client.query('rollback to savepoint end_with_client')))
     // The extended protocol takes one statement only, with or without parameters.
     const declaration = {
@@ -116,6 +116,13 @@ export async function openPostgres(definition: SourceDefinition, context: Source
  * for hours. Has no effect before Postgres 14 and on some operating systems.
  */
 const endWithClient = `savepoint end_with_client; set local client_connection_check_interval = '2s'; release savepoint end_with_client`
+
+/**
+ * SQL that overrides settings of the user and the server which change the texts of values. With `extra_float_digits` below 1, a price of the
+ * type `real` loses digits: 12345.67 becomes 12345.7. Before Postgres 12, the default 0 writes the expected digits, and 1 would write more.
+ */
+const readSettings = `set local datestyle = 'ISO'; set local timezone = 'UTC';
+  select set_config('extra_float_digits', '1', true) where current_setting('server_version_num')::int >= 120000`
 
 /** Timeout of a clean close in milliseconds. */
 const closeTimeoutMs = 1_000

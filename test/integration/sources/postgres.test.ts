@@ -5,7 +5,7 @@ import { expect, inject, test } from 'vitest'
 import { readLimits } from '../../../src/formats/limits.ts'
 import { silentLogger } from '../../../src/log.ts'
 import { openSource } from '../../../src/sources/openSource.ts'
-import { testDatabase } from '../../support/postgres.ts'
+import { testDatabase, withOptions } from '../../support/postgres.ts'
 import { cuttingProxy } from './cuttingProxy.ts'
 import { readSource, sourceOf } from './support.ts'
 
@@ -76,6 +76,13 @@ test.each([
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('canary')
   },
 )
+
+test('settings of the user do not change the texts of times and numbers', async () => {
+  await using database = await testDatabase()
+  const url = withOptions(database.url, '-c datestyle=German -c timezone=Asia/Tokyo -c extra_float_digits=-3')
+  const query = `select 12345.67::real as price, 0.1234567890123::float8 as weight, timestamptz '2026-03-01 12:00Z' as joined`
+  expect((await readSource(sourceOf(url, { query }))).rows[0]?.cells).toEqual(['12345.67', '0.1234567890123', '2026-03-01T12:00:00Z'])
+})
 
 test('a large result is read in batches, each row once', async () => {
   await using database = await testDatabase()
