@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { openDatabase } from '../src/db/database.ts'
 import { ensureDestination } from '../src/db/destinations.ts'
 import { declareSchedules, type DeclaredSchedule } from '../src/db/schedules.ts'
-import { decideDueTicks } from '../src/jobs/dueTicks.ts'
-import { createNextDue } from '../src/jobs/scheduleTimes.ts'
+import { decideDueTicks } from '../src/jobs/decideTicks.ts'
+import { createNextTickCache } from '../src/jobs/cronTicks.ts'
 import { silentLogger } from '../src/log.ts'
 import { loadPipelines } from '../src/pipeline/load.ts'
 import { median, seconds, type Bench } from './figure.ts'
@@ -37,14 +37,14 @@ export const bench: Bench = async ({ database, folder, report, small }) => {
       const { id } = await ensureDestination(db, { service, kind: 'catalog', accountId: '', targetId: name })
       if (schedule !== undefined) schedules.push({ destinationId: id, pipeline: name, ...schedule })
     }
-    const declaration = { credentials: 'bench', folder: directory, schedules, broken: [] }
+    const declaration = { credentials: 'bench', folder: directory, schedules, brokenNames: [] }
     await declareSchedules(db, declaration)
     const deps = {
       db,
       queues: { wakeForRun: async () => true },
       log: silentLogger,
       declaration,
-      nextDue: createNextDue(),
+      nextTickOf: createNextTickCache(),
       versionOf: () => 'version',
       reasonOf: () => '',
     }

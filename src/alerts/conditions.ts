@@ -4,7 +4,7 @@ import type { Queryable } from '../db/database.ts'
 import { environmentKey, type Fence } from '../db/fence.ts'
 import type { Pause } from '../db/pauses.ts'
 import { countEndingMembers, listUnresolved, type EndingMembers, type Unresolved } from '../db/alertCounts.ts'
-import { previousOccurrences } from '../jobs/index.ts'
+import { previousTicks } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { destinationKey } from '../sync/destinationKey.ts'
 import { loadDestination, loadOverviews, type PipelineOverview, type RunLine } from '../sync/reports/overview.ts'
@@ -290,7 +290,7 @@ async function conditionOfSchedule(
  * ticks, so that a weekday schedule is not late on a Monday.
  */
 function isLate(schedule: NonNullable<Pipeline['schedule']>, since: Date, now: Date): boolean {
-  const [thirdLastTick, , lastTick] = previousOccurrences(schedule, now, 3)
+  const [thirdLastTick, , lastTick] = previousTicks(schedule, now, 3)
   if (thirdLastTick === undefined || lastTick === undefined) return false
   return now.getTime() - since.getTime() > lastTick.getTime() - thirdLastTick.getTime() && since < lastTick
 }

@@ -155,11 +155,11 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
   const environments = await environmentsByPipeline(deps, pipelines)
   const pauses = await pausesByPipeline({ ...deps, db }, pipelines)
   const conditions = await findConditions(db, pipelines, await databaseTime(db), { pauses, environments })
-  const completed = (hint: string) => deps.completeHint?.(hint) ?? hint
+  const completeHint = (hint: string) => deps.completeHint?.(hint) ?? hint
   const found = conditions.map((condition) => ({
     pipeline: condition.pipeline,
     event: condition.event,
-    detail: { ...condition, hint: completed(condition.hint) },
+    detail: { ...condition, hint: completeHint(condition.hint) },
     receivers: pipelines.find(({ name }) => name === condition.pipeline)?.alerts ?? project.defaultReceivers,
   }))
   // The receivers of an invalid file cannot be read, so the default ones are used.
@@ -167,7 +167,7 @@ async function storeConditions(deps: AlertDeps): Promise<readonly Fence[]> {
     pipeline,
     event: 'failed' as const,
     isOfFile: true,
-    detail: { code, message: `${where === undefined ? '' : `${where}: `}${message}`, hint: completed(hint), counts: {} },
+    detail: { code, message: `${where === undefined ? '' : `${where}: `}${message}`, hint: completeHint(hint), counts: {} },
     receivers: project.defaultReceivers,
   }))
   const isAboutProject = ({ detail }: (typeof invalid)[number]) => detail.code === 'PROJECT_INVALID'

@@ -59,7 +59,7 @@ export interface FoundCondition {
  * Returns the SQL condition that the alert `a` belongs to one of the environments. An alert without an environment, from an earlier version,
  * belongs to all. The arguments are SQL parameters with arrays.
  */
-const isOf = (origins: string, credentials: string) =>
+const isOfEnvironments = (origins: string, credentials: string) =>
   `(a.service = '' or (a.service, a.credentials) in (select * from unnest(${origins}::text[], ${credentials}::text[])))`
 
 const originsOf = (environments: readonly Fence[]) => environments.map(({ origin }) => origin)
@@ -101,8 +101,10 @@ async function lockAlerts(tx: Queryable): Promise<void> {
 /**
  * Updates the alerts of one environment. A new condition fires an alert. If the condition of an alert is no longer found, the alert
  * recovers. Adds one message for each receiver of a fired condition. Adds the messages of a recovery for the receivers of its alert.
- * Returns the number of alerts that fired or recovered. Changes nothing if a destination was taken over since the start of the check.
- * Then its conditions are of one environment and its alerts of another. The next check is complete.
+ * Returns the number of alerts that fired or recovered.
+ *
+ * Changes nothing if a destination was taken over since the start of the check. The found conditions would be of one environment, and the
+ * alerts of another. The next check updates them.
  *
  * An alert about a file stays while another finder has found it within `foundForS`. Machines and folders may have different files for a time.
  */
@@ -116,7 +118,7 @@ export async function updateAlerts(db: Database, environment: Fence, check: Aler
       `select a.id, a.pipeline, a.event, exists (
          select from jsonb_each_text(coalesce(a.detail -> 'foundBy', '{}')) f
          where f.key <> $4 and ${isRecent}) as found_elsewhere
-       from alert a where a.recovered_at is null and a.pipeline = any($1) and ${isOf('$2', '$3')}`,
+       from alert a where a.recovered_at is null and a.pipeline = any($1) and ${isOfEnvironments('$2', '$3')}`,
       [pipelines, originsOf([environment]), credentialsOf([environment]), finder],
     )
     let changed = 0
@@ -257,7 +259,7 @@ export interface DueDelivery {
 }
 
 /** Time in seconds after which another process may claim a message, because its sender may have died. */
-const sendingForS = 60
+const deliveryLeaseS = 60
 
 /** Facts that decide if and when conditions are checked. */
 export interface AlertActivity {
@@ -274,7 +276,7 @@ export async function alertActivity(db: Queryable, environments: readonly Fence[
   const [row] = await db.query<{ fingerprint: string; has_open_runs: boolean; due_ms: number | null }>(
     `select concat_ws(' ', (select max(id) from run), (select max(id) from audit), o.open) as fingerprint, o.open > 0 as has_open_runs,
        (select extract(epoch from min(d.next_attempt_at) - statement_timestamp()) * 1000 from alert_delivery d join alert a on a.id = d.alert_id
-         where d.delivered_at is null and d.failed_at is null and ${isOf('$1', '$2')})::float8 as due_ms
+         where d.delivered_at is null and d.failed_at is null and ${isOfEnvironments('$1', '$2')})::float8 as due_ms
      from (select count(*) as open from run where status in ('queued', 'running')) o`,
     [originsOf(environments), credentialsOf(environments)],
   )
@@ -295,7 +297,7 @@ export async function claimDeliveries(
   const [origins, credentials] = [originsOf(environments), credentialsOf(environments)]
   await db.execute(
     `update alert_delivery d set failed_at = statement_timestamp(), last_error = 'no such receiver'
-     from alert a where a.id = d.alert_id and ${isOf('$2', '$3')}
+     from alert a where a.id = d.alert_id and ${isOfEnvironments('$2', '$3')}
        and d.delivered_at is null and d.failed_at is null and d.receiver <> all($1) and d.created_at < statement_timestamp() - interval '1 day'`,
     [receivers, origins, credentials],
   )
@@ -306,12 +308,12 @@ export async function claimDeliveries(
       }
   >(
     `with due as (
-       select d.id from alert_delivery d join alert a on a.id = d.alert_id and ${isOf('$3', '$4')}
+       select d.id from alert_delivery d join alert a on a.id = d.alert_id and ${isOfEnvironments('$3', '$4')}
        where d.delivered_at is null and d.failed_at is null and d.next_attempt_at <= statement_timestamp() and d.receiver = any($1)
          and not exists (select from alert_delivery e where e.alert_id = d.alert_id and e.receiver = d.receiver and e.id < d.id
            and e.delivered_at is null and e.failed_at is null)
        order by d.id limit $2 for update of d skip locked)
-     update alert_delivery d set attempts = d.attempts + 1, next_attempt_at = statement_timestamp() + ${sendingForS} * interval '1 second'
+     update alert_delivery d set attempts = d.attempts + 1, next_attempt_at = statement_timestamp() + ${deliveryLeaseS} * interval '1 second'
      from due, alert a where d.id = due.id and a.id = d.alert_id
      returning d.id, d.alert_id, d.receiver, d.state, a.service, a.credentials, a.pipeline, a.event, a.detail, a.fired_at, a.recovered_at, d.attempts,
        (select count(distinct (o.service, o.credentials)) > 1 from destination o where o.credentials is not null) as "hasSeveralEnvironments"`,

@@ -72,7 +72,7 @@ export async function hasAttempts(db: Pick<Queryable, 'query'>, runId: number): 
 }
 
 /** Returns SQL of the id of the run that made the last attempt of a batch of plan `p`. `batchId`: SQL of the batch's id. */
-export const lastSender = (batchId: string): string =>
+export const lastSendingRun = (batchId: string): string =>
   `select ${sendingRun} from attempt a where a.batch_id = ${batchId} order by a.id desc limit 1`
 
 export async function deleteAttempts(tx: Queryable, batches: readonly string[]): Promise<void> {
@@ -104,10 +104,10 @@ export async function finishAttempt(tx: Queryable, attemptId: number, result: At
   await tx.execute(`update attempt set ${finishedColumns(2)} where id = $1`, [attemptId, ...finishedValues(result)])
 }
 
-/** Returns the SQL assignments that finish an attempt. `first`: parameter number of the first value of `finishedValues`. */
-export const finishedColumns = (first: number): string =>
+/** Returns the SQL assignments that finish an attempt. `firstParameter`: number of the parameter with the first value of `finishedValues`. */
+export const finishedColumns = (firstParameter: number): string =>
   ['outcome', 'http_status', 'reason', 'answer', 'answer_sha256', 'duration_ms'].reduce(
-    (columns, column, i) => `${columns}, ${column} = $${first + i}`,
+    (columns, column, i) => `${columns}, ${column} = $${firstParameter + i}`,
     'finished_at = statement_timestamp()',
   )
 

@@ -97,9 +97,9 @@ export interface StoredAction {
 }
 
 /**
- * Returns at most `limit` actions of operators on a pipeline, or only on its run `runId`, newest first. `environment`: leaves out the
- * actions on a pipeline of the same name in another environment. Pauses of earlier versions, which did not store their destination, and
- * actions on deleted runs stay.
+ * Returns at most `limit` actions of operators on a pipeline, or only on its run `runId`, newest first. With `environment`, leaves out
+ * actions on a pipeline of the same name in another environment. An action whose environment is unknown stays. It is an action on a
+ * deleted run, or a pause of an earlier version, which stored no destination.
  */
 export async function listActions(
   db: Queryable,

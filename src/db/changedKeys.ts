@@ -1,14 +1,14 @@
 /**
- * Stores the keys that may be out of sync, so that a plan need not compare all keys. An index of them would have to be updated at every
- * write of a key. Code that may make desired and synced content differ adds the key to `changed_key`. If very many keys of a destination
- * change, the flag `destination.all_changed` replaces them (docs/decisions/changed-keys.md).
+ * Stores the keys that may be out of sync in `changed_key`, so that a plan need not compare all keys. Code that may make desired and synced
+ * content of a key differ adds the key. If very many keys of a destination change, the flag `destination.all_changed` replaces them. An
+ * index of the keys out of sync would have to be updated at every write of a key (docs/decisions/changed-keys.md).
  */
 import type { Database, Queryable } from './database.ts'
 import { storeAllChanged } from './destinations.ts'
 import type { Row } from './row.ts'
 
 /** SQL condition: the key of row `m` of `remote` is out of sync, so its desired and synced content differ. */
-export const outOfSync =
+export const isOutOfSync =
   '((m.ref_count > 0 and m.desired_hash is distinct from m.synced_hash) or (m.ref_count = 0 and m.synced_hash is not null))'
 
 /**
@@ -74,20 +74,20 @@ export class ChangedKeys {
   }
 
   /** Marks all keys as changed. */
-  async addAll(): Promise<void> {
+  async markAllChanged(): Promise<void> {
     if (this.#allChanged) return
     await storeAllChanged(this.#db, this.#destinationId, true)
     this.#allChanged = true
   }
 
-  /** Marks all keys as changed if `records` is at least `allChangedFrom`. Must be called before this number of records changes. */
-  async expectChanges(records: number): Promise<void> {
-    if (records >= allChangedFrom) await this.addAll()
+  /** Marks all keys as changed if `records` is at least `allChangedFrom`. Must be called before that number of records changes. */
+  async markAllIfMany(records: number): Promise<void> {
+    if (records >= allChangedFrom) await this.markAllChanged()
   }
 
   /** Returns the SQL condition that the key `m` is out of sync. The condition reads only the changed keys, unless they are many. */
   async outOfSync(): Promise<string> {
-    return this.#allChanged || (await this.#areMany()) ? outOfSync : `(${isChangedKey(`${this.#destinationId}`)} and ${outOfSync})`
+    return this.#allChanged || (await this.#areMany()) ? isOutOfSync : `(${isChangedKey(`${this.#destinationId}`)} and ${isOutOfSync})`
   }
 
   async #areMany(): Promise<boolean> {
@@ -103,25 +103,25 @@ export class ChangedKeys {
  * The lock of the destination's row stops plans meanwhile, but not answers. If an answer leaves a key out of sync, because newer content is
  * desired, the same transaction adds the key to `changed_key`. So each statement here sees both the answer and the added key, or neither.
  */
-export async function forgetSynced(db: Database, destinationId: number): Promise<void> {
+export async function deleteChangedInSync(db: Database, destinationId: number): Promise<void> {
   await db.transaction(async (tx) => {
     const [row] = await tx.query<Row<'destination', 'all_changed'> & { many: boolean }>(
       `select all_changed, ${manyChanged('$1')} as many from destination where id = $1 for update`,
       [destinationId],
     )
     if (row?.all_changed !== true) {
-      await replaceChanged(tx, destinationId, row?.many === true ? outOfSync : `${isOneOf('seen')} and ${outOfSync}`)
+      await replaceChanged(tx, destinationId, row?.many === true ? isOutOfSync : `${isOneOf('seen')} and ${isOutOfSync}`)
       return
     }
     // The rows are deleted before the keys are counted. So a row that an answer adds after this statement is kept.
     await tx.execute('delete from changed_key where destination_id = $1', [destinationId])
     const [counts] = await tx.query<{ keys: number; out_of_sync: number }>(
-      `select count(*)::int as keys, count(*) filter (where ${outOfSync})::int as out_of_sync from remote m where destination_id = $1`,
+      `select count(*)::int as keys, count(*) filter (where ${isOutOfSync})::int as out_of_sync from remote m where destination_id = $1`,
       [destinationId],
     )
     if (counts === undefined || counts.out_of_sync > maxOutOfSync(counts.keys)) return
     if (counts.out_of_sync > 0) {
-      await tx.execute(addChangedSql(`select m.key from remote m where m.destination_id = $1 and ${outOfSync}`), [destinationId])
+      await tx.execute(addChangedSql(`select m.key from remote m where m.destination_id = $1 and ${isOutOfSync}`), [destinationId])
     }
     await storeAllChanged(tx, destinationId, false)
   })
@@ -142,7 +142,7 @@ export async function eraseChanged(
   { identifiers, records }: { readonly identifiers: readonly Buffer[]; readonly records: readonly Buffer[] },
 ): Promise<void> {
   const isErased = '(m.key = any($2::bytea[]) or m.group_key = any($3::bytea[]))'
-  await replaceChanged(tx, destinationId, `(${isOneOf('seen')} or (${isErased} and ${outOfSync}))`, [identifiers, records])
+  await replaceChanged(tx, destinationId, `(${isOneOf('seen')} or (${isErased} and ${isOutOfSync}))`, [identifiers, records])
 }
 
 /** Replaces the rows of a destination by one row with the kept keys. `kept`: SQL condition on the key `m`; `seen` has the replaced rows. */

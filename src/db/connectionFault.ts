@@ -198,19 +198,19 @@ function addressPartsOf(url: string): AddressParts {
 
 /** Returns the address that the error of a failed connection names; the placeholders of `addressPartsOf` if it names none. */
 function addressPartsOfError(error: unknown): AddressParts {
-  const { address, hostname, port } = recordOf(firstOf(error))
+  const { address, hostname, port } = recordOf(firstErrorOf(error))
   const name = typeof address === 'string' ? address : typeof hostname === 'string' ? hostname : undefined
   if (name === undefined) return addressPartsOf('')
   return addressPartsOf(`postgres://${name.includes(':') ? `[${name}]` : name}${typeof port === 'number' ? `:${port}` : ''}`)
 }
 
 /** Returns the first error if several addresses were tried, else the error itself. */
-function firstOf(error: unknown): unknown {
+function firstErrorOf(error: unknown): unknown {
   return error instanceof AggregateError ? error.errors[0] : error
 }
 
 function factsOf(error: unknown): { readonly code: string; readonly message: string } {
-  const first = firstOf(error)
+  const first = firstErrorOf(error)
   const { code, message } = recordOf(first)
   const text = typeof message === 'string' ? message : String(first)
   // The driver sets no code for this error.

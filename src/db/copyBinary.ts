@@ -21,7 +21,7 @@ const largeBytes = chunkBytes * 2
  * Size of the first buffer in bytes. Most COPYs of a small run fit into it. Larger buffers outside of the heap cause full garbage
  * collections.
  */
-const firstBytes = 16 * 1024
+const initialBytes = 16 * 1024
 /** Maximum number of buffers in `spares`: 12 MB, somewhat more than the records of a step of a first load. */
 const maxSpares = 24
 
@@ -36,7 +36,7 @@ export interface LaterCopy {
 }
 
 /** Keeps a buffer for other COPYs, unless it has another size or there are enough. */
-function keep(buffer: Buffer): void {
+function keepSpare(buffer: Buffer): void {
   if (buffer.length === largeBytes && spares.length < maxSpares) spares.push(buffer)
 }
 
@@ -59,7 +59,7 @@ export class CopyWriter {
     // If the earlier statement failed, its transaction is aborted, so this COPY fails too.
     else later.after.then(start, start)
     this.#stream.on('error', (error: Error) => (this.#failure = error))
-    this.#buffer = spares.pop() ?? Buffer.allocUnsafe(firstBytes)
+    this.#buffer = spares.pop() ?? Buffer.allocUnsafe(initialBytes)
     this.#at = signature.copy(this.#buffer)
   }
 
@@ -217,11 +217,11 @@ export class CopyWriter {
     if (this.#at === 0) return
     const flushed = this.#buffer
     const length = this.#at
-    this.#buffer = spares.pop() ?? Buffer.allocUnsafe(length < chunkBytes ? firstBytes : largeBytes)
+    this.#buffer = spares.pop() ?? Buffer.allocUnsafe(length < chunkBytes ? initialBytes : largeBytes)
     this.#at = 0
     // A small write may resolve while its bytes are still in use, so only the buffers of large writes are reused.
     await this.#write(flushed.subarray(0, length), (error) => {
-      if (length >= chunkBytes && !error) keep(flushed)
+      if (length >= chunkBytes && !error) keepSpare(flushed)
     })
   }
 
@@ -237,7 +237,7 @@ export class CopyWriter {
       this.#stream.end()
     })
     // The server has received all bytes.
-    keep(this.#buffer)
+    keepSpare(this.#buffer)
   }
 
   /** Aborts the COPY: no row is stored, and the connection's transaction is aborted. */

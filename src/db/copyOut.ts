@@ -5,24 +5,24 @@ import { to as copyTo } from 'pg-copy-streams'
 /** Number of bytes of the header: signature, flags, and the length of an extension that Postgres does not use. */
 const headerBytes = 19
 /** Size of the first buffer in bytes. */
-const firstBytes = 32 * 1024
+const initialBytes = 32 * 1024
 
 /**
  * Yields the values of a query with one `bytea` column without nulls. A query by `pg` would transfer the bytes as hex. Hex is twice as long
  * and must be decoded (16 MB: 70 ms instead of 25). `query`: trusted SQL. A value is valid only until the next value is requested.
  */
 export async function* copyOut(client: pg.PoolClient, query: string): AsyncGenerator<Buffer> {
-  let buffer: Buffer = Buffer.allocUnsafeSlow(firstBytes)
+  let buffer: Buffer = Buffer.allocUnsafeSlow(initialBytes)
   let length = 0
-  let header = headerBytes
+  let unreadHeaderBytes = headerBytes
   const chunks: AsyncIterable<Buffer> = client.query(copyTo(`copy (${query}) to stdout (format binary)`))
   for await (const chunk of chunks) {
     // One buffer is reused, to save garbage collection of many megabytes.
     buffer = withRoom(buffer, length, chunk.length)
     length += chunk.copy(buffer, length)
-    if (length < header) continue
-    let at = header
-    header = 0
+    if (length < unreadHeaderBytes) continue
+    let at = unreadHeaderBytes
+    unreadHeaderBytes = 0
     // A row has the number of its fields, the length of the field, and its bytes. After the last row the number is -1.
     while (length >= at + 6) {
       const end = at + 6 + buffer.readInt32BE(at + 2)

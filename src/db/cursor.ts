@@ -16,7 +16,7 @@ export function causeOf(client: pg.PoolClient, error: unknown): unknown {
   return errorCode(error) === '25P02' ? (failures.get(client) ?? error) : error
 }
 
-/** Stores the error of a portion that was fetched in advance, which `causeOf` returns. */
+/** Stores the error of a portion that was fetched in advance. `causeOf` returns this error. */
 export function setCause(client: pg.PoolClient, error: unknown): void {
   failures.set(client, error)
 }
@@ -41,7 +41,7 @@ export async function* eachPortion<Row extends pg.QueryResultRow>(
   try {
     const fetch = () => {
       const portion = client.query<Row>(`fetch ${portionRows} from ${name}`)
-      // After an error each later statement of the transaction fails too. The first is `close`, and its error would replace this error.
+      // After an error, all later statements of the transaction fail too. `close` is the first of them. Its error would hide this one.
       portion.catch((error: unknown) => setCause(client, error))
       return portion
     }

@@ -28,7 +28,7 @@ export type DestinationRow = Row<'destination', 'id' | 'credentials'>
  */
 export async function ensureDestination(db: Queryable, key: DestinationKey): Promise<DestinationRow> {
   destinationOf(key.kind)
-  const [known] = await findDestination(db, key)
+  const [known] = await findDestinationRow(db, key)
   if (known) return known
   await adoptRowWithoutPath(db, key)
   await db.execute(`insert into destination (service, kind, account_id, target_id) values ($1, $2, $3, $4) on conflict do nothing`, [
@@ -37,7 +37,7 @@ export async function ensureDestination(db: Queryable, key: DestinationKey): Pro
     key.accountId,
     key.targetId,
   ])
-  const [row] = await findDestination(db, key)
+  const [row] = await findDestinationRow(db, key)
   if (!row) throw new Error('an inserted destination must be stored')
   return row
 }
@@ -51,7 +51,7 @@ export function destinationsOfRuns(db: Queryable, pipeline: string): Promise<Row
   )
 }
 
-function findDestination(db: Queryable, key: DestinationKey): Promise<DestinationRow[]> {
+function findDestinationRow(db: Queryable, key: DestinationKey): Promise<DestinationRow[]> {
   return db.query<DestinationRow>(
     `select id, credentials from destination where service = $1 and kind = $2 and account_id = $3 and target_id = $4`,
     [key.service, key.kind, key.accountId, key.targetId],

@@ -130,7 +130,7 @@ export async function deleteDigests(tx: Transaction, destinationId: number): Pro
   await tx.query('delete from record_digest where destination_id = $1', [destinationId])
 }
 
-/** Number of chunks in memory (2 MB) after which `StagedDigests` should be stored. */
+/** Number of chunks in memory (2.5 MB) above which `StagedDigests` should be stored. */
 const maxChunksInMemory = 16
 
 /** Chunk that is being filled. */

@@ -66,10 +66,10 @@ export interface ErasureRequest extends ErasedKeys {
 }
 
 /**
- * Suppresses the keys in a transaction of a few milliseconds, and returns the id of the erasure. Attempts that begin later do not send the
- * keys as an update.
+ * Stores an erasure with its keys, and returns its id. Takes a few milliseconds. From then on the keys are suppressed: attempts that begin
+ * later do not send them as an update.
  */
-export async function suppressErased(db: Database, request: ErasureRequest): Promise<number> {
+export async function storeErasure(db: Database, request: ErasureRequest): Promise<number> {
   return db.transaction(async (tx) => {
     await tx.query(`select pg_advisory_xact_lock(${erasureLock})`)
     const [row] = await tx.query<Row<'erasure', 'id'>>(
@@ -77,7 +77,7 @@ export async function suppressErased(db: Database, request: ErasureRequest): Pro
       [request.service, request.actor, request.reason ?? null, request.identifiers.length],
     )
     const id = Number(row?.id)
-    await addErased(tx, request.service, id, request)
+    await addErasedKeys(tx, request.service, id, request)
     await addEarlierDeletes(tx, id, request)
     const reason = request.reason === undefined ? {} : { reason: request.reason }
     const detail = { erasure: `e_${id}`, identifiers: request.identifiers.length, ...reason }
@@ -87,7 +87,7 @@ export async function suppressErased(db: Database, request: ErasureRequest): Pro
 }
 
 /** Adds keys to an erasure. Keys that are already erased stay with the first erasure. */
-export async function addErased(tx: Queryable, service: string, erasureId: number, keys: ErasedKeys): Promise<void> {
+export async function addErasedKeys(tx: Queryable, service: string, erasureId: number, keys: ErasedKeys): Promise<void> {
   await tx.execute(
     `insert into erased_key (service, destination_id, key, erasure_id)
      select $1, k.destination_id, k.key, $2 from unnest($3::int[], $4::bytea[]) as k (destination_id, key) on conflict do nothing`,
@@ -160,7 +160,7 @@ export async function dropUnconfirmedDeletes(tx: Queryable, destinationId: numbe
 }
 
 /** Loads the identifiers and record keys of an erasure. */
-export async function loadErased(db: Queryable, erasureId: number): Promise<ErasedKeys> {
+export async function loadErasedKeys(db: Queryable, erasureId: number): Promise<ErasedKeys> {
   const rows = await db.query<Row<'erased_key', 'destination_id' | 'key'>>(
     'select destination_id, key from erased_key where erasure_id = $1 order by destination_id, key',
     [erasureId],
@@ -313,7 +313,7 @@ export async function purgeErasures(db: Database, service: string): Promise<void
   )
   for (const erasure of erasures) {
     const id = Number(erasure.id)
-    const keys = await loadErased(db, id)
+    const keys = await loadErasedKeys(db, id)
     let isPurged = true
     for (const { id: destinationId } of destinations)
       isPurged = (await db.transaction((tx) => purgeAudience(tx, id, destinationId, keys))) && isPurged
@@ -380,7 +380,8 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
 }
 
 /**
- * Replaces the first digits of digests in the guards of plans and runs, which show them as examples. Guards never show a `partner_user_id`.
+ * Replaces these digests in the guards of plans and runs. Guards show the first digits of a digest as an example, and never a
+ * `partner_user_id`.
  */
 async function eraseMentions(tx: Queryable, destinationId: number, digests: readonly Buffer[]): Promise<void> {
   for (const digest of digests) {

@@ -7,7 +7,7 @@ import { eachPortion } from './cursor.ts'
 import type { Queryable, Transaction } from './database.ts'
 import { rowIdentifiers } from './identifiers.ts'
 import { byChunk, chunkCount, otherBits, placesOf, prefixBytes, shortKeyBytes } from './impliedKeyEntries.ts'
-import { behindAll, recordMayImply } from './impliedKeys.ts'
+import { aboveAllKeys, recordMayImply } from './impliedKeys.ts'
 import type { Row } from './row.ts'
 
 /** Maximum number of entries in memory (5 MB). Once it is reached, the entries are stored as one more part of each chunk. */
@@ -131,7 +131,7 @@ export async function eraseImpliedKeys(tx: Queryable, destinationId: number, ide
     const keys = places.map((place) => row.record_keys.subarray(place * shortKeyBytes, (place + 1) * shortKeyBytes))
     const implied = await tx.query<{ key: Buffer }>(
       `select k.key from unnest($2::bytea[]) as k (key) where exists (
-         select from record r where r.destination_id = $1 and ${recordMayImply('r')} and r.key >= k.key and r.key < k.key || ${behindAll})`,
+         select from record r where r.destination_id = $1 and ${recordMayImply('r')} and r.key >= k.key and r.key < k.key || ${aboveAllKeys})`,
       [destinationId, keys],
     )
     const outdated = new Set(places.filter((_, i) => !implied.some(({ key }) => key.equals(keys[i] ?? key))))

@@ -4,7 +4,7 @@ import { eachPortion } from './cursor.ts'
 import type { Queryable, Transaction } from './database.ts'
 import { rowIdentifiers } from './identifiers.ts'
 import { byChunk, placesOf, prefixBytes, shortKeyBytes, type EntryPlace } from './impliedKeyEntries.ts'
-import { behindAll, implyingBatch, recordMayImply } from './impliedKeys.ts'
+import { aboveAllKeys, implyingBatch, recordMayImply } from './impliedKeys.ts'
 import type { Row, Value } from './row.ts'
 
 /** Number of leading bits of a digest in the filter of a search for many identifiers. */
@@ -139,7 +139,7 @@ async function recordsAt(db: Queryable, destinationId: number, places: readonly 
          join implied_key ik on ik.destination_id = $1 and ik.chunk = c.chunk and ik.part = c.part offset 0) w
        cross join lateral (
          select lr.destination_id, lr.key, ${rowIdentifiers('lr')} as identifiers, lr.load_id from record lr
-         where lr.destination_id = $1 and ${recordMayImply('lr')} and lr.key >= w.first and lr.key < w.first || ${behindAll} offset 0) r
+         where lr.destination_id = $1 and ${recordMayImply('lr')} and lr.key >= w.first and lr.key < w.first || ${aboveAllKeys} offset 0) r
        cross join ${implyingBatch('r')} b
      where w.identifier = any(r.identifiers)`,
     [

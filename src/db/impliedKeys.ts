@@ -11,7 +11,7 @@ import type { Row } from './row.ts'
 export const plainTimes = `'\\x01'::bytea`
 
 /** SQL of a value that is greater than every record key. */
-export const behindAll = `decode(repeat('ff', 64), 'hex')`
+export const aboveAllKeys = `decode(repeat('ff', 64), 'hex')`
 
 /** Returns SQL of the batch that implies the keys of record `r`, to be joined laterally. The SQL returns no row if the keys are stored. */
 export const implyingBatch = (r: string): string =>
@@ -41,13 +41,13 @@ export const recordsOf = (b: string) =>
      order by lr.key)`
 
 /**
- * Returns SQL of the `first_key` of the batch after `b` in its load; `behindAll` for the last batch. Not written with `min`: Postgres has
+ * Returns SQL of the `first_key` of the batch after `b` in its load; `aboveAllKeys` for the last batch. Not written with `min`: Postgres has
  * it for `bytea` only since version 18.
  */
 export const nextKeyOf = (b: string) =>
   `coalesce((select ln.first_key from batch ln
      where ln.destination_id = ${b}.destination_id and ln.load_id = ${b}.load_id and ln.first_key > ${b}.first_key
-     order by ln.first_key limit 1), ${behindAll})`
+     order by ln.first_key limit 1), ${aboveAllKeys})`
 
 /**
  * Returns the SQL condition that batch `b` has a record whose keys are implied. Not written as `exists`: Postgres would expect an early

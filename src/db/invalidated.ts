@@ -1,6 +1,6 @@
 /**
  * Builds SQL that marks synced content as invalidated, and reads these marks. The mark is nine bytes in `synced_hash` instead of a content
- * hash: the kind and the number of the run. Kinds:
+ * hash: the kind, and the id of the run. Kinds:
  * - `changed`, `notListed`, `hidden`: an audit found the product changed, not listed or hidden (docs/guarantees.md#confirmed-only)
  * - `unsure`: an update was refused or given up, but may have been applied
  *
@@ -32,9 +32,9 @@ export const isNotListed = (hash: string): string =>
   `(${isInvalidated(hash)} and get_byte(${hash}, 0) = ${invalidatedKinds.indexOf('notListed')})`
 
 /** Returns the SQL condition that nothing is synced, or that an audit did not find the product. Then a put counts as a create. */
-export const createsAgain = (hash: string): string => `(${hash} is null or ${isNotListed(hash)})`
+export const countsAsCreate = (hash: string): string => `(${hash} is null or ${isNotListed(hash)})`
 
-/** Returns SQL of the number of the run that invalidated the content; null for a content hash. */
+/** Returns SQL of the id of the run that invalidated the content; null for a content hash. */
 export const invalidatingRun = (hash: string): string =>
   `case when ${isInvalidated(hash)} then ('x' || encode(substring(${hash} from 2), 'hex'))::bit(64)::bigint end`
 

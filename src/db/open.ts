@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { openConnections, openDatabase, type Database } from './database.ts'
 import { isMigrated, migrateDatabase } from './migrate.ts'
-import { connectPlain, connectUnpooled } from './poolerProbe.ts'
+import { connectPlain, connectCheckingPooler } from './poolerProbe.ts'
 import { RunError } from '../errors.ts'
 import { connectionFault, safeUrl } from './connectionFault.ts'
 
@@ -54,7 +54,7 @@ export async function openStore(options: {
     await embedded?.release()
   }
   try {
-    const client = await (embedded === undefined ? connectUnpooled(url) : connectPlain(url))
+    const client = await (embedded === undefined ? connectCheckingPooler(url) : connectPlain(url))
     const connected = openConnections(db, options.connections ?? 1)
     let migrated: boolean
     try {

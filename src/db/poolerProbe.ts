@@ -51,7 +51,7 @@ async function probeFrom(first: pg.Client, url: string): Promise<Pooler> {
  *
  * @throws {RunError} `DATABASE_POOLER` for a pooler in transaction or statement mode; the codes of `connectionFault`
  */
-export async function connectUnpooled(url: string): Promise<pg.Client> {
+export async function connectCheckingPooler(url: string): Promise<pg.Client> {
   const client = await connectPlain(url)
   try {
     if ((await probeFrom(client, url)) !== 'transaction') return client

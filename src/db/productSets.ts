@@ -102,8 +102,7 @@ export async function storeLateUntil(db: Queryable, id: number, lateMs: number):
 }
 
 /**
- * Shortens waits above `longestMs` to this length. No create stores a longer wait, so the clock of the database was ahead when they were
- * stored.
+ * Shortens waits above `longestMs` to this length. Sluice never stores a longer wait, so the clock of the database was ahead.
  */
 export async function shortenFalseSetWaits(db: Queryable, destinationId: number, longestMs: number): Promise<void> {
   const longest = `statement_timestamp() + $2 * interval '1 millisecond'`
@@ -114,7 +113,7 @@ export async function shortenFalseSetWaits(db: Queryable, destinationId: number,
 }
 
 /** Deletes the rows of all sets of a destination, because the service is another instance and does not have these sets. */
-export async function forgetAllProductSets(db: Queryable, destinationId: number): Promise<void> {
+export async function deleteAllProductSetRows(db: Queryable, destinationId: number): Promise<void> {
   await db.execute('delete from product_set where destination_id = $1', [destinationId])
 }
 
@@ -169,7 +168,7 @@ export async function startRemoval(db: Queryable, id: number): Promise<void> {
  * - `gone`: another program deleted the set.
  * - `not_created`: its create was not confirmed.
  */
-export async function forgetProductSet(
+export async function deleteProductSetRow(
   db: Database,
   run: { readonly id: number; readonly actor: string },
   { id, name, setId }: Pick<StoredSet, 'id' | 'name' | 'setId'>,

@@ -14,14 +14,14 @@ import { deleteEntriesOf } from './entries/drop.ts'
 import { dropUnconfirmedDeletes } from './erasures.ts'
 import { dropImpliedKeys } from './impliedKeyIndex.ts'
 import { supersedeAllPlans } from './plans.ts'
-import { forgetAllProductSets } from './productSets.ts'
+import { deleteAllProductSetRows } from './productSets.ts'
 import { deleteRecordsOf } from './records.ts'
 import { deleteKeysOf } from './remote/drop.ts'
 import type { Row } from './row.ts'
 import { discardSnapshotsOf } from './snapshots.ts'
 
 /** Numbers of what was removed. */
-export interface Removed {
+export interface RemovedCounts {
   readonly records: number
   /** Open requests, which are not sent any more. */
   readonly requests: number
@@ -40,7 +40,7 @@ export async function removeDestination(
   db: Database,
   destinationId: number,
   { actor, reason }: { readonly actor: string; readonly reason?: string },
-): Promise<Removed | undefined> {
+): Promise<RemovedCounts | undefined> {
   try {
     return await db.transaction((tx) => removeInTransaction(tx, destinationId, { actor, reason }))
   } catch (error) {
@@ -49,7 +49,7 @@ export async function removeDestination(
   }
 }
 
-/** Returns the time at which `removeDestination` removed the state of a run's destination; undefined if it did not since the run. */
+/** Returns the time after the run at which `removeDestination` removed the state of its destination; undefined if it did not. */
 export async function removalOfDestination(db: Queryable, runId: number): Promise<Date | undefined> {
   const [removal] = await db.query<Row<'audit', 'at'>>(
     `select a.at from run r join audit a on a.what = 'destination.removed' and a.at >= r.created_at
@@ -64,7 +64,7 @@ async function removeInTransaction(
   tx: Transaction,
   destinationId: number,
   { actor, reason }: { readonly actor: string; readonly reason: string | undefined },
-): Promise<Removed | undefined> {
+): Promise<RemovedCounts | undefined> {
   // Plans and answers wait for this lock.
   await tx.query('select from destination where id = $1 for update', [destinationId])
   if (await isInUse(tx, destinationId)) return undefined
@@ -80,7 +80,7 @@ async function removeInTransaction(
   await dropImpliedKeys(tx, destinationId)
   await deleteChangedOf(tx, destinationId)
   await deleteDigests(tx, destinationId)
-  await forgetAllProductSets(tx, destinationId)
+  await deleteAllProductSetRows(tx, destinationId)
   await discardSnapshotsOf(tx, destinationId)
   await resetDestination(tx, destinationId)
   const removed = { records, requests, erasureDeletes }

@@ -30,11 +30,11 @@ export interface Declaration {
    * Names of files that are invalid at present, and of conflicting pipelines. Their schedules are kept, also those of their markets
    * (docs/pipelines.md#markets).
    */
-  readonly broken: readonly string[]
+  readonly brokenNames: readonly string[]
 }
 
 /** Seconds after which a schedule counts as abandoned if no scheduler has declared it again. Schedulers read their files more often. */
-export const declaredForS = 60
+export const declarationValidS = 60
 
 /** Maximum difference in seconds at which the clock of the scheduler confirms the clock of the database. */
 const maxClockDifferenceS = 300
@@ -49,16 +49,16 @@ const isSame = (stored: 's' | 'o') =>
 
 /**
  * Returns the SQL condition that the stored schedule `s` is of a broken file. This includes a market of such a file (`FILE-MARKET`), if no
- * valid file declares that pipeline. The arguments are SQL parameters: the names `broken`, and the JSON of the declared schedules.
+ * valid file declares that pipeline. The arguments are SQL parameters: `brokenNames`, and the JSON of the declared schedules.
  */
-const isBroken = (broken: string, schedules: string) =>
-  `(s.pipeline = any(${broken}::text[])
-    or exists (select from unnest(${broken}::text[]) b where starts_with(s.pipeline, b || '-'))
+const isBroken = (brokenNames: string, schedules: string) =>
+  `(s.pipeline = any(${brokenNames}::text[])
+    or exists (select from unnest(${brokenNames}::text[]) b where starts_with(s.pipeline, b || '-'))
       and not exists (select from ${declared(schedules)} where d.pipeline = s.pipeline))`
 
 /**
  * Stores the schedules of a folder. A schedule that is new, was undeclared, or has another cron or timezone begins now, without missed
- * ticks. A schedule that the folder no longer has is marked as undeclared once no scheduler has declared it for `declaredForS`. Schedules of
+ * ticks. A schedule that the folder no longer has is marked as undeclared once no scheduler has declared it for `declarationValidS`. Schedules of
  * broken files stay.
  *
  * If the last tick of a schedule is in the future, the schedule would not run until that time. The clock of the database was ahead when the
@@ -66,7 +66,7 @@ const isBroken = (broken: string, schedules: string) =>
  * pipelines.
  */
 export async function declareSchedules(db: Database, declaration: Declaration, processTime = new Date()): Promise<readonly string[]> {
-  const { credentials, folder, schedules, broken } = declaration
+  const { credentials, folder, schedules, brokenNames } = declaration
   const json = JSON.stringify(schedules)
   return db.transaction(async (tx) => {
     // Schedules of an earlier version, which did not store credentials, get the credentials of this environment.
@@ -88,9 +88,9 @@ export async function declareSchedules(db: Database, declaration: Declaration, p
     await tx.execute(
       `update pipeline_schedule s set undeclared_at = statement_timestamp()
        where s.credentials = $1 and s.folder = $2 and s.undeclared_at is null and not ${isBroken('$4', '$3')}
-         and s.declared_at < statement_timestamp() - ${declaredForS} * interval '1 second'
+         and s.declared_at < statement_timestamp() - ${declarationValidS} * interval '1 second'
          and not exists (select from ${declared('$3')} where ${isSame('s')})`,
-      [credentials, folder, json, broken],
+      [credentials, folder, json, brokenNames],
     )
     const ahead = await tx.query<Row<'pipeline_schedule', 'pipeline'>>(
       `update pipeline_schedule set last_scheduled_for = statement_timestamp()
@@ -127,14 +127,14 @@ export async function undeclaredPipelines(db: Queryable, folder: string): Promis
 const columns = 's.id, s.destination_id, s.pipeline, s.cron, s.timezone, s.overlap, s.last_scheduled_for'
 
 /**
- * Returns the time of the database and two lists. `schedules` are the declared schedules. `broken` are the stored schedules of broken files
- * that no scheduler has declared for `declaredForS`.
+ * Returns the time of the database and two lists. `schedules` are the declared schedules. `brokenSchedules` are the stored schedules of
+ * broken files that no scheduler has declared for `declarationValidS`.
  */
 export async function loadSchedules(
   db: Queryable,
   declaration: Declaration,
-): Promise<{ readonly now: Date; readonly schedules: readonly ScheduleRow[]; readonly broken: readonly ScheduleRow[] }> {
-  const { credentials, folder, schedules, broken } = declaration
+): Promise<{ readonly now: Date; readonly schedules: readonly ScheduleRow[]; readonly brokenSchedules: readonly ScheduleRow[] }> {
+  const { credentials, folder, schedules, brokenNames } = declaration
   const rows = await db.query<ScheduleColumns & { broken: boolean }>(
     `select ${columns}, false as broken from pipeline_schedule s
      join ${declared('$2')} on ${isSame('s')}
@@ -142,20 +142,20 @@ export async function loadSchedules(
      union all
      select ${columns}, true from pipeline_schedule s
      where s.credentials = $1 and s.folder = $3 and ${isBroken('$4', '$2')} and s.undeclared_at is null
-       and s.declared_at < statement_timestamp() - ${declaredForS} * interval '1 second'`,
-    [credentials, JSON.stringify(schedules), folder, broken],
+       and s.declared_at < statement_timestamp() - ${declarationValidS} * interval '1 second'`,
+    [credentials, JSON.stringify(schedules), folder, brokenNames],
   )
   const now = await databaseTime(db)
   return {
     now,
     schedules: rows.filter((row) => !row.broken).map(toSchedule),
-    broken: rows.filter((row) => row.broken).map(toSchedule),
+    brokenSchedules: rows.filter((row) => row.broken).map(toSchedule),
   }
 }
 
 /**
  * Locks a schedule to decide its ticks, and returns it with the time of the database. Returns undefined if another scheduler locked it. Also
- * returns undefined while a plan has locked the destination. The run of a tick would wait for that plan, and all schedules with it.
+ * returns undefined while a plan has locked the destination. The run of a tick would wait for that plan, and so would all other schedules.
  */
 export async function lockSchedule(tx: Queryable, id: number): Promise<{ readonly now: Date; readonly schedule: ScheduleRow } | undefined> {
   const [row] = await tx.query<ScheduleColumns>(
@@ -226,12 +226,12 @@ export async function storeLastTick(db: Queryable, id: number, lastScheduledFor:
 
 /** Returns true only for the first call of a day (UTC, by the database's clock). Stores the first call as a tick with an empty pipeline. */
 export async function claimDailyRetention(db: Database, runId: number): Promise<boolean> {
-  const rows = await db.execute(
+  const inserted = await db.execute(
     `insert into tick (pipeline, scheduled_for, outcome, reason, run_id)
      values ('', date_trunc('day', statement_timestamp(), 'UTC'), 'ran', 'retention', $1) on conflict do nothing`,
     [runId],
   )
-  return rows === 1
+  return inserted === 1
 }
 
 /** Deletes ticks after 35 days. Returns their number. */

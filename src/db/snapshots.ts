@@ -70,12 +70,12 @@ const isInterrupted = `(s.status = 'open' and exists (select from run r where r.
 
 /**
  * Opens a snapshot and returns its id. Discards an open snapshot of the destination: its run was killed before the plan was complete.
- * `afterInterrupted`: true if the read of that run had ended. Then its snapshot is marked as by `markUnplannedOptOuts`.
+ * `afterInterruptedRead`: true if the read of that run had ended. Then its snapshot is marked as by `markUnplannedOptOuts`.
  */
 export async function openSnapshot(
   tx: Queryable,
   snapshot: NewSnapshot,
-): Promise<{ readonly id: number; readonly afterInterrupted: boolean }> {
+): Promise<{ readonly id: number; readonly afterInterruptedRead: boolean }> {
   const marked = await tx.execute(
     `update snapshot s set counts = counts || '{"unplannedOptOuts": true}' where destination_id = $1 and ${isInterrupted}`,
     [snapshot.destinationId],
@@ -89,7 +89,7 @@ export async function openSnapshot(
     [snapshot.destinationId, snapshot.runId, snapshot.definitionHash, snapshot.suppressionVersion],
   )
   if (row === undefined) throw new Error('the snapshot was just inserted')
-  return { id: Number(row.id), afterInterrupted: marked > 0 }
+  return { id: Number(row.id), afterInterruptedRead: marked > 0 }
 }
 
 /** Stores facts about each source: size, digest, proof of its end. */

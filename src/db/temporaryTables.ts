@@ -25,8 +25,8 @@ export async function releaseWithTables(client: pg.PoolClient): Promise<void> {
   )
 }
 
-/** Maximum size in bytes of a table that is emptied by DELETE. Postgres assumes this size of a smaller table without statistics too. */
-const maxDeleted = 10 * 8192
+/** Maximum size of a table that is emptied by DELETE. Postgres also assumes this size for a smaller table without statistics. */
+const maxDeletedBytes = 10 * 8192
 
 /**
  * Empties the tables that have pages. Truncates a large or analyzed table, so that it counts as not analyzed again. The statistics of its
@@ -35,7 +35,7 @@ const maxDeleted = 10 * 8192
  */
 async function emptyTables(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(
-    `select case when relkind = 'p' then 'drop table' when reltuples >= 0 or pg_relation_size(oid) > ${maxDeleted} then 'truncate'
+    `select case when relkind = 'p' then 'drop table' when reltuples >= 0 or pg_relation_size(oid) > ${maxDeletedBytes} then 'truncate'
        else 'delete from' end || ' pg_temp.' || relname as statement
      from pg_class
      where relname = any($1::text[]) and relnamespace = pg_my_temp_schema() and (relkind = 'p' or pg_relation_size(oid) > 0)`,

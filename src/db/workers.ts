@@ -34,7 +34,7 @@ export async function registerWorker(db: Database, options: { readonly role: str
 }
 
 /** Stores the time of a heartbeat, for display and retention. Only leases decide which process may write. */
-export async function touchWorker(db: Queryable, workerId: string): Promise<void> {
+export async function storeHeartbeat(db: Queryable, workerId: string): Promise<void> {
   await db.execute(`update worker set seen_at = statement_timestamp() where id = $1`, [workerId])
 }
 

@@ -92,7 +92,7 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
   // A record may be the cause of an unreadable refusal, but never of a 401, a 423 or a status in `notAboutRecords`.
   if (failure === undefined)
     return ambiguous(`http-${status}-unreadable`, { suspectsRecord: !notAboutRecords.has(status) && status !== 401 && status !== 423 })
-  const { code, message } = failure.first
+  const { code, message } = failure.firstError
   if (status === 423) return { kind: 'retry', code: 'locked', status }
   if (status === 401) return { kind: 'retry', code, status }
   if (notAboutRecords.has(status) || (status === 400 && code === unreadableAuthentication))
@@ -115,7 +115,7 @@ function classifySuccess(body: JsonObject, entryCount: number): Success | Reques
   }
   const failure = readFailure(body, entryCount)
   if (failure === undefined) return ambiguous('unreadable-errors', { suspectsRecord: true })
-  return { kind: 'refused', code: failure.first.code, message: failure.first.message, failing: failure.failing }
+  return { kind: 'refused', code: failure.firstError.code, message: failure.firstError.message, failing: failure.failing }
 }
 
 /**
@@ -125,26 +125,26 @@ function classifySuccess(body: JsonObject, entryCount: number): Success | Reques
 function readFailure(
   body: JsonObject,
   entryCount: number,
-): { readonly first: ServiceError; readonly failing: readonly number[] } | undefined {
+): { readonly firstError: ServiceError; readonly failing: readonly number[] } | undefined {
   const errors = readErrors(body['errors'])
-  const operations = body['operation_errors'] ?? []
-  if (errors === undefined || !isList(operations)) return undefined
+  const operationErrors = body['operation_errors'] ?? []
+  if (errors === undefined || !isList(operationErrors)) return undefined
 
   const failing: number[] = []
-  let first = errors[0]
-  for (const [index, item] of operations.entries()) {
+  let firstError = errors[0]
+  for (const [index, item] of operationErrors.entries()) {
     // Each operation has either an array of errors, or one object or null (docs/spec-notes.md#audience-uploads).
-    const own = readErrors(item === null ? [] : Array.isArray(item) ? item : [item])
-    if (own === undefined) return undefined
-    if (own.length === 0) continue
-    first ??= own[0]
+    const errorsOfItem = readErrors(item === null ? [] : Array.isArray(item) ? item : [item])
+    if (errorsOfItem === undefined) return undefined
+    if (errorsOfItem.length === 0) continue
+    firstError ??= errorsOfItem[0]
     failing.push(index)
   }
-  if (first === undefined) return undefined
-  if (entryCount === 1) return { first, failing: failing.filter((index) => index === 0) }
+  if (firstError === undefined) return undefined
+  if (entryCount === 1) return { firstError, failing: failing.filter((index) => index === 0) }
   // Errors for entries outside the request, or for all of several entries, do not show which entry failed.
-  const usable = failing.length < entryCount && failing.every((index) => index < entryCount)
-  return { first, failing: usable ? failing : [] }
+  const showsFailing = failing.length < entryCount && failing.every((index) => index < entryCount)
+  return { firstError, failing: showsFailing ? failing : [] }
 }
 
 /** Reads one error: a text, or an object with `code` or `message`. Undefined for any other value. */

@@ -63,7 +63,7 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   /** Returns true if members of the account's do-not-reach lists must not be sent to this destination. */
   appliesSuppression(definition: Definition): boolean
   /** Returns the settings of the memberships; undefined if the content of the destination does not expire. */
-  membership(definition: Definition): Membership | undefined
+  membership(definition: Definition): MembershipSettings | undefined
   /** Time for which entries are stored after their whole plan is settled, as an SQL interval (docs/retention.md). */
   readonly keepsEntries: '12 months' | '30 days'
   /** Requests that read the content of the destination back; absent if no endpoint lists it. */
@@ -120,7 +120,7 @@ export interface InitTerms {
   readonly comments: readonly string[]
 }
 
-export interface Membership {
+export interface MembershipSettings {
   /** Duration of a membership without an end in its row. */
   readonly expiresIn: Duration
   /** Time before its end at which a membership is renewed. */

@@ -35,9 +35,9 @@ export function destinationTypes(): readonly Destination[] {
   return types
 }
 
-/** Returns the `kind` of every type for which `has` returns true, for queries of the table `destination`. */
-export function kindsWhere(has: (type: Destination) => boolean): string[] {
-  return types.filter(has).map(({ kind }) => kind)
+/** Returns the `kind` of every type for which `matches` returns true, for queries of the table `destination`. */
+export function kindsWhere(matches: (type: Destination) => boolean): string[] {
+  return types.filter(matches).map(({ kind }) => kind)
 }
 
 /** Setting `destination` of a pipeline file, as users write it, without registered types. */
@@ -45,13 +45,13 @@ export type DestinationSettings = z.input<(typeof builtIn)[number]['settings']>
 
 /** Returns the schema of `destination` for all registered types. */
 export function destinationSettings(): z.ZodType<DestinationDefinition> {
-  const [first, ...others] = types
-  if (first === undefined) throw new RangeError('there are no types of destination')
+  const [firstType, ...otherTypes] = types
+  if (firstType === undefined) throw new RangeError('there are no types of destination')
   const kinds = `${types
     .slice(0, -1)
     .map(({ kind }) => kind)
     .join(', ')} or ${types.at(-1)?.kind}`
   return z
-    .discriminatedUnion('kind', [first.settings, ...others.map(({ settings }) => settings)], `needs a kind: ${kinds}`)
+    .discriminatedUnion('kind', [firstType.settings, ...otherTypes.map(({ settings }) => settings)], `needs a kind: ${kinds}`)
     .pipe(z.custom<DestinationDefinition>())
 }

@@ -19,12 +19,13 @@ export function classifyProducts(exchange: Exchange, sent: readonly SentEntry[],
   if (!Array.isArray(results)) return ambiguous('wrong-shape', { suspectsRecord: true })
   const entries = op === 'upsert' ? classifyPuts(results, sent) : classifyDeletes(results, sent)
   // If the results name none of the sent records, a split may show which record is the cause.
-  const code = missingCodes[op]
+  const code = unnamedCodes[op]
   if (entries.every((entry) => entry.outcome === 'ambiguous' && entry.code === code)) return ambiguous(code, { suspectsRecord: true })
   return { kind: 'entries', entries }
 }
 
-const missingCodes = { upsert: 'id-missing', delete: 'key-missing' } as const
+/** Code of a sent record that the response does not name. */
+const unnamedCodes = { upsert: 'id-missing', delete: 'key-missing' } as const
 
 /**
  * Returns the outcome of each product, found by its id and never by position. The outcome is ambiguous if the id does not occur exactly
@@ -34,7 +35,7 @@ function classifyPuts(results: readonly Json[], sent: readonly SentEntry[]): Ent
   const byId = indexById(results, (result) => [result['id']])
   return sent.map(({ id }) => {
     const [result, ...others] = byId.get(id ?? '') ?? []
-    if (result === undefined) return { outcome: 'ambiguous', code: missingCodes.upsert }
+    if (result === undefined) return { outcome: 'ambiguous', code: unnamedCodes.upsert }
     if (others.length > 0) return { outcome: 'ambiguous', code: 'id-doubled' }
     return classifyProduct(result)
   })
@@ -47,11 +48,10 @@ function classifyProduct(result: JsonObject): EntryOutcome {
   const key = readId(result['product_key'])
   const remoteKey = key === undefined ? {} : { remoteKey: key }
   if (status === 'ERROR') {
-    const [first] = errors
     return {
       outcome: 'refused',
       ...remoteKey,
-      code: first?.code ?? 'ERROR',
+      code: errors[0]?.code ?? 'ERROR',
       message: cutText(errors.map((error) => error.message).join('; '), 300) || 'refused without a reason',
     }
   }
@@ -70,7 +70,7 @@ function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): 
   const byKey = indexById(results, (result) => [result['product_key'], result['failed_product_key']])
   return sent.map(({ id }) => {
     const [result, ...others] = byKey.get(id ?? '') ?? []
-    if (result === undefined) return { outcome: 'ambiguous', code: missingCodes.delete }
+    if (result === undefined) return { outcome: 'ambiguous', code: unnamedCodes.delete }
     if (others.length > 0) return { outcome: 'ambiguous', code: 'key-doubled' }
     const { failed_product_key: failed, product_key: deleted, message } = result
     // An unset key may be an empty text (docs/spec-notes.md#catalogs).

@@ -55,10 +55,10 @@ export function renderDeleteOf(updates: readonly Buffer[]): Buffer {
  * Returns the text of an operation on one user before (`open`) and after (`close`) the user's identifiers. `close` includes the brace
  * that ends the user. The list of each identifier type begins with the type's `listOpenings`, and ends with `]`.
  */
-export function textAroundUser(of: Omit<UserOperation, 'users'>): { readonly open: string; readonly close: string } {
-  const operation = renderUserOperation({ ...of, users: [[]] }).toString()
+export function textAroundUser(operation: Omit<UserOperation, 'users'>): { readonly open: string; readonly close: string } {
+  const text = renderUserOperation({ ...operation, users: [[]] }).toString()
   const close = '}]}}'
-  return { open: operation.slice(0, -close.length), close }
+  return { open: text.slice(0, -close.length), close }
 }
 
 /** Text before the first value of each type of identifier in a user, by type byte. Empty for 0, because 0 is not a type. */

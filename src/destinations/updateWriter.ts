@@ -26,16 +26,16 @@ function openingOf(type: number): Buffer {
 /** Number of bytes of a digest in the body, with its quotes. */
 const valueBytes = 2 + 64
 /** Maximum number of bytes of an identifier in the body, with a comma between users and the brackets of its list. */
-const mostIdentifierBytes = valueBytes + Math.max(...openings.map((open) => open.length)) + 3
-const firstBodyBytes = 32 * 1024
+const maxIdentifierBytes = valueBytes + Math.max(...openings.map((open) => open.length)) + 3
+const initialBodyBytes = 32 * 1024
 
 /** Packed user in a buffer. */
 export interface PackedUser {
   source: Buffer
   /** Position of the record key, `recordKeyBytes` long. */
-  key: number
+  keyAt: number
   /** Position of the first identifier, `identifierBytes` long. The identifiers are ordered by type. */
-  identifiers: number
+  identifiersAt: number
   /** Distance between two identifiers in bytes. */
   stride: number
   /** Number of identifiers. Must be above 0 for `add`. */
@@ -79,7 +79,7 @@ export class UpdateWriter {
   readonly #frameClose: Buffer
   readonly #open: Buffer
   readonly #close: Buffer
-  /** Grows from `firstBodyBytes`. Buffers of the maximum size caused full garbage collections in small runs. */
+  /** Grows from `initialBodyBytes`. Buffers of the maximum size caused full garbage collections in small runs. */
   #body: Buffer
   /** As long as `#body`. */
   #template: Buffer
@@ -97,8 +97,8 @@ export class UpdateWriter {
     this.#frameClose = Buffer.from(frame.close)
     this.#open = Buffer.from(open)
     this.#close = Buffer.from(close)
-    this.#body = Buffer.allocUnsafeSlow(firstBodyBytes)
-    this.#template = Buffer.allocUnsafeSlow(firstBodyBytes)
+    this.#body = Buffer.allocUnsafeSlow(initialBodyBytes)
+    this.#template = Buffer.allocUnsafeSlow(initialBodyBytes)
     this.#arrays = this.#newArrays()
   }
 
@@ -131,7 +131,7 @@ export class UpdateWriter {
     const { recordKeys, keyLengths, lengths } = this.#arrays
     lengths[this.#users] = this.#bodyEnd - from
     keyLengths[this.#users] = user.count * identifierBytes
-    copyBytes(user.source, user.key, recordKeyBytes, recordKeys, this.#users * recordKeyBytes)
+    copyBytes(user.source, user.keyAt, recordKeyBytes, recordKeys, this.#users * recordKeyBytes)
     this.#users++
   }
 
@@ -167,9 +167,9 @@ export class UpdateWriter {
   }
 
   /** Makes room in the body for the frame, and for a user with this number of identifiers. */
-  #makeRoom(identifiers: number): void {
+  #makeRoom(identifierCount: number): void {
     const frame = this.#frameOpen.length + this.#frameClose.length
-    const needed = this.#bodyEnd + frame + this.#open.length + this.#close.length + identifiers * mostIdentifierBytes
+    const needed = this.#bodyEnd + frame + this.#open.length + this.#close.length + identifierCount * maxIdentifierBytes
     if (needed <= this.#body.length) return
     this.#body = Buffer.concat([this.#body], needed * 2)
     this.#template = Buffer.concat([this.#template], needed * 2)
@@ -179,17 +179,17 @@ export class UpdateWriter {
     const { entries } = this.#limits
     return {
       recordKeys: Buffer.allocUnsafe(entries * recordKeyBytes),
-      keys: Buffer.allocUnsafe(firstBodyBytes),
+      keys: Buffer.allocUnsafe(initialBodyBytes),
       keyLengths: new Int32Array(entries),
       lengths: new Int32Array(entries),
     }
   }
 
   /** Returns the number of bytes that `add` will write to the body, without a comma. */
-  #lengthOf({ source, identifiers, stride, count }: PackedUser): number {
+  #lengthOf({ source, identifiersAt, stride, count }: PackedUser): number {
     let length = this.#open.length + this.#close.length
     let previousType = 0
-    for (let i = 0, at = identifiers; i < count; i++, at += stride) {
+    for (let i = 0, at = identifiersAt; i < count; i++, at += stride) {
       const type = source[at] ?? 0
       if (type < previousType || type === 0 || type >= plainType)
         throw new Error(`an identifier of type ${type} behind one of type ${previousType}`)
@@ -202,12 +202,12 @@ export class UpdateWriter {
   }
 
   /** Writes the lists of identifiers of a user, and copies the identifiers to `#keys`. */
-  #writeIdentifiers({ source, identifiers, stride, count }: PackedUser): void {
+  #writeIdentifiers({ source, identifiersAt, stride, count }: PackedUser): void {
     const arrays = this.#arrays
     if (this.#keysEnd + count * identifierBytes > arrays.keys.length)
       arrays.keys = Buffer.concat([arrays.keys], arrays.keys.length * 2 + count * identifierBytes)
     let previousType = 0
-    for (let i = 0, at = identifiers; i < count; i++, at += stride) {
+    for (let i = 0, at = identifiersAt; i < count; i++, at += stride) {
       const type = source[at] ?? 0
       if (type === previousType) this.#writeByte(comma)
       else {

@@ -24,28 +24,28 @@ export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): R
   const results = isList(data) ? data : isObject(data) ? [data] : undefined
   if (results === undefined) return ambiguous('wrong-shape', { suspectsRecord: true })
 
-  let success = 0
-  let total = 0
-  let equal = true
-  let readable = results.length > 0
+  let successSum = 0
+  let totalSum = 0
+  let countsAreEqual = true
+  let isReadable = results.length > 0
   const mismatched: number[] = []
   for (let i = 0; i < results.length; i++) {
     const result = results[i]
     const successCount = isObject(result) ? readCount(result['success_count']) : undefined
     const totalCount = isObject(result) ? readCount(result['total_count']) : undefined
     if (successCount === undefined || totalCount === undefined) {
-      readable = false
+      isReadable = false
       mismatched.push(i)
       continue
     }
-    success += successCount
-    total += totalCount
-    if (successCount !== totalCount) equal = false
+    successSum += successCount
+    totalSum += totalCount
+    if (successCount !== totalCount) countsAreEqual = false
     if (successCount !== totalCount || successCount !== sent[i]?.users) mismatched.push(i)
   }
-  if (readable && equal && success === expected && total === expected) return allConfirmed(sent)
+  if (isReadable && countsAreEqual && successSum === expected && totalSum === expected) return allConfirmed(sent)
   // Counts above the number of users: the service counts something else (docs/spec-notes.md#audience-uploads), so a split would not help.
-  if (readable && equal && success === total && success > expected) return ambiguous('count_mismatch')
+  if (isReadable && countsAreEqual && successSum > expected) return ambiguous('count_mismatch')
   // If there is one result per operation, in request order (spec 4.3 rule 4), a result with a wrong count shows the failing operation.
   const failing = results.length === sent.length && mismatched.length < sent.length ? mismatched : []
   return ambiguous('count_mismatch', { suspectsRecord: true, failing })

@@ -1,22 +1,22 @@
 /** Reads the pipeline files of one folder, and declares their schedules in the database. */
 import { ensureDestination } from '../db/destinations.ts'
-import { updateQueuedDefinitions } from '../db/runs/request.ts'
+import { updateQueuedVersions } from '../db/runs/request.ts'
 import { declareSchedules, type DeclaredSchedule } from '../db/schedules.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { LoadedPipelines } from '../pipeline/load.ts'
 import { destinationKey } from '../sync/destinationKey.ts'
 import type { JobDeps } from './deps.ts'
-import type { DueTicksDeps } from './dueTicks.ts'
-import { isTouchedByClockChange } from './scheduleTimes.ts'
+import type { DecideTicksDeps } from './decideTicks.ts'
+import { isTouchedByClockChange } from './cronTicks.ts'
 
 /** Interval in milliseconds at which the pipeline files are read again. Shorter than 15 s, so that each poll of node-cron reads them. */
 const reloadEveryMs = 14_000
-/** Interval in milliseconds at which unchanged schedules are declared again, shorter than `declaredForS`, the validity of a declaration. */
+/** Interval in milliseconds at which unchanged schedules are declared again. A declaration is valid longer (`declarationValidS`). */
 const declareEveryMs = 28_000
 
-/** Result of reading the files. */
-type Declared = Pick<DueTicksDeps, 'declaration' | 'versionOf' | 'reasonOf'>
+/** Latest reading of the files. */
+type Declared = Pick<DecideTicksDeps, 'declaration' | 'versionOf' | 'reasonOf'>
 
 /** The pipeline files of one folder, with a cache between two readings. */
 export class DeclaredFiles {
@@ -37,8 +37,8 @@ export class DeclaredFiles {
   }
 
   /**
-   * Returns the latest reading, which is at most 14 seconds old. `isDeclared`: true if this call declared the schedules, because they
-   * changed or the last declaration was old.
+   * Returns the latest reading; reads the files if it is 14 seconds old. `isDeclared`: true if this call declared the schedules, because
+   * they changed or the last declaration was 28 seconds old.
    *
    * @throws {ConfigError | UsageError} if `sluice.yaml` or the folder cannot be used at the first reading
    */
@@ -54,7 +54,12 @@ export class DeclaredFiles {
       schedules.push({ destinationId: await this.#destinationIdOf(pipeline), pipeline: name, ...schedule })
       versions.set(name, version)
     }
-    const declaration = { credentials: this.#deps.service.credentials, folder: this.#deps.folder, schedules, broken: [...broken.keys()] }
+    const declaration = {
+      credentials: this.#deps.service.credentials,
+      folder: this.#deps.folder,
+      schedules,
+      brokenNames: [...broken.keys()],
+    }
     const text = JSON.stringify([declaration, [...versions]])
     const isDeclared = text !== this.#declaredText || clock.monotonic() - this.#declaredAt >= declareEveryMs
     if (isDeclared) {
@@ -86,9 +91,12 @@ export class DeclaredFiles {
       const { code, where, message, hint } = error
       if (message !== this.#unusable) this.#deps.log.error({ code, where, hint }, `${message}: no schedule runs until it is corrected`)
       this.#unusable = message
-      const { schedules, broken } = this.#latest.declaration
+      const { schedules, brokenNames } = this.#latest.declaration
       const reason = new ConfigError(code, `${where === undefined ? '' : `${where}: `}${message}`, [], { hint })
-      return { pipelines: [], broken: new Map([...broken, ...schedules.map(({ pipeline }) => pipeline)].map((name) => [name, reason])) }
+      return {
+        pipelines: [],
+        broken: new Map([...brokenNames, ...schedules.map(({ pipeline }) => pipeline)].map((name) => [name, reason])),
+      }
     }
   }
 
@@ -100,12 +108,12 @@ export class DeclaredFiles {
         { pipeline },
         'the last tick of this schedule was in the future, because the clock of the database was ahead: the schedule begins now',
       )
-    const definitions = declaration.schedules.map(({ destinationId, pipeline: name }) => ({
+    const queuedVersions = declaration.schedules.map(({ destinationId, pipeline: name }) => ({
       destinationId,
       name,
       version: versions.get(name) ?? '',
     }))
-    await updateQueuedDefinitions(db, service, definitions)
+    await updateQueuedVersions(db, service, queuedVersions)
   }
 
   async #destinationIdOf(pipeline: Pipeline): Promise<number> {

@@ -5,7 +5,7 @@ import { startScheduler } from './scheduler.ts'
 import { startWorker } from './worker.ts'
 
 export type { JobDeps } from './deps.ts'
-export { previousOccurrences, upcomingOccurrence } from './scheduleTimes.ts'
+export { previousTicks, cachedNextTick } from './cronTicks.ts'
 export { queueScript, queueVersion } from './queues.ts'
 export { changePause, ownDestinationId, queueRun, type QueueRequest } from './requests.ts'
 export { wakeOnNotification } from './wake.ts'

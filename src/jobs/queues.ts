@@ -31,20 +31,20 @@ export interface Queues {
    * a job for the destination is already queued or active.
    */
   readonly wakeForRun: (job: RunJob, tx?: Transaction) => Promise<boolean>
-  /** Wakes up to `helpers` workers for a plan. */
-  readonly wakeForPush: (job: PushJob, helpers: number) => Promise<void>
+  /** Wakes up to `maxHelpers` workers for a plan. */
+  readonly wakeForPush: (job: PushJob, maxHelpers: number) => Promise<void>
   /** Stops the library. Waits up to 20 s for its active jobs. */
   readonly close: () => Promise<void>
 }
 
-const day = 86_400
+const dayS = 86_400
 /**
  * Interval in seconds of the library's maintenance, which also ends expired jobs. Until then, the job of an expired worker blocks further
  * jobs for its destination. Runs of that destination are not blocked, because the notification of a queued run wakes every worker.
  */
 const upkeepS = 300
 // Jobs are few and long, so heartbeats show that they are active. Ended jobs are deleted after a day, to keep the tables small.
-const commonOptions = { notify: true, heartbeatSeconds: 30, expireInSeconds: day - 1, deleteAfterSeconds: day, retentionSeconds: day }
+const commonOptions = { notify: true, heartbeatSeconds: 30, expireInSeconds: dayS - 1, deleteAfterSeconds: dayS, retentionSeconds: dayS }
 const queues = [
   // `exclusive`: at most one job per key is queued or active, and `send` returns null for another one. The key of `run` is the destination.
   { ...commonOptions, name: 'run', policy: 'exclusive', retryLimit: 3, retryDelay: 1 },
@@ -68,7 +68,7 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
     queueCacheIntervalSeconds: upkeepS,
     bamIntervalSeconds: upkeepS,
     // No job here depends on another one.
-    flowIntervalSeconds: day,
+    flowIntervalSeconds: dayS,
     // The warnings of this monitor are about millions of jobs.
     monitorVacuum: false,
     useListenNotify: true,
@@ -89,11 +89,11 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
       })
       return id !== null
     },
-    async wakeForPush(job, helpers) {
-      if (helpers === 0) return
+    async wakeForPush(job, maxHelpers) {
+      if (maxHelpers === 0) return
       await boss.insert(
         'push',
-        Array.from({ length: helpers }, () => ({ data: job })),
+        Array.from({ length: maxHelpers }, () => ({ data: job })),
       )
       await notify(db, 'push')
     },

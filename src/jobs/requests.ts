@@ -4,7 +4,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import { logAction } from '../db/auditLog.ts'
 import { listPauses, pausePipeline, resumePipeline } from '../db/pauses.ts'
 import { ensureDestination } from '../db/destinations.ts'
-import { approvedRunOf, findRequest, queuedRunOf, rememberRequest } from '../db/runs/idempotency.ts'
+import { approvedRunOf, findRequest, queuedRunOf, storeRunRequest } from '../db/runs/idempotency.ts'
 import type { RunOptions } from '../db/runs/columns.ts'
 import { requestRun, mergeRunOptions } from '../db/runs/request.ts'
 import { schemaLock } from '../db/schemaLock.ts'
@@ -21,7 +21,7 @@ export interface QueueRequest {
   readonly full?: boolean
   /** Maximum number of withheld deletes that the run may send. */
   readonly approveDeletes?: number
-  /** Number of the run whose refused, ambiguous and pending operations are sent again. No source is read. */
+  /** Id of the run whose refused, ambiguous and pending operations are sent again. No source is read. */
   readonly rerunFailedOf?: number
   /** Plan whose withheld deletes are approved. */
   readonly planId?: string
@@ -30,7 +30,7 @@ export interface QueueRequest {
 }
 
 export interface QueueResult {
-  /** `r_` and the number of the run. The run is queued, or in any state if an earlier request with the same key made it. */
+  /** `r_` and the id of the run. The run is queued, or in any state if an earlier request with the same key made it. */
   readonly runId: string
   /** True if the request made no new run: it joined a queued one, or repeated an earlier request with the same key. */
   readonly coalesced: boolean
@@ -81,12 +81,12 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
         pipeline: pipeline.name,
         destinationId: destination.id,
         trigger: rerunFailedOf === undefined ? 'manual' : 'rerun',
-        definition: pipeline.version,
+        version: pipeline.version,
         ...(rerunFailedOf === undefined ? {} : { rerunOf: rerunFailedOf }),
         options,
       }))
     if (runId === undefined) throw new Error('requestRun returned no id for a requested run')
-    if (request.key !== undefined) await rememberRequest(tx, { ...current, key: request.key, runId, options: requestedOptions })
+    if (request.key !== undefined) await storeRunRequest(tx, { ...current, key: request.key, runId, options: requestedOptions })
     const { actor, key: _, planId, ...detail } = request
     await logAction(tx, {
       actor,

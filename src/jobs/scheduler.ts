@@ -5,9 +5,9 @@
 import cron from 'node-cron'
 import { compareJournal } from '../db/migrate.ts'
 import { DeclaredFiles } from './declaredFiles.ts'
-import { decideDueTicks } from './dueTicks.ts'
+import { decideDueTicks } from './decideTicks.ts'
 import type { JobDeps } from './deps.ts'
-import { createNextDue } from './scheduleTimes.ts'
+import { createNextTickCache } from './cronTicks.ts'
 import { openQueues, type Queues } from './queues.ts'
 
 export interface Scheduler {
@@ -26,15 +26,15 @@ const retryMs = 1_000
 const noLogger = { info() {}, warn() {}, error() {}, debug() {} }
 
 /**
- * Starts a scheduler. Any number of schedulers can run on one database, because each tick is decided once. `shared`: queues that the
- * caller closes; without them, the scheduler opens and closes its own. Rejects if the first read of the files or the database fails.
+ * Starts a scheduler. Any number of schedulers can run on one database, because each tick is decided once. `openedQueues`: queues
+ * that the caller closes; without them, the scheduler opens and closes its own. Rejects if the first read of the files or the database fails.
  */
-export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Scheduler> {
+export async function startScheduler(deps: JobDeps, openedQueues?: Queues): Promise<Scheduler> {
   const { db, clock, log } = deps
-  const queues = shared ?? (await openQueues(db, { supervise: false, log }))
+  const queues = openedQueues ?? (await openQueues(db, { supervise: false, log }))
   const files = new DeclaredFiles(deps)
   await files.current()
-  const nextDue = createNextDue()
+  const nextTickOf = createNextTickCache()
   let polledAt = clock.monotonic()
   /**
    * Time (`clock.monotonic`) before which no tick is due. Until then, polls do not query the schedules. Each declaration resets this time,
@@ -48,7 +48,7 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
     const { isDeclared, ...declared } = await files.current()
     if (isDeclared) quietUntil = Number.NEGATIVE_INFINITY
     while (clock.monotonic() >= quietUntil) {
-      const { decidedCount, quietMs } = await decideDueTicks({ db, queues, log, nextDue, ...declared })
+      const { decidedCount, quietMs } = await decideDueTicks({ db, queues, log, nextTickOf, ...declared })
       // `quietMs` is computed from the times before the decisions, so after a decision the schedules are read again.
       if (decidedCount === 0) quietUntil = clock.monotonic() + (quietMs === 0 ? retryMs : quietMs)
     }
@@ -84,7 +84,7 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
       clearTimeout(timer)
       await task.destroy()
       await polling
-      if (shared === undefined) await queues.close()
+      if (openedQueues === undefined) await queues.close()
     },
   }
 }

@@ -4,7 +4,7 @@ import { recoverBatches } from '../db/batches/release.ts'
 import { applyRetention } from '../db/retention.ts'
 import { findQueuedRuns, findSharedPlans, hasOpenWork, isSharedPlan, maxQueuedRuns, type QueuedRun } from '../db/runs/queued.ts'
 import { findUnclaimedRuns, skipUnclaimedRuns } from '../db/runs/claim.ts'
-import { findEndedWorkers, touchWorker } from '../db/workers.ts'
+import { findEndedWorkers, storeHeartbeat } from '../db/workers.ts'
 import { recoverExpiredRuns } from '../sync/run/recoverExpiredRuns.ts'
 import { updateCountsOfPlan } from '../sync/run/runCounts.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
@@ -48,11 +48,11 @@ const watchEveryMs = 2_000
 const maxHelpers = 8
 const batchesPerHelper = 4
 
-/** Starts a worker. `shared`: queues that the caller closes; without them, the worker opens and closes its own. */
-export async function startWorker(deps: JobDeps, shared?: Queues): Promise<Worker> {
+/** Starts a worker. `openedQueues`: queues that the caller closes; without them, the worker opens and closes its own. */
+export async function startWorker(deps: JobDeps, openedQueues?: Queues): Promise<Worker> {
   const stopping = new AbortController()
   const signal = deps.signal ? AbortSignal.any([deps.signal, stopping.signal]) : stopping.signal
-  const queues = shared ?? (await openQueues(deps.db, { supervise: true, log: deps.log }))
+  const queues = openedQueues ?? (await openQueues(deps.db, { supervise: true, log: deps.log }))
   const isKnownVersion = await createVersionCheck(deps)
   const work = createWork({ ...deps, signal }, queues, isKnownVersion)
 
@@ -72,7 +72,7 @@ export async function startWorker(deps: JobDeps, shared?: Queues): Promise<Worke
     async stop() {
       stopping.abort()
       await Promise.allSettled([loop, work.whenIdle()])
-      if (shared === undefined) await queues.close()
+      if (openedQueues === undefined) await queues.close()
     },
   }
 }
@@ -168,7 +168,7 @@ function shareTask<Key>(running: Map<Key, Promise<void>>, key: Key, work: () => 
 }
 
 /** Parts of a worker that `poll` uses. */
-interface Polled {
+interface PollParts {
   readonly deps: JobDeps
   readonly queues: Queues
   readonly work: Work
@@ -179,13 +179,13 @@ interface Polled {
  * Polls until `signal` aborts, and stores the heartbeats of this worker. Finds work without a wake-up: queued runs that no worker took,
  * plans to push, leases of expired workers. Queues the hourly retention. Takes no work from a database that a newer version migrated.
  */
-async function poll({ deps, queues, work, isKnownVersion }: Polled, signal: AbortSignal): Promise<void> {
+async function poll({ deps, queues, work, isKnownVersion }: PollParts, signal: AbortSignal): Promise<void> {
   const { db, clock } = deps
   const hasElapsed = (ms: number, since: number) => clock.monotonic() - since >= ms
   const wake = wakeOnNotification(db, clock)
   const startedAt = clock.monotonic()
   let recoveredAt = Number.NEGATIVE_INFINITY
-  let seenAt = Number.NEGATIVE_INFINITY
+  let heartbeatAt = Number.NEGATIVE_INFINITY
   let maintainedAt = startedAt
   let unclaimed: readonly number[] = []
   while (!signal.aborted) {
@@ -193,9 +193,9 @@ async function poll({ deps, queues, work, isKnownVersion }: Polled, signal: Abor
     try {
       const open = await hasOpenWork(db)
       const mayWork = open && (await isKnownVersion())
-      if (hasElapsed(open ? recoverEveryMs : idleHeartbeatMs, seenAt)) {
-        await touchWorker(db, deps.workerId)
-        seenAt = clock.monotonic()
+      if (hasElapsed(open ? recoverEveryMs : idleHeartbeatMs, heartbeatAt)) {
+        await storeHeartbeat(db, deps.workerId)
+        heartbeatAt = clock.monotonic()
       }
       if (mayWork && hasElapsed(recoverEveryMs, recoveredAt)) {
         recoveredAt = clock.monotonic()

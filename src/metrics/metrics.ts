@@ -84,31 +84,31 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   gauges.build.set({ version: deps.version }, 1)
   let seenRuns = new SeenIds(0)
   /** Runs of `seenRuns` that have not ended. They may stay open for hours, or until their pipeline is resumed, while others end. */
-  let open = new Set<number>()
+  let openRunIds = new Set<number>()
   /** Ended runs with ambiguous or pending operations, with the counts that were added to the metrics. */
-  let undecided = new Map<number, MetricRun>()
+  let undecidedRuns = new Map<number, MetricRun>()
   /** Destinations of pipelines whose name several environments have, at the last scrape. */
-  let shared: readonly SharedName[] = []
-  /** `shared` by destination and pipeline. */
-  let sharedByKey: ReadonlyMap<string, SharedName> = new Map()
+  let knownSharedNames: readonly SharedName[] = []
+  /** `knownSharedNames` by destination and pipeline. */
+  let sharedNameByKey: ReadonlyMap<string, SharedName> = new Map()
   // Read at the start, so that requests before the first scrape count too. If the database is down, counting starts at a later scrape.
   let lastRequestAtStart: Promise<number | undefined> | undefined = lastRequestId(deps.db).catch(() => undefined)
   let seenRequests: SeenIds | undefined
   /** Last scrape. Scrapes wait for each other, because two simultaneous scrapes would count the same runs twice. */
-  let collecting: Promise<void> = Promise.resolve()
+  let lastScrape: Promise<void> = Promise.resolve()
 
-  const labelsOf = ({ pipeline, destinationId }: MetricRun) => labelsIn(pipeline, sharedByKey.get(`${destinationId} ${pipeline}`))
+  const labelsOf = ({ pipeline, destinationId }: MetricRun) => labelsIn(pipeline, sharedNameByKey.get(`${destinationId} ${pipeline}`))
 
   /** Loads the shared names. If they have changed, other labels apply to the runs, so all runs are counted again. */
   const updateSharedNames = async (db: Queryable) => {
     const current = await sharedNames(db)
-    if (JSON.stringify(current) === JSON.stringify(shared)) return
-    shared = current
-    sharedByKey = new Map(current.map((one) => [`${one.destinationId} ${one.pipeline}`, one]))
+    if (JSON.stringify(current) === JSON.stringify(knownSharedNames)) return
+    knownSharedNames = current
+    sharedNameByKey = new Map(current.map((one) => [`${one.destinationId} ${one.pipeline}`, one]))
     for (const metric of [runs, rows, operations, runSeconds]) metric.reset()
     seenRuns = new SeenIds(0)
-    open = new Set()
-    undecided = new Map()
+    openRunIds = new Set()
+    undecidedRuns = new Map()
   }
 
   /** Adds ended runs, by pipeline. Each run alone would need 40 increments, and a scrape may count a hundred thousand runs. */
@@ -128,7 +128,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       for (const [kind, ofKind] of byKind)
         for (const [result, group] of Map.groupBy(ofKind, (one) => one.result))
           operations.inc({ ...labels, kind, result }, sum(group.map(({ count }) => count)))
-      for (const run of sending) if (run.counts.ambiguous + run.counts.pending > 0) undecided.set(run.id, run)
+      for (const run of sending) if (run.counts.ambiguous + run.counts.pending > 0) undecidedRuns.set(run.id, run)
     }
   }
 
@@ -136,12 +136,12 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     for (;;) {
       const loaded = await runsAfter(db, seenRuns.readAfter, runsPerRead)
       const added = loaded.filter(({ id }) => seenRuns.add(id))
-      for (const run of added) if (isOpen(run)) open.add(run.id)
+      for (const run of added) if (isOpen(run)) openRunIds.add(run.id)
       countEnded(added.filter((run) => !isOpen(run)))
       if (loaded.length < runsPerRead) break
     }
-    const openNow = await runsOf(db, [...open])
-    open = new Set(openNow.filter(isOpen).map(({ id }) => id))
+    const openNow = await runsOf(db, [...openRunIds])
+    openRunIds = new Set(openNow.filter(isOpen).map(({ id }) => id))
     countEnded(openNow.filter((run) => !isOpen(run)))
   }
 
@@ -149,8 +149,8 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   const countDecided = async (db: Queryable) => {
     // Leaves out runs that retention has deleted.
     const stillUndecided = new Map<number, MetricRun>()
-    for (const run of await runsOf(db, [...undecided.keys()])) {
-      const before = undecided.get(run.id)
+    for (const run of await runsOf(db, [...undecidedRuns.keys()])) {
+      const before = undecidedRuns.get(run.id)
       const countBefore = new Map(
         (before === undefined ? [] : operationsOf(before)).map(({ kind, result, count }) => [`${kind} ${result}`, count]),
       )
@@ -160,7 +160,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       }
       if (run.counts.ambiguous + run.counts.pending > 0) stillUndecided.set(run.id, run)
     }
-    undecided = stillUndecided
+    undecidedRuns = stillUndecided
   }
 
   const countRequests = async (db: Queryable) => {
@@ -174,7 +174,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   }
 
   const setGauges = async (db: Queryable) => {
-    const values = await loadGauges(db, lapseDays, shared)
+    const values = await loadGauges(db, lapseDays, knownSharedNames)
     const { lastSuccess, withheld: deletesWithheld, unresolved, unresolvedAge, budget, ending, workers } = gauges
     for (const labelled of [lastSuccess, deletesWithheld, unresolved, unresolvedAge, rateWait, budget, ending, workers]) labelled.reset()
     for (const { pipeline, environment, succeededAt, withheld } of values.pipelines) {
@@ -231,8 +231,8 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   return {
     contentType: registry.contentType,
     async text() {
-      const turn = collecting.then(collect, collect)
-      collecting = turn.catch(() => undefined)
+      const turn = lastScrape.then(collect, collect)
+      lastScrape = turn.catch(() => undefined)
       await turn
       return registry.metrics()
     },

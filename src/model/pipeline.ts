@@ -224,9 +224,9 @@ export interface Guards {
   readonly maxDeletePercent: number
   /** Maximum rejected rows in percent of the rows read. More stop the run. */
   readonly maxRejectPercent: number
-  /** Codes of notes (docs/rejects.md) that withhold the run, beside those that do so by default. */
+  /** Codes of notes (docs/rejects.md) that stop the run, beside those that do so by default. */
   readonly hold?: readonly string[]
-  /** Codes of notes that do not withhold the run. */
+  /** Codes of notes that do not stop the run. */
   readonly accept?: readonly string[]
   /** Maximum percent of the products of the last sync that may go out of stock in one run. Absent: 10. */
   readonly maxOutOfStockPercent?: number

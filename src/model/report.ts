@@ -127,9 +127,9 @@ export function guardEffectOf({ code, ofBackfill }: Pick<GuardResult, 'code' | '
 export const minComparedRows = 20
 
 /** Maximum number of lines of a `WarningSummary`. */
-export const linesKept = 5
+export const maxWarningLines = 5
 
-/** Warnings of one code and field, with their number and first lines, at most `linesKept`. */
+/** Warnings of one code and field, with their number and first lines, at most `maxWarningLines`. */
 export interface WarningSummary {
   readonly code: string
   readonly field: string

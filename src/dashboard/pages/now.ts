@@ -1,7 +1,7 @@
 /** Page `/`: first the conditions that need an operator, then every pipeline. */
 import type { Condition, ConditionEvent } from '../../alerts/conditions.ts'
 import type { Pause } from '../../db/pauses.ts'
-import { upcomingOccurrence } from '../../jobs/index.ts'
+import { cachedNextTick } from '../../jobs/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview } from '../../sync/reports/overview.ts'
 import { withheldChanges } from '../../sync/reports/withheldChanges.ts'
@@ -171,7 +171,7 @@ function pipelineTable({ pipelines, overviews, pauses, services, now }: NowData)
 export function nextRun(pipeline: Pipeline, pause: Pause | undefined, now: number): Html {
   if (pause !== undefined) return html`<span class="muted">paused</span>`
   if (pipeline.schedule === undefined) return html`<span class="muted">by hand</span>`
-  const next = upcomingOccurrence(pipeline.schedule, new Date(now))
+  const next = cachedNextTick(pipeline.schedule, new Date(now))
   return next === undefined ? html`<span class="muted">none</span>` : ago(next, now)
 }
 

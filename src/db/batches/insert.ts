@@ -22,7 +22,7 @@ export interface FrozenBatch {
   readonly userCount: number
   /** Earliest end of its memberships in epoch milliseconds; undefined if none ends. */
   readonly expiresAtMs: number | undefined
-  /** For a batch of a first load: number of the run, and the lowest record key of the batch. Undefined for other batches. */
+  /** For a batch of a first load: id of the run, and the lowest record key of the batch. Undefined for other batches. */
   readonly load: { readonly id: number; readonly firstKey: Buffer } | undefined
 }
 

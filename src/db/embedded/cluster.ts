@@ -63,7 +63,7 @@ export async function initializeServer(paths: ServerPaths): Promise<void> {
     throw serverFailure('the embedded Postgres could not be set up', stderr, paths.home)
   }
   renameSync(folder, paths.data)
-  // By now, an initdb that wrote to its folder meanwhile has ended.
+  // Again, because the initdb of a killed process may have written to its folder during the first removal.
   removeUnfinished(paths)
 }
 
@@ -234,7 +234,7 @@ async function asAdministrator<Result>(paths: ServerPaths, work: (client: pg.Cli
   }
 }
 
-/** Address and password of a running server. */
+/** Port and password of a running server. */
 interface Server {
   readonly port: number
   readonly password: string

@@ -26,7 +26,7 @@ export async function lockServer(path: string, renewMs = renewEveryMs): Promise<
     try {
       writeFileSync(path, mine, { flag: 'wx' })
       // Another command may have replaced the lock by its own if this process was stopped for a minute.
-      const isMine = () => read(path)?.text === mine
+      const isMine = () => readLock(path)?.text === mine
       const renewal = setInterval(() => isMine() && renew(path), renewMs).unref()
       return () => {
         clearInterval(renewal)
@@ -65,14 +65,14 @@ function removeExpired(path: string, aside: string): void {
 }
 
 function hasExpired(path: string): boolean {
-  const found = read(path)
+  const found = readLock(path)
   if (found === undefined) return false
   const holder = parseInt(found.text)
   return (holder > 0 && !processExists(holder)) || Date.now() - found.writtenAtMs > expiresAfterMs
 }
 
 /** Returns the text of a lock file, and the time of its last renewal in epoch milliseconds. Undefined if there is no file. */
-function read(path: string): { readonly text: string; readonly writtenAtMs: number } | undefined {
+function readLock(path: string): { readonly text: string; readonly writtenAtMs: number } | undefined {
   try {
     return { text: readFileSync(path, 'utf8'), writtenAtMs: statSync(path).mtimeMs }
   } catch {

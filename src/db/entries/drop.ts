@@ -6,7 +6,7 @@ import { isOfLoad } from '../impliedKeys.ts'
 import { dropOutdatedKeys, eraseImpliedKeys } from '../impliedKeyIndex.ts'
 import type { Row, Value } from '../row.ts'
 import { lastDeletingPlans, outstandingRefreshes } from '../plans.ts'
-import { entryOutcome, keysTogether, usersOf } from './read.ts'
+import { entryOutcome, keysOfRow, usersOf } from './read.ts'
 import { destinationTypes } from '../../destinations/index.ts'
 
 /** Deletes all entries of these batches. */
@@ -66,7 +66,7 @@ export async function dropOldEntries(db: Database): Promise<number> {
     >(
       `delete from batch_entries ea using batch b where b.id = ea.batch_id and ea.batch_id in (${expiredBatches})
        returning ea.destination_id, cardinality(ea.record_keys) as n, ${isOfLoad('b')} as of_load,
-         case when b.operation = 'delete' and ${hasIndex('ea')} then (select array_agg(k.key) from (${keysTogether('ea')}) k) end as deleted`,
+         case when b.operation = 'delete' and ${hasIndex('ea')} then (select array_agg(k.key) from (${keysOfRow('ea')}) k) end as deleted`,
     )
     const rows = await tx.query<Row<'entry', 'destination_id'> & { n: number; deleted: Value<'entry', 'keys'> | null }>(
       `with dropped as (delete from entry where batch_id in (${expiredBatches}) returning destination_id, change, keys)

@@ -79,7 +79,7 @@ export const keyCountOf = (id: string): string =>
         where ea.batch_id = ${id}), 0))::int`
 
 /** Returns SQL of all keys of a row of `batch_entries`. `row`: alias of the row. */
-export const keysTogether = (row: string): string =>
+export const keysOfRow = (row: string): string =>
   `select substring(er.keys from eg.at for ${identifierBytes}) as key from unnest(${row}.keys) as er (keys)
      cross join lateral generate_series(1, length(er.keys), ${identifierBytes}) as eg (at)`
 
@@ -91,7 +91,7 @@ export const keysOf = (id: string): string =>
   `lateral (
      select ek.key, eo.outcome from entry eo cross join lateral unnest(eo.keys) as ek (key) where eo.batch_id = ${id}
      union all
-     select ek.key, 'pending' from batch_entries ea cross join lateral (${keysTogether('ea')}) ek where ea.batch_id = ${id})`
+     select ek.key, 'pending' from batch_entries ea cross join lateral (${keysOfRow('ea')}) ek where ea.batch_id = ${id})`
 
 /**
  * Returns SQL of the numbers of users of batch `b` with their stored outcome, to be joined laterally. An expanded batch has one row per

@@ -102,9 +102,9 @@ export function templateOf(
 async function writeInOneRow(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
   const copy = new CopyWriter(tx.client, `batch_entries (${oneRowColumns.join(', ')})`)
   for (const { batchId, items, offsets, lengths, template } of batches) {
-    const [first] = items
-    if (first === undefined) continue
-    let low = first.recordKey
+    const [firstItem] = items
+    if (firstItem === undefined) continue
+    let low = firstItem.recordKey
     let high = low
     for (const { recordKey } of items) {
       if (recordKey.compare(low) < 0) low = recordKey
@@ -121,8 +121,8 @@ async function writeInOneRow(tx: Transaction, destinationId: number, batches: re
     const hashes = items.flatMap(({ hash }) => (hash === null ? [] : [hash]))
     copy.byteaArray(oneIfEqualBytes(hashes))
     copy.int4Array(oneIfAllEqual(items.map(({ users }) => users)))
-    if (first.expiresAtMs === null) copy.null()
-    else copy.timestamp(first.expiresAtMs)
+    if (firstItem.expiresAtMs === null) copy.null()
+    else copy.timestamp(firstItem.expiresAtMs)
     copy.int4(offsets[0] ?? 0)
     copy.int4Array(oneIfAllEqual(lengths))
     if (template === undefined) copy.null()

@@ -129,7 +129,7 @@ export async function storeOpenKeys(tx: Queryable, destinationId: number, change
     `select id, user_count from batch b where destination_id = $1 and status in ${openStatuses} and ${mayImply('b')} order by id for update`,
     [destinationId],
   )
-  await changed.expectChanges(rows.reduce((sum, { user_count }) => sum + user_count, 0))
+  await changed.markAllIfMany(rows.reduce((sum, { user_count }) => sum + user_count, 0))
   await storeKeysOfBatches(
     tx,
     rows.map(({ id }) => id),

@@ -22,8 +22,8 @@ export async function markLate(tx: Queryable, batchIds: readonly (number | strin
 }
 
 /**
- * Clears each `late_until` that is more than `longestMs` in the future. Sluice stores no longer wait, so the clock of the database was ahead
- * when it was stored. The caller must have waited for the time in which a lost request may still arrive (the horizon).
+ * Clears each `late_until` that is more than `longestMs` in the future. Sluice never stores a longer wait, so the clock of the database was
+ * ahead. The caller must have waited for the time in which a lost request may still arrive (the horizon).
  */
 export async function endFalseWaits(db: Queryable, destinationId: number, longestMs: number): Promise<void> {
   await db.execute(

@@ -1,7 +1,7 @@
 /** Writes the synced content and the refusals of keys (docs/guarantees.md#confirmed-only). */
 import type { Destination } from '../../destinations/destination.ts'
 import type { ClaimedBatch } from '../batches/claim.ts'
-import { addChangedSql, outOfSync } from '../changedKeys.ts'
+import { addChangedSql, isOutOfSync } from '../changedKeys.ts'
 import { confirmationsOf, entriesOf, keyCountOf, keysOf } from '../entries/read.ts'
 import { invalidatedBy, invalidatedKinds, type InvalidatedKind } from '../invalidated.ts'
 import type { Queryable } from '../queryable.ts'
@@ -34,7 +34,7 @@ async function writeConfirmed(
   const [row] = await tx.query<{ keys: number; expected: number | null }>(
     `with written as (
        update remote m set ${columns}, synced_at = statement_timestamp(), batch_id = $1, refused_code = null, refused_message = null
-       ${selection} returning m.key, ${outOfSync} as open),
+       ${selection} returning m.key, ${isOutOfSync} as open),
      added as (${addChangedSql('select key from written where open', '$2')})
      select count(*)::int as keys, ${expected} as expected from written`,
     [batch.id, batch.destinationId],
@@ -126,7 +126,7 @@ export async function refuseKeys(
   const content = staysIfApplied ? unknown : `case when m.remote_key is null then m.synced_hash else ${unknown} end`
   await tx.execute(
     `with refused as (
-       update remote m set ${refusal}, synced_hash = ${content} from ${refused} returning m.key, ${outOfSync} as open)
+       update remote m set ${refusal}, synced_hash = ${content} from ${refused} returning m.key, ${isOutOfSync} as open)
      ${addChangedSql('select key from refused where open', '$2')}`,
     [batch.id, batch.destinationId],
   )
@@ -148,7 +148,7 @@ export async function markUnknownContent(tx: Queryable, destinationId: number, k
 
 /**
  * Invalidates desired products that an audit found changed, not listed or hidden. Leaves out products with other confirmed content than the
- * audit compared. Returns their number by kind. `id`: number of the run. `found`: SQL of `key`, `outcome` and the compared `synced_hash`.
+ * audit compared. Returns their number by kind. `id`: id of the run. `found`: SQL of `key`, `outcome` and the compared `synced_hash`.
  * `except`: SQL of the `key` of unresolved requests.
  */
 export async function invalidateKeys(

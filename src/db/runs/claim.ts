@@ -13,7 +13,7 @@ import type { RunTrigger } from '../../model/report.ts'
 import { errorCode } from '../../unknownValue.ts'
 
 /** Claimed run. */
-export interface RunRow {
+export interface ClaimedRun {
   readonly id: number
   readonly pipeline: string
   readonly destinationId: number
@@ -25,7 +25,7 @@ export interface RunRow {
 }
 
 /**
- * Returns the numbers of queued runs that no worker claimed for `waitedMs` milliseconds. Leaves out plans and applies, and runs of paused
+ * Returns the ids of queued runs that no worker claimed for `waitedMs` milliseconds. Leaves out plans and applies, and runs of paused
  * pipelines. Also leaves out runs whose destination is locked, or was locked within the last minute (or within `waitedMs`, if shorter).
  * Returns none while a worker executes `maxRuns` runs or more, because that worker may have the needed version and no room.
  */
@@ -47,7 +47,7 @@ export async function findUnclaimedRuns(
   return rows.map(({ id }) => Number(id))
 }
 
-/** Skips those of the runs that are still queued, because no worker has the version of their pipeline. Returns their numbers. */
+/** Skips those of the runs that are still queued, because no worker has the version of their pipeline. Returns the ids of skipped runs. */
 export async function skipUnclaimedRuns(db: Queryable, runIds: readonly number[]): Promise<readonly number[]> {
   if (runIds.length === 0) return []
   const rows = await db.query<Row<'run', 'id'>>(
@@ -77,7 +77,7 @@ export interface RunClaim {
  * - The pipeline is paused, and the run is not a `plan` run.
  * - The run is of another destination or version than `claim.pipeline`. A run without a version matches any version.
  */
-export async function claimRun(db: Database, runId: number, claim: RunClaim): Promise<RunRow | 'busy' | 'not_claimable'> {
+export async function claimRun(db: Database, runId: number, claim: RunClaim): Promise<ClaimedRun | 'busy' | 'not_claimable'> {
   try {
     return await db.transaction((tx) => claimInTransaction(tx, runId, claim))
   } catch (error) {
@@ -93,7 +93,7 @@ async function claimInTransaction(
   tx: Queryable,
   runId: number,
   { fence, pipeline, ...claim }: RunClaim,
-): Promise<RunRow | 'not_claimable'> {
+): Promise<ClaimedRun | 'not_claimable'> {
   const [queued] = await tx.query<Present<Row<'run', 'destination_id'>>>(
     `select r.destination_id from run r join destination d on d.id = r.destination_id
      where r.id = $1 and r.status = 'queued' and coalesce(r.definition = $2, true) and d.service = $3
@@ -171,4 +171,4 @@ export async function recoverRuns(
 /**
  * Run under a lease. Every write under the lease checks the epoch and that the run is running. So a process that lost the run cannot write.
  */
-export type LeasedRun = Pick<RunRow, 'id' | 'epoch'>
+export type LeasedRun = Pick<ClaimedRun, 'id' | 'epoch'>

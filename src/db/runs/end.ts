@@ -5,7 +5,7 @@ import { pauseDestination } from '../destinations.ts'
 import { jsonOrNull } from '../jsonColumn.ts'
 import type { Row } from '../row.ts'
 import { noCounts } from '../../model/report.ts'
-import type { RunRow } from './claim.ts'
+import type { ClaimedRun } from './claim.ts'
 
 export type Cancellation =
   /** The run had not started, and will not start. */
@@ -65,14 +65,14 @@ async function pauseWhileRunning(db: Database, runId: number, destinationId: num
 }
 
 /** Returns true if an operator cancelled this run. */
-export async function isCancelRequested(db: Queryable, run: Pick<RunRow, 'id' | 'epoch'>): Promise<boolean> {
+export async function isCancelRequested(db: Queryable, run: Pick<ClaimedRun, 'id' | 'epoch'>): Promise<boolean> {
   const rows = await db.query('select from run where id = $1 and epoch = $2 and cancel_requested_at is not null', [run.id, run.epoch])
   return rows.length > 0
 }
 
 /**
  * Deletes runs that ended more than `days` days ago. Keeps runs with a plan or a snapshot, and the last run of each pipeline at each
- * destination. Returns the numbers of the deleted runs.
+ * destination. Returns the ids of the deleted runs.
  */
 export async function deleteRuns(tx: Queryable, days: number): Promise<readonly number[]> {
   const rows = await tx.query<Row<'run', 'id'>>(
@@ -93,7 +93,7 @@ export async function deleteRuns(tx: Queryable, days: number): Promise<readonly 
  */
 export async function finishRun(
   db: Queryable,
-  run: RunRow,
+  run: ClaimedRun,
   end: { readonly status: string; readonly guards: readonly object[]; readonly counts: object; readonly error: object | null },
 ): Promise<void> {
   await db.execute(

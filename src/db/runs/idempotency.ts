@@ -11,25 +11,25 @@ interface RequestedPipeline {
 }
 
 /**
- * Returns the number of the oldest queued run of a pipeline that a further request can join, and locks the run. Undefined if there is none.
- * Considers only manual and scheduled runs that any worker may claim, and no rerun of failed operations. A command that requested a run
- * claims it itself, or ends it without the options of the request. A request for the version `definition` does not join a run of another
- * version. No worker with this version could claim that run, and the options of the request would be lost.
+ * Returns the id of the oldest queued run of a pipeline that a further request can join, and locks the run. Undefined if there is none.
+ * Considers only manual and scheduled runs that any worker may claim, and no rerun of failed operations. Leaves out the run of a command.
+ * The command claims it itself, or ends it without the options of the further request. A request for the version `version` does not join
+ * a run of another version. No worker with this version could claim that run, and the options of the request would be lost.
  */
 export async function queuedRunOf(
   db: Queryable,
   { destinationId, pipeline }: RequestedPipeline,
-  definition: string,
+  version: string,
 ): Promise<number | undefined> {
   const [row] = await db.query<Row<'run', 'id'>>(
     `select id from run where status = 'queued' and destination_id = $1 and pipeline = $2 and trigger in ('manual', 'schedule')
        and coalesce(definition = $3, true) and not options ? 'failedOnly' and ${isForAnyWorker('run')} order by id limit 1 for update`,
-    [destinationId, pipeline, definition],
+    [destinationId, pipeline, version],
   )
   return row === undefined ? undefined : Number(row.id)
 }
 
-/** Returns the number of the running run for which the deletes of the plan were approved; undefined if there is none. */
+/** Returns the id of the running run for which the deletes of the plan were approved; undefined if there is none. */
 export async function approvedRunOf(db: Queryable, destinationId: number, planId: string): Promise<number | undefined> {
   const [row] = await db.query<Row<'run', 'id'>>(
     `select r.id from run r join audit a on a.run_id = r.id
@@ -60,7 +60,7 @@ export async function findRequest(
 /**
  * Stores the run and the options of a request with a key for at least a day. Deletes older requests. Keeps a stored request with this key.
  */
-export async function rememberRequest(
+export async function storeRunRequest(
   db: Queryable,
   request: RequestedPipeline & { readonly key: string; readonly runId: number; readonly options: string },
 ): Promise<void> {

@@ -15,8 +15,8 @@ export interface OpenRun {
 }
 
 /**
- * Returns the queued and running runs of a destination, the oldest first. Leaves out queued manual runs and reruns of another version of
- * the pipeline than `version`. No worker with this version can claim them. If `version` is undefined, leaves out none.
+ * Returns the queued and running runs of a destination, the oldest first. Leaves out queued manual runs and reruns that need another version
+ * of the pipeline: no worker with `version` can claim them. If `version` is undefined, leaves out none.
  */
 export async function openRuns(db: Queryable, destinationId: number, version: string | undefined): Promise<readonly OpenRun[]> {
   const rows = await db.query<Row<'run', 'id' | 'pipeline'> & { status: 'queued' | 'running'; for_any_worker: boolean }>(
@@ -83,8 +83,8 @@ export async function hasOpenWork(db: Queryable): Promise<boolean> {
 export const isPushedByRun = `exists (select from run r where (r.id = p.run_id or r.plan_id = p.id) and r.status = 'running')`
 
 /**
- * Returns the ids of plans of this environment that a running run pushes. Leaves out plans without a batch to send now. Other workers can
- * push them too.
+ * Returns the ids of the plans of this environment that further workers can help to push. Such a plan is pushed by a running run, and a
+ * batch of it can be sent now.
  */
 export async function findSharedPlans(db: Queryable, fence: Fence): Promise<readonly string[]> {
   const rows = await db.query<Row<'plan', 'id'>>(

@@ -5,18 +5,18 @@ import { notify } from '../notifications.ts'
 import type { Row } from '../row.ts'
 import type { RunOptions } from './columns.ts'
 import type { RunTrigger } from '../../model/report.ts'
-import type { RunRow } from './claim.ts'
+import type { ClaimedRun } from './claim.ts'
 
 /**
  * Returns true for a run that reads another source than the pipeline's own: a backfill, or a rerun of a backfill. In such a run no row
  * counts as missing.
  */
-export function readsBackfillSource(run: Pick<RunRow, 'trigger' | 'options'>): boolean {
+export function readsBackfillSource(run: Pick<ClaimedRun, 'trigger' | 'options'>): boolean {
   return run.trigger === 'backfill' || run.options.source !== undefined
 }
 
 /** Returns the command that repeats a run with the source of a backfill; undefined for any other run. Standard input is read once only. */
-export function backfillCommandOf(run: Pick<RunRow, 'id' | 'pipeline' | 'trigger' | 'options'>): string | undefined {
+export function backfillCommandOf(run: Pick<ClaimedRun, 'id' | 'pipeline' | 'trigger' | 'options'>): string | undefined {
   if (!readsBackfillSource(run)) return undefined
   return run.options.source === '-' ? `sluice backfill ${run.pipeline} --source -` : `sluice rerun r_${run.id}`
 }
@@ -25,7 +25,7 @@ export function backfillCommandOf(run: Pick<RunRow, 'id' | 'pipeline' | 'trigger
 export const readsOwnSources = (run: string): string => `${run}.trigger <> 'backfill' and not ${run}.options ? 'source'`
 
 /**
- * Queues a run, notifies the workers, and returns the number of the run. Returns undefined if the tick `scheduledFor` already has a run
+ * Queues a run, notifies the workers, and returns the id of the run. Returns undefined if the tick `scheduledFor` already has a run
  * (docs/guarantees.md#one-run-per-tick).
  */
 export async function requestRun(
@@ -36,7 +36,7 @@ export async function requestRun(
     readonly trigger: RunTrigger
     readonly scheduledFor?: Date
     /** Version of the pipeline. Without it, a worker with any version of the pipeline may claim the run. */
-    readonly definition?: string
+    readonly version?: string
     readonly rerunOf?: number
     readonly options?: RunOptions
   },
@@ -51,7 +51,7 @@ export async function requestRun(
       request.scheduledFor ?? null,
       request.rerunOf ?? null,
       JSON.stringify(request.options ?? {}),
-      request.definition ?? null,
+      request.version ?? null,
     ],
   )
   if (rows[0] === undefined) return undefined
@@ -61,12 +61,12 @@ export async function requestRun(
 
 /**
  * Queues a run that repeats an interrupted run of a schedule, for any worker and any version of the pipeline. The error of the interrupted
- * run then names the new run. This is a full refresh if a request made the interrupted run one. `approveDeletes` is not copied, as in
- * `rerun`. The interrupted run must have ended. Does nothing in these cases:
+ * run then names the new run. The new run has the same options, except that `approveDeletes` is not copied, as in `rerun`. The interrupted
+ * run must have ended. Does nothing in these cases:
  *
- * - The interrupted run is not of a schedule. A repetition is not repeated, because a run may end its process each time.
- * - An operator had cancelled it.
- * - It was repeated before, or another run of the pipeline is queued or running, and sends the rest. A rerun of failed operations does not.
+ * - The interrupted run is not of a schedule. So a repetition is not repeated, because each one might crash its process.
+ * - An operator cancelled the interrupted run.
+ * - Another run sends the rest: a repetition, or a run of the pipeline that is queued or running. Reruns of failed operations do not count.
  */
 export async function repeatRun(tx: Queryable, interruptedRunId: number): Promise<void> {
   const [row] = await tx.query<Row<'run', 'id'>>(
@@ -104,7 +104,7 @@ export async function mergeRunOptions(db: Queryable, runId: number, options: Run
  * Gives queued runs of schedules the current version of their pipeline, if its file was edited after the tick. Leaves out runs that
  * were requested within the last 5 s.
  */
-export async function updateQueuedDefinitions(
+export async function updateQueuedVersions(
   db: Queryable,
   fence: Fence,
   pipelines: readonly { readonly destinationId: number; readonly name: string; readonly version: string }[],

@@ -30,7 +30,7 @@ import {
 } from '../consent/words.ts'
 import { redactPersonalData } from '../redactPersonalData.ts'
 import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
-import { linesKept } from '../../model/report.ts'
+import { maxWarningLines } from '../../model/report.ts'
 import { allTexts } from '../fields.ts'
 import { comparableText, trimText } from '../text.ts'
 import { looksLikeEmail, looksLikePhone, belongsToSomeoneElse, isPhoneName } from './identifierColumns.ts'
@@ -46,7 +46,7 @@ export interface IdentifierColumn {
   readonly type: 'email' | 'phone_number'
   /** Number of rows with an identifier in the column that no mapped column of the row has. */
   readonly count: number
-  /** First lines of such rows, at most `linesKept`. */
+  /** First lines of such rows, at most `maxWarningLines`. */
   readonly lines: readonly number[]
 }
 
@@ -125,7 +125,7 @@ interface ColumnState {
   /** Numbers of emails and of phone numbers that no mapped column of their row has. */
   emailCount: number
   phoneCount: number
-  /** First lines with such an email or phone number, at most `linesKept`. */
+  /** First lines with such an email or phone number, at most `maxWarningLines`. */
   readonly lines: number[]
 }
 
@@ -330,7 +330,7 @@ export class UnmappedColumns {
     if (mappedIndexes.some((index) => allTexts(row.cells[index]).some((other) => sameIdentifier(other, cell, isEmail)))) return
     if (isEmail) state.emailCount++
     else state.phoneCount++
-    if (state.lines.length < linesKept) state.lines.push(row.line)
+    if (state.lines.length < maxWarningLines) state.lines.push(row.line)
   }
 }
 

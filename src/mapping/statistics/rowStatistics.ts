@@ -4,7 +4,7 @@
  * counted without being mapped again.
  */
 import type { Warning } from '../../model/record.ts'
-import { linesKept } from '../../model/report.ts'
+import { maxWarningLines } from '../../model/report.ts'
 import { storableText } from '../../storableText.ts'
 
 /** Feature bits of a row. The bits from `currencyFactor` up are the number of its currency, from 1 on. */
@@ -193,13 +193,13 @@ export class FeatureSets {
 /** Counts rows by their feature set, and keeps the first lines of each set. */
 export class FeatureSetCounts {
   #counts = new Uint32Array(64)
-  #lines = new Float64Array(64 * linesKept)
+  #lines = new Float64Array(64 * maxWarningLines)
   #unknownCount = 0
 
   add(set: number, line: number): void {
     const before = this.#counts[set]
     // Tested first, because it is true for nearly every row of a large source.
-    if (before !== undefined && before >= linesKept) this.#counts[set] = before + 1
+    if (before !== undefined && before >= maxWarningLines) this.#counts[set] = before + 1
     else if (set === unknownSet) this.#unknownCount++
     else this.#addFirst(set, line)
   }
@@ -217,9 +217,9 @@ export class FeatureSetCounts {
     return this.#counts[set] ?? 0
   }
 
-  /** Returns the first lines with this set, at most `linesKept`, in the order of the source. */
+  /** Returns the first lines with this set, at most `maxWarningLines`, in the order of the source. */
   linesOf(set: number): readonly number[] {
-    return [...this.#lines.subarray(set * linesKept, set * linesKept + Math.min(this.countOf(set), linesKept))]
+    return [...this.#lines.subarray(set * maxWarningLines, set * maxWarningLines + Math.min(this.countOf(set), maxWarningLines))]
   }
 
   /** Yields every set with at least one row. */
@@ -230,14 +230,14 @@ export class FeatureSetCounts {
   #addFirst(set: number, line: number): void {
     if (set >= this.#counts.length) this.#grow(set)
     const before = this.#counts[set] as number // `#grow` makes room for it
-    this.#lines[set * linesKept + before] = line
+    this.#lines[set * maxWarningLines + before] = line
     this.#counts[set] = before + 1
   }
 
   #grow(set: number): void {
     let size = this.#counts.length
     while (size <= set) size *= 2
-    const [counts, lines] = [new Uint32Array(size), new Float64Array(size * linesKept)]
+    const [counts, lines] = [new Uint32Array(size), new Float64Array(size * maxWarningLines)]
     counts.set(this.#counts)
     lines.set(this.#lines)
     this.#counts = counts

@@ -1,11 +1,11 @@
 import { identifierTypes } from '../../model/record.ts'
-import { linesKept } from '../../model/report.ts'
+import { maxWarningLines } from '../../model/report.ts'
 import { feature, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
 
 /** Number of rows, and the lines of the first of them. */
 export interface CountedLines {
   readonly count: number
-  /** At most `linesKept` lines, in the order of the source. */
+  /** At most `maxWarningLines` lines, in the order of the source. */
   readonly lines: readonly number[]
 }
 
@@ -19,7 +19,7 @@ class LineSum {
   }
 
   get lines(): readonly number[] {
-    return this.#allLines.sort((a, b) => a - b).slice(0, linesKept)
+    return this.#allLines.sort((a, b) => a - b).slice(0, maxWarningLines)
   }
 }
 

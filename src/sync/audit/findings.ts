@@ -2,7 +2,7 @@
 import type { Transaction } from '../../db/database.ts'
 import type { Value } from '../../db/row.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
-import { outOfSync } from '../../db/changedKeys.ts'
+import { isOutOfSync } from '../../db/changedKeys.ts'
 import type { Drift } from '../../model/report.ts'
 import type { AuditExample, AuditFindings, ShownDifference } from './report.ts'
 import type { ListingOutcome } from './classifyListing.ts'
@@ -40,7 +40,7 @@ async function countDrift(tx: Transaction, destinationId: number): Promise<Drift
     `select outcome, count(*)::int as count, count(*) filter (where listed)::int as listed from audited group by outcome`,
   )
   const [waiting] = await tx.query<{ count: number }>(
-    `select count(*)::int as count from remote m where m.destination_id = ${destinationId} and ${outOfSync}`,
+    `select count(*)::int as count from remote m where m.destination_id = ${destinationId} and ${isOutOfSync}`,
   )
   const countOf = (outcome: ListingOutcome) => rows.find((row) => row.outcome === outcome)?.count ?? 0
   return {

@@ -23,8 +23,8 @@ type Refusal = Extract<ListingAnswer, { kind: 'refused' }>
  * Yields every page of the listing. A cursor may expire. If the service refuses one, starts again from the first page, at most once
  * (docs/spec-notes.md#unknown). Then the caller gets the earlier pages twice.
  *
- * @throws {RunError} `CATALOG_UNREADABLE` if a page cannot be read, because its products would count as not listed; `RUN_INTERRUPTED` after
- * the signal
+ * @throws {RunError} `CATALOG_UNREADABLE` if a page cannot be read, because its products would count as not listed; `RUN_INTERRUPTED` once
+ * `deps.signal` has aborted
  */
 export async function* readBack(read: CatalogRead): AsyncGenerator<readonly ListedProduct[]> {
   const allowance = await Allowance.open(read.deps, read.listing.limitClass)

@@ -4,7 +4,7 @@ import {
   erasureAudiences,
   listReceipts,
   purgeErasures,
-  suppressErased,
+  storeErasure,
   unplannedErasures,
   type ErasedKeys,
   type Receipt,
@@ -52,7 +52,7 @@ export async function forgetAll(
   const service = deps.service.origin
   await assertAllSyncedHere(deps)
   const erasures: { readonly id: number; readonly keys: ErasedKeys }[] = []
-  for (const request of requests) erasures.push({ id: await suppressErased(deps.db, { ...request, service }), keys: request })
+  for (const request of requests) erasures.push({ id: await storeErasure(deps.db, { ...request, service }), keys: request })
   await planErasures(deps)
   // The deletes of earlier erasures may have been planned only now.
   for (const { id, keys } of erasures) await deps.db.transaction((tx) => addEarlierDeletes(tx, id, { ...keys, service }))
@@ -77,7 +77,7 @@ export async function suppressOnly(
   db: Database,
   request: ErasedKeys & Omit<ForgetOptions, 'wait'> & { readonly service: string },
 ): Promise<Receipt> {
-  return receiptOf(db, await suppressErased(db, request))
+  return receiptOf(db, await storeErasure(db, request))
 }
 
 async function receiptOf(db: Database, id: number): Promise<Receipt> {

@@ -1,5 +1,5 @@
 import { rowIdentifiers } from '../../db/identifiers.ts'
-import { addErased, addErasureDelete, finishPlanning, loadErased } from '../../db/erasures.ts'
+import { addErasedKeys, addErasureDelete, finishPlanning, loadErasedKeys } from '../../db/erasures.ts'
 import { ChangedKeys } from '../../db/changedKeys.ts'
 import { claimById, type ClaimedBatch } from '../../db/batches/claim.ts'
 import { erasurePhase } from '../../db/batches/states.ts'
@@ -53,7 +53,7 @@ interface Audience {
 /** Plans an erasure in one audience. Returns true if the audience has or may have the person. */
 async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, audience: Audience): Promise<boolean> {
   const { destinationId } = audience
-  const erased = await loadErased(tx, erasureId)
+  const erased = await loadErasedKeys(tx, erasureId)
   const erasedRecords = erased.records.filter((record) => record.destinationId === destinationId).map(({ key }) => key)
   await storeImpliedKeysOf(tx, destinationId, erasedRecords, erased.identifiers)
   const keyStates = await tx.query<Row<'remote', 'key' | 'group_key' | 'ref_count'>>(
@@ -69,7 +69,7 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
     ...keyStates.flatMap(({ group_key }) => (group_key === null ? [] : [group_key])),
   ])
   // The rows of these records stay suppressed, even if they get other identifiers later.
-  await addErased(tx, deps.service.origin, erasureId, {
+  await addErasedKeys(tx, deps.service.origin, erasureId, {
     identifiers: [],
     records: records.map((key) => ({ destinationId, key })),
   })

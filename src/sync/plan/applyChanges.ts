@@ -1,7 +1,7 @@
 import { deleteStagedDigests } from '../../db/digests.ts'
 import { crashPoint } from '../crashPoint.ts'
-import { suppressErased } from '../read/resolveStage.ts'
-import { optOutByIdentifier, optOutByOtherRows, suppressErasedRecords, suppressByLists } from './desired.ts'
+import { suppressErasedRows } from '../read/resolveStage.ts'
+import { optOutByIdentifier, optOutByOtherRows, suppressErasedRecords, suppressByLists } from './sharedDesiredSteps.ts'
 import { diffStage, type ChangeCounts } from './diff.ts'
 import type { FirstLoad } from './firstLoad.ts'
 import { createOrEmptyTable } from './planTables.ts'
@@ -15,7 +15,7 @@ import type { Missing } from '../../destinations/destination.ts'
 export interface Changes {
   readonly diff: ChangeCounts
   /** Number of missing products that are desired again, because their row is back, but rejected. */
-  readonly desiredAgain: number
+  readonly desiredAgainCount: number
   readonly missingPolicy: Missing
   /** Changed fields of products, for the review of the plan. Empty for people, and if there are too many updates. */
   readonly updateFields: readonly UpdatedField[]
@@ -26,20 +26,20 @@ export interface Changes {
 const noDiff: ChangeCounts = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0, suppressed: 0 }
 
 /**
- * Writes creates and updates to the desired state (`desired.ts`). `removeOrWithhold` applies the removals later. A first load of people may
+ * Writes creates and updates to the desired state (`desiredStateWriter.ts`). `removeOrWithhold` applies the removals later. A first load of people may
  * imply keys, which get no row (docs/decisions/implied-keys.md). Then writes only the records that share identifiers; `loadParts.ts` writes
  * the others.
  */
 export async function applyChanges(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, input } = work
   await refreshStatistics(tx, destinationId, input.previousValid ?? 0)
-  if (mayHaveErasedPeople(work) && input.reading !== 'unchanged') await suppressErasedRows(work)
+  if (mayHaveErasedPeople(work) && input.reading !== 'unchanged') await suppressRowsErasedSince(work)
   return work.isFirstLoad ? applyFirstLoad(work) : applyDiff(work)
 }
 
 /** If people were erased after the read, marks their staged rows as suppressed. */
-async function suppressErasedRows({ tx, destinationId, deps }: PlanWork): Promise<void> {
-  const suppressedCount = await suppressErased(tx, { destinationId, service: deps.service.origin })
+async function suppressRowsErasedSince({ tx, destinationId, deps }: PlanWork): Promise<void> {
+  const suppressedCount = await suppressErasedRows(tx, { destinationId, service: deps.service.origin })
   // The staged digests must be those of valid rows only.
   if (suppressedCount > 0) await deleteStagedDigests(tx)
 }
@@ -50,7 +50,7 @@ async function applyFirstLoad(work: PlanWork): Promise<Changes> {
   work.onIdle?.()
   await createOrEmptyTable(tx, 'change')
   crashPoint('plan.diffed')
-  await work.desired.context.changed.addAll()
+  await work.desired.context.changed.markAllChanged()
   const firstLoad = await work.desired.writeFirstLoad({
     // A do-not-reach list has no implied keys, because audiences look its keys up in `remote`.
     implyingRunId: work.type.suppresses ? undefined : work.run.id,
@@ -61,7 +61,7 @@ async function applyFirstLoad(work: PlanWork): Promise<Changes> {
   if (firstLoad.implyingRunId === undefined) await refreshStatistics(tx, destinationId, firstLoad.creates)
   crashPoint('plan.desired')
   await collectUnresolved(tx, destinationId)
-  return { diff: { ...noDiff, creates: firstLoad.creates }, desiredAgain: 0, missingPolicy: 'ignore', updateFields: [], firstLoad }
+  return { diff: { ...noDiff, creates: firstLoad.creates }, desiredAgainCount: 0, missingPolicy: 'ignore', updateFields: [], firstLoad }
 }
 
 /** Compares the read with the stored records, and applies creates and updates. Leaves the records to remove in the table `change`. */
@@ -82,15 +82,15 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   crashPoint('plan.diffed')
   const missingPolicy = missingPolicyOf(work)
   await desired.warnOfDoubtfulChanges(
-    { ...work, db: work.deps.db, isIncomplete: input.incomplete !== undefined },
+    { ...work, db: work.deps.db, isIncomplete: input.incompleteReason !== undefined },
     { ...found, missing: work.ignoresMissing ? 0 : found.missing },
   )
   const updateFields = await desired.updatedFields(found.updates)
-  let desiredAgain = 0
+  let desiredAgainCount = 0
   // An unchanged source has no creates or updates. To skip this saves 20 ms.
   if (!isUnchanged) {
-    await context.changed.expectChanges(found.creates + found.updates)
-    desiredAgain = (await desired.applyUpserts()).desiredAgain
+    await context.changed.markAllIfMany(found.creates + found.updates)
+    desiredAgainCount = (await desired.applyUpserts()).desiredAgainCount
     await refreshStatistics(tx, destinationId, input.rows.valid)
   }
   crashPoint('plan.desired')
@@ -107,10 +107,9 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     stale: isUnchanged ? await countStale(work) : found.stale - erased.stale - onLists.stale - optedOutByRows.stale,
     suppressed: found.suppressed + onLists.missing + onLists.stale + erased.suppressed,
   }
-  // For very many removals, this sets a flag instead of a list of changed keys (`db/changedKeys.ts`). The guards may roll back to a
-  // savepoint. The flag must be set before it.
-  await context.changed.expectChanges(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
-  return { diff, desiredAgain, missingPolicy, updateFields, firstLoad: undefined }
+  // Must run before the savepoint to which the guards may roll back, because the flag `all_changed` must stay set.
+  await context.changed.markAllIfMany(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
+  return { diff, desiredAgainCount, missingPolicy, updateFields, firstLoad: undefined }
 }
 
 function mayHaveErasedPeople({ type, latestErasureId }: PlanWork): boolean {
@@ -121,12 +120,12 @@ function mayHaveErasedPeople({ type, latestErasureId }: PlanWork): boolean {
  * Returns the pipeline's policy for missing records; `ignore` after an incomplete read, and if the run reads a backfill source or nothing.
  */
 function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissing }: PlanWork): Missing {
-  return ignoresMissing || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
+  return ignoresMissing || input.incompleteReason !== undefined ? 'ignore' : type.missing(destination)
 }
 
 /** Returns true if this plan changed the desired content. `missing`: number of missing records that it removes or sets out of stock. */
-export function isDesiredChanged({ diff, desiredAgain }: Changes, missing: number): boolean {
-  return diff.creates + diff.updates + diff.suppressed + diff.optedOut + desiredAgain + missing > 0
+export function changesDesiredContent({ diff, desiredAgainCount }: Changes, missing: number): boolean {
+  return diff.creates + diff.updates + diff.suppressed + diff.optedOut + desiredAgainCount + missing > 0
 }
 
 /** Counts the stale records (their row was rejected) that this plan does not remove. Returns 0 if the run reads nothing. */

@@ -16,21 +16,21 @@ import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
 import { addReferences, changeTimes, insertReferences, removeReferences } from '../../db/remote/referenceCounts.ts'
 import { insertChangedKeys, recordColumns } from '../../db/remote/implied.ts'
-import { countUpTo, desiredTimes, collectNotAtService, storeRecords, type DesiredContext } from './desired.ts'
-import type { DesiredStateSteps } from './desiredState.ts'
-import { loadFirstIdentifiers } from './firstLoad.ts'
+import { countUpTo, desiredTimes, collectNotAtService, storeRecords, type DesiredContext } from './sharedDesiredSteps.ts'
+import type { DesiredStateWriter } from './desiredStateWriter.ts'
+import { writeFirstIdentifiers } from './firstLoad.ts'
 import { analyzeWithSmallSample, createOrEmptyTable, fillTable, recordChangeSql } from './planTables.ts'
 
-export function desiredIdentifiers(context: DesiredContext): DesiredStateSteps {
+export function desiredIdentifiers(context: DesiredContext): DesiredStateWriter {
   return {
     context,
-    writeFirstLoad: (options) => loadFirstIdentifiers(context, options),
+    writeFirstLoad: (options) => writeFirstIdentifiers(context, options),
     // Records of people have no fields to compare.
     warnOfDoubtfulChanges: () => Promise.resolve(),
     updatedFields: () => Promise.resolve([]),
     applyUpserts: async () => {
       await applyUpserts(context)
-      return { desiredAgain: 0 }
+      return { desiredAgainCount: 0 }
     },
     // No record of a person is marked as missing, so each diff finds all missing ones.
     adjustMissing: () => Promise.resolve(0),

@@ -1,4 +1,4 @@
-/** Desired state of products (`DesiredStateSteps`). Each product has one key, its id. */
+/** Desired state of products (`DesiredStateWriter`). Each product has one key, its id. */
 import { eachPortion } from '../../db/cursor.ts'
 import * as records from '../../db/records.ts'
 import { changeProducts, desireProducts, insertFirstProducts, undesireProducts } from '../../db/remote/referenceCounts.ts'
@@ -6,14 +6,14 @@ import type { Row } from '../../db/row.ts'
 import type { Missing } from '../../destinations/destination.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
-import { countUpTo, collectNotAtService, storeRecords, type DesiredContext } from './desired.ts'
-import type { DesiredStateSteps } from './desiredState.ts'
+import { countUpTo, collectNotAtService, storeRecords, type DesiredContext } from './sharedDesiredSteps.ts'
+import type { DesiredStateWriter } from './desiredStateWriter.ts'
 import { insertValidRecords, type FirstLoad } from './firstLoad.ts'
 import { analyzeWithSmallSample, recordChangeSql } from './planTables.ts'
 import { warnOfDoubtfulChanges } from './warnOfDoubtfulChanges.ts'
 import { updatedFields } from './updatedFields.ts'
 
-export function desiredProducts(context: DesiredContext): DesiredStateSteps {
+export function desiredProducts(context: DesiredContext): DesiredStateWriter {
   return {
     context,
     writeFirstLoad: () => writeFirstLoad(context),
@@ -34,7 +34,7 @@ async function writeFirstLoad(context: DesiredContext): Promise<FirstLoad> {
   return { creates, isUntimed: true, hasShared: false, implyingRunId: undefined }
 }
 
-async function applyUpserts(context: DesiredContext): Promise<{ readonly desiredAgain: number }> {
+async function applyUpserts(context: DesiredContext): Promise<{ readonly desiredAgainCount: number }> {
   const { tx, destinationId, changed } = context
   await analyzeWithSmallSample(tx, 'change')
   await storeRecords(context)
@@ -44,7 +44,7 @@ async function applyUpserts(context: DesiredContext): Promise<{ readonly desired
     `select s.key, s.hash from change c join stage s using (key) where c.effect in (${recordChangeSql.create}, ${recordChangeSql.update})`,
   )
   await changed.add(`select key from change where effect in (${recordChangeSql.create}, ${recordChangeSql.update})`)
-  return { desiredAgain: await desireReturned(context) }
+  return { desiredAgainCount: await desireReturned(context) }
 }
 
 /**

@@ -19,7 +19,7 @@ import { plainType } from '../../destinations/renderUserOperation.ts'
 import { identifierBytes } from '../../model/record.ts'
 import { comparedBytes, type IdentifierFacts } from '../read/identifierFacts.ts'
 import { stagedKind } from '../read/stageTable.ts'
-import { desiredTimes, type DesiredContext } from './desired.ts'
+import { desiredTimes, type DesiredContext } from './sharedDesiredSteps.ts'
 import { analyzeWithSmallSample, fillTable } from './planTables.ts'
 import { refreshStatistics } from './refreshStatistics.ts'
 
@@ -73,8 +73,8 @@ export interface FirstLoadInput {
   readonly facts: IdentifierFacts | undefined
 }
 
-/** Writes the desired state of people. As `DesiredStateSteps.writeFirstLoad`. */
-export async function loadFirstIdentifiers(context: DesiredContext, options: FirstLoadInput): Promise<FirstLoad> {
+/** Writes the desired state of people. See `DesiredStateWriter.writeFirstLoad`. */
+export async function writeFirstIdentifiers(context: DesiredContext, options: FirstLoadInput): Promise<FirstLoad> {
   const { tx, destinationId } = context
   const { facts, validCount } = options
   const isUntimed = facts?.mayHaveTimes === false || !(await stageHasTimes(tx))
@@ -103,7 +103,7 @@ export async function insertValidRecords(context: DesiredContext): Promise<numbe
 
 const validRows = `select s.*, null::bigint as load_id from stage s where s.kind = ${stagedKind.valid}`
 
-/** Inserts the records of the range. Leaves out those that share identifiers: `loadFirstIdentifiers` has inserted them. */
+/** Inserts the records of the range. Leaves out those that share identifiers: `writeFirstIdentifiers` has inserted them. */
 export async function insertRecordsOfRange(
   context: DesiredContext,
   { hasShared, implyingRunId }: Pick<FirstLoad, 'hasShared' | 'implyingRunId'>,

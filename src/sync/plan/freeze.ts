@@ -9,16 +9,16 @@ import type { PlannedOperation } from './plannedOperation.ts'
 import { noTotals, PlanBatches, type FreezeContext, type FrozenTotals } from './planBatches.ts'
 
 /**
- * Writes operations as batches. Returns the totals of `before` plus those of these batches. `implyingRunId`: id of the run
- * if it is a first load with implied keys (docs/decisions/implied-keys.md). Then the operations must be in the order of their record keys.
+ * Writes operations as batches. Returns `earlierTotals` plus the totals of these batches. `implyingRunId`: id of the run if it is a first
+ * load with implied keys (docs/decisions/implied-keys.md). Then the operations must be in the order of their record keys.
  */
 export async function freeze(
   operations: AsyncIterable<readonly PlannedOperation[]>,
   context: FreezeContext & { readonly implyingRunId?: number | undefined },
-  before: FrozenTotals = noTotals(),
+  earlierTotals: FrozenTotals = noTotals(),
 ): Promise<FrozenTotals> {
   const { tx, destination, destinationId } = context
-  const batches = new PlanBatches<Omit<FrozenEntries, 'batchId'>>(context, before, (entries) =>
+  const batches = new PlanBatches<Omit<FrozenEntries, 'batchId'>>(context, earlierTotals, (entries) =>
     writeEntries(tx, destinationId, destination, entries),
   )
   const packer = new BatchPacker(destination, (packed, firstOperation) => {
@@ -40,7 +40,7 @@ export async function freeze(
     for await (const portion of operations) {
       for (const operation of portion) {
         // Counts of a run are products or users. An operation may have several users.
-        batches.entries[operation.change] += operation.users
+        batches.countsByChange[operation.change] += operation.users
         if (operation.op === 'delete') deleted.add(operation)
         const collision = operation.op === 'delete' ? undefined : deleted.collisionWith(operation)
         const next: PlannedOperation = collision === undefined ? operation : { ...operation, phase: 2 }
@@ -62,7 +62,7 @@ export async function freeze(
     packer.end()
     await batches.write()
   } finally {
-    await batches.stored()
+    await batches.awaitStored()
   }
   return batches.totals()
 }

@@ -17,7 +17,7 @@ import { updateWithoutUsers, type MembershipTerms } from './packUsers.ts'
 import { noTotals, PlanBatches, type FreezeContext, type FrozenTotals } from './planBatches.ts'
 
 /** Changes, by the index that the bytes of a user have (`usersOf`). */
-const changes = ['create', 'update', 'renewal', 'delete'] as const satisfies readonly Change[]
+const changeNames = ['create', 'update', 'renewal', 'delete'] as const satisfies readonly Change[]
 /** In the bytes of a user (`usersOf`): number of bytes before the record key. */
 const headBytes = 7
 const usersPerValue = 1_000
@@ -52,7 +52,7 @@ export async function freezeChanges(context: FreezeContext, terms: MembershipTer
     await writeUsers(updates, tx, updatedUsers(destinationId))
     await batches.write()
   } finally {
-    await batches.stored()
+    await batches.awaitStored()
   }
   return batches.totals()
 }
@@ -70,7 +70,7 @@ class ChangeWriter {
   readonly #operation: 'delete' | 'upsert'
   readonly #expiresAtMs: number | undefined
   readonly #writer: UpdateWriter
-  readonly #user: PackedUser = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: identifierBytes, count: 0 }
+  readonly #user: PackedUser = { source: Buffer.alloc(0), keyAt: 0, identifiersAt: 0, stride: identifierBytes, count: 0 }
   #phase: 1 | 2 = 1
   #changes: Change[] = []
   #hashes: Buffer[] = []
@@ -96,19 +96,19 @@ class ChangeWriter {
     user.source = bytes
     for (let at = 0; at < bytes.length;) {
       const phase = bytes[at] === 1 ? 2 : 1
-      const change = changes[bytes[at + 1] ?? 0] ?? 'update'
+      const change = changeNames[bytes[at + 1] ?? 0] ?? 'update'
       const length = bytes.readInt32BE(at + 3)
       const hashAt = at + headBytes + recordKeyBytes
-      user.key = at + headBytes
-      user.identifiers = hashAt + (bytes[at + 2] ?? 0)
+      user.keyAt = at + headBytes
+      user.identifiersAt = hashAt + (bytes[at + 2] ?? 0)
       user.count = length / identifierBytes
       if (phase !== this.#phase || !this.#writer.fits(user)) this.end()
       this.#phase = phase
       this.#writer.add(user)
       this.#changes.push(change)
-      if (user.identifiers > hashAt) this.#hashes.push(bytes.subarray(hashAt, user.identifiers))
-      this.#batches.entries[change]++
-      at = user.identifiers + length
+      if (user.identifiersAt > hashAt) this.#hashes.push(bytes.subarray(hashAt, user.identifiersAt))
+      this.#batches.countsByChange[change]++
+      at = user.identifiersAt + length
     }
     if (this.#batches.isFull) await this.#batches.write()
   }
@@ -147,10 +147,10 @@ class ChangeWriter {
 
 /**
  * Returns SQL of `bytea` values with up to `usersPerValue` users each, in sending order. `users`: SQL with the columns `later` (true in
- * phase 2), `key`, `change` (index of `changes`), `hash` and `identifiers`. The bytes of each user are:
+ * phase 2), `key`, `change` (index of `changeNames`), `hash` and `identifiers`. The bytes of each user are:
  *
  * - 1 byte: 1 in phase 2, otherwise 0
- * - 1 byte: the index of the change in `changes`
+ * - 1 byte: the index of the change in `changeNames`
  * - 1 byte: the length of the content hash
  * - 4 bytes: the length of the identifiers
  * - the record key, the hash, and the identifiers
@@ -164,16 +164,16 @@ function usersOf(users: string): string {
 }
 
 /** SQL of the users of whom the plan deletes identifiers. */
-const deletedUsers = `select false as later, t.group_key as key, ${changes.indexOf('delete')} as change, ''::bytea as hash,
+const deletedUsers = `select false as later, t.group_key as key, ${changeNames.indexOf('delete')} as change, ''::bytea as hash,
     decode(replace(t.keys_to_delete, ',', ''), 'hex') as identifiers
   from pending_group t where t.deletes and t.keys_to_delete is not null`
 
 /** Returns SQL of the users to update, each with all its desired identifiers. */
 const updatedUsers = (destinationId: number) =>
   `select t.deletes as later, t.group_key as key,
-     case when t.renewal then ${changes.indexOf('renewal')}
-       when t.created then ${changes.indexOf('create')}
-       else ${changes.indexOf('update')} end as change,
+     case when t.renewal then ${changeNames.indexOf('renewal')}
+       when t.created then ${changeNames.indexOf('create')}
+       else ${changeNames.indexOf('update')} end as change,
      coalesce(t.content_version, max(m.desired_hash::text)::bytea) as hash,
      string_agg(m.key, ''::bytea order by m.key) as identifiers
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0

@@ -29,16 +29,16 @@ export interface LoadToFreeze extends FreezeContext {
   readonly index: ImpliedKeyIndex
 }
 
-/** Stores the records and the batches. Returns the totals of `before` plus those of these batches. */
-export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Promise<FrozenTotals> {
+/** Stores the records and the batches. Returns `earlierTotals` plus the totals of these batches. */
+export async function freezeLoad(load: LoadToFreeze, earlierTotals: FrozenTotals): Promise<FrozenTotals> {
   const { tx, destination, destinationId, terms, index } = load
   const { expiresAtMs } = terms
   const writer = new UpdateWriter(destination.frame('upsert'), destination.limits, updateWithoutUsers(terms))
-  const batches = new PlanBatches<Omit<OrderedEntries, 'batchId'>>(load, before, async (entries) => {
+  const batches = new PlanBatches<Omit<OrderedEntries, 'batchId'>>(load, earlierTotals, async (entries) => {
     await writeOrderedEntries(tx, destinationId, entries)
     for (const { release } of entries) release()
   })
-  const pushBatch = (written: WrittenUpdates | undefined) => {
+  const addBatch = (written: WrittenUpdates | undefined) => {
     if (written === undefined) return
     // The body is not stored: it is rebuilt from the template and the keys.
     const { body, sha256, ...rest } = written
@@ -48,20 +48,20 @@ export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Prom
     const changes = ['create'] as const
     const entries = { ...rest, template: compressTemplate(rest.template), changes, hashes: [plainHash], expiresAtMs }
     batches.add({ ...figures, body: undefined, sha256, load: { id: load.loadId, firstKey } }, body.length, entries)
-    batches.entries.create += users
+    batches.countsByChange.create += users
   }
   // One object is reused for all users, because creating a million takes as long as writing their bodies.
-  const user: PackedUser = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: identifierBytes, count: 0 }
+  const user: PackedUser = { source: Buffer.alloc(0), keyAt: 0, identifiersAt: 0, stride: identifierBytes, count: 0 }
   const records = new RecordCopy(tx, load)
   let usersSinceTurn = 0
   try {
     for await (const { bytes, starts } of load.people) {
       user.source = bytes
       // Postgres stores these records after the earlier batches, while this process writes the next bodies.
-      records.begin(batches.stored())
+      records.begin(batches.awaitStored())
       for (const start of starts) {
         const length = readUserAt(user, start)
-        if (!isRecordStored(bytes, start)) records.add(bytes, start, user.identifiers, length)
+        if (!isRecordStored(bytes, start)) records.add(bytes, start, user.identifiersAt, length)
         if (records.full) await records.flush()
         // In this pause the connection sends, so that Postgres need not wait for the other users.
         if (++usersSinceTurn === usersPerTurn) {
@@ -74,24 +74,24 @@ export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Prom
         if (!index.hasRoom(user.count)) {
           await records.end()
           await index.store()
-          records.begin(batches.stored())
+          records.begin(batches.awaitStored())
         }
-        for (let at = user.identifiers; at < user.identifiers + length; at += identifierBytes)
-          index.addOne(bytes.readUInt32BE(at + 1), bytes, user.key)
-        if (!writer.fits(user)) pushBatch(writer.finish())
+        for (let at = user.identifiersAt; at < user.identifiersAt + length; at += identifierBytes)
+          index.addOne(bytes.readUInt32BE(at + 1), bytes, user.keyAt)
+        if (!writer.fits(user)) addBatch(writer.finish())
         writer.add(user)
       }
       // Postgres stores these records and their batches while the next people are frozen.
       const recorded = records.end().then(() => crashPoint('plan.records_written'))
       await batches.write(index.isHalfFull ? index.store(recorded) : recorded)
     }
-    pushBatch(writer.finish())
+    addBatch(writer.finish())
     await batches.write()
   } catch (error) {
     records.abort()
     throw error
   } finally {
-    await batches.stored()
+    await batches.awaitStored()
   }
   return batches.totals()
 }
@@ -99,8 +99,8 @@ export async function freezeLoad(load: LoadToFreeze, before: FrozenTotals): Prom
 /** Sets `user` to the person at position `at` of `user.source`. Returns the number of bytes of the identifiers. */
 function readUserAt(user: PackedUser, at: number): number {
   const length = identifiersLength(user.source, at)
-  user.key = at
-  user.identifiers = at + personHeadBytes
+  user.keyAt = at
+  user.identifiersAt = at + personHeadBytes
   user.count = length / identifierBytes
   return length
 }

@@ -12,7 +12,7 @@ import { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { isApplying, startPlan } from '../../db/plans.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { interruptedError } from '../engine.ts'
-import { suppressErased } from '../read/resolveStage.ts'
+import { suppressErasedRows } from '../read/resolveStage.ts'
 import { stagePartitions } from '../read/stageTable.ts'
 import type { GuardedChanges } from './removeOrWithhold.ts'
 import type { Changes } from './applyChanges.ts'
@@ -148,7 +148,7 @@ async function freezePart(
     { ...(await openFreezeContext()), loadId: implyingRunId, snapshotId: desired.snapshotId, terms, people, index },
     earlierTotals,
   )
-  await analyzeLoaded(tx, destinationId, totals.entries.create)
+  await analyzeLoaded(tx, destinationId, totals.countsByChange.create)
   return totals
 }
 
@@ -181,7 +181,7 @@ async function beginLaterTransaction({ tx, destinationId, deps, planId, type, la
   if (!(await isApplying(tx, planId))) throw interruptedError('otherProcess')
   const service = deps.service.origin
   if (!type.reachesPeople || (await latestErasure(tx, service)) <= latestErasureId) return
-  const suppressedCount = await suppressErased(tx, { destinationId, service })
+  const suppressedCount = await suppressErasedRows(tx, { destinationId, service })
   // The staged digests must be those of valid rows only.
   if (suppressedCount > 0) await deleteStagedDigests(tx)
 }

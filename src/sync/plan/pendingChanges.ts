@@ -17,7 +17,7 @@ export interface PendingContext {
   readonly tx: Transaction
   readonly destinationId: number
   /** True for a full refresh, which selects all desired keys, also those in sync. */
-  readonly full: boolean
+  readonly isFullRefresh: boolean
   readonly changed: ChangedKeys
   readonly planId: string
   /** Run that `rerun --failed` repeats. Only keys with an unconfirmed operation of this run are selected. Undefined for other runs. */
@@ -48,7 +48,7 @@ export interface PendingChanges {
    */
   readonly unifyGroups: () => Promise<void>
   /** Counts the people that this plan sends and of whom the service has nothing; 0 for products. */
-  readonly countCreates: () => Promise<number>
+  readonly countNewPeople: () => Promise<number>
   /** Counts the products that this plan puts only to look their product_key up. The next plan deletes them. 0 for people. */
   readonly countKeyLookups: () => Promise<number>
   /** Counts the products or people that this plan sends although their row is rejected or missing. */
@@ -127,7 +127,7 @@ export async function collectResync(tx: Transaction, destinationId: number): Pro
 }
 
 /** Returns the SQL condition ` and …` of `rerun --failed` for key `m`; '' for other runs. */
-export function onlyFailed({ onlyFailedOf }: PendingContext): string {
+export function andOnlyFailed({ onlyFailedOf }: PendingContext): string {
   return onlyFailedOf === undefined
     ? ''
     : `and m.key in (

@@ -3,7 +3,7 @@
  * user.
  */
 import { isDue, mayHaveDueMembers, updateMemberEnds, type DueEnds } from '../../db/batches/memberEnds.ts'
-import { outOfSync } from '../../db/changedKeys.ts'
+import { isOutOfSync } from '../../db/changedKeys.ts'
 import type { Transaction } from '../../db/database.ts'
 import { entriesOf, entryOutcome } from '../../db/entries/read.ts'
 import { contentVersionOf, unifyGroups } from '../../db/remote/referenceCounts.ts'
@@ -18,7 +18,7 @@ import { collectOwnTimes, ownTimesJoinSql, notEndedSql, overdueSql, ownExpiresAt
 import {
   countRows,
   noneDeferred,
-  onlyFailed,
+  andOnlyFailed,
   recordsWithoutValidRow,
   removeDeferred,
   type Deferred,
@@ -50,7 +50,7 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
     describeRowsLosingIdentifiers: () => describeRowsLosingIdentifiers(context),
     withholdDeletes: ({ sendAllowedBefore }) => withholdDeletes(context, sendAllowedBefore),
     unifyGroups: () => unifyChanged(context),
-    countCreates: () => countRows(context.tx, 'select from pending_group where created and desired and not deletes'),
+    countNewPeople: () => countRows(context.tx, 'select from pending_group where created and desired and not deletes'),
     countKeyLookups: () => Promise.resolve(0),
     countWithoutValidRow: () =>
       countRows(context.tx, `select from pending_group where desired and group_key in (${recordsWithoutValidRow(context.destinationId)})`),
@@ -63,11 +63,11 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
 
 /** Fills `pending_group`, without groups that wait for unresolved requests. Returns the numbers of these deferred groups. */
 async function collect(context: MembershipContext): Promise<Deferred> {
-  const { tx, destinationId, full } = context
+  const { tx, destinationId, isFullRefresh } = context
   // Renewals need rows in `remote`. For a full refresh, `preparePlanWork` has stored rows for all keys.
-  if (!full) await storeEndingKeys(tx, destinationId, dueEnds(context))
+  if (!isFullRefresh) await storeEndingKeys(tx, destinationId, dueEnds(context))
   const hasConfirmed = await hasRows(tx, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
-  const mayBeDue = hasConfirmed && !full && (await updateEndsIfDue(context))
+  const mayBeDue = hasConfirmed && !isFullRefresh && (await updateEndsIfDue(context))
   const { rowsExpire } = await collectOwnTimes(tx, destinationId)
   await fillPendingGroups(context, { hasConfirmed, mayBeDue, rowsExpire })
   const deferred = await removeDeferredGroups(context)
@@ -118,15 +118,16 @@ async function fillPendingGroups(context: MembershipContext, facts: KeyFacts): P
  * - `overdue`: the end that its rows set has passed.
  */
 async function pendingKeys(context: MembershipContext, { hasConfirmed, mayBeDue, rowsExpire }: KeyFacts): Promise<string> {
-  const { destinationId, full, hasResync, changed, endsExactly } = context
+  const { destinationId, isFullRefresh, hasResync, changed, endsExactly } = context
   const keysWhere = (where: string, flags: { readonly out_of_sync?: string; readonly again?: string; readonly overdue?: string }) =>
     `select m.*, ${flags.out_of_sync ?? 'false'} as out_of_sync, ${flags.again ?? 'false'} as again, ${flags.overdue ?? 'false'} as overdue
      from remote m ${rowsExpire ? ownTimesJoinSql(destinationId) : ''}
-     where m.destination_id = ${destinationId} and ${where} ${onlyFailed(context)}`
+     where m.destination_id = ${destinationId} and ${where} ${andOnlyFailed(context)}`
   const sendable = rowsExpire ? notEndedSql : 'true'
-  const sendableInSync = `${sendable} and not ${outOfSync}`
+  const sendableInSync = `${sendable} and not ${isOutOfSync}`
   const parts: string[] = []
-  if (full) parts.push(keysWhere(`${sendable} and (m.ref_count > 0 or ${outOfSync})`, { out_of_sync: outOfSync, again: 'true' }))
+  if (isFullRefresh)
+    parts.push(keysWhere(`${sendable} and (m.ref_count > 0 or ${isOutOfSync})`, { out_of_sync: isOutOfSync, again: 'true' }))
   else {
     parts.push(keysWhere(`${sendable} and ${await changed.outOfSync()}`, { out_of_sync: 'true' }))
     if (hasResync) parts.push(keysWhere(`${sendableInSync} and m.ref_count > 0 and m.key in (select key from resync)`, { again: 'true' }))
@@ -147,7 +148,7 @@ async function removeDeferredGroups(context: MembershipContext): Promise<Deferre
     tx,
     destinationId,
     `delete from pending_group t where exists (
-       select from remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}
+       select from remote m where m.destination_id = ${destinationId} ${andOnlyFailed(context)}
          and m.group_key = t.group_key and exists (select from unresolved u where u.key = m.key))
      returning t.group_key as key, t.desired`,
   )
@@ -164,7 +165,7 @@ async function completeContent(context: MembershipContext, hasConfirmed: boolean
     await tx.query(
       `update pending_group t set created = false, content_version = case when t.deletes or t.out_of_sync then ${newContent} end
        where t.created and exists (
-         select from remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}
+         select from remote m where m.destination_id = ${destinationId} ${andOnlyFailed(context)}
            and m.group_key = t.group_key and m.synced_hash is not null)`,
     )
   }

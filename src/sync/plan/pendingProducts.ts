@@ -1,5 +1,5 @@
 /** Selects the pending changes of products, in the table `pending_product`. */
-import { outOfSync } from '../../db/changedKeys.ts'
+import { isOutOfSync } from '../../db/changedKeys.ts'
 import { catalog } from '../../destinations/catalog.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
 import { deleteFormerIds } from '../../db/remote/drop.ts'
@@ -7,7 +7,7 @@ import type { Row } from '../../db/row.ts'
 import { begunPlans } from '../../db/plans.ts'
 import {
   countRows,
-  onlyFailed,
+  andOnlyFailed,
   recordsWithoutValidRow,
   removeDeferred,
   type Deferred,
@@ -31,7 +31,7 @@ export function pendingProducts(context: PendingContext): PendingChanges {
       )
     },
     unifyGroups: () => Promise.resolve(),
-    countCreates: () => Promise.resolve(0),
+    countNewPeople: () => Promise.resolve(0),
     countKeyLookups: () => countRows(tx, `select from pending_product where operation = ${productChangeSql.lookup}`),
     countWithoutValidRow: () =>
       countRows(
@@ -57,11 +57,11 @@ async function collect(context: PendingContext): Promise<Deferred> {
          when m.remote_key is null or (${isDeleteRefused}) then ${productChangeSql.lookup}
          else ${productChangeSql.delete} end as operation,
        exists (select from unresolved u where u.key = m.key) as deferred
-     from remote m where m.destination_id = ${destinationId} and (${await isPending(context)}) ${onlyFailed(context)}`,
+     from remote m where m.destination_id = ${destinationId} and (${await isPending(context)}) ${andOnlyFailed(context)}`,
   )
   await dropRepeatedDeletes(context)
-  await keepRenamed(context)
-  await deferRenamed(context)
+  await protectRenamed(context)
+  await deferCollidingPuts(context)
   const deferred = await removeDeferred(
     tx,
     destinationId,
@@ -72,10 +72,10 @@ async function collect(context: PendingContext): Promise<Deferred> {
 }
 
 /** Returns the SQL condition that the product `m` has a pending change. */
-async function isPending({ full, hasResync, changed }: PendingContext): Promise<string> {
-  if (full) return `${outOfSync} or m.ref_count > 0`
-  const isOutOfSync = await changed.outOfSync()
-  return hasResync ? `${isOutOfSync} or (m.ref_count > 0 and m.key in (select key from resync))` : isOutOfSync
+async function isPending({ isFullRefresh, hasResync, changed }: PendingContext): Promise<string> {
+  if (isFullRefresh) return `${isOutOfSync} or m.ref_count > 0`
+  const isChangedAndOutOfSync = await changed.outOfSync()
+  return hasResync ? `${isChangedAndOutOfSync} or (m.ref_count > 0 and m.key in (select key from resync))` : isChangedAndOutOfSync
 }
 
 /** SQL of the change (create, update or delete) of the last refused operation on product `m`. */
@@ -114,7 +114,7 @@ async function dropRepeatedDeletes({ tx, destinationId }: PendingContext): Promi
  * - The new id was confirmed last: the former id is dropped from the database.
  * - Otherwise: the new id is put again, and a later plan drops the former id.
  */
-async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void> {
+async function protectRenamed({ tx, destinationId }: PendingContext): Promise<void> {
   const missing = `select m.key, m.remote_key, m.synced_at
     from pending_product t join remote m on m.destination_id = ${destinationId} and m.key = t.key
     where not t.deferred and m.remote_key is not null
@@ -147,9 +147,9 @@ async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void>
  * both ids:
  *
  * - new products, if the other id is not desired and has an unresolved request, which may still delete or change the product
- * - missing products, if the other id is new in the source. A later plan drops them if both are one product (`keepRenamed`).
+ * - missing products, if the other id is new in the source. A later plan drops them if both are one product (`protectRenamed`).
  */
-async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void> {
+async function deferCollidingPuts({ tx, destinationId }: PendingContext): Promise<void> {
   const loadKeys = async (query: string) => (await tx.query<Row<'remote', 'key'>>(query)).map(({ key }) => key)
   const keysOfRemote = `select m.key from remote m where m.destination_id = ${destinationId}`
   const putKeys = `select key from pending_product where operation = ${productChangeSql.upsert} and not deferred`

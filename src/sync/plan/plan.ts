@@ -2,7 +2,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import { causeOf } from '../../db/cursor.ts'
 import { inTransaction, openConnections, type Connection } from '../../db/database.ts'
 import { markRecordsVisible, recordPages } from '../../db/records.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { removeOrWithhold } from './removeOrWithhold.ts'
 import { applyChanges } from './applyChanges.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -36,7 +36,7 @@ export async function makePlan(
   deps: EngineDeps,
   tx: Connection,
   pipeline: Pipeline,
-  run: RunRow,
+  run: ClaimedRun,
   input: PlanInput,
   { onPart, onIdle }: PlanCallbacks = {},
 ): Promise<Planned> {

@@ -9,7 +9,7 @@ import type { Change } from '../../model/report.ts'
 export interface FrozenTotals {
   readonly batches: number
   /** Number of products or users by change. An operation may have several users. */
-  readonly entries: Readonly<Record<Change, number>>
+  readonly countsByChange: Readonly<Record<Change, number>>
   /** SHA-256 over the SHA-256 of all bodies in order. Later batches can still be added. */
   readonly bodiesHash: Hash
   /** Number of requests by class of rate limit, for the estimate of minutes. */
@@ -18,7 +18,7 @@ export interface FrozenTotals {
 
 export const noTotals = (): FrozenTotals => ({
   batches: 0,
-  entries: { create: 0, update: 0, delete: 0, renewal: 0 },
+  countsByChange: { create: 0, update: 0, delete: 0, renewal: 0 },
   bodiesHash: createHash('sha256'),
   requests: {},
 })
@@ -49,12 +49,12 @@ interface Collected<Entries> {
 
 /**
  * Writer of the batches of one plan. Writes by COPY in the order of `add`, while the caller collects the next batches. After the last
- * batch, the caller must call `write`. At the end, and also after an error, it must await `stored`, because the connection is not free
+ * batch, the caller must call `write`. At the end, and also after an error, it must call `awaitStored`, because the connection is not free
  * before.
  */
 export class PlanBatches<Entries extends object> {
   /** Number of products or users by change. The caller must add to it. */
-  readonly entries: Record<Change, number>
+  readonly countsByChange: Record<Change, number>
   readonly #context: FreezeContext
   readonly #writeEntries: (entries: readonly (Entries & { readonly batchId: number })[]) => Promise<void>
   readonly #bodiesHash: Hash
@@ -67,18 +67,18 @@ export class PlanBatches<Entries extends object> {
   #bytes = 0
   #writing = Promise.resolve()
 
-  /** `before`: totals of earlier parts; not changed. `writeEntries`: stores the entries of stored batches. */
+  /** `earlierTotals`: totals of earlier parts; not changed. `writeEntries`: stores the entries of stored batches. */
   constructor(
     context: FreezeContext,
-    before: FrozenTotals,
+    earlierTotals: FrozenTotals,
     writeEntries: (entries: readonly (Entries & { readonly batchId: number })[]) => Promise<void>,
   ) {
     this.#context = context
     this.#writeEntries = writeEntries
-    this.entries = { ...before.entries }
-    this.#bodiesHash = before.bodiesHash.copy()
-    this.#requests = { ...before.requests }
-    this.#batches = before.batches
+    this.countsByChange = { ...earlierTotals.countsByChange }
+    this.#bodiesHash = earlierTotals.bodiesHash.copy()
+    this.#requests = { ...earlierTotals.requests }
+    this.#batches = earlierTotals.batches
     this.#seq = context.lastSeq
   }
 
@@ -110,20 +110,20 @@ export class PlanBatches<Entries extends object> {
     this.#bytes = 0
     const earlierWrites = this.#writing
     this.#writing = Promise.all([earlierWrites, after]).then(() => this.#store(collected))
-    // The next `write` or `stored` throws the error.
+    // The next `write` or `awaitStored` throws the error.
     this.#writing.catch(() => undefined)
     await earlierWrites
     this.#context.onProgress(this.#done)
   }
 
   /** Waits until the written batches are stored. Throws the error of a failed COPY. */
-  async stored(): Promise<void> {
+  async awaitStored(): Promise<void> {
     await this.#writing
   }
 
   /** Returns the totals, including earlier parts. */
   totals(): FrozenTotals {
-    return { batches: this.#batches, entries: this.entries, bodiesHash: this.#bodiesHash, requests: this.#requests }
+    return { batches: this.#batches, countsByChange: this.countsByChange, bodiesHash: this.#bodiesHash, requests: this.#requests }
   }
 
   async #store(collected: readonly Collected<Entries>[]): Promise<void> {

@@ -6,7 +6,7 @@ import { latestErasure } from '../../db/erasures.ts'
 import { supersedeUnsent } from '../../db/batches/release.ts'
 import { supersedeApplying } from '../../db/plans.ts'
 import { readsBackfillSource } from '../../db/runs/request.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { mayHaveImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { contentVersionOf } from '../../db/remote/referenceCounts.ts'
 import { storeAllKeys, storeOpenKeys } from '../../db/remote/implied.ts'
@@ -14,17 +14,17 @@ import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { SnapshotResult } from '../read/snapshot.ts'
-import type { DesiredContext } from './desired.ts'
+import type { DesiredContext } from './sharedDesiredSteps.ts'
 import { desiredIdentifiers } from './desiredIdentifiers.ts'
 import { desiredProducts } from './desiredProducts.ts'
-import type { DesiredStateSteps } from './desiredState.ts'
+import type { DesiredStateWriter } from './desiredStateWriter.ts'
 import { isUntouched } from './firstLoad.ts'
 import type { MembershipTerms } from './packUsers.ts'
 import { collectResync, type PendingChanges, type PendingContext } from './pendingChanges.ts'
 import { pendingGroups, type MembershipContext } from './pendingGroups.ts'
 import { pendingProducts } from './pendingProducts.ts'
 import { destinationOf } from '../../destinations/index.ts'
-import type { Destination, Membership } from '../../destinations/destination.ts'
+import type { Destination, MembershipSettings } from '../../destinations/destination.ts'
 
 /**
  * Result of a read. If the run reads nothing (`rerun --failed`, or the repair of an audit), its `reading` is `unchanged`, as for an
@@ -43,7 +43,7 @@ export interface PlanWork {
   readonly tx: Transaction
   readonly pipeline: Pipeline
   readonly type: Destination
-  readonly run: RunRow
+  readonly run: ClaimedRun
   readonly input: PlanInput
   readonly planId: string
   readonly destinationId: number
@@ -51,7 +51,7 @@ export interface PlanWork {
   readonly stateVersion: string
   /** Time of the plan by the clock of the database, in whole seconds. */
   readonly plannedAtMs: number
-  readonly desired: DesiredStateSteps
+  readonly desired: DesiredStateWriter
   readonly pending: PendingChanges
   /**
    * True if this plan writes the new content of changed groups (the identifiers that are sent as one user). False for `sluice plan`:
@@ -61,7 +61,7 @@ export interface PlanWork {
   /** Settings of memberships; undefined for a catalog. */
   readonly terms: MembershipTerms | undefined
   /** True for a full refresh: every desired key is sent, also those in sync. */
-  readonly full: boolean
+  readonly isFullRefresh: boolean
   /** Ids of plans of full refreshes that are not fully confirmed. This plan sends their unconfirmed keys too. */
   readonly resyncPlans: readonly string[]
   /** True if the destination has no record, no key and no open batch, and every row of the read is staged. */
@@ -84,7 +84,7 @@ export async function preparePlanWork(
   deps: EngineDeps,
   tx: Transaction,
   pipeline: Pipeline,
-  run: RunRow,
+  run: ClaimedRun,
   input: PlanInput,
   onIdle?: () => void,
 ): Promise<PlanWork> {
@@ -97,9 +97,9 @@ export async function preparePlanWork(
   const type = destinationOf(destination.kind)
   const membership = type.membership(destination)
   const changed = new ChangedKeys(tx, destinationId, allChanged)
-  const full = run.options.full ?? false
+  const isFullRefresh = run.options.full ?? false
   await storeOpenKeys(tx, destinationId, changed)
-  if (full) await storeAllKeys(tx, destinationId)
+  if (isFullRefresh) await storeAllKeys(tx, destinationId)
   crashPoint('plan.keys_stored')
   await supersedeUnsent(tx, destinationId)
   await supersedeApplying(tx, destinationId)
@@ -119,7 +119,7 @@ export async function preparePlanWork(
   const pending: PendingContext = {
     tx,
     destinationId,
-    full,
+    isFullRefresh,
     changed,
     planId,
     onlyFailedOf: input.onlyFailedOf,
@@ -142,7 +142,7 @@ export async function preparePlanWork(
     plannedAtMs,
     writesContent,
     ...stepsOfType,
-    full,
+    isFullRefresh,
     resyncPlans,
     isFirstLoad: input.reading === 'full' && (await isUntouched(tx, destinationId)),
     ignoresMissing: readsBackfillSource(run) || readsNothing,
@@ -167,7 +167,7 @@ async function lockDestination(tx: Transaction, destinationId: number) {
 function stepsOfMembers(
   context: DesiredContext,
   pending: Omit<MembershipContext, 'renewBeforeMs' | 'endsExactly' | 'terms'>,
-  { expiresIn, renewBefore, usersPerOperation, takesEffectiveAt, endsExactly }: Membership,
+  { expiresIn, renewBefore, usersPerOperation, takesEffectiveAt, endsExactly }: MembershipSettings,
   plannedAtMs: number,
 ): Pick<PlanWork, 'desired' | 'pending' | 'terms'> {
   const terms = { plannedAtMs, expiresAtMs: addDuration(plannedAtMs, expiresIn), usersPerOperation, takesEffectiveAt }

@@ -3,9 +3,9 @@ import { eachPortion } from '../../db/cursor.ts'
 import type { Transaction } from '../../db/database.ts'
 import type { FrozenEntry } from '../../db/entries/write.ts'
 import type { Operation } from '../../destinations/destination.ts'
-import type { DesiredContext } from './desired.ts'
+import type { DesiredContext } from './sharedDesiredSteps.ts'
 
-/** Operation to freeze, which means to store it in the final body of a request. */
+/** Operation of a plan, before it is frozen (stored in the final body of a request). */
 export interface PlannedOperation extends FrozenEntry {
   readonly bytes: Buffer
   readonly op: Operation

@@ -1,4 +1,4 @@
-import { createsAgain, isNotListed } from '../../db/invalidated.ts'
+import { countsAsCreate, isNotListed } from '../../db/invalidated.ts'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
 import type { Change } from '../../model/report.ts'
 import { queryPortions, type OperationContext, type PlannedOperation } from './plannedOperation.ts'
@@ -35,7 +35,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
     hash: Buffer
   }>(
     tx,
-    `select m.key, ${createsAgain('m.synced_hash')} as created, t.operation = ${productChangeSql.lookup} as key_lookup,
+    `select m.key, ${countsAsCreate('m.synced_hash')} as created, t.operation = ${productChangeSql.lookup} as key_lookup,
        case when ${isNotListed('m.synced_hash')} then null else m.remote_key end as product_key, r.body, r.hash
      from remote m join pending_product t using (key) join record r on r.destination_id = m.destination_id and r.key = m.key
      where m.destination_id = ${destinationId} and t.operation in (${productChangeSql.upsert}, ${productChangeSql.lookup}) order by m.key`,

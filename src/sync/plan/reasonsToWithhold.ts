@@ -12,7 +12,7 @@ export interface GuardFacts {
   /** Number of valid rows of the earlier read with which this one is compared; undefined if there is none. */
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in that earlier read. */
-  readonly fallen: readonly FallenSource[]
+  readonly fallenSources: readonly FallenSource[]
   /** Rows without a readable id, if there are more than in that earlier read. */
   readonly lostIds: LostIds | undefined
   /** Number of records that this plan removes as suppressed. For `GUARD_ROWS_FELL` they count as valid rows. */
@@ -34,7 +34,7 @@ export interface GuardFacts {
   /** Number of confirmed users or products. The count stops at `enoughConfirmed`. 0 if the deletes do not exceed the count limit. */
   readonly confirmed: number
   /** Why the end of the source is not proven; undefined if the read is complete. */
-  readonly incomplete: string | undefined
+  readonly incompleteReason: string | undefined
   /** True if a source is standard input without `complete:`. The end of such an input proves nothing. */
   readonly fromUnprovenPipe: boolean
   /** Maximum number of deletes that the user approved for this run. */
@@ -60,7 +60,7 @@ export function enoughConfirmed(deletes: number, maxDeletePercent: number): numb
  * The filters may keep only a small market. Its rejects are a small share of all rows, even if all its rows are rejected. `run`: run whose
  * rejects the hint shows; undefined: the hint is `sluice check`.
  */
-export function tooManyRejects(
+export function guardResultOfRejects(
   facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'> & {
     readonly run?: string
     /** Number of rows that `only:` and `except:` leave out. */
@@ -121,7 +121,7 @@ export function reasonsToWithhold(facts: GuardFacts): GuardResult[] {
 }
 
 function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
-  const { pipeline, guards, valid, read, deletes, incomplete, fromUnprovenPipe, examples } = facts
+  const { pipeline, guards, valid, read, deletes, incompleteReason, fromUnprovenPipe, examples } = facts
   const results: GuardResult[] = []
   const nothing = `nothing is ${effectOn(facts)}`
   if (!facts.ignoresMissing && valid < guards.minRows) {
@@ -138,10 +138,10 @@ function resultsForUnreliableRead(facts: GuardFacts): GuardResult[] {
     })
   }
   // The end of a pipe without `complete:` is never proven, so it matters only if there are deletes. That of other sources always matters.
-  if (incomplete !== undefined && (deletes > 0 || !fromUnprovenPipe)) {
+  if (incompleteReason !== undefined && (deletes > 0 || !fromUnprovenPipe)) {
     results.push({
       code: 'GUARD_INCOMPLETE',
-      message: `the end of the source is not proven (${incomplete}): ${nothing}`,
+      message: `the end of the source is not proven (${incompleteReason}): ${nothing}`,
       hint: fromUnprovenPipe
         ? `end the input with a line #rows=N (N: its rows), set source.complete: { trailer: "#rows={n}" } in the pipeline, and send it once more`
         : `sluice run ${pipeline}   (once the source is complete; if it always ends like this, set source.complete to a proof of its end)`,
@@ -182,7 +182,8 @@ function resultsForManyDeletes(facts: GuardFacts): GuardResult[] {
   const isCompared = previousValid !== undefined && previousValid >= minComparedRows
   if (isCompared && valid + facts.suppressed < previousValid / 2)
     withhold('GUARD_ROWS_FELL', `valid rows fell from ${count(previousValid)} to ${count(valid)}, by more than half`)
-  for (const { uri, before, now } of facts.fallen) withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${count(before)} to ${count(now)}`)
+  for (const { uri, before, now } of facts.fallenSources)
+    withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${count(before)} to ${count(now)}`)
   if (facts.lostIds !== undefined) {
     const { before, now } = facts.lostIds
     withhold(

@@ -1,4 +1,4 @@
-import { collectRemovals, markMissing } from './desired.ts'
+import { collectRemovals, markMissing } from './sharedDesiredSteps.ts'
 import { markOutOfStock } from './desiredProducts.ts'
 import type { Changes } from './applyChanges.ts'
 import { enoughConfirmed, reasonsToWithhold, type GuardFacts } from './reasonsToWithhold.ts'
@@ -51,7 +51,7 @@ export async function removeOrWithhold(work: PlanWork, changes: Changes): Promis
   // Missing records that are set out of stock, or come from an incomplete read, are not in `guardedDeletes`. The guards count them too,
   // unless the policy is `keep`. To set half a feed out of stock is as harmful as to delete it.
   const configuredPolicy = type.missing(work.pipeline.destination)
-  const guardsCountMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing(configuredPolicy))
+  const guardsCountMissing = missingPolicy === 'out-of-stock' || (facts.incompleteReason !== undefined && removesMissing(configuredPolicy))
   const guardedMissing = guardsCountMissing ? diff.missing : 0
   const deletes = guardedDeletes + guardedMissing
   const outOfStock = configuredPolicy === 'out-of-stock' ? guardedMissing : 0
@@ -126,11 +126,11 @@ function factsBeforeCounting({ pipeline, type, run, input, ignoresMissing }: Pla
     guards: pipeline.guards,
     valid: input.rows.valid,
     previousValid: ignoresMissing ? undefined : input.previousValid,
-    fallen: ignoresMissing ? [] : input.fallen,
+    fallenSources: ignoresMissing ? [] : input.fallenSources,
     lostIds: ignoresMissing ? undefined : input.lostIds,
     read: input.rows.read,
     rejected: input.rows.rejected,
-    incomplete: ignoresMissing ? undefined : input.incomplete,
+    incompleteReason: ignoresMissing ? undefined : input.incompleteReason,
     fromUnprovenPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
     approveDeletes: run.options.approveDeletes,
     backfillCommand: backfillCommandOf(run),

@@ -27,26 +27,26 @@ export async function stopIfPeopleReplaced(
   facts: GuardFacts,
   { peopleToDelete, isWithheld }: { readonly peopleToDelete: number; readonly isWithheld: boolean },
 ): Promise<void> {
-  const approved = facts.approveDeletes !== undefined && peopleToDelete <= facts.approveDeletes
-  if (!type.reachesPeople || facts.ignoresMissing || approved) return
+  const areApproved = facts.approveDeletes !== undefined && peopleToDelete <= facts.approveDeletes
+  if (!type.reachesPeople || facts.ignoresMissing || areApproved) return
   // After an incomplete read the plan does not delete missing people, so their number comes from the diff.
-  const removed = Math.max(peopleToDelete, facts.incomplete === undefined ? 0 : diff.missing + diff.optedOut)
+  const removed = Math.max(peopleToDelete, facts.incompleteReason === undefined ? 0 : diff.missing + diff.optedOut)
   // With so few removals, the check of `confirmed` below would return too.
   if (removed * 2 <= minForPercentages) return
-  const created = await pending.countCreates()
-  if (created < minNewPeople) return
+  const newPeople = await pending.countNewPeople()
+  if (newPeople < minNewPeople) return
   // If at least `removed * 2` people are confirmed, no more than half would be removed.
   const confirmed = await desired.countConfirmed(removed * 2)
   if (confirmed < minForPercentages || removed * 2 <= confirmed) return
   const manyOptOut = diff.optedOut * 2 > confirmed
-  const manyAreNew = created * 2 > confirmed
+  const manyAreNew = newPeople * 2 > confirmed
   if (!manyOptOut && !(isWithheld && manyAreNew)) return
   const optOutPart = manyOptOut ? ` of which ${Math.min(diff.optedOut, removed)} opt out,` : ''
-  const message = `${removed} of ${confirmed} synced people would be removed,${optOutPart} and ${created} new people sent`
+  const message = `${removed} of ${confirmed} synced people would be removed,${optOutPart} and ${newPeople} new people sent`
   const results = guardResultsOfWarnings(
     { name: facts.pipeline, guards: facts.guards },
     [{ code: 'PEOPLE_CHANGED' satisfies QualityCode, field: '', message, count: removed, lines: [] }],
-    { isIncomplete: facts.incomplete !== undefined },
+    { isIncomplete: facts.incompleteReason !== undefined },
   )
   if (results.length > 0) throw new RunWithheld(results)
 }

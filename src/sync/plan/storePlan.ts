@@ -8,7 +8,7 @@ import type { GuardResult, RunCounts } from '../../model/report.ts'
 import { interruptedError } from '../engine.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import type { GuardedChanges } from './removeOrWithhold.ts'
-import { isDesiredChanged, type Changes } from './applyChanges.ts'
+import { changesDesiredContent, type Changes } from './applyChanges.ts'
 import type { FrozenTotals } from './planBatches.ts'
 import type { PlanWork } from './planWork.ts'
 import { requestMinutes } from './requestMinutes.ts'
@@ -60,25 +60,25 @@ export async function storePlan(
   { isFirst, isLast, keyLookups = 0, withoutRow = 0 }: PartPosition & { readonly keyLookups?: number; readonly withoutRow?: number },
 ): Promise<Planned> {
   const { tx, planId, run, destinationId, input } = work
-  const { entries } = frozen
-  const sentRows = Math.max(0, entries.create + entries.update + entries.renewal - withoutRow - keyLookups)
+  const { countsByChange } = frozen
+  const sentRows = Math.max(0, countsByChange.create + countsByChange.update + countsByChange.renewal - withoutRow - keyLookups)
   const sentOrDeferredRows = sentRows + guarded.deferred.valid
   const otherRows = Math.max(0, input.rows.valid - sentOrDeferredRows)
   const counts = {
     ...input.rows,
     unchanged: isLast ? otherRows : 0,
     stale: changes.diff.stale,
-    creates: entries.create,
-    updates: entries.update,
-    deletes: entries.delete,
-    renewals: entries.renewal,
+    creates: countsByChange.create,
+    updates: countsByChange.update,
+    deletes: countsByChange.delete,
+    renewals: countsByChange.renewal,
     withheld: guarded.withheld,
     // The next plan deletes the products of `keyLookups`. After an interruption, it also sends the rows of later parts.
     deferred: guarded.deferred.all + keyLookups + (isLast ? 0 : otherRows),
   }
   let review: object | undefined
   if (isFirst) {
-    const isChanged = isDesiredChanged(changes, guarded.removedMissing)
+    const isChanged = changesDesiredContent(changes, guarded.removedMissing)
     review = reviewOf(work, changes, await raiseDesiredVersion(tx, destinationId, isChanged ? 1 : 0))
   }
   await plans.storeFigures(tx, planId, { digest: frozen.bodiesHash.copy().digest('hex'), counts, review })
@@ -111,8 +111,8 @@ function reviewOf(work: PlanWork, changes: Changes, desiredVersion: number): obj
 }
 
 /** Returns the ids of plans of full refreshes. The next plan also sends their unconfirmed keys. */
-function unconfirmedRefreshes({ input, full, resyncPlans, planId }: PlanWork): readonly string[] {
-  if (!full && resyncPlans.length === 0) return []
+function unconfirmedRefreshes({ input, isFullRefresh, resyncPlans, planId }: PlanWork): readonly string[] {
+  if (!isFullRefresh && resyncPlans.length === 0) return []
   // This plan replaces the earlier ones if it has all their unconfirmed keys. The plan of `rerun --failed` has only some.
   const hasAllKeys = input.onlyFailedOf === undefined
   return hasAllKeys ? [planId] : [...resyncPlans, planId]
@@ -128,9 +128,9 @@ export async function endSnapshot({ tx, destinationId, run, input }: PlanWork): 
     return
   }
   // Without digests, the next run reads the whole source.
-  if (input.incomplete !== undefined || readsBackfillSource(run)) await deleteDigests(tx, destinationId)
+  if (input.incompleteReason !== undefined || readsBackfillSource(run)) await deleteDigests(tx, destinationId)
   else if (input.reading === 'gated') await updateDigests(tx, destinationId, stagedKind.valid, input.unseen, input.quality)
   else await replaceDigests(tx, destinationId, stagedKind.valid, input.quality)
-  const status = input.incomplete === undefined ? 'closed' : 'incomplete'
+  const status = input.incompleteReason === undefined ? 'closed' : 'incomplete'
   await closeSnapshot(tx, input.snapshotId, { status, counts: input.rows })
 }

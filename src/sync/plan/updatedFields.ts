@@ -1,4 +1,4 @@
-import type { DesiredContext } from './desired.ts'
+import type { DesiredContext } from './sharedDesiredSteps.ts'
 import { recordChangeSql } from './planTables.ts'
 
 export interface UpdatedField {

@@ -1,13 +1,13 @@
 /** Warns of doubtful changes of products: of ids, content, prices, links or stock. Some of the warnings stop the run. */
 import type { Database, Transaction } from '../../db/database.ts'
 import { addWarnings } from '../../db/runs/update.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { backfillCommandOf } from '../../db/runs/request.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { stagedKind } from '../read/stageTable.ts'
-import type { DesiredContext } from './desired.ts'
+import type { DesiredContext } from './sharedDesiredSteps.ts'
 import type { ChangeCounts } from './diff.ts'
 import { recordChangeSql } from './planTables.ts'
 import { guardResultsOfWarnings, minForPercentages, RunWithheld } from './qualityGuard.ts'
@@ -15,7 +15,7 @@ import { guardResultsOfWarnings, minForPercentages, RunWithheld } from './qualit
 export interface CheckedRun {
   readonly db: Database
   readonly pipeline: Pipeline
-  readonly run: RunRow
+  readonly run: ClaimedRun
   /** True if the end of the source is not proven. Then no missing product is deleted. */
   readonly isIncomplete: boolean
 }

@@ -15,7 +15,7 @@ import {
 import {
   confirmProductSet,
   countWithoutKey,
-  forgetProductSet,
+  deleteProductSetRow,
   loadProductSets,
   newestOf,
   shortenFalseSetWaits,
@@ -50,7 +50,7 @@ interface SetWork extends CatalogRun {
 /**
  * Creates, updates or replaces the set of every rule, and deletes sets without a rule. Returns one result for each name.
  *
- * @throws {RunError} `RUN_INTERRUPTED` after the signal to stop, and if the run was cancelled, or ended by another process
+ * @throws {RunError} `RUN_INTERRUPTED` once `deps.signal` has aborted, and if the run was cancelled, or ended by another process
  */
 export async function keepProductSets(catalogRun: CatalogRun, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
   const { deps, run, target } = catalogRun
@@ -107,7 +107,7 @@ async function resolveCreates(work: SetWork, ruleNames: ReadonlySet<string>): Pr
       await startRemovals(work, name, set.id)
     } else if (listed === undefined || set.knownIds === null || set.createMayArrive) {
       unresolved.set(name, { name, action: 'create', ...unresolvedCreate(set.knownIds) })
-    } else if (ruleNames.has(name)) await forgetProductSet(deps.db, actor, set, 'not_created')
+    } else if (ruleNames.has(name)) await deleteProductSetRow(deps.db, actor, set, 'not_created')
   }
   return unresolved
 }
@@ -123,7 +123,7 @@ async function syncSet(work: SetWork, rule: ProductSetRule): Promise<ProductSetC
   const desired = await confirmedContent(deps.db, run.destinationId, rule)
   const listedSet = listed?.find(({ id }) => id === stored?.setId)
   if (stored !== undefined && listedSet === undefined && (await isDeleted(work, stored))) {
-    await forgetProductSet(deps.db, actor, stored, 'gone')
+    await deleteProductSetRow(deps.db, actor, stored, 'gone')
     stored = undefined
   }
   if (isProblem(desired)) return { name, action: stored === undefined ? 'create' : 'update', outcome: 'refused', ...desired }
@@ -147,15 +147,15 @@ async function unresolvedIfKeysUnknown(
   change: ProductSetChange,
 ): Promise<ProductSetChange> {
   if (brand === undefined || (change.outcome !== 'confirmed' && change.code !== 'PRODUCT_SET_EMPTY')) return change
-  const missing = await countWithoutKey(deps.db, run.destinationId, brand)
-  if (missing === 0) return change
-  const products = missing === 1 ? 'one product' : `${missing} products`
+  const withoutKeyCount = await countWithoutKey(deps.db, run.destinationId, brand)
+  if (withoutKeyCount === 0) return change
+  const products = withoutKeyCount === 1 ? 'one product' : `${withoutKeyCount} products`
   return {
     name: change.name,
     action: change.action === 'unchanged' ? 'update' : change.action,
     outcome: 'unresolved',
     code: 'PRODUCT_SET_KEYS_UNKNOWN',
-    message: `the set lacks ${products} of brand "${brand}", because the service confirmed ${missing === 1 ? 'it' : 'them'} without a product_key: a run with --full puts all products again`,
+    message: `the set lacks ${products} of brand "${brand}", because the service confirmed ${withoutKeyCount === 1 ? 'it' : 'them'} without a product_key: a run with --full puts all products again`,
   }
 }
 
@@ -200,7 +200,7 @@ async function createManagedSet(work: SetWork, content: StoredContent, action: '
   }
   // The service certainly did not create the set.
   if (answer.kind === 'refused' || answer.kind === 'again') {
-    await forgetProductSet(deps.db, actor, { id, name, setId: null }, 'not_created')
+    await deleteProductSetRow(deps.db, actor, { id, name, setId: null }, 'not_created')
     return { name, action, ...failureOf(answer) }
   }
   await storeLateUntil(deps.db, id, deps.settings.horizonMs + deps.settings.readLagMs)
@@ -233,7 +233,7 @@ async function removeSet({ deps, target, actor, listed }: SetWork, set: StoredSe
     // set, by comparison with the earlier listing (`knownIds`).
     const mayBeFoundLater = listed === undefined && set.knownIds !== null
     if (set.createMayArrive || mayBeFoundLater) return unresolvedOutcome('its create got no clear answer')
-    await forgetProductSet(deps.db, actor, set, 'not_created')
+    await deleteProductSetRow(deps.db, actor, set, 'not_created')
     return { outcome: 'confirmed' }
   }
   await startRemoval(deps.db, set.id)
@@ -241,7 +241,7 @@ async function removeSet({ deps, target, actor, listed }: SetWork, set: StoredSe
   const answer = await sendSetRequest(deps, requestToDeleteSet(target, setId))
   const isRemoved = answer.kind === 'done' || (answer.kind === 'refused' && answer.status === 404)
   if (!isRemoved) return failureOf(answer)
-  await forgetProductSet(deps.db, actor, set, 'deleted')
+  await deleteProductSetRow(deps.db, actor, set, 'deleted')
   return { outcome: 'confirmed' }
 }
 

@@ -103,12 +103,12 @@ async function readHead(uri: string): Promise<Buffer> {
 
 /**
  * Returns the text of the first bytes of a file in UTF-8, or in UTF-16 with a byte-order mark, without this mark. Returns undefined for any
- * other encoding. With `stream: true`, a character that is cut at the end is no error.
+ * other encoding. With `stream: true`, a character that is cut at the end is not an error.
  */
 function utfText(head: Buffer): string | undefined {
-  const [first, second] = head
-  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(head, { stream: true })
-  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(head, { stream: true })
+  const [byte0, byte1] = head
+  if (byte0 === 0xff && byte1 === 0xfe) return new TextDecoder('utf-16le').decode(head, { stream: true })
+  if (byte0 === 0xfe && byte1 === 0xff) return new TextDecoder('utf-16be').decode(head, { stream: true })
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true })
   } catch {

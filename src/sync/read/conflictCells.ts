@@ -1,7 +1,7 @@
 /**
  * Fills the cells of contradicting rows (one key, different content), so that `rejects --csv` can show the columns of the source. These
- * rows are found only when all sources are staged. Their original cells are no longer in memory then, so the sources are read again. Cells stay empty in these cases:
- *
+ * rows are found only when all sources are staged. Their original cells are no longer in memory then, so the sources are read again. Cells
+ * stay empty in these cases:
  * - The source is standard input, or cannot be read again.
  * - The row is not among the first `maxFilledRows` contradicting rows.
  * - The source has changed meanwhile, and no row has the same line and key.

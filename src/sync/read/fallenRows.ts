@@ -7,7 +7,7 @@ import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Database } from '../../db/database.ts'
 import { noGuardFired } from '../../db/plans.ts'
 import { readsBackfillSource, readsOwnSources } from '../../db/runs/request.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { minComparedRows, type RowCounts, type WarningSummary } from '../../model/report.ts'
@@ -30,7 +30,7 @@ export interface FallenSource {
 export async function erosionNotes(
   db: Database,
   pipeline: Pipeline,
-  run: RunRow,
+  run: ClaimedRun,
   { valid, suppressed }: RowCounts,
   referenceValid: number | undefined,
 ): Promise<WarningSummary[]> {
@@ -102,7 +102,7 @@ export function lostIds(facts: readonly SourceFacts[], before: readonly SourceFa
  * Returns the number of valid rows of the last interrupted first load. Undefined if there is no such load, and for a backfill. The
  * destination must have no complete snapshot.
  */
-export async function validRowsOfInterruptedLoad(db: Database, run: RunRow): Promise<number | undefined> {
+export async function validRowsOfInterruptedLoad(db: Database, run: ClaimedRun): Promise<number | undefined> {
   if (readsBackfillSource(run)) return undefined
   const [row] = await db.query<{ valid: number }>(
     `select (p.counts ->> 'valid')::int as valid from plan p join run r on r.id = p.run_id

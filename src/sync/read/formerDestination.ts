@@ -7,7 +7,7 @@ import type { WarningSummary } from '../../model/report.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Outer, Row } from '../../db/row.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import type { EngineDeps } from '../engine.ts'
 
 /** SQL condition: run `r` may have sent something. A run that a guard stopped has no plan. */
@@ -17,7 +17,7 @@ const maySend = `r.trigger <> 'plan' and r.plan_id is not null`
 export async function formerDestinationNotes(
   { db, service }: EngineDeps,
   { name }: Pipeline,
-  run: RunRow,
+  run: ClaimedRun,
 ): Promise<readonly WarningSummary[]> {
   const [earlier] = await db.query(
     `select from run r where r.pipeline = $1 and r.destination_id = $2 and r.id < $3 and ${maySend} limit 1`,

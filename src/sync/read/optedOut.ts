@@ -51,8 +51,8 @@ async function optOutOtherForms(tx: Connection): Promise<number> {
 }
 
 /**
- * Returns true if a record whose row was skipped as unchanged has an identifier that another row opts out. Then a full read is needed. Takes
- * every stored record as skipped, except those in the table `unseen_key`: this read did not find their unchanged rows.
+ * Returns true if a record whose row was skipped as unchanged has an identifier that another row opts out. Then a full read is needed. Every
+ * stored record counts as skipped, except those in the table `unseen_key`: this read did not find their unchanged rows.
  */
 export async function skippedRecordHasOptedOutIdentifier(tx: Connection, destinationId: number): Promise<boolean> {
   // Opted-out identifiers of records whose keys have no row in `remote` (docs/decisions/implied-keys.md).

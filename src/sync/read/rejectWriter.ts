@@ -4,7 +4,7 @@ import { insertRejects, type NewReject } from '../../db/rejects.ts'
 import { storableText } from '../../storableText.ts'
 
 /** Number of rejects in memory from which on `full` is true. */
-const manyRejects = 500
+const maxRejectsInMemory = 500
 
 /** Writes rejects to Postgres outside of the run's transaction, so that a failed run keeps its rejects. */
 export class RejectWriter {
@@ -19,7 +19,7 @@ export class RejectWriter {
 
   /** True once the caller should call `flush`. */
   get full(): boolean {
-    return this.#rows.length >= manyRejects
+    return this.#rows.length >= maxRejectsInMemory
   }
 
   /** Adds a reject. `source`: number of its source, from 0. `cells`: original cells of the row, masked if personal. */

@@ -222,7 +222,7 @@ async function suppressRows(
 ): Promise<number> {
   if (removesBy === 'identifier') return anyOptedOut ? suppressRowsWithRemovedIdentifiers(tx) : 0
   const onLists = suppressedBy.length === 0 ? 0 : await suppressDoNotReachMembers(tx, suppressedBy)
-  return onLists + (erasures === undefined ? 0 : await suppressErased(tx, erasures))
+  return onLists + (erasures === undefined ? 0 : await suppressErasedRows(tx, erasures))
 }
 
 /**
@@ -258,7 +258,10 @@ async function suppressDoNotReachMembers(tx: Connection, listIds: readonly numbe
 }
 
 /** Marks as suppressed the valid staged rows of erased people, and returns their number. */
-export async function suppressErased(tx: Connection, { destinationId, service }: NonNullable<ResolveOptions['erasures']>): Promise<number> {
+export async function suppressErasedRows(
+  tx: Connection,
+  { destinationId, service }: NonNullable<ResolveOptions['erasures']>,
+): Promise<number> {
   const anyErased = await tx.query('select from erased_key where service = $1 limit 1', [service])
   if (anyErased.length === 0) return 0
   return tx.execute(

@@ -14,7 +14,7 @@ import { raiseDesiredVersion } from '../../db/destinations.ts'
 import { digestKey, type UnseenDigests } from '../../db/digests.ts'
 import { readsBackfillSource } from '../../db/runs/request.ts'
 import { updateRun } from '../../db/runs/update.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { discardSnapshot, openSnapshot, sourcesOfUnplannedReads, storeSources } from '../../db/snapshots.ts'
 import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -56,16 +56,16 @@ export interface SnapshotResult {
   /** Stored digests that no row of a gated read has; empty for other reads. */
   readonly unseen: readonly UnseenDigests[]
   /**
-   * Number of valid rows of the reference read (`LastSnapshot.referenceValid`). If no snapshot is complete: the number of the last
+   * Number of valid rows of the reference read (`LastSnapshot.referenceValid`). If no snapshot is complete: number of valid rows of the last
    * interrupted first load. Undefined without either, and for a backfill.
    */
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in the reference read; empty if the pipeline has only one source. */
-  readonly fallen: readonly FallenSource[]
+  readonly fallenSources: readonly FallenSource[]
   /** Rows without a readable id, if there are more than in the reference read; undefined if the destination has people. */
   readonly lostIds: LostIds | undefined
   /** Reason why the end of a source is not proven; undefined if the read is complete. */
-  readonly incomplete: string | undefined
+  readonly incompleteReason: string | undefined
   /** Ids of the account's do-not-reach lists; empty if the pipeline ignores these lists. */
   readonly suppressedBy: readonly number[]
   /** Proof that the ends of the sources were reached, or why one end is not proven. */
@@ -83,7 +83,7 @@ export interface SnapshotResult {
  * Reads the sources into a new snapshot and the temporary table `stage`, or returns the last snapshot if nothing changed. Stores the
  * warnings and columns with the run. If the read fails, discards the new snapshot and throws the error.
  */
-export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
+export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: ClaimedRun): Promise<SnapshotResult> {
   const { destinationId, id: runId } = run
   const definitionHash = hashOfDefinitionAndRules(pipeline)
   const suppression = await findDoNotReachLists(deps, pipeline)
@@ -102,11 +102,13 @@ export async function readSnapshot(deps: EngineDeps, tx: Connection, pipeline: P
   try {
     await createStage(tx)
     if (comparable !== undefined && isUnchanged) return await unchangedResult(context, comparable, notes)
-    const snapshotId = await deps.db.transaction(async (tx) => {
-      const opened = await openSnapshot(tx, { destinationId, runId, definitionHash, suppressionVersion: suppression.version })
+    const snapshotId = await deps.db.transaction(async (transaction) => {
+      const newSnapshot = { destinationId, runId, definitionHash, suppressionVersion: suppression.version }
+      const { id, afterInterruptedRead } = await openSnapshot(transaction, newSnapshot)
       // People of waiting plans may have opted out in the interrupted read.
-      if (opened.afterInterrupted && destinationOf(pipeline.destination.kind).reachesPeople) await raiseDesiredVersion(tx, destinationId, 1)
-      return opened.id
+      if (afterInterruptedRead && destinationOf(pipeline.destination.kind).reachesPeople)
+        await raiseDesiredVersion(transaction, destinationId, 1)
+      return id
     })
     crashPoint('read.opened')
     try {
@@ -127,7 +129,7 @@ async function unchangedResult(
   notes: readonly WarningSummary[],
 ): Promise<SnapshotResult> {
   deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
-  const warnings = [...notes, ...last.warnings.filter(({ code }) => !codesNotTakenOver.has(code))]
+  const warnings = [...notes, ...last.warnings.filter(({ code }) => !codesOfOneRun.has(code))]
   await updateRun(deps.db, run, { columns: last.columns, warnings })
   return {
     snapshotId: last.id,
@@ -135,9 +137,9 @@ async function unchangedResult(
     reading: 'unchanged',
     unseen: [],
     previousValid: last.referenceValid,
-    fallen: [],
+    fallenSources: [],
     lostIds: undefined,
-    incomplete: undefined,
+    incompleteReason: undefined,
     suppressedBy,
     proof: 'source unchanged since the last complete read',
     warnings,
@@ -157,19 +159,19 @@ async function readInto(
   const { readRecords } = await import('./readRecords.ts')
   const { staged, rows, unseen, quality } = await readRecords(context, opened, gate)
   const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
-  const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
+  const incompleteReason = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
   const { guardsDeletes, keys } = destinationOf(pipeline.destination.kind)
   const lastIsOfOtherPipeline = last !== undefined && last.pipeline !== pipeline.name && guardsDeletes
   const referenceSources = last?.referenceSources ?? []
   const patterns = pipeline.sources.map(({ uri }) => uri)
-  const unplanned = incomplete === undefined ? [] : await sourcesOfUnplannedReads(deps.db, run.destinationId)
+  const unplanned = incompleteReason === undefined ? [] : await sourcesOfUnplannedReads(deps.db, run.destinationId)
   const warnings = [
     ...notes,
     ...staged.warnings,
-    ...(incomplete === undefined
+    ...(incompleteReason === undefined
       ? []
-      : [endUnprovenNote(incomplete), ...unreadOptOutNotes(staged.facts, [referenceSources, ...unplanned])]),
-    ...(incomplete === undefined && guardsDeletes ? optOutNotesOfFallenSources(staged.facts, referenceSources, patterns) : []),
+      : [endUnprovenNote(incompleteReason), ...unreadOptOutNotes(staged.facts, [referenceSources, ...unplanned])]),
+    ...(incompleteReason === undefined && guardsDeletes ? optOutNotesOfFallenSources(staged.facts, referenceSources, patterns) : []),
     ...(lastIsOfOtherPipeline ? [otherPipelineNote(last)] : []),
     ...(await erosionNotes(deps.db, pipeline, run, rows, last?.referenceValid)),
   ]
@@ -181,14 +183,14 @@ async function readInto(
     reading: unseen === undefined ? 'full' : 'gated',
     unseen: unseen ?? [],
     previousValid: last === undefined ? await validRowsOfInterruptedLoad(deps.db, run) : last.referenceValid,
-    fallen: fallenSources(staged.facts, referenceSources, patterns),
+    fallenSources: fallenSources(staged.facts, referenceSources, patterns),
     lostIds: keys === 'products' ? lostIds(staged.facts, referenceSources) : undefined,
-    incomplete,
+    incompleteReason,
     suppressedBy,
     proof:
-      incomplete === undefined
+      incompleteReason === undefined
         ? [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', ')
-        : `end not proven: ${incomplete}`,
+        : `end not proven: ${incompleteReason}`,
     warnings,
     quality,
     ...(staged.identifiers === undefined ? {} : { identifiers: staged.identifiers }),
@@ -208,7 +210,7 @@ function otherPipelineNote({ pipeline, runId }: LastSnapshot): WarningSummary {
 }
 
 /** Codes of notes on one run, or on changes since an earlier run. A run with unchanged sources does not repeat them. */
-const codesNotTakenOver: ReadonlySet<string> = new Set([
+const codesOfOneRun: ReadonlySet<string> = new Set([
   'COLUMN_VANISHED',
   'FILL_RATE_FELL',
   'OPT_OUTS_FELL',

@@ -1,7 +1,7 @@
 /** Maps the rows of the sources, and stages them in a temporary table by COPY. */
 import type { Connection } from '../../db/database.ts'
 import { StagedDigests } from '../../db/digests.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
@@ -40,7 +40,7 @@ export interface StageContext {
   readonly deps: EngineDeps
   readonly tx: Connection
   readonly pipeline: Pipeline
-  readonly run: RunRow
+  readonly run: ClaimedRun
   /** Last complete read of the destination, not by a backfill; undefined if there is none. Always undefined for a backfill. */
   readonly last: LastSnapshot | undefined
 }

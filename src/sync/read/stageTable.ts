@@ -88,7 +88,7 @@ export interface StageTally {
   unsentOptOuts: number
   /** Rows with both forms of an identifier. */
   withBothForms: number
-  /** Line of the last staged row, and its number of earlier rows. */
+  /** Line of the last staged row, and number of earlier rows on this line. */
   lastLine: number
   placeInLine: number
   /** Keys of all staged rows. */
@@ -119,14 +119,14 @@ export abstract class StageWriter {
   readonly copy: CopyWriter
   protected readonly tally: StageTally
   readonly #source: number
-  readonly #ownCount: number
+  readonly #ownColumnCount: number
 
   /** `ownColumns`: columns that only the subclass writes. */
   constructor(tx: Connection, { source, tally, later }: StageOptions, ownColumns: readonly string[]) {
     this.copy = new CopyWriter(tx.client, `stage (${[...commonColumns, ...ownColumns].join(', ')})`, later)
     this.tally = tally
     this.#source = source
-    this.#ownCount = ownColumns.length
+    this.#ownColumnCount = ownColumns.length
   }
 
   /**
@@ -138,7 +138,7 @@ export abstract class StageWriter {
   /** Stages the key of a rejected row, so that its record does not count as missing. */
   addRejectedKey(key: Uint8Array, line: number): void {
     this.beginRow(key, noHash, stagedKind.rejected, line, undefined, 0)
-    for (let i = 0; i < this.#ownCount; i++) this.copy.null()
+    for (let i = 0; i < this.#ownColumnCount; i++) this.copy.null()
   }
 
   /** Stages the identifiers that a filtered or rejected row opts out. Does nothing for products. */
@@ -158,7 +158,7 @@ export abstract class StageWriter {
     if (digest !== undefined && kind === stagedKind.valid) tally.digests?.add(digest, featureSet, key)
     tally.placeInLine = line === tally.lastLine ? tally.placeInLine + 1 : 0
     tally.lastLine = line
-    copy.row(commonColumns.length + this.#ownCount)
+    copy.row(commonColumns.length + this.#ownColumnCount)
     copy.bytes(key)
     copy.bytes(rowHash)
     copy.int2(kind)

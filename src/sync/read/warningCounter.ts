@@ -1,5 +1,5 @@
 import type { Warning } from '../../model/record.ts'
-import { linesKept, type WarningSummary } from '../../model/report.ts'
+import { maxWarningLines, type WarningSummary } from '../../model/report.ts'
 
 /** Maximum number of combinations of code and field. Warnings with further combinations are not counted. */
 const maxSummaries = 500
@@ -19,9 +19,16 @@ export class WarningCounter {
     const summary = this.#summaries.get(id)
     if (summary) {
       summary.count += count
-      summary.lines.push(...lines.slice(0, linesKept - summary.lines.length))
+      summary.lines.push(...lines.slice(0, maxWarningLines - summary.lines.length))
     } else if (this.#summaries.size < maxSummaries) {
-      this.#summaries.set(id, { code, field, message, count, lines: lines.slice(0, linesKept), ...(hint === undefined ? {} : { hint }) })
+      this.#summaries.set(id, {
+        code,
+        field,
+        message,
+        count,
+        lines: lines.slice(0, maxWarningLines),
+        ...(hint === undefined ? {} : { hint }),
+      })
     }
   }
 

@@ -4,7 +4,7 @@ import { defaultCountryOf, memberKeysOf, packedForms } from '../../mapping/looku
 import { trimText } from '../../mapping/text.ts'
 import { identifierTypes } from '../../model/record.ts'
 import type { Database } from '../../db/database.ts'
-import { lastSender } from '../../db/attempts.ts'
+import { lastSendingRun } from '../../db/attempts.ts'
 import { batchesOfKeys, entriesOf, entryOutcome } from '../../db/entries/read.ts'
 import { findImpliedKeys } from '../../db/impliedKeySearch.ts'
 import type { Row } from '../../db/row.ts'
@@ -93,7 +93,7 @@ async function findFormerRecordKeys(db: Database, destinationId: number, searche
     Row<'plan', 'run_id'> & { record_key: Buffer; change: string; outcome: string; at: Date; batch_id: string; line: string | null }
   >(
     `select e.record_key, e.change, ${entryOutcome} as outcome, least(coalesce(b.settled_at, b.created_at), statement_timestamp()) as at,
-       coalesce((${lastSender('e.batch_id')}), p.run_id) as run_id, e.batch_id, r.line
+       coalesce((${lastSendingRun('e.batch_id')}), p.run_id) as run_id, e.batch_id, r.line
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
        left join record r on r.destination_id = e.destination_id and r.key = e.record_key
      where b.id in (${batchesOfKeys('$1', '$2::bytea[]')}) and e.keys && $2::bytea[] order by e.batch_id desc limit 20`,

@@ -168,7 +168,7 @@ function textOf(value: unknown): string | null {
 }
 
 /** Maximum number of shown characters, without a leading `…`. */
-const maxShown = 200
+const maxShownCharacters = 200
 /** Number of shown characters before the first difference of two long texts. */
 const shownBeforeDifference = 40
 
@@ -177,16 +177,16 @@ interface Texts {
   readonly after: string | null
 }
 
-/** Cuts both texts to `maxShown` characters. Cuts their starts too if the first difference would be near the end or not shown. */
+/** Cuts both texts to `maxShownCharacters` characters. Cuts their starts too if the first difference would be near the end or not shown. */
 function cutTexts({ before, after }: Texts): Texts {
   let from = 0
   if (before !== null && after !== null) {
     let difference = 0
     while (difference < before.length && before[difference] === after[difference]) difference++
-    if (difference >= maxShown - shownBeforeDifference) from = difference - shownBeforeDifference
+    if (difference >= maxShownCharacters - shownBeforeDifference) from = difference - shownBeforeDifference
     // The second half of a surrogate pair.
     if (/[\udc00-\udfff]/.test(before.charAt(from))) from++
   }
-  const cut = (text: string | null) => (text === null ? null : `${from === 0 ? '' : '…'}${cutText(text.slice(from), maxShown)}`)
+  const cut = (text: string | null) => (text === null ? null : `${from === 0 ? '' : '…'}${cutText(text.slice(from), maxShownCharacters)}`)
   return { before: cut(before), after: cut(after) }
 }

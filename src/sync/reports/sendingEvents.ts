@@ -1,5 +1,5 @@
 /** Loads the events of records that come from plans and from answers of the service. */
-import { lastSender, sendingRun } from '../../db/attempts.ts'
+import { lastSendingRun, sendingRun } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
 import { batchesOfRecords, entriesOf, shownOutcome } from '../../db/entries/read.ts'
 import { invalidatingRun, readInvalidated, type InvalidatedKind } from '../../db/invalidated.ts'
@@ -46,7 +46,7 @@ export async function loadEntryEvents(
   >(
     // `settled_at` is later than now while an attempt may still arrive (`settledAt` in `db/batches/release.ts`).
     `select p.created_at as at, least(coalesce(b.settled_at, p.created_at), statement_timestamp()) as ended_at, p.run_id, p.id as plan_id,
-       e.batch_id, e.change, ${shownOutcome} as outcome, e.code, e.message, e.expires_at, e.hash, e.keys, (${lastSender('e.batch_id')}) as sent_by
+       e.batch_id, e.change, ${shownOutcome} as outcome, e.code, e.message, e.expires_at, e.hash, e.keys, (${lastSendingRun('e.batch_id')}) as sent_by
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
      where b.id in (${batchesOfRecords('$1', '$2::bytea[]')}) and e.record_key = any($2) order by e.batch_id desc limit 100`,
     [destinationId, keys],

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { loadReport } from './history.ts'
-import { declaredForS } from '../../db/schedules.ts'
+import { declarationValidS } from '../../db/schedules.ts'
 import { givenPipelines, isRunOf, pipelineColumns, type PipelineInEnvironment } from './overview.ts'
 import type { RunReport } from '../../model/report.ts'
 
@@ -51,7 +51,7 @@ export async function pipelineStates(db: Database, given: readonly PipelineInEnv
          when exists (select from ${givenPipelines} where p.origin is null) or exists (
            select from ${givenPipelines} join pipeline_schedule s on (s.pipeline, s.credentials) = (p.name, p.credentials)
              join destination d on d.id = s.destination_id and d.service = p.origin
-           where s.declared_at > statement_timestamp() - ${declaredForS} * interval '1 second') then 'running'
+           where s.declared_at > statement_timestamp() - ${declarationValidS} * interval '1 second') then 'running'
          else 'elsewhere' end as scheduler`,
     pipelineColumns(given),
   )

@@ -1,12 +1,12 @@
 import { RunError, UsageError } from '../../errors.ts'
-import { forgetSynced } from '../../db/changedKeys.ts'
+import { deleteChangedInSync } from '../../db/changedKeys.ts'
 import { raiseStateVersion, resumeDestination, readPauseReason, type PauseReason } from '../../db/destinations.ts'
 import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../../db/plans.ts'
 import { isOfLoad, markImpliedKeysVisible } from '../../db/impliedKeys.ts'
 import { hasInterruptedRead } from '../../db/snapshots.ts'
 import { readOptions } from '../../db/runs/columns.ts'
 import { addWarnings, attachPlan } from '../../db/runs/update.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { confirmationsOf } from '../../db/entries/read.ts'
 import { replaceGroupContent, contentVersionOf } from '../../db/remote/referenceCounts.ts'
 import type { Row, Value } from '../../db/row.ts'
@@ -56,20 +56,21 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
     )
   }
   assertOwnCredentials(deps, plan.pipeline, plan.credentials)
-  const run = await requestAndClaimById(deps, plan.pipeline, plan.destination_id, { trigger: 'apply' })
-  if ('report' in run) return run.report
-  return runUnderLease(deps, run.row, async (leased) => {
-    await bindOrAssertDatabase(deps, run.row)
-    if ((await startApplying(deps, run.row, planId)) === 'appliedBefore') {
-      await warnAppliedBefore(deps, run.row, planId)
+  const claim = await requestAndClaimById(deps, plan.pipeline, plan.destination_id, { trigger: 'apply' })
+  if ('report' in claim) return claim.report
+  const { run } = claim
+  return runUnderLease(deps, run, async (leased) => {
+    await bindOrAssertDatabase(deps, run)
+    if ((await startApplying(deps, run, planId)) === 'appliedBefore') {
+      await warnAppliedBefore(deps, run, planId)
       return { status: 'succeeded', guards: [] }
     }
-    const isAccepted = await acceptSandboxInstance(deps, run.row, readOptions(plan.options))
+    const isAccepted = await acceptSandboxInstance(deps, run, readOptions(plan.options))
     // In a sandbox that was restarted without its state, the stored ids may belong to other product sets. Only a full refresh changes sets
     // there.
-    const changesSets = isAccepted || !(await detectNewSandboxInstance(deps, run.row))
-    await resumeDestination(deps.db, run.row.destinationId)
-    return sendPlan(leased, run.row, planId, { imageSample: await imageSampleOf(deps.db, planId), changesSets })
+    const changesSets = isAccepted || !(await detectNewSandboxInstance(deps, run))
+    await resumeDestination(deps.db, run.destinationId)
+    return sendPlan(leased, run, planId, { imageSample: await imageSampleOf(deps.db, planId), changesSets })
   })
 }
 
@@ -86,7 +87,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
  *
  * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
  */
-export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'started' | 'appliedBefore'> {
+export async function startApplying(deps: EngineDeps, run: ClaimedRun, planId: string): Promise<'started' | 'appliedBefore'> {
   return deps.db.transaction(async (tx) => {
     const [row] = await tx.query<
       Row<'plan', 'status' | 'pipeline' | 'destination_id' | 'snapshot_id'> &
@@ -138,7 +139,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
 }
 
 /** Adds the warning `PLAN_APPLIED` to the run. The warning names the first run that sent the plan, if that run is still stored. */
-async function warnAppliedBefore(deps: EngineDeps, run: RunRow, planId: string): Promise<void> {
+async function warnAppliedBefore(deps: EngineDeps, run: ClaimedRun, planId: string): Promise<void> {
   const [earlier] = await deps.db.query<Row<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' order by id limit 1`,
     [planId],
@@ -170,7 +171,7 @@ function staleError(planId: string, pipeline: string, why: string): RunError {
  */
 export async function sendPlan(
   deps: EngineDeps,
-  run: RunRow,
+  run: ClaimedRun,
   planId: string,
   options: {
     readonly imageSample: number | undefined
@@ -207,7 +208,7 @@ async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
   const guards = decodePlanGuards(row.guards, planId)
   if (counts.pending === 0) {
     await finishPlan(deps.db, planId)
-    await forgetSynced(deps.db, row.destination_id)
+    await deleteChangedInSync(deps.db, row.destination_id)
   }
   if (deps.signal?.aborted && counts.pending > 0) return { status: 'cancelled', guards, error: interruptedError() }
   if (row.paused_reason !== null) {

@@ -4,7 +4,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import { logRun } from '../../db/auditLog.ts'
 import { markLostProducts } from '../../db/productSets.ts'
 import { updateRun } from '../../db/runs/update.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { loadFindings } from '../audit/findings.ts'
 import { ListingClassifier } from '../audit/classifyListing.ts'
 import { readBack } from '../audit/readBack.ts'
@@ -41,37 +41,38 @@ export async function auditPipeline(
   { repair = false }: { readonly repair?: boolean } = {},
 ): Promise<AuditReport> {
   const listing = listingOf(pipeline)
-  const run = await requestAndClaim(deps, pipeline, { trigger: 'plan', audit: repair ? 'repair' : 'report' })
-  if ('report' in run) throw unclaimedError(run.report)
-  let found: AuditFindings | undefined
+  const claim = await requestAndClaim(deps, pipeline, { trigger: 'plan', audit: repair ? 'repair' : 'report' })
+  if ('report' in claim) throw unclaimedError(claim.report)
+  const { run } = claim
+  let findings: AuditFindings | undefined
   let planned: Planned | undefined
-  const report = await runUnderLease(deps, run.row, async (leased) => {
+  const report = await runUnderLease(deps, run, async (leased) => {
     const client = await deps.db.connect()
     const tx = connectionOf(client)
     try {
-      found = await timedStage(deps, run.row, 'audit', () => auditCatalog({ deps: leased, tx, pipeline, run: run.row, listing }))
+      findings = await timedStage(deps, run, 'audit', () => auditCatalog({ deps: leased, tx, pipeline, run, listing }))
       if (leased.signal?.aborted) throw interruptedError()
-      if (repair && needsRepair(found.drift)) planned = await planRepair(leased, tx, pipeline, run.row)
+      if (repair && needsRepair(findings.drift)) planned = await planRepair(leased, tx, pipeline, run)
     } finally {
       // Closes the connection, so that Postgres drops the temporary tables.
       client.release(true)
     }
-    await updateRun(deps.db, run.row, {
+    await updateRun(deps.db, run, {
       counts: {
         ...noCounts,
         ...planned?.counts,
         pending: planned === undefined ? 0 : plannedChanges(planned.counts),
-        drift: found.drift,
+        drift: findings.drift,
       },
     })
     const guards = planned?.guards ?? []
-    return { status: guards.length > 0 ? 'withheld' : matchesConfirmed(found.drift) ? 'succeeded' : 'partial', guards }
+    return { status: guards.length > 0 ? 'withheld' : matchesConfirmed(findings.drift) ? 'succeeded' : 'partial', guards }
   })
   if (report.error) throw reportedError(report.error, report.runId)
-  if (found === undefined) throw new Error('an audit without an error must have findings')
+  if (findings === undefined) throw new Error('an audit without an error must have findings')
   return {
     ...report,
-    ...found,
+    ...findings,
     requests: planned?.batches ?? 0,
     minutes: planned?.minutes ?? 0,
   }
@@ -100,7 +101,7 @@ interface CatalogAudit {
   readonly deps: EngineDeps
   readonly tx: Connection
   readonly pipeline: Pipeline
-  readonly run: RunRow
+  readonly run: ClaimedRun
   readonly listing: Listing
 }
 
@@ -127,9 +128,9 @@ async function auditCatalog({ deps, tx, pipeline, run, listing }: CatalogAudit):
     reportProgress()
   }
   await classifier.finish()
-  const found = await loadFindings(tx, run.destinationId, { requests, notReturned: classifier.notReturned })
-  await logRun(deps.db, { actor: deps.workerId, what: 'catalog.audited', runId: run.id, detail: found.drift })
-  return found
+  const findings = await loadFindings(tx, run.destinationId, { requests, notReturned: classifier.notReturned })
+  await logRun(deps.db, { actor: deps.workerId, what: 'catalog.audited', runId: run.id, detail: findings.drift })
+  return findings
 }
 
 /**
@@ -150,7 +151,7 @@ async function waitForReadLag(deps: EngineDeps, destinationId: number, reportPro
 }
 
 /** Marks the drifted products as out of sync, and plans everything that is out of sync, in one transaction. Reads no source. */
-async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<Planned> {
+async function planRepair(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: ClaimedRun): Promise<Planned> {
   const prepare = async (within: Transaction) => {
     await invalidateDrifted(within, run, deps.workerId)
     await markLostProducts(within, run.destinationId)

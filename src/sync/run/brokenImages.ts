@@ -2,7 +2,7 @@ import type { ImageCheck, ImageCheckOptions } from '../../http/imageCheck.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { addWarnings } from '../../db/runs/update.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 
@@ -19,11 +19,11 @@ const checkImages: ImageChecker = async (links, options) => (await import('../..
 
 /**
  * Checks the image links of at most `imageSample` live products, and adds a warning about broken links to the run. Only logs an error of
- * the check. Does nothing after the signal.
+ * the check. Does nothing once `deps.signal` has aborted.
  */
 export async function warnOfBrokenImages(
   deps: EngineDeps,
-  run: RunRow,
+  run: ClaimedRun,
   imageSample: number,
   check: ImageChecker = checkImages,
 ): Promise<void> {

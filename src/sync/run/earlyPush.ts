@@ -1,5 +1,5 @@
 /** Sends the first parts of a first load while the later parts are planned (docs/decisions/first-load-in-parts.md). */
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import type { EngineDeps } from '../engine.ts'
 import { pushPlan } from '../push/push.ts'
 import { timedStage } from './timedStage.ts'
@@ -15,7 +15,7 @@ import { timedStage } from './timedStage.ts'
  */
 export async function pushWhilePlanning<Result>(
   deps: EngineDeps,
-  run: RunRow,
+  run: ClaimedRun,
   planning: (onPart: (planId: string, operations: number) => Promise<void>) => Promise<Result>,
   onPushStart: (planId: string, operations: number) => Promise<void> | undefined,
 ): Promise<{ readonly result: Result; readonly awaitPush: (() => Promise<void>) | undefined }> {

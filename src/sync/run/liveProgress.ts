@@ -1,6 +1,6 @@
 import type { StoredProgress } from '../../db/runs/columns.ts'
 import { storeProgress } from '../../db/runs/update.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import type { Progress } from '../../model/report.ts'
 import type { EngineDeps } from '../engine.ts'
 
@@ -11,7 +11,7 @@ const writeEveryMs = 1_000
  * Returns an `onProgress` that passes each report with its run to `deps.onProgress`, and stores reports for the dashboard. Stores the first
  * report of a stage, then at most one a second. Ignores failed writes.
  */
-export function createProgressStorer(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
+export function createProgressStorer(deps: EngineDeps, run: ClaimedRun): NonNullable<EngineDeps['onProgress']> {
   let stage: string | undefined
   let stageStartedAt = ''
   let writtenAt = Number.NEGATIVE_INFINITY

@@ -2,7 +2,7 @@ import { loadPlannedSets, planProductSets } from '../productSets/planProductSets
 import type { Pipeline } from '../../model/pipeline.ts'
 import { loadProductSets, markLostProducts } from '../../db/productSets.ts'
 import { updateRun } from '../../db/runs/update.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 import { isRefusedOrUnresolved } from '../reports/nextCommands.ts'
@@ -13,9 +13,9 @@ import { destinationOf } from '../../destinations/index.ts'
 /**
  * Keeps the product sets in sync, by the rules in the plan. The changes may differ from the planned ones, because products were confirmed
  * since. Returns `ending`. A status `succeeded` becomes `partial` if a change was refused or is unresolved. Does nothing without planned
- * sets, after an error, or after the signal.
+ * sets, after an error, or once `deps.signal` has aborted.
  */
-export async function keepSetsOfRun(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
+export async function keepSetsOfRun(deps: EngineDeps, run: ClaimedRun, planId: string, ending: Ending): Promise<Ending> {
   const planned = await loadPlannedSets(deps.db, planId)
   if (planned === undefined || ending.error !== undefined || deps.signal?.aborted) return ending
   const [target] = await deps.db.query<Row<'destination', 'target_id'>>('select target_id from destination where id = $1', [
@@ -36,7 +36,7 @@ export async function keepSetsOfRun(deps: EngineDeps, run: RunRow, planId: strin
  */
 export async function planSetsOfRun(
   deps: EngineDeps,
-  run: RunRow,
+  run: ClaimedRun,
   { destination }: Pipeline,
   planId: string,
   { isNewSandbox }: { readonly isNewSandbox: boolean },

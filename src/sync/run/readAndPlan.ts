@@ -4,7 +4,7 @@ import { storeImageSample } from '../../db/plans.ts'
 import { endFalseWaits } from '../../db/remote/lateRequests.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { updateRun } from '../../db/runs/update.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { backfillCommandOf, readsBackfillSource } from '../../db/runs/request.ts'
 import { discardSnapshot, hasUnplannedOptOuts, markUnplannedOptOuts } from '../../db/snapshots.ts'
 import { releaseWithTables } from '../../db/temporaryTables.ts'
@@ -17,7 +17,7 @@ import { runCancellable } from './cancelStatements.ts'
 import { interruptedError, type EngineDeps } from '../engine.ts'
 import { planErasures } from '../erasure/forget.ts'
 import { loadRun } from '../reports/history.ts'
-import { tooManyRejects } from '../plan/reasonsToWithhold.ts'
+import { guardResultOfRejects } from '../plan/reasonsToWithhold.ts'
 import { makePlan, type Planned, type PlanInput } from '../plan/plan.ts'
 import { guardResultsOfWarnings, RunWithheld } from '../plan/qualityGuard.ts'
 import { planSetsOfRun } from './productSets.ts'
@@ -53,12 +53,12 @@ export interface PlanOutcome {
  *
  * `onPart`: called when a part of a large first load is stored and may be sent. `rows`: number of valid rows of the whole read.
  *
- * @throws {RunError} `RUN_INTERRUPTED` after the signal, `PIPELINE_CHANGED`, `OPT_OUTS_UNPLANNED`, and errors of the read and of the plan
+ * @throws {RunError} `RUN_INTERRUPTED` after an abort of `deps.signal`, `PIPELINE_CHANGED`, `OPT_OUTS_UNPLANNED`, and errors of the read and of the plan
  */
 export async function readAndPlan(
   deps: EngineDeps,
   configured: Pipeline,
-  run: RunRow,
+  run: ClaimedRun,
   onPart?: (planId: string, rows: number) => Promise<void>,
 ): Promise<PlanOutcome> {
   await planErasures(deps)
@@ -98,9 +98,9 @@ export async function readAndPlan(
         : Promise.resolve()
     const { snapshotId, rows } = snapshot ?? {}
     // A snapshot that stays open counts as interrupted (`hasInterruptedRead`).
-    const ending = noting.then(() => (snapshotId === undefined ? undefined : discardSnapshot(deps.db, snapshotId, rows)))
+    const discarding = noting.then(() => (snapshotId === undefined ? undefined : discardSnapshot(deps.db, snapshotId, rows)))
     if (!(error instanceof RunWithheld)) {
-      await ending.catch((failure: unknown) =>
+      await discarding.catch((failure: unknown) =>
         deps.log.warn(
           { runId: `r_${run.id}`, reason: codeOrName(failure) },
           'the opt-outs of this read could not be stored: plans, backfills and reruns of failed operations wait for another read',
@@ -108,7 +108,7 @@ export async function readAndPlan(
       )
       throw error
     }
-    await ending
+    await discarding
     return { planned: undefined, guards: error.results, proof: proofOf(snapshot) }
   } finally {
     // After an error the connection is closed, because a transaction may be open.
@@ -130,7 +130,7 @@ function proofOf(snapshot: SnapshotResult | undefined): string {
 }
 
 /** Resends the unresolved requests of earlier runs, without people who opted out since. */
-async function resolveEarlierRequests(deps: EngineDeps, run: RunRow, tx: Connection): Promise<void> {
+async function resolveEarlierRequests(deps: EngineDeps, run: ClaimedRun, tx: Connection): Promise<void> {
   // `findOptedOut` is called for several requests at a time, but its searches share one connection.
   const inTurn = pLimit(1)
   await timedStage(deps, run, 'settle', () =>
@@ -145,7 +145,7 @@ async function resolveEarlierRequests(deps: EngineDeps, run: RunRow, tx: Connect
  * Sends the deletes of erased people in a run whose read failed or was stopped by a guard. They cannot wait for a later run, because that
  * may be stopped too. Only logs errors, because the run must end with the error of the read.
  */
-async function sendErasureDeletes(deps: EngineDeps, run: RunRow): Promise<void> {
+async function sendErasureDeletes(deps: EngineDeps, run: ClaimedRun): Promise<void> {
   if (run.trigger === 'plan' || deps.signal?.aborted) return
   await resendErasures(deps, run.destinationId, run.id).catch((error: unknown) =>
     deps.log.warn(
@@ -156,7 +156,7 @@ async function sendErasureDeletes(deps: EngineDeps, run: RunRow): Promise<void> 
 }
 
 /** Reads the sources, and stores the row counts and the snapshot with the run. */
-async function readSources(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
+async function readSources(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: ClaimedRun): Promise<SnapshotResult> {
   const snapshot = await timedStage(deps, run, 'read', () => readSnapshot(deps, tx, pipeline, run))
   await updateRun(deps.db, run, { counts: { ...noCounts, ...snapshot.rows }, snapshotId: snapshot.snapshotId })
   return snapshot
@@ -170,11 +170,11 @@ async function readSources(deps: EngineDeps, tx: Connection, pipeline: Pipeline,
 async function applyReadGuards(
   deps: EngineDeps,
   pipeline: Pipeline,
-  run: RunRow,
+  run: ClaimedRun,
   { reading, rows, warnings }: SnapshotResult,
 ): Promise<void> {
   if (reading !== 'unchanged') {
-    const tooMany = tooManyRejects({
+    const rejectsGuard = guardResultOfRejects({
       guards: pipeline.guards,
       read: rows.read,
       rejected: rows.rejected,
@@ -183,7 +183,7 @@ async function applyReadGuards(
       run: `r_${run.id}`,
       codes: (await loadRun(deps.db, `r_${run.id}`)).rejectCodes ?? [],
     })
-    if (tooMany) throw new RunWithheld([tooMany])
+    if (rejectsGuard) throw new RunWithheld([rejectsGuard])
   }
   const notes = guardResultsOfWarnings(pipeline, warnings, { backfillCommand: backfillCommandOf(run) })
   if (notes.length > 0) throw new RunWithheld(notes)
@@ -195,7 +195,7 @@ async function planRun(
   tx: Connection,
   options: {
     readonly pipeline: Pipeline
-    readonly run: RunRow
+    readonly run: ClaimedRun
     readonly input: PlanInput
     readonly onPart: ((planId: string) => Promise<void>) | undefined
   },
@@ -218,7 +218,7 @@ async function planRun(
  * Returns true for a full refresh, which sends everything to the restarted sandbox. Then also stores the new instance. In a `plan` run,
  * `applyPlan` stores it, because the plan may never be sent.
  */
-async function acceptForFullRefresh(deps: EngineDeps, run: RunRow): Promise<boolean> {
+async function acceptForFullRefresh(deps: EngineDeps, run: ClaimedRun): Promise<boolean> {
   return run.trigger === 'plan' ? isFullRefresh(run.options) : acceptSandboxInstance(deps, run, run.options)
 }
 
@@ -228,7 +228,7 @@ async function acceptForFullRefresh(deps: EngineDeps, run: RunRow): Promise<bool
  *
  * @throws {RunError} `OPT_OUTS_UNPLANNED`
  */
-async function assertNoUnplannedOptOuts(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<void> {
+async function assertNoUnplannedOptOuts(deps: EngineDeps, pipeline: Pipeline, run: ClaimedRun): Promise<void> {
   if (!destinationOf(pipeline.destination.kind).reachesPeople || !(await hasUnplannedOptOuts(deps.db, run.destinationId))) return
   throw new RunError(
     'OPT_OUTS_UNPLANNED',
@@ -243,7 +243,7 @@ async function assertNoUnplannedOptOuts(deps: EngineDeps, pipeline: Pipeline, ru
  *
  * @throws {RunError} `PIPELINE_CHANGED`
  */
-async function assertDefinitionOfLastRead(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<void> {
+async function assertDefinitionOfLastRead(deps: EngineDeps, pipeline: Pipeline, run: ClaimedRun): Promise<void> {
   // A read without a plan changed no record.
   const [last] = await deps.db.query<Row<'snapshot', 'definition_hash'>>(
     `select s.definition_hash from snapshot s
@@ -262,7 +262,7 @@ async function assertDefinitionOfLastRead(deps: EngineDeps, pipeline: Pipeline, 
  * Returns the input of a plan without a read, and creates the table `stage` (the rows of a read) without rows. `snapshotId`: last complete
  * snapshot; 0 if there is none.
  */
-export async function prepareInputWithoutRead(deps: EngineDeps, tx: Connection, run: RunRow): Promise<PlanInput> {
+export async function prepareInputWithoutRead(deps: EngineDeps, tx: Connection, run: ClaimedRun): Promise<PlanInput> {
   await createStage(tx)
   const [last] = await deps.db.query<{ id: Value<'snapshot', 'id'> | null }>(
     `select max(id) as id from snapshot where destination_id = $1 and status = 'closed'`,
@@ -274,9 +274,9 @@ export async function prepareInputWithoutRead(deps: EngineDeps, tx: Connection, 
     reading: 'unchanged',
     unseen: [],
     previousValid: undefined,
-    fallen: [],
+    fallenSources: [],
     lostIds: undefined,
-    incomplete: undefined,
+    incompleteReason: undefined,
     suppressedBy: [],
     ...(run.rerunOf === null ? {} : { onlyFailedOf: run.rerunOf }),
   }

@@ -2,7 +2,7 @@ import { logAction } from '../../db/auditLog.ts'
 import { ensureDestination, ownerOf, takeOverDestination } from '../../db/destinations.ts'
 import { listPauses, type Pause } from '../../db/pauses.ts'
 import type { RunOptions } from '../../db/runs/columns.ts'
-import { claimRun, type RunClaim, type RunRow } from '../../db/runs/claim.ts'
+import { claimRun, type RunClaim, type ClaimedRun } from '../../db/runs/claim.ts'
 import { requestRun } from '../../db/runs/request.ts'
 import { skipRun } from '../../db/runs/end.ts'
 import { errorJson, RunError } from '../../errors.ts'
@@ -24,7 +24,7 @@ export interface RunRequest extends RunOptions {
 }
 
 /** Claimed run. Or the report of a run that was not claimed: it was skipped, or another process claimed or ended it first. */
-export type ClaimResult = { readonly row: RunRow } | { readonly report: RunReport }
+export type ClaimResult = { readonly run: ClaimedRun } | { readonly report: RunReport }
 
 /**
  * Requests and claims a run of a pipeline, as `requestAndClaimById` does. Creates the row of the destination if it does not exist.
@@ -72,10 +72,10 @@ export async function requestAndClaimById(
   const findPause = async () => (trigger === 'plan' ? undefined : (await listPauses(deps.db, destinationId))[0])
   const pause = await findPause()
   if (pause !== undefined) return skipAndReport(deps, runId, pausedError(pause, pipeline))
-  const row = await claimRun(deps.db, runId, claimOptions(deps))
-  if (row === 'busy') return skipAndReport(deps, runId, lockedError(pipeline))
+  const run = await claimRun(deps.db, runId, claimOptions(deps))
+  if (run === 'busy') return skipAndReport(deps, runId, lockedError(pipeline))
   // The stored address of a backfill source lacks password and query, so the claimed run gets the address of the request.
-  if (row !== 'not_claimable') return { row: source === undefined ? row : { ...row, options: { ...row.options, source } } }
+  if (run !== 'not_claimable') return { run: source === undefined ? run : { ...run, options: { ...run.options, source } } }
   const latePause = await findPause()
   if (latePause !== undefined) return skipAndReport(deps, runId, pausedError(latePause, pipeline))
   const credentials = await ownerOf(deps.db, destinationId)
@@ -98,7 +98,7 @@ async function skipAndReport(deps: EngineDeps, runId: number, error: RunError): 
  * - `busy`: the destination is locked.
  * - `not_claimable`: the run is not queued, its pipeline is paused, or it was requested for another destination, version or environment.
  */
-export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pipeline): Promise<RunRow | 'busy' | 'not_claimable'> {
+export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pipeline): Promise<ClaimedRun | 'busy' | 'not_claimable'> {
   await recoverExpiredRuns(deps)
   return claimRun(deps.db, runId, {
     ...claimOptions(deps),

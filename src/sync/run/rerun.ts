@@ -16,7 +16,7 @@ import { runPipeline } from './run.ts'
  *
  * - from its sources or the old run's backfill source, and as a full refresh if the old run was one
  * - with `failedOnly`, without a read: only keys of which the old run did not confirm an operation
- * - if the old run was itself such a rerun of failed operations: the same again, because it read no source
+ * - if the old run was itself such a rerun of failed operations: repeats that rerun, because it read no source
  *
  * Rejects a `plan` run or an audit if no request of its plan was sent. `pipelines`: folder of the pipeline files.
  *

@@ -2,7 +2,7 @@ import { destinationOf } from '../../destinations/index.ts'
 import { errorJson, RunError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { cancelRun, type Cancellation } from '../../db/runs/end.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { resumeDestination } from '../../db/destinations.ts'
 import { sendPlan, startApplying } from './applyPlan.ts'
 import { claimQueued, requestAndClaim, type RunRequest } from './requestAndClaim.ts'
@@ -29,8 +29,8 @@ export type OnPlanned = (planId: string, batches: number) => Promise<void>
  * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if `takeOver` is not possible because the destination is locked
  */
 export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest, onPlanned?: OnPlanned): Promise<RunReport> {
-  const run = await requestAndClaim(deps, pipeline, request)
-  return 'report' in run ? run.report : executeClaimed(deps, pipeline, run.row, onPlanned)
+  const claim = await requestAndClaim(deps, pipeline, request)
+  return 'report' in claim ? claim.report : executeClaimed(deps, pipeline, claim.run, onPlanned)
 }
 
 /**
@@ -40,12 +40,13 @@ export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request:
  * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, and the error of the run; an internal error is thrown unchanged
  */
 export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options: { readonly full?: boolean } = {}): Promise<PlanReport> {
-  const run = await requestAndClaim(deps, pipeline, { trigger: 'plan', ...options })
-  if ('report' in run) throw unclaimedError(run.report)
+  const claim = await requestAndClaim(deps, pipeline, { trigger: 'plan', ...options })
+  if ('report' in claim) throw unclaimedError(claim.report)
+  const { run } = claim
   let planned: Planned | undefined
   let proof = ''
-  const report = await runUnderLease(deps, run.row, async (leased) => {
-    const outcome = await readAndPlan(leased, pipeline, run.row)
+  const report = await runUnderLease(deps, run, async (leased) => {
+    const outcome = await readAndPlan(leased, pipeline, run)
     planned = outcome.planned
     proof = outcome.proof
     return { status: outcome.guards.length > 0 ? 'withheld' : 'succeeded', guards: outcome.guards }
@@ -90,12 +91,12 @@ export async function claimAndExecute(
   pipeline: Pipeline,
   onPlanned?: OnPlanned,
 ): Promise<RunReport | 'busy' | 'not_claimable'> {
-  const row = await claimQueued(deps, runId, pipeline)
-  return typeof row === 'string' ? row : executeClaimed(deps, pipeline, row, onPlanned)
+  const run = await claimQueued(deps, runId, pipeline)
+  return typeof run === 'string' ? run : executeClaimed(deps, pipeline, run, onPlanned)
 }
 
 /** Executes a claimed run. If the plan is made in parts, sends the early parts while the later ones are planned. */
-async function executeClaimed(deps: EngineDeps, pipeline: Pipeline, run: RunRow, onPlanned: OnPlanned | undefined): Promise<RunReport> {
+async function executeClaimed(deps: EngineDeps, pipeline: Pipeline, run: ClaimedRun, onPlanned: OnPlanned | undefined): Promise<RunReport> {
   return runUnderLease(deps, run, async (leased) => {
     await bindOrAssertDatabase(leased, run)
     await resumeDestination(leased.db, run.destinationId)

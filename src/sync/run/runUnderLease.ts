@@ -5,7 +5,7 @@ import { permissionFault } from '../../db/permissionFault.ts'
 import { purgeErasures } from '../../db/erasures.ts'
 import { claimDailyRetention } from '../../db/schedules.ts'
 import { finishRun, isCancelRequested } from '../../db/runs/end.ts'
-import { heartbeatRun, type RunRow } from '../../db/runs/claim.ts'
+import { heartbeatRun, type ClaimedRun } from '../../db/runs/claim.ts'
 import { repeatRun } from '../../db/runs/request.ts'
 import { countsAtEnd, updateCountsOfOtherRuns } from './runCounts.ts'
 import { interruptedError, type EngineDeps } from '../engine.ts'
@@ -32,7 +32,7 @@ const cancelPollMs = 2_000
  * Stores the error of `work` with the run, and throws it only if it is an internal error. Also throws if the end cannot be stored, or the
  * report cannot be loaded.
  */
-export async function runUnderLease(deps: EngineDeps, run: RunRow, work: (deps: EngineDeps) => Promise<Ending>): Promise<RunReport> {
+export async function runUnderLease(deps: EngineDeps, run: ClaimedRun, work: (deps: EngineDeps) => Promise<Ending>): Promise<RunReport> {
   const stop = new AbortController()
   const shown = { runId: `r_${run.id}`, pipeline: run.pipeline, trigger: run.options.audit === undefined ? run.trigger : 'audit' } as const
   const signal = deps.signal ? AbortSignal.any([deps.signal, stop.signal]) : stop.signal
@@ -76,8 +76,8 @@ const reconnectMs = 20_000
 const reconnectEveryMs = 500
 
 /**
- * Calls `write`, and repeats the call while the database cannot be reached, for at most `reconnectMs`, or until the signal. If the end of a
- * run is not stored, its destination stays locked until the lease expires.
+ * Calls `write`, and repeats the call while the database cannot be reached, for at most `reconnectMs`. Stops once `deps.signal` has aborted.
+ * If the end of a run is not stored, its destination stays locked until the lease expires.
  */
 async function retryWhileDisconnected(deps: EngineDeps, write: () => Promise<void>): Promise<void> {
   const deadline = deps.clock.monotonic() + reconnectMs
@@ -93,9 +93,9 @@ async function retryWhileDisconnected(deps: EngineDeps, write: () => Promise<voi
 
 /**
  * Deletes the data of erased people, and in the first run of a day expired data. Runs do this, because there may be no workers. Only logs
- * errors. Does nothing after the signal.
+ * errors. Does nothing once `deps.signal` has aborted.
  */
-async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
+async function deleteExpiredData(deps: EngineDeps, run: ClaimedRun): Promise<void> {
   if (deps.signal?.aborted) return
   const orLog = (work: Promise<unknown>, message: string) =>
     work.catch((error: unknown) => deps.log.warn({ runId: `r_${run.id}`, reason: codeOrName(error) }, message))
@@ -104,7 +104,7 @@ async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
   await orLog(applyDailyRetention(deps, run), 'expired data could not be deleted; the first run of the next day tries again')
 }
 
-async function applyDailyRetention(deps: EngineDeps, run: RunRow): Promise<void> {
+async function applyDailyRetention(deps: EngineDeps, run: ClaimedRun): Promise<void> {
   if (!(await claimDailyRetention(deps.db, run.id))) return
   const { applyRetention } = await import('../../db/retention.ts')
   await applyRetention(deps.db, deps.settings)
@@ -118,7 +118,7 @@ export function cancelledError(run: Parameters<typeof repeatingCommand>[0]): Run
   })
 }
 
-async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
+async function endRun(deps: EngineDeps, run: ClaimedRun, ending: Ending): Promise<void> {
   // `finishRun` is last. If the process dies before it, `recoverRunsAndCounts` updates the counts again.
   await updateCountsOfOtherRuns(deps.db, run.id)
   const end = {
@@ -135,7 +135,7 @@ async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
   })
 }
 
-/** Returns the error to store; undefined for an internal error. An abort error after the signal becomes `RUN_INTERRUPTED`. */
+/** Returns the error to store; undefined for an internal error. An abort error becomes `RUN_INTERRUPTED` once `signal` has aborted. */
 function errorToStore(error: unknown, signal: AbortSignal, db: Database): SluiceError | undefined {
   if (error instanceof SluiceError) return error
   if (signal.aborted && error instanceof Error && (error.name === 'AbortError' || error === signal.reason)) return interruptedError()
@@ -151,7 +151,7 @@ function isDatabaseError(error: unknown): boolean {
 }
 
 /** Stores an internal error with the run. If this fails, only logs it. */
-async function storeInternalError(deps: EngineDeps, run: RunRow, error: unknown): Promise<void> {
+async function storeInternalError(deps: EngineDeps, run: ClaimedRun, error: unknown): Promise<void> {
   const ending: Ending = {
     status: 'failed',
     guards: [],

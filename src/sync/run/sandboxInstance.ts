@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { isLoopback } from '../../loopback.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
-import { forgetAllProductSets } from '../../db/productSets.ts'
+import { deleteAllProductSetRows } from '../../db/productSets.ts'
 import { storeInstance } from '../../db/destinations.ts'
 import { addWarnings } from '../../db/runs/update.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import type { RunOptions } from '../../db/runs/columns.ts'
 import { mayImply } from '../../db/impliedKeys.ts'
 import type { Row } from '../../db/row.ts'
@@ -21,7 +21,7 @@ const timeoutMs = 2_000
  * run, unless it is a full refresh, which sends everything again. If no instance is stored or nothing was synced, stores the instance and
  * returns false.
  */
-export async function detectNewSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
+export async function detectNewSandboxInstance(deps: EngineDeps, run: ClaimedRun): Promise<boolean> {
   const instance = await requestInstance(deps.service.origin)
   if (instance === undefined) return false
   const [row] = await deps.db.query<Row<'destination', 'instance'> & { is_synced: boolean }>(
@@ -48,7 +48,7 @@ export async function detectNewSandboxInstance(deps: EngineDeps, run: RunRow): P
 }
 
 /** Stores the current sandbox instance if `options` are those of a full refresh. Returns true if it did. */
-export async function acceptSandboxInstance(deps: EngineDeps, run: RunRow, options: RunOptions): Promise<boolean> {
+export async function acceptSandboxInstance(deps: EngineDeps, run: ClaimedRun, options: RunOptions): Promise<boolean> {
   const instance = isFullRefresh(options) ? await requestInstance(deps.service.origin) : undefined
   if (instance !== undefined) await replaceInstance(deps, run, instance)
   return instance !== undefined
@@ -58,9 +58,9 @@ export async function acceptSandboxInstance(deps: EngineDeps, run: RunRow, optio
 export const isFullRefresh = ({ full, failedOnly }: RunOptions): boolean => full === true && failedOnly !== true
 
 /** Stores the instance. If it replaces another one, deletes the stored product sets, which belong to the old instance. */
-async function replaceInstance(deps: EngineDeps, { destinationId }: RunRow, instance: string): Promise<void> {
+async function replaceInstance(deps: EngineDeps, { destinationId }: ClaimedRun, instance: string): Promise<void> {
   await deps.db.transaction(async (tx) => {
-    if (await storeInstance(tx, destinationId, instance)) await forgetAllProductSets(tx, destinationId)
+    if (await storeInstance(tx, destinationId, instance)) await deleteAllProductSetRows(tx, destinationId)
   })
 }
 

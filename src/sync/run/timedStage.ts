@@ -1,10 +1,10 @@
 import { addStage } from '../../db/runs/update.ts'
-import type { RunRow } from '../../db/runs/claim.ts'
+import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { codeOrName } from '../../unknownValue.ts'
 import type { EngineDeps } from '../engine.ts'
 
 /** Runs `work` as the stage `name` of the run, and stores its duration with the run, also after an error. */
-export async function timedStage<Result>(deps: EngineDeps, run: RunRow, name: string, work: () => Promise<Result>): Promise<Result> {
+export async function timedStage<Result>(deps: EngineDeps, run: ClaimedRun, name: string, work: () => Promise<Result>): Promise<Result> {
   const startedAt = new Date(deps.clock.now()).toISOString()
   const start = deps.clock.monotonic()
   const store = () => addStage(deps.db, run, { stage: name, startedAt, durationMs: Math.round(deps.clock.monotonic() - start) })

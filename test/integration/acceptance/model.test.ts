@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Database } from '../../../src/db/database.ts'
-import { outOfSync } from '../../../src/db/changedKeys.ts'
+import { isOutOfSync } from '../../../src/db/changedKeys.ts'
 import { audienceDigest, catalogDigest, email, type Identifier } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
 import { catalogYaml, imbalance } from '../../support/engine.ts'
@@ -62,7 +62,7 @@ guards: { max_delete_count: 1000, min_rows: 0 }
 function overlooked(db: Database): Promise<unknown[]> {
   return db.query(
     `select m.key from ${everyKey} m join sluice.destination d on d.id = m.destination_id
-     where not d.all_changed and ${outOfSync} and not exists (
+     where not d.all_changed and ${isOutOfSync} and not exists (
        select from sluice.changed_key c where c.destination_id = m.destination_id and m.key = any(c.keys))`,
   )
 }

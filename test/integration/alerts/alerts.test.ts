@@ -687,7 +687,7 @@ test('the alert of a scheduled pipeline whose file is deleted recovers, and one 
   await engine.run('shop')
   const [row] = await engine.db.query<{ id: number }>('select id from destination')
   const schedule = { destinationId: row!.id, pipeline: 'shop', cron: '0 0 1 1 *', timezone: 'UTC', overlap: 'skip' as const }
-  const declaration = { credentials: engine.deps.service.credentials, folder: '/elsewhere', schedules: [schedule], broken: [] }
+  const declaration = { credentials: engine.deps.service.credentials, folder: '/elsewhere', schedules: [schedule], brokenNames: [] }
   await declareSchedules(engine.db, declaration)
   await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
   await expect.poll(good.events).toEqual(['withheld firing'])

@@ -8,7 +8,7 @@ import { erasedKeysOf, type Person } from '../../../src/sync/erasure/person.ts'
 import { forget } from '../../../src/sync/erasure/forget.ts'
 import type { Progress } from '../../../src/model/report.ts'
 import type { Database } from '../../../src/db/database.ts'
-import { listReceipts, suppressErased } from '../../../src/db/erasures.ts'
+import { listReceipts, storeErasure } from '../../../src/db/erasures.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { explainKey } from '../../../src/sync/reports/explain.ts'
@@ -112,7 +112,7 @@ test('an erasure that is repeated before its deletes are confirmed sends them, a
   expect(await forgets(engine, { emails: [canary] }, { wait: false })).toMatchObject({ deletes: { planned: 4, confirmed: 0 } })
   // An erasure whose process ended before its deletes were planned.
   const ann = await erasedKeysOf(engine.deps, { ...noPerson, emails: ['ann@example.com'] }, undefined)
-  await suppressErased(engine.db, { ...ann, service: engine.deps.service.origin, actor: 'test' })
+  await storeErasure(engine.db, { ...ann, service: engine.deps.service.origin, actor: 'test' })
 
   for (const [emails, id] of [
     [[canary], 'e_3'],
@@ -291,7 +291,7 @@ test('an attempt after the erasure, and before its deletes are planned, is sent 
   await using engine = await setUp()
   const plan = await engine.plan('customers')
   const { identifiers } = await erasedKeysOf(engine.deps, { ...noPerson, emails: [canary] }, undefined)
-  await suppressErased(engine.db, { service: engine.deps.service.origin, actor: 'test', identifiers, records: [] })
+  await storeErasure(engine.db, { service: engine.deps.service.origin, actor: 'test', identifiers, records: [] })
   await engine.apply(plan.planId)
   expect(await held(engine)).toBe(without)
   await engine.run('customers')
@@ -309,7 +309,7 @@ test('a record whose person is erased while its run reads counts as suppressed o
     await tx.execute('lock table snapshot in exclusive mode')
     const run = engine.run('customers')
     await expect.poll(() => engine.db.query(`select from pg_locks where not granted and relation = 'snapshot'::regclass`)).toHaveLength(1)
-    await suppressErased(engine.db, { service: engine.deps.service.origin, actor: 'test', identifiers, records: [] })
+    await storeErasure(engine.db, { service: engine.deps.service.origin, actor: 'test', identifiers, records: [] })
     return { run }
   })
   const report = await (await erasing).run
@@ -326,7 +326,7 @@ test('the row of a person who is erased between read and plan counts as suppress
     const run = engine.run('customers', { full: true })
     const planning = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'select state_version, all_changed%'`
     await expect.poll(() => engine.db.query(planning), { timeout: 10_000 }).toHaveLength(1)
-    await suppressErased(engine.db, { service: engine.deps.service.origin, actor: 'test', identifiers, records: [] })
+    await storeErasure(engine.db, { service: engine.deps.service.origin, actor: 'test', identifiers, records: [] })
     return { run }
   })
   expect(await (await erasing).run).toMatchObject({ status: 'succeeded', counts: { read: 4 } })

@@ -1,7 +1,7 @@
 /** Erasures of a further type of destination: the copy beside the database names the type (docs/erasure.md). */
 import { expect, test } from 'vitest'
 import { ensureDestination } from '../../../src/db/destinations.ts'
-import { suppressErased } from '../../../src/db/erasures.ts'
+import { storeErasure } from '../../../src/db/erasures.ts'
 import { exportErasures, missingErasures, parseExport } from '../../../src/sync/erasure/exportFile.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import '../../support/staticList.ts'
@@ -13,7 +13,7 @@ test('a restored copy assigns record keys to the destination of their type', asy
   const { db } = database
   const { id } = await ensureDestination(db, { service, kind: 'static-list', accountId: 'a1', targetId: 'list.txt' })
   const key = Buffer.alloc(16, 7)
-  await suppressErased(db, { service, actor: 'test', identifiers: [], records: [{ destinationId: id, key }] })
+  await storeErasure(db, { service, actor: 'test', identifiers: [], records: [{ destinationId: id, key }] })
   const copy = JSON.stringify(await exportErasures(db, new Date(0)))
   await db.execute('truncate erasure cascade')
 

@@ -66,7 +66,7 @@ async function queued(engine: EngineUnderTest, name = 'shop'): Promise<number> {
     destinationId,
     trigger: 'schedule',
     scheduledFor: new Date(),
-    definition: pipeline.version,
+    version: pipeline.version,
   })
   return runId ?? 0
 }

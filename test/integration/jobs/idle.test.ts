@@ -50,7 +50,7 @@ async function idleServe(engine: EngineUnderTest, { databaseUrl = engine.databas
         pipeline: 'shop',
         destinationId,
         trigger: 'manual',
-        definition: pipeline.version,
+        version: pipeline.version,
         options: { anyWorker: true },
       }),
     /** The same, and its notification is lost. */

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { destinationOwners, updateAlerts } from '../../../src/db/alerts.ts'
 import { openDatabase } from '../../../src/db/database.ts'
 import { ensureDestination } from '../../../src/db/destinations.ts'
-import { suppressErased } from '../../../src/db/erasures.ts'
+import { storeErasure } from '../../../src/db/erasures.ts'
 import { migrateDatabase } from '../../../src/db/migrate.ts'
 import { requestRun } from '../../../src/db/runs/request.ts'
 import { queueRun } from '../../../src/jobs/index.ts'
@@ -48,7 +48,7 @@ test('a tenant does not wait for a transaction of another tenant', async () => {
   await migrateDatabase(engine.databaseUrl, 'tenant_b')
   const other = openDatabase(engine.databaseUrl, { schema: 'tenant_b' })
   const service = engine.deps.service.origin
-  const erase = (db: typeof other) => suppressErased(db, { service, actor: 'test', identifiers: [], records: [] })
+  const erase = (db: typeof other) => storeErasure(db, { service, actor: 'test', identifiers: [], records: [] })
   const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
   const queue = (db: typeof other) => queueRun({ db, service: engine.deps.service }, pipeline, { actor: 'test' })
   const alert = async (db: typeof other) =>
@@ -79,7 +79,7 @@ test('more due pipelines than the pool has connections all finish', { timeout: 1
       pipeline: name,
       destinationId: id,
       trigger: 'manual',
-      definition: pipeline.version,
+      version: pipeline.version,
       options: { anyWorker: true },
     })
   }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { rowIdentifiers } from '../../../src/db/identifiers.ts'
 import { connectionOf } from '../../../src/db/database.ts'
 import { expect, test } from 'vitest'
-import { ChangedKeys, outOfSync } from '../../../src/db/changedKeys.ts'
+import { ChangedKeys, isOutOfSync } from '../../../src/db/changedKeys.ts'
 import { eraseImpliedKeys, ImpliedKeyIndex } from '../../../src/db/impliedKeyIndex.ts'
 import { findImpliedKeys, searchImpliedKeys, type ImpliedKey } from '../../../src/db/impliedKeySearch.ts'
 import { migrationsFolder } from '../../../src/db/migrations.ts'
@@ -45,7 +45,7 @@ async function open(people: readonly number[]): Promise<EngineUnderTest> {
 /** Number of keys that are confirmed and out of sync, and of those that have a row. */
 async function keys(engine: EngineUnderTest): Promise<unknown> {
   const [row] = await engine.db.query(
-    `select count(*) filter (where m.synced_hash is not null)::int as confirmed, count(*) filter (where ${outOfSync})::int as "outOfSync",
+    `select count(*) filter (where m.synced_hash is not null)::int as confirmed, count(*) filter (where ${isOutOfSync})::int as "outOfSync",
        (select count(*)::int from remote) as stored from ${everyKey} m`,
   )
   return row

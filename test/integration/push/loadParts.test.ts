@@ -7,7 +7,7 @@ import { connectionOf } from '../../../src/db/database.ts'
 import { expect, test } from 'vitest'
 import { stagePartitions } from '../../../src/sync/read/stageTable.ts'
 import { entriesOf } from '../../../src/db/entries/read.ts'
-import { outOfSync } from '../../../src/db/changedKeys.ts'
+import { isOutOfSync } from '../../../src/db/changedKeys.ts'
 import { causeOf, eachPortion } from '../../../src/db/cursor.ts'
 import { ensureDestination } from '../../../src/db/destinations.ts'
 import { requestRun } from '../../../src/db/runs/request.ts'
@@ -73,7 +73,7 @@ async function expectInSync(engine: EngineUnderTest, rows: Rows): Promise<void> 
   const held = new Map<string, number>()
   for (const address of rows.flatMap(([, addresses]) => [...new Set(addresses)])) held.set(address, (held.get(address) ?? 0) + 1)
   const stored = await engine.db.query<{ ref_count: number; out: boolean; key: Buffer }>(
-    `select m.key, m.ref_count, ${outOfSync} as out from ${everyKey} m where m.ref_count > 0`,
+    `select m.key, m.ref_count, ${isOutOfSync} as out from ${everyKey} m where m.ref_count > 0`,
   )
   expect(stored.map((row) => `${row.key.toString('hex', 1)} ${row.ref_count} ${row.out}`).toSorted()).toEqual(
     Array.from(held, ([address, n]) => `${email(address)[1]} ${n} false`).toSorted(),
@@ -372,7 +372,7 @@ test('a worker sends the plan of its own run with one push', async () => {
     destinationId,
     trigger: 'schedule',
     scheduledFor: new Date(),
-    definition: pipeline.version,
+    version: pipeline.version,
   })
   await expect.poll(() => engine.db.query('select status from run'), { timeout: 40_000, interval: 100 }).toEqual([{ status: 'succeeded' }])
   await worker.stop()

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rowIdentifiers } from '../../../src/db/identifiers.ts'
-import { outOfSync } from '../../../src/db/changedKeys.ts'
+import { isOutOfSync } from '../../../src/db/changedKeys.ts'
 import { findImpliedKeys } from '../../../src/db/impliedKeySearch.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
 import type { RunReport } from '../../../src/model/report.ts'
@@ -254,7 +254,7 @@ async function check(engine: EngineUnderTest): Promise<void> {
   expect(counts).toEqual([])
   const overlooked = await db.query(
     `select m.key from remote m join destination d on d.id = m.destination_id
-     where not d.all_changed and ${outOfSync} and not exists (
+     where not d.all_changed and ${isOutOfSync} and not exists (
        select from changed_key c where c.destination_id = m.destination_id and m.key = any(c.keys))`,
   )
   expect(overlooked).toEqual([])

@@ -5,7 +5,7 @@ import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { ensureDestination } from '../../../src/db/destinations.ts'
 import { requestRun } from '../../../src/db/runs/request.ts'
-import type { RunRow } from '../../../src/db/runs/claim.ts'
+import type { ClaimedRun } from '../../../src/db/runs/claim.ts'
 import { createProgressStorer } from '../../../src/sync/run/liveProgress.ts'
 import { cancel } from '../../../src/sync/run/run.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
@@ -95,7 +95,7 @@ test('the stored progress of a run is of its present stage, although the stage b
      values ('shop', 'manual', 'running', $1, now(), now() + interval '1 minute') returning id, epoch`,
     [engine.deps.workerId],
   )
-  const run = { id: Number(row?.id), epoch: row?.epoch } as RunRow
+  const run = { id: Number(row?.id), epoch: row?.epoch } as ClaimedRun
   const lock = await engine.db.connect()
   try {
     await lock.query('begin')

@@ -1,6 +1,6 @@
 /** `changed_key`: plans and answers write no index of keys, and every key that is out of sync is found. */
 import { expect, test } from 'vitest'
-import { forgetSynced, isChangedKey, outOfSync } from '../../../src/db/changedKeys.ts'
+import { deleteChangedInSync, isChangedKey, isOutOfSync } from '../../../src/db/changedKeys.ts'
 import type { Database } from '../../../src/db/database.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 
@@ -22,7 +22,7 @@ const csv = (from: number, to: number, domain = 'example.com', changed = 0) =>
 async function changed(db: Database): Promise<{ all: boolean; noted: number; overlooked: number }> {
   const [row] = await db.query<{ all: boolean; noted: number; overlooked: number }>(
     `select d.all_changed as all, (select count(distinct k)::int from changed_key, unnest(keys) as k) as noted,
-       count(*) filter (where not d.all_changed and ${outOfSync} and not ${isChangedKey('d.id')})::int as overlooked
+       count(*) filter (where not d.all_changed and ${isOutOfSync} and not ${isChangedKey('d.id')})::int as overlooked
      from destination d left join remote m on m.destination_id = d.id group by d.id`,
   )
   return row ?? { all: true, noted: -1, overlooked: -1 }
@@ -87,7 +87,7 @@ test('the next plan finds planned keys that were never sent', async () => {
   engine.write('people.csv', csv(0, 1_000))
   const { planId } = await engine.plan('people')
   const [destination] = await engine.db.query<{ id: number }>('select id from destination')
-  await forgetSynced(engine.db, destination?.id ?? 0)
+  await deleteChangedInSync(engine.db, destination?.id ?? 0)
   // Its keys are implied. The next plan stores those of batches that are not settled, and so finds all of them.
   expect(await changed(engine.db)).toEqual({ all: false, noted: 0, overlooked: 0 })
   expect((await engine.plan('people')).counts).toMatchObject({ creates: 1_000 })
@@ -97,7 +97,7 @@ test('the next plan finds planned keys that were never sent', async () => {
 
   engine.write('people.csv', csv(0, 1_003))
   await engine.plan('people')
-  await forgetSynced(engine.db, destination?.id ?? 0)
+  await deleteChangedInSync(engine.db, destination?.id ?? 0)
   expect(await changed(engine.db)).toEqual({ all: false, noted: 6, overlooked: 0 })
 })
 

@@ -100,9 +100,9 @@ async function store(tx: Transaction, id: number, groups: readonly Group[]): Pro
   }
 }
 
-const figures = ({ batches, entries, bodiesHash, requests }: FrozenTotals) => ({
+const figures = ({ batches, countsByChange, bodiesHash, requests }: FrozenTotals) => ({
   batches,
-  entries,
+  countsByChange,
   requests,
   digest: bodiesHash.copy().digest('hex'),
 })

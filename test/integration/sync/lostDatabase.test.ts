@@ -7,18 +7,18 @@ import { requestAndClaimById } from '../../../src/sync/run/requestAndClaim.ts'
 import { runUnderLease } from '../../../src/sync/run/runUnderLease.ts'
 import { timedStage } from '../../../src/sync/run/timedStage.ts'
 import type { Database } from '../../../src/db/database.ts'
-import type { RunRow } from '../../../src/db/runs/claim.ts'
+import type { ClaimedRun } from '../../../src/db/runs/claim.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
 const lost = () => new Error('Connection terminated unexpectedly')
 
 /** Starts a run of the pipeline `shop`, which ran before. */
-async function claimedRun(engine: EngineUnderTest): Promise<RunRow> {
+async function claimedRun(engine: EngineUnderTest): Promise<ClaimedRun> {
   const [destination] = await engine.db.query<{ id: number }>('select id from destination')
   const claimed = await requestAndClaimById(engine.deps, 'shop', destination!.id, { trigger: 'manual' })
   if ('report' in claimed) throw new Error('the destination is free')
-  return claimed.row
+  return claimed.run
 }
 
 /** `db` that fails `times` times with `error`, from the first statement on. */

@@ -28,8 +28,8 @@ function placed({ key, identifiers }: User, gap: number): PackedUser {
   const between = Buffer.alloc(gap, 0xee)
   return {
     source: Buffer.concat([between, key, between, ...identifiers.flatMap((one) => [one, between])]),
-    key: gap,
-    identifiers: gap * 2 + recordKeyBytes,
+    keyAt: gap,
+    identifiersAt: gap * 2 + recordKeyBytes,
     stride: 33 + gap,
     count: identifiers.length,
   }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { dueOccurrences } from '../../../src/jobs/scheduleTimes.ts'
+import { dueTicks } from '../../../src/jobs/cronTicks.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { audience, csvOf, goodProduct, through } from '../../support/through.ts'
@@ -21,7 +21,7 @@ test('case 136: a text with characters of a pattern is replaced as plain text', 
 
 test('case 139: a schedule of every second has a bounded number of due ticks after a day of downtime', () => {
   expect(
-    dueOccurrences({ cron: '* * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), new Date('2026-01-02T00:00:00Z')),
+    dueTicks({ cron: '* * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), new Date('2026-01-02T00:00:00Z')),
   ).toHaveLength(1_000)
 })
 

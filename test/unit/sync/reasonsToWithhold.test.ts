@@ -1,7 +1,7 @@
 /** Every limit of the delete guards (docs/guarantees.md). */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { enoughConfirmed, reasonsToWithhold, tooManyRejects, type GuardFacts } from '../../../src/sync/plan/reasonsToWithhold.ts'
+import { enoughConfirmed, reasonsToWithhold, guardResultOfRejects, type GuardFacts } from '../../../src/sync/plan/reasonsToWithhold.ts'
 
 const guards = { minRows: 1, maxDeleteCount: 10, maxDeletePercent: 10, maxRejectPercent: 50 }
 const calm: GuardFacts = {
@@ -9,7 +9,7 @@ const calm: GuardFacts = {
   guards,
   valid: 1_000,
   previousValid: 1_000,
-  fallen: [],
+  fallenSources: [],
   lostIds: undefined,
   suppressed: 0,
   read: 1_000,
@@ -20,7 +20,7 @@ const calm: GuardFacts = {
   identifierOnlyDeletes: 0,
   noun: 'products',
   confirmed: 1_000,
-  incomplete: undefined,
+  incompleteReason: undefined,
   fromUnprovenPipe: false,
   approveDeletes: undefined,
   backfillCommand: undefined,
@@ -75,7 +75,7 @@ test.for([
     reasonsToWithhold({ ...calm, deletes: 50, outOfStock, confirmed: 100, ...facts })[0]?.message
   expect(messageOf({})).toBe(`50 of 100 synced products would be ${what} (50.0 %), over both limits (10 products and 10 %)`)
   expect(messageOf({ valid: 0 })).toMatch(new RegExp(`: nothing is ${what}$`))
-  expect(messageOf({ incomplete: 'cut' })).toBe(`the end of the source is not proven (cut): nothing is ${what}`)
+  expect(messageOf({ incompleteReason: 'cut' })).toBe(`the end of the source is not proven (cut): nothing is ${what}`)
   expect(reasonsToWithhold({ ...calm, deletes: 50, outOfStock, confirmed: 100 })[0]?.outOfStock ?? 0).toBe(outOfStock)
 })
 
@@ -99,26 +99,26 @@ describe('deletes', () => {
     ['rows fell by more than half', { valid: 9, previousValid: 20, deletes: 5, confirmed: 1_000 }, 'GUARD_ROWS_FELL'],
     ['rows fell, but there were fewer than 20', { valid: 9, previousValid: 19, deletes: 5 }, ''],
     ['rows fell, but nothing would be deleted', { valid: 9, previousValid: 20 }, ''],
-    ['rows of one source fell', { fallen: [{ uri: 'b.csv', before: 15, now: 0 }], deletes: 5 }, 'GUARD_ROWS_FELL'],
-    ['rows of one source fell, but nothing would be deleted', { fallen: [{ uri: 'b.csv', before: 15, now: 0 }] }, ''],
-    ['rows of one source fell, approved', { fallen: [{ uri: 'b.csv', before: 15, now: 0 }], deletes: 5, approveDeletes: 5 }, ''],
+    ['rows of one source fell', { fallenSources: [{ uri: 'b.csv', before: 15, now: 0 }], deletes: 5 }, 'GUARD_ROWS_FELL'],
+    ['rows of one source fell, but nothing would be deleted', { fallenSources: [{ uri: 'b.csv', before: 15, now: 0 }] }, ''],
+    ['rows of one source fell, approved', { fallenSources: [{ uri: 'b.csv', before: 15, now: 0 }], deletes: 5, approveDeletes: 5 }, ''],
     ['above both, and rows fell', { valid: 100, deletes: 900 }, 'GUARD_DELETES GUARD_ROWS_FELL'],
-    ['end not proven', { incomplete: 'no closing element', deletes: 1 }, 'GUARD_INCOMPLETE'],
-    ['end not proven, and nothing to delete', { incomplete: 'no closing element' }, 'GUARD_INCOMPLETE'],
-    ['end of a pipe not proven, and nothing to delete', { incomplete: 'a pipe', fromUnprovenPipe: true }, ''],
-    ['end of a pipe not proven', { incomplete: 'a pipe', fromUnprovenPipe: true, deletes: 1 }, 'GUARD_INCOMPLETE'],
-    ['end not proven, no row', { incomplete: 'no closing element', valid: 0, deletes: 1 }, 'GUARD_MIN_ROWS GUARD_INCOMPLETE'],
+    ['end not proven', { incompleteReason: 'no closing element', deletes: 1 }, 'GUARD_INCOMPLETE'],
+    ['end not proven, and nothing to delete', { incompleteReason: 'no closing element' }, 'GUARD_INCOMPLETE'],
+    ['end of a pipe not proven, and nothing to delete', { incompleteReason: 'a pipe', fromUnprovenPipe: true }, ''],
+    ['end of a pipe not proven', { incompleteReason: 'a pipe', fromUnprovenPipe: true, deletes: 1 }, 'GUARD_INCOMPLETE'],
+    ['end not proven, no row', { incompleteReason: 'no closing element', valid: 0, deletes: 1 }, 'GUARD_MIN_ROWS GUARD_INCOMPLETE'],
     ['approved exactly', { deletes: 900, valid: 100, approveDeletes: 900 }, ''],
     ['approved one too few', { deletes: 900, approveDeletes: 899 }, 'GUARD_DELETES'],
     ['approval is no word on min_rows', { deletes: 3, valid: 0, approveDeletes: 3 }, 'GUARD_MIN_ROWS'],
-    ['approval is no proof of the end', { deletes: 3, incomplete: 'cut', approveDeletes: 3 }, 'GUARD_INCOMPLETE'],
+    ['approval is no proof of the end', { deletes: 3, incompleteReason: 'cut', approveDeletes: 3 }, 'GUARD_INCOMPLETE'],
     ['approval of nothing', { deletes: 101, approveDeletes: 0 }, 'GUARD_DELETES'],
     ['11 of 109, of which one was approved before', { deletes: 11, allowedBefore: 1, confirmed: 109 }, ''],
     ['900, all approved before', { deletes: 900, allowedBefore: 900, valid: 100 }, ''],
     ['900 approved before and 101 more', { deletes: 1_001, allowedBefore: 900 }, 'GUARD_DELETES'],
     ['101 more than were approved before, approved now', { deletes: 1_001, allowedBefore: 900, approveDeletes: 101 }, ''],
     ['an earlier approval does not cover min_rows', { deletes: 3, allowedBefore: 3, valid: 0 }, 'GUARD_MIN_ROWS'],
-    ['an earlier approval does not prove the end', { deletes: 3, allowedBefore: 3, incomplete: 'cut' }, 'GUARD_INCOMPLETE'],
+    ['an earlier approval does not prove the end', { deletes: 3, allowedBefore: 3, incompleteReason: 'cut' }, 'GUARD_INCOMPLETE'],
     ['101 identifiers of rows that stay', { deletes: 101, identifierOnlyDeletes: 101, noun: 'people' }, 'GUARD_IDENTIFIERS'],
     ['60 people who leave and 60 who lose identifiers: each below', { deletes: 120, identifierOnlyDeletes: 60, noun: 'people' }, ''],
     ['101 of each', { deletes: 202, identifierOnlyDeletes: 101, noun: 'people' }, 'GUARD_DELETES GUARD_IDENTIFIERS'],
@@ -163,7 +163,7 @@ describe('deletes', () => {
 
   test('names a proof for an unproven end: a trailer row for a pipe', () => {
     const hints = [true, false].map(
-      (fromUnprovenPipe) => reasonsToWithhold({ ...calm, incomplete: 'cut', deletes: 1, fromUnprovenPipe })[0]?.hint,
+      (fromUnprovenPipe) => reasonsToWithhold({ ...calm, incompleteReason: 'cut', deletes: 1, fromUnprovenPipe })[0]?.hint,
     )
     expect(hints[0]).toContain('source.complete: { trailer: "#rows={n}" }')
     expect(hints[0]).not.toContain('sluice run')
@@ -184,7 +184,7 @@ describe('rejects', () => {
     [51, 100, 'GUARD_REJECTS'],
     [1, 1, 'GUARD_REJECTS'],
   ] as const)('%i of %i rows', ([rejected, read, code]) => {
-    const result = tooManyRejects({ guards, rejected, read, pipeline: 'shop', run: 'r_7' })
+    const result = guardResultOfRejects({ guards, rejected, read, pipeline: 'shop', run: 'r_7' })
     expect([result?.code, result?.hint]).toEqual([code, code === undefined ? undefined : 'sluice rejects r_7'])
   })
 
@@ -194,15 +194,15 @@ describe('rejects', () => {
     [{ rejected: 600, filtered: 300 }, '600 of 1,000 rows were rejected (60.0 %), above 50 %'],
     [{ rejected: 0, filtered: 1_000 }, undefined],
   ] as const)('%o of 1,000 rows', ([facts, message]) => {
-    expect(tooManyRejects({ guards, read: 1_000, ...facts, pipeline: 'shop' })?.message).toBe(message)
+    expect(guardResultOfRejects({ guards, read: 1_000, ...facts, pipeline: 'shop' })?.message).toBe(message)
   })
 
   test.for(['ROW_RAGGED', 'TEXT_BROKEN', 'JOIN_ROW_MISSING', 'PRODUCT_ROW_MISSING'])(
     '%s counts only among all rows: no filter may have been applied',
     (code) => {
       const facts = { guards, read: 1_000, rejected: 60, filtered: 920, pipeline: 'shop' }
-      expect(tooManyRejects({ ...facts, codes: [{ code, count: 55 }] })).toBeUndefined()
-      expect(tooManyRejects({ ...facts, codes: [{ code, count: 5 }] })?.message).toContain('55 of 75 rows')
+      expect(guardResultOfRejects({ ...facts, codes: [{ code, count: 55 }] })).toBeUndefined()
+      expect(guardResultOfRejects({ ...facts, codes: [{ code, count: 5 }] })?.message).toContain('55 of 75 rows')
     },
   )
 })

@@ -6,7 +6,7 @@ import { guardResultsOfWarnings } from '../../../sync/plan/qualityGuard.ts'
 import type { Reject } from '../../../model/record.ts'
 import type { WarningSummary } from '../../../model/report.ts'
 import { sourceNames } from '../../../sync/read/readRecords.ts'
-import { tooManyRejects } from '../../../sync/plan/reasonsToWithhold.ts'
+import { guardResultOfRejects } from '../../../sync/plan/reasonsToWithhold.ts'
 import type { Context } from '../../context.ts'
 import { presentError, type PresentedError } from '../../terminal/present.ts'
 import { waiting } from '../../terminal/waiting.ts'
@@ -51,7 +51,7 @@ function rejectsHold({ guards, name }: Pipeline, checks: readonly SourceCheck[],
   const codes = groupRejects(rejects)
   const read = checks.reduce((sum, { rows }) => sum + rows, 0)
   const filtered = checks.reduce((sum, check) => sum + (check.filtered ?? 0), 0)
-  const tooMany = tooManyRejects({ guards, read, rejected: rejects.length, filtered, pipeline: name, codes })
+  const tooMany = guardResultOfRejects({ guards, read, rejected: rejects.length, filtered, pipeline: name, codes })
   // The hint of the most frequent reject helps more than the guard's own hint.
   return tooMany && { code: tooMany.code, message: tooMany.message, hint: codes[0]?.hint ?? tooMany.hint }
 }

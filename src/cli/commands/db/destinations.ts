@@ -1,5 +1,5 @@
 /** Lists the stored destinations, and removes the state of one that no pipeline uses any more. */
-import { removeDestination, type Removed } from '../../../db/removeDestination.ts'
+import { removeDestination, type RemovedCounts } from '../../../db/removeDestination.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 import { RunError, UsageError } from '../../../errors.ts'
 import type { DestinationKey } from '../../../db/destinations.ts'
@@ -149,7 +149,7 @@ function previewText(destination: StoredDestination): string {
   ].join('\n')
 }
 
-function removedText(destination: StoredDestination, { records, requests, erasureDeletes }: Removed): string {
+function removedText(destination: StoredDestination, { records, requests, erasureDeletes }: RemovedCounts): string {
   const { words } = destinationOf(destination.kind)
   const dropped = [
     ...(requests === 0 ? [] : [plural(requests, 'open request')]),

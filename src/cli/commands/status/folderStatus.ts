@@ -3,7 +3,7 @@ import { findConditions, type Condition } from '../../../alerts/conditions.ts'
 import { ConfigError, UsageError } from '../../../errors.ts'
 import type { Database } from '../../../db/database.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
-import { nextOccurrence } from '../../../jobs/scheduleTimes.ts'
+import { nextTickAfter } from '../../../jobs/cronTicks.ts'
 import { loadPipelines } from '../../../pipeline/load.ts'
 import type { ServiceIdentity } from '../../../sync/engine.ts'
 import { environmentsByPipeline } from '../../../sync/reports/environmentsByPipeline.ts'
@@ -58,7 +58,7 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
   const shown = states.pipelines.map((state, i): PipelineStatus => {
     const schedule = pipelines[i]?.schedule
     const pause = pauses.get(state.pipeline)
-    const next = schedule === undefined || pause !== undefined ? undefined : nextOccurrence(schedule, now)
+    const next = schedule === undefined || pause !== undefined ? undefined : nextTickAfter(schedule, now)
     const ageMs = state.lastSuccessAt === null ? null : Math.max(0, now.getTime() - Date.parse(state.lastSuccessAt))
     return {
       ...state,

@@ -1,14 +1,14 @@
 import type { Missing } from '../../destinations/destination.ts'
-import type { DesiredContext } from './desired.ts'
+import type { DesiredContext } from './sharedDesiredSteps.ts'
 import type { FirstLoad, FirstLoadInput } from './firstLoad.ts'
 import type { CheckedDiff, CheckedRun } from './warnOfDoubtfulChanges.ts'
 import type { UpdatedField } from './updatedFields.ts'
 
 /**
- * Steps of a plan that differ between products (`desiredProducts.ts`) and people (`desiredIdentifiers.ts`). They update the desired state of
- * the destination, or report about it.
+ * Writer of the desired state of a destination: of products (`desiredProducts.ts`), or of people (`desiredIdentifiers.ts`). Some methods only
+ * read or count.
  */
-export interface DesiredStateSteps {
+export interface DesiredStateWriter {
   readonly context: DesiredContext
   /**
    * Writes the desired state of a first load from the table `stage` (the rows of the read). If the result has an `implyingRunId`, only the
@@ -25,16 +25,16 @@ export interface DesiredStateSteps {
   readonly updatedFields: (updates: number) => Promise<readonly UpdatedField[]>
   /**
    * Applies creates and updates. Marks a record as stale if its row was rejected. A missing product whose row came back but was rejected is
-   * desired again, with its last content. `desiredAgain`: number of these products; 0 for people.
+   * desired again, with its last content. `desiredAgainCount`: number of these products; 0 for people.
    */
-  readonly applyUpserts: () => Promise<{ readonly desiredAgain: number }>
+  readonly applyUpserts: () => Promise<{ readonly desiredAgainCount: number }>
   /**
    * Adjusts the missing records in the table `change` to `policy`. Adds those that an earlier policy kept and that `policy` changes now.
    * Removes products that are out of stock already, if `policy` would set them so. Returns by how much the number of missing records
    * grew. Also deletes stored records that were kept for a delete that is not needed any more.
    */
   readonly adjustMissing: (policy: Missing) => Promise<number>
-  /** As `collectNotAtService` in `desired.ts`. */
+  /** Adds the missing records of which the service has nothing to the table `removal`. Returns their number. */
   readonly collectNotAtService: () => Promise<number>
   /** Removes the records of the table `removal` from the desired state. */
   readonly applyRemovals: () => Promise<void>

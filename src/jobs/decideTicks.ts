@@ -14,16 +14,16 @@ import { loadSchedules, lockSchedule, storeLastTick, recordTicks, type Declarati
 import { ownerOf } from '../db/destinations.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
 import { pausedError } from '../sync/run/requestAndClaim.ts'
-import { dueOccurrences, type NextDue } from './scheduleTimes.ts'
+import { dueTicks, type NextTickOf } from './cronTicks.ts'
 import type { Queues } from './queues.ts'
 
 /** Dependencies of the decisions, and the latest reading of the pipeline files. */
-export interface DueTicksDeps {
+export interface DecideTicksDeps {
   readonly db: Database
   readonly queues: Pick<Queues, 'wakeForRun'>
   readonly log: Logger
   readonly declaration: Declaration
-  readonly nextDue: NextDue
+  readonly nextTickOf: NextTickOf
   /** Returns the version of a pipeline in the folder; undefined if the folder does not have it. */
   readonly versionOf: (pipeline: string) => string | undefined
   /** Returns the reason why the file of a pipeline cannot be used. */
@@ -39,26 +39,26 @@ export interface DecidedTicks {
 }
 
 /** Decides all due ticks, except those that another scheduler decides. Ticks of a pipeline whose file cannot be used are skipped. */
-export async function decideDueTicks(deps: DueTicksDeps): Promise<DecidedTicks> {
-  const { now, schedules, broken } = await loadSchedules(deps.db, deps.declaration)
-  const isDue = (schedule: ScheduleRow) => deps.nextDue(schedule) <= now.getTime()
+export async function decideDueTicks(deps: DecideTicksDeps): Promise<DecidedTicks> {
+  const { now, schedules, brokenSchedules } = await loadSchedules(deps.db, deps.declaration)
+  const isDue = (schedule: ScheduleRow) => deps.nextTickOf(schedule) <= now.getTime()
   let decidedCount = 0
   for (const { id } of schedules.filter(isDue))
     decidedCount += await decide(deps, id, (tx, schedule, at) => queueTick(deps, tx, schedule, at))
-  for (const { id } of broken.filter(isDue))
+  for (const { id } of brokenSchedules.filter(isDue))
     decidedCount += await decide(deps, id, async (_, schedule, at) =>
       skipped(at, `the pipeline file cannot be used: ${deps.reasonOf(schedule.pipeline)}`),
     )
-  return { decidedCount, quietMs: quietMs(deps.nextDue, now, [...schedules, ...broken]) }
+  return { decidedCount, quietMs: quietMs(deps.nextTickOf, now, [...schedules, ...brokenSchedules]) }
 }
 
 /**
  * Returns the milliseconds until the next schedule is due. `schedules` has the times before the decisions. So the result is 0 if a schedule
  * was due in this pass.
  */
-function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[]): number {
+function quietMs(nextTickOf: NextTickOf, now: Date, schedules: readonly ScheduleRow[]): number {
   let next = Number.POSITIVE_INFINITY
-  for (const schedule of schedules) next = Math.min(next, nextDue(schedule))
+  for (const schedule of schedules) next = Math.min(next, nextTickOf(schedule))
   return Math.max(0, next - now.getTime())
 }
 
@@ -67,7 +67,7 @@ function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[])
  * has decided them, or if `lockSchedule` finds the schedule or its destination locked.
  */
 function decide(
-  deps: DueTicksDeps,
+  deps: DecideTicksDeps,
   id: number,
   decideNewest: (tx: Transaction, schedule: ScheduleRow, scheduledFor: Date) => Promise<Tick>,
 ): Promise<number> {
@@ -75,7 +75,7 @@ function decide(
     const locked = await lockSchedule(tx, id)
     if (locked === undefined) return 0
     const { schedule } = locked
-    const due = dueOccurrences(schedule, schedule.lastScheduledFor, locked.now)
+    const due = dueTicks(schedule, schedule.lastScheduledFor, locked.now)
     const newest = due.at(-1)
     if (newest === undefined) return 0
     const tick = await decideNewest(tx, schedule, newest)
@@ -96,7 +96,7 @@ function decide(
  * Queues the run of a tick, and returns the decided tick. If the tick is skipped because of a pause or an open run, stores a skipped run.
  * If the destination belongs to other credentials, skips the tick without a run.
  */
-async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: ScheduleRow, scheduledFor: Date): Promise<Tick> {
+async function queueTick(deps: DecideTicksDeps, tx: Transaction, schedule: ScheduleRow, scheduledFor: Date): Promise<Tick> {
   const { pipeline, destinationId } = schedule
   const { credentials } = deps.declaration
   const owner = await ownerOf(tx, destinationId)
@@ -112,7 +112,7 @@ async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: Schedule
       destinationId,
       trigger: 'schedule',
       scheduledFor,
-      ...(version === undefined ? {} : { definition: version }),
+      ...(version === undefined ? {} : { version }),
     })
   const skip = async (reason: string, error: RunError) => {
     const runId = await request()

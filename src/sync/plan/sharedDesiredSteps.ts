@@ -4,8 +4,8 @@
  * (docs/decisions/implied-keys.md). A plan selects the keys for which the two contents differ. So nothing is lost if a plan is never
  * applied, and a refused key is tried again.
  *
- * The steps that products and people have in different forms are in `desiredProducts.ts` and `desiredIdentifiers.ts`. This file has the
- * other steps. Some of these are only for people.
+ * The steps that differ between products and people are in `desiredProducts.ts` and `desiredIdentifiers.ts` (`DesiredStateWriter`). This file
+ * has the steps that they share, and steps that only the plan of people needs.
  */
 import pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
@@ -113,7 +113,7 @@ export async function suppressByLists(context: DesiredContext, lists: readonly n
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<ChangeCounts, 'creates'>> {
   const { tx, destinationId } = context
   const keys = await desiredErasedKeys(context, service)
-  // Without keys, the condition on $3 is always true. It is only there because Postgres refuses a parameter that no SQL uses.
+  // Without keys, the condition on $3 is always true. It is only there because Postgres does not accept a parameter that no SQL uses.
   const orHasKey =
     keys.length === 0
       ? 'and $3::bytea[] is not null'

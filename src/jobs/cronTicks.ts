@@ -1,4 +1,7 @@
-/** Computes when a schedule is due, with croner. Pure; docs/schedules.md describes clock changes. */
+/**
+ * Computes the ticks (scheduled times) of a cron expression, with croner. Pure. docs/schedules.md describes clock changes; decideTicks.ts
+ * decides what happens at a tick.
+ */
 import { Cron } from 'croner'
 
 /** Cron expression with its time zone. */
@@ -12,12 +15,12 @@ export interface CronTimes {
 /** Maximum number of due ticks that are returned. Older ticks are left out. */
 const maxDueTicks = 1_000
 
-/** Returns the occurrences after `after`, up to `now` inclusive, oldest first; only the newest 1,000 if there are more. */
-export function dueOccurrences(times: CronTimes, after: Date, now: Date): Date[] {
+/** Returns the ticks after `after`, up to `now` inclusive, oldest first; only the newest 1,000 if there are more. */
+export function dueTicks(times: CronTimes, after: Date, now: Date): Date[] {
   const cron = cronOf(times)
   const first = cron.nextRun(after)
   if (first === null || first > now) return []
-  // Searches backwards in growing steps. Listing all occurrences of a year would be slow for a schedule of seconds.
+  // Searches backwards in growing steps. Listing all ticks of a year would be slow for a schedule of seconds.
   for (let spanMs = 60_000; ; spanMs *= 4) {
     const from = new Date(Math.max(after.getTime(), now.getTime() - spanMs))
     const due = listBetween(cron, from, now)
@@ -25,8 +28,8 @@ export function dueOccurrences(times: CronTimes, after: Date, now: Date): Date[]
   }
 }
 
-/** Returns the next occurrence after `after`; undefined if there is none. */
-export function nextOccurrence(times: CronTimes, after: Date): Date | undefined {
+/** Returns the next tick after `after`; undefined if there is none. */
+export function nextTickAfter(times: CronTimes, after: Date): Date | undefined {
   return cronOf(times).nextRun(after) ?? undefined
 }
 
@@ -36,45 +39,45 @@ export interface TrackedSchedule extends CronTimes {
   readonly lastScheduledFor: Date
 }
 
-/** Returns the next occurrence of a schedule after its last decided tick, in milliseconds since 1970; infinity if there is none. */
-export type NextDue = (schedule: TrackedSchedule) => number
+/** Returns the next tick of a schedule after its last decided tick, in milliseconds since 1970; infinity if there is none. */
+export type NextTickOf = (schedule: TrackedSchedule) => number
 
 /**
- * Creates a function that caches the next occurrence of each schedule until its last tick changes. Computing an occurrence takes 0.1 ms,
- * and each poll checks all schedules. Without the cache, a poll of 3,000 schedules would take 0.3 s.
+ * Creates a function that caches the next tick of each schedule until its last tick changes. Computing a tick takes 0.1 ms, and each poll
+ * checks all schedules. Without the cache, a poll of 3,000 schedules would take 0.3 s.
  */
-export function createNextDue(): NextDue {
+export function createNextTickCache(): NextTickOf {
   const nextTimes = new Map<number, { readonly key: string; readonly next: number }>()
   return (schedule) => {
     const key = `${schedule.timezone} ${schedule.cron} ${schedule.lastScheduledFor.getTime()}`
     let entry = nextTimes.get(schedule.id)
     if (entry?.key !== key) {
-      entry = { key, next: nextOccurrence(schedule, schedule.lastScheduledFor)?.getTime() ?? Number.POSITIVE_INFINITY }
+      entry = { key, next: nextTickAfter(schedule, schedule.lastScheduledFor)?.getTime() ?? Number.POSITIVE_INFINITY }
       nextTimes.set(schedule.id, entry)
     }
     return entry.next
   }
 }
 
-/** Returns the last `count` occurrences up to `now`, oldest first; fewer if there are fewer within the last 728 days. Cached. */
-export function previousOccurrences(times: CronTimes, now: Date, count: number): readonly Date[] {
+/** Returns the last `count` ticks up to `now`, oldest first; fewer if there are fewer within the last 728 days. Cached. */
+export function previousTicks(times: CronTimes, now: Date, count: number): readonly Date[] {
   const key = `${count} ${times.timezone} ${times.cron}`
   const at = now.getTime()
   const entry = previousCache.get(key)
-  if (entry !== undefined && entry.from <= at && at < entry.until) return entry.occurrences
-  const occurrences = searchBackwards(cronOf(times), now, count)
+  if (entry !== undefined && entry.from <= at && at < entry.until) return entry.ticks
+  const ticks = searchBackwards(cronOf(times), now, count)
   if (previousCache.size > maxCached) previousCache.clear()
-  previousCache.set(key, { occurrences, from: at, until: nextOccurrence(times, now)?.getTime() ?? at })
-  return occurrences
+  previousCache.set(key, { ticks, from: at, until: nextTickAfter(times, now)?.getTime() ?? at })
+  return ticks
 }
 
-/** Returns the same as `nextOccurrence`, from a cache, because pages request it each second. */
-export function upcomingOccurrence(times: CronTimes, now: Date): Date | undefined {
+/** Returns the same as `nextTickAfter`, from a cache, because pages request it each second. */
+export function cachedNextTick(times: CronTimes, now: Date): Date | undefined {
   const key = `${times.timezone} ${times.cron}`
   const at = now.getTime()
   const entry = upcomingCache.get(key)
   if (entry !== undefined && entry.from <= at && at < entry.next.getTime()) return entry.next
-  const next = nextOccurrence(times, now)
+  const next = nextTickAfter(times, now)
   if (upcomingCache.size > maxCached) upcomingCache.clear()
   if (next !== undefined) upcomingCache.set(key, { next, from: at })
   return next
@@ -83,16 +86,16 @@ export function upcomingOccurrence(times: CronTimes, now: Date): Date | undefine
 const upcomingCache = new Map<string, { readonly next: Date; readonly from: number }>()
 
 /**
- * Cache of previous occurrences, which are valid until the next occurrence. The overview requests them for every pipeline each second,
- * and computing them takes 0.7 ms per pipeline.
+ * Cache of previous ticks, which are valid until the next tick. The overview requests them for every pipeline each second, and computing
+ * them takes 0.7 ms per pipeline.
  */
-const previousCache = new Map<string, { readonly occurrences: readonly Date[]; readonly from: number; readonly until: number }>()
+const previousCache = new Map<string, { readonly ticks: readonly Date[]; readonly from: number; readonly until: number }>()
 /** Maximum number of entries of each cache by cron expression. A full cache is emptied. */
 const maxCached = 10_000
 
 /**
- * Returns the last `count` occurrences up to `now`. Searches in growing steps, because there may be one per second or one per year. Then
- * halves the last step: it may contain a month of minutes, and listing them would take many seconds.
+ * Returns the last `count` ticks up to `now`. Searches in growing steps, because there may be one per second or one per year. Then halves
+ * the last step: it may contain a month of minutes, and listing them would take many seconds.
  */
 function searchBackwards(cron: Cron, now: Date, count: number): readonly Date[] {
   const at = now.getTime()
@@ -188,7 +191,7 @@ function cached<Value>(cache: Map<string, Value>, key: string, make: () => Value
   return value
 }
 
-/** Returns the first `limit` occurrences after `after`, up to `now` inclusive, oldest first. */
+/** Returns the first `limit` ticks after `after`, up to `now` inclusive, oldest first. */
 function listBetween(cron: Cron, after: Date, now: Date, limit = Number.POSITIVE_INFINITY): Date[] {
   const due: Date[] = []
   for (let next = cron.nextRun(after); next !== null && next <= now && due.length < limit; next = cron.nextRun(next)) due.push(next)

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { dueOccurrences, isTouchedByClockChange, nextOccurrence, previousOccurrences } from '../../../src/jobs/scheduleTimes.ts'
+import { dueTicks, isTouchedByClockChange, nextTickAfter, previousTicks } from '../../../src/jobs/cronTicks.ts'
 import { measureProcessorTime } from '../../support/processorTime.ts'
 
 const berlin = 'Europe/Berlin'
 const newYork = 'America/New_York'
 /** Local spring and autumn changes of 2026: Berlin 29 March and 25 October, New York 8 March and 1 November. */
 const iso = (dates: readonly Date[]) => dates.map((date) => date.toISOString().slice(0, 16))
-const due = (cron: string, timezone: string, from: string, to: string) =>
-  iso(dueOccurrences({ cron, timezone }, new Date(from), new Date(to)))
+const due = (cron: string, timezone: string, from: string, to: string) => iso(dueTicks({ cron, timezone }, new Date(from), new Date(to)))
 
 describe('an hour that does not exist', () => {
   test.for([
@@ -74,7 +73,7 @@ describe('an hour that exists twice', () => {
   })
 })
 
-describe('due occurrences', () => {
+describe('due ticks', () => {
   test('are those after the last decided tick, up to and including now', () => {
     expect(due('*/15 * * * *', 'UTC', '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z')).toEqual([
       '2026-01-01T00:15',
@@ -87,13 +86,13 @@ describe('due occurrences', () => {
 
   test('of six fields include seconds', () => {
     expect(
-      dueOccurrences({ cron: '*/5 * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), new Date('2026-01-01T00:00:20Z')).length,
+      dueTicks({ cron: '*/5 * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), new Date('2026-01-01T00:00:20Z')).length,
     ).toBe(4)
   })
 
   test('after months of one per second are only the newest, found quickly', () => {
     const now = new Date('2026-06-01T00:00:00Z')
-    const listed = dueOccurrences({ cron: '* * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), now)
+    const listed = dueTicks({ cron: '* * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), now)
     expect(listed.length).toBe(1_000)
     expect(listed.at(-1)).toEqual(now)
   })
@@ -103,10 +102,10 @@ describe('due occurrences', () => {
   })
 
   test('K2: 29 February comes every four years, and 30 February never', () => {
-    expect(nextOccurrence({ cron: '0 2 29 2 *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'))?.toISOString()).toBe(
+    expect(nextTickAfter({ cron: '0 2 29 2 *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'))?.toISOString()).toBe(
       '2028-02-29T02:00:00.000Z',
     )
-    expect(nextOccurrence({ cron: '0 2 30 2 *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'))).toBeUndefined()
+    expect(nextTickAfter({ cron: '0 2 30 2 *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'))).toBeUndefined()
   })
 })
 
@@ -140,11 +139,11 @@ test.for([
   expect(isTouchedByClockChange({ cron, timezone }, new Date('2026-11-26T00:00:00Z'))).toBe(expected)
 })
 
-describe('previous occurrences', () => {
+describe('previous ticks', () => {
   const times = { cron: '*/15 * * * *', timezone: 'UTC' }
-  const previous = (now: string) => iso(previousOccurrences(times, new Date(now), 2))
+  const previous = (now: string) => iso(previousTicks(times, new Date(now), 2))
 
-  test('change with the next occurrence, forward and back in time', () => {
+  test('change with the next tick, forward and back in time', () => {
     expect(previous('2026-01-01T00:31:00Z')).toEqual(['2026-01-01T00:15', '2026-01-01T00:30'])
     expect(previous('2026-01-01T00:44:59Z')).toEqual(['2026-01-01T00:15', '2026-01-01T00:30'])
     expect(previous('2026-01-01T00:45:00Z')).toEqual(['2026-01-01T00:30', '2026-01-01T00:45'])
@@ -152,15 +151,13 @@ describe('previous occurrences', () => {
   })
 
   test('of a yearly expression are those of the last year', () => {
-    expect(iso(previousOccurrences({ cron: '0 3 1 2 *', timezone: 'UTC' }, new Date('2026-03-01T00:00:00Z'), 1))).toEqual([
-      '2026-02-01T03:00',
-    ])
+    expect(iso(previousTicks({ cron: '0 3 1 2 *', timezone: 'UTC' }, new Date('2026-03-01T00:00:00Z'), 1))).toEqual(['2026-02-01T03:00'])
   })
 })
 
-test('the last occurrences of a schedule for one month are found without listing the month', () => {
+test('the last ticks of a schedule for one month are found without listing the month', () => {
   const milliseconds = measureProcessorTime()
-  expect(previousOccurrences({ cron: '* * * 2 *', timezone: 'UTC' }, new Date('2026-12-30T12:00:00Z'), 3)).toEqual([
+  expect(previousTicks({ cron: '* * * 2 *', timezone: 'UTC' }, new Date('2026-12-30T12:00:00Z'), 3)).toEqual([
     new Date('2026-02-28T23:57:00Z'),
     new Date('2026-02-28T23:58:00Z'),
     new Date('2026-02-28T23:59:00Z'),

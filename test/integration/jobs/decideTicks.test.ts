@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { decideDueTicks, type DueTicksDeps } from '../../../src/jobs/dueTicks.ts'
-import { createNextDue } from '../../../src/jobs/scheduleTimes.ts'
+import { decideDueTicks, type DecideTicksDeps } from '../../../src/jobs/decideTicks.ts'
+import { createNextTickCache } from '../../../src/jobs/cronTicks.ts'
 import { openQueues } from '../../../src/jobs/queues.ts'
 import { silentLogger } from '../../../src/log.ts'
 import type { Database } from '../../../src/db/database.ts'
@@ -18,7 +18,7 @@ async function scheduled(
   cron: string,
   overlap: 'skip' | 'queue' = 'skip',
   pausedFor = '0 seconds',
-): Promise<DueTicksDeps & { readonly destinationId: number }> {
+): Promise<DecideTicksDeps & { readonly destinationId: number }> {
   const destinationId = await plantDestination(db)
   const deps = declaring([{ ...everyMinute, destinationId, cron, overlap }])
   await declareSchedules(db, deps.declaration)
@@ -28,14 +28,14 @@ async function scheduled(
 
 function declaring(
   schedules: readonly DeclaredSchedule[],
-  broken: readonly string[] = [],
+  brokenNames: readonly string[] = [],
   folder = '/pipelines',
-): Omit<DueTicksDeps, 'db'> {
+): Omit<DecideTicksDeps, 'db'> {
   return {
     queues: noQueues,
     log: silentLogger,
-    declaration: { credentials: testService.credentials, folder, schedules, broken },
-    nextDue: createNextDue(),
+    declaration: { credentials: testService.credentials, folder, schedules, brokenNames },
+    nextTickOf: createNextTickCache(),
     versionOf: () => 'version',
     reasonOf: () => 'line 3: nonsense',
   }
@@ -99,12 +99,12 @@ describe('a tick of the scheduler', () => {
     ['another version', 'before the edit', 'ran'],
     ['the same version', 'version', 'skipped'],
     ['no version', null, 'skipped'],
-  ] as const)('a tick behind a waiting run that was requested for %s', async ([, definition, outcome]) => {
+  ] as const)('a tick behind a waiting run that was requested for %s', async ([, version, outcome]) => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
     const requested = { pipeline: 'p', destinationId: deps.destinationId, trigger: 'manual', options: { anyWorker: true } } as const
-    await requestRun(db, definition === null ? requested : { ...requested, definition })
+    await requestRun(db, version === null ? requested : { ...requested, version })
     await decideDueTicks(deps)
     expect((await ticks(db)).at(-1)).toMatchObject({ outcome })
   })
