@@ -5,7 +5,7 @@ import { withinFence, type Fence } from './fence.ts'
 import type { Row, Value } from './row.ts'
 
 /** Returns the SQL condition that a destination is in an environment. All arguments are SQL. If `origin` is null, all environments count. */
-export const isWithin = (destinationId: string, origin: string, credentials: string) =>
+export const isInEnvironment = (destinationId: string, origin: string, credentials: string) =>
   `(${origin}::text is null or ${withinFence(destinationId, origin, credentials)})`
 
 /** Requests of a pipeline without a clear answer. */
@@ -36,7 +36,7 @@ export async function listUnresolved(db: Queryable, minutes: number, environment
     `select p.pipeline, sum(b.user_count)::float8 as operations, min(b.created_at) as since, max(p.run_id) as run_id
      from batch b join plan p on p.id = b.plan_id
      where ${hasNoClearAnswer} and b.created_at < statement_timestamp() - $1 * interval '1 minute'
-       and ${isWithin('b.destination_id', '$2', '$3')}
+       and ${isInEnvironment('b.destination_id', '$2', '$3')}
      group by p.pipeline`,
     [minutes, environment?.origin ?? null, environment?.credentials ?? null],
   )
@@ -67,7 +67,7 @@ export async function countEndingMembers(db: Queryable, days: readonly number[],
            where e.destination_id = t.id and e.status = 'settled' and e.operation = 'upsert' and e.expires_at is not null
              and e.expires_at < statement_timestamp() + $2 * interval '1 day') b
          join plan p on p.id = b.plan_id cross join unnest($1::int[]) as d (days)
-       where ${isWithin('t.id', '$3', '$4')}
+       where ${isInEnvironment('t.id', '$3', '$4')}
        group by p.pipeline, t.id, d.days)
      select x.pipeline, array_agg(x.users order by x.days) as users
      from (select e.pipeline, e.days, sum(e.users) as users from ending e join destination t on t.id = e.destination_id

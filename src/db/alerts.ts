@@ -86,11 +86,11 @@ export async function destinationOwners(db: Queryable): Promise<string> {
 
 /** Returns true if a destination has other credentials than in `owners`. First credentials of a destination do not count. */
 async function isTakenOver(tx: Queryable, owners: string): Promise<boolean> {
-  const changed = await tx.query(
+  const takenOver = await tx.query(
     'select from jsonb_each_text($1::jsonb) o join destination d on d.id = o.key::int where d.credentials is distinct from o.value limit 1',
     [owners],
   )
-  return changed.length > 0
+  return takenOver.length > 0
 }
 
 /** Waits until no other transaction changes alerts. The lock ends with the transaction. */
@@ -121,7 +121,7 @@ export async function updateAlerts(db: Database, environment: Fence, check: Aler
        from alert a where a.recovered_at is null and a.pipeline = any($1) and ${isOfEnvironments('$2', '$3')}`,
       [pipelines, originsOf([environment]), credentialsOf([environment]), finder],
     )
-    let changed = 0
+    let changedCount = 0
     for (const condition of found) {
       if (firing.some((alert) => alert.pipeline === condition.pipeline && alert.event === condition.event)) continue
       const [row] = await tx.query<Row<'alert', 'id'>>(
@@ -130,7 +130,7 @@ export async function updateAlerts(db: Database, environment: Fence, check: Aler
         [environment.origin, environment.credentials, condition.pipeline, condition.event, JSON.stringify(condition.detail)],
       )
       if (row === undefined) continue
-      changed++
+      changedCount++
       await addDeliveries(tx, row.id, 'firing', condition.receivers)
     }
     await storeFinder(
@@ -153,7 +153,7 @@ export async function updateAlerts(db: Database, environment: Fence, check: Aler
         `select receiver from alert_delivery where alert_id = $1 and state = 'firing'`,
         [id],
       )
-      changed++
+      changedCount++
       await addDeliveries(
         tx,
         id,
@@ -161,7 +161,7 @@ export async function updateAlerts(db: Database, environment: Fence, check: Aler
         notified.map(({ receiver }) => receiver),
       )
     }
-    return changed
+    return changedCount
   })
 }
 

@@ -104,7 +104,7 @@ export async function finishAttempt(tx: Queryable, attemptId: number, result: At
   await tx.execute(`update attempt set ${finishedColumns(2)} where id = $1`, [attemptId, ...finishedValues(result)])
 }
 
-/** Returns the SQL assignments that finish an attempt. `firstParameter`: number of the parameter with the first value of `finishedValues`. */
+/** Returns the SQL assignments that finish an attempt. `firstParameter`: number of the parameter of the first `finishedValues`. */
 export const finishedColumns = (firstParameter: number): string =>
   ['outcome', 'http_status', 'reason', 'answer', 'answer_sha256', 'duration_ms'].reduce(
     (columns, column, i) => `${columns}, ${column} = $${firstParameter + i}`,

@@ -133,8 +133,8 @@ export async function deleteChangedOf(tx: Queryable, destinationId: number): Pro
 }
 
 /**
- * Deletes the changed keys that have no row in `remote`. Adds the keys of an erased person that are out of sync, because earlier versions did
- * not add them to `changed_key`. These are `identifiers`, and keys in the groups of `records`.
+ * Deletes the changed keys that have no row in `remote`. Adds those keys of an erased person that are out of sync, because earlier versions
+ * did not add them. The keys of the person are `identifiers`, and keys in the groups of `records`.
  */
 export async function eraseChanged(
   tx: Queryable,

@@ -161,8 +161,8 @@ const causes: Readonly<Record<string, readonly [reason: string, hint?: string]>>
  * Postgres, because such a text may contain personal data (docs/guarantees.md#no-raw-identifier-at-rest).
  */
 export function statementFault(error: unknown): RunError {
-  const full = diskFault(error)
-  if (full !== undefined) return full
+  const diskError = diskFault(error)
+  if (diskError !== undefined) return diskError
   const code = isConnectionLost(error) ? 'connection lost' : factsOf(error).code
   const [reason, hint = 'sluice doctor'] = causes[code] ?? []
   const text = reason === undefined ? `the database failed (${code})` : `the database failed (${code}): ${reason}`

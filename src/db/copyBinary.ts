@@ -98,9 +98,9 @@ export class CopyWriter {
   text(value: string): void {
     // At most three bytes per UTF-16 unit.
     this.#need(4 + value.length * 3)
-    const written = this.#buffer.write(value, this.#at + 4, 'utf8')
-    this.#buffer.writeInt32BE(written, this.#at)
-    this.#at += 4 + written
+    const byteLength = this.#buffer.write(value, this.#at + 4, 'utf8')
+    this.#buffer.writeInt32BE(byteLength, this.#at)
+    this.#at += 4 + byteLength
   }
 
   boolean(value: boolean): void {

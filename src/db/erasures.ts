@@ -371,12 +371,12 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   const hashed = keys.identifiers.filter((key) => key[0] !== plainType)
   await eraseMentions(tx, destinationId, [...hashed.map((key) => key.subarray(1)), ...records])
   await eraseRejects(tx, destinationId, records)
-  const [left] = await tx.query<{ n: number }>(
+  const [remaining] = await tx.query<{ n: number }>(
     `select count(*)::int as n from remote
      where destination_id = $1 and (key = any($2::bytea[]) or (group_key = any($3::bytea[]) and ref_count <= 0))`,
     values,
   )
-  return left?.n === 0
+  return remaining?.n === 0
 }
 
 /**

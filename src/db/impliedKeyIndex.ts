@@ -159,7 +159,7 @@ export async function dropOutdatedKeys(tx: Transaction, destinationId: number): 
 
 /** Copies fixed-length elements except those with an index in `outdated`. */
 function without(elements: Buffer, bytes: number, outdated: ReadonlySet<number>): Buffer {
-  const kept: Buffer[] = []
-  for (let i = 0; i * bytes < elements.length; i++) if (!outdated.has(i)) kept.push(elements.subarray(i * bytes, (i + 1) * bytes))
-  return Buffer.concat(kept)
+  const keptElements: Buffer[] = []
+  for (let i = 0; i * bytes < elements.length; i++) if (!outdated.has(i)) keptElements.push(elements.subarray(i * bytes, (i + 1) * bytes))
+  return Buffer.concat(keptElements)
 }

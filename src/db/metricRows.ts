@@ -6,7 +6,7 @@ import { wasSent } from './attempts.ts'
 import { listBudgets } from './rateBudget.ts'
 import { queueState } from './runs/queued.ts'
 import { decodeMetricCounts, type Unconfirmed } from './runs/columns.ts'
-import { countEndingMembers, isWithin, listUnresolved, type EndingMembers } from './alertCounts.ts'
+import { countEndingMembers, isInEnvironment, listUnresolved, type EndingMembers } from './alertCounts.ts'
 import { environmentKey, type Fence } from './fence.ts'
 
 /** Run with the columns that metrics use. */
@@ -194,7 +194,7 @@ async function lastEnds(
   db: Queryable,
   environment?: Fence,
 ): Promise<readonly { readonly pipeline: string; readonly succeededAt: Date | null; readonly withheld: number }[]> {
-  const isOfPipeline = `r.pipeline = n.pipeline and r.trigger <> 'plan' and ${isWithin('r.destination_id', '$1', '$2')}`
+  const isOfPipeline = `r.pipeline = n.pipeline and r.trigger <> 'plan' and ${isInEnvironment('r.destination_id', '$1', '$2')}`
   return db.query<{ pipeline: string; succeededAt: Date | null; withheld: number }>(
     // Jumps in the index from one pipeline name to the next, because a few pipelines may have a hundred thousand runs.
     `with recursive names (pipeline) as (

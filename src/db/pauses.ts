@@ -34,33 +34,33 @@ export function isPaused(run: string): string {
 /** Pauses a pipeline. Returns false, and changes nothing, if the pipeline was already paused. */
 export async function pausePipeline(db: Database, { destinationId, pipeline, actor, reason }: OperatorAction): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const added = await tx.execute(
+    const insertedCount = await tx.execute(
       'insert into pipeline_pause (destination_id, pipeline, actor, reason) values ($1, $2, $3, $4) on conflict do nothing',
       [destinationId, pipeline, actor, reason ?? null],
     )
-    if (added === 1)
+    if (insertedCount === 1)
       await logAction(tx, {
         actor,
         what: 'pipeline.paused',
         pipeline,
         detail: { destinationId, ...(reason === undefined ? {} : { reason }) },
       })
-    return added === 1
+    return insertedCount === 1
   })
 }
 
 /** Resumes a pipeline. Returns false if the pipeline was not paused. */
 export async function resumePipeline(db: Database, { destinationId, pipeline, actor, reason }: OperatorAction): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const removed = await tx.execute('delete from pipeline_pause where destination_id = $1', [destinationId])
-    if (removed > 0)
+    const deletedCount = await tx.execute('delete from pipeline_pause where destination_id = $1', [destinationId])
+    if (deletedCount > 0)
       await logAction(tx, {
         actor,
         what: 'pipeline.resumed',
         pipeline,
         detail: { destinationId, ...(reason === undefined ? {} : { reason }) },
       })
-    return removed > 0
+    return deletedCount > 0
   })
 }
 

@@ -40,24 +40,24 @@ export const decodeResync = jsonColumn('plan', 'review', z.object({ resync: z.ar
  * SQL of the plans `p` with their runs `u`, except plans of `sluice plan` that were never applied. The status `superseded` does not show
  * that a plan was applied, because retention gives it to stale plans too.
  */
-export const begunPlans = `plan p join run u on u.id = p.run_id and (u.trigger <> 'plan' or p.applied_at is not null)`
-/** SQL of the order of `begunPlans`, the last one first: by the time at which a plan was started, or else stored. */
-const lastBegunFirst = 'coalesce(p.applied_at, p.created_at) desc'
+export const startedPlans = `plan p join run u on u.id = p.run_id and (u.trigger <> 'plan' or p.applied_at is not null)`
+/** SQL of the order of `startedPlans`, the last one first: by the time at which a plan was applied, or else stored. */
+const lastStartedFirst = 'coalesce(p.applied_at, p.created_at) desc'
 
 /**
- * SQL of the last begun plan of each destination. Retention keeps this plan, because the next plan reads its unconfirmed deletes and
+ * SQL of the last started plan of each destination. Retention keeps this plan, because the next plan reads its unconfirmed deletes and
  * outstanding keys.
  */
 export const lastPlans = lastPlansWhere('true')
-/** SQL of the last begun plan with deletes of each destination. The next plan sends its unconfirmed deletes without a new approval. */
+/** SQL of the last started plan with deletes of each destination. The next plan sends its unconfirmed deletes without a new approval. */
 export const lastDeletingPlans = lastPlansWhere(`exists (select from batch b where b.plan_id = p.id and b.operation = 'delete')`)
 
-/** Returns SQL of the last begun plan of one destination. */
+/** Returns SQL of the last started plan of one destination. */
 export const lastPlanOf = (destinationId: number) =>
-  `select p.id, p.review from ${begunPlans} where p.destination_id = ${destinationId} order by ${lastBegunFirst} limit 1`
+  `select p.id, p.review from ${startedPlans} where p.destination_id = ${destinationId} order by ${lastStartedFirst} limit 1`
 
 function lastPlansWhere(where: string): string {
-  return `select distinct on (p.destination_id) p.id, p.review from ${begunPlans} where ${where} order by p.destination_id, ${lastBegunFirst}`
+  return `select distinct on (p.destination_id) p.id, p.review from ${startedPlans} where ${where} order by p.destination_id, ${lastStartedFirst}`
 }
 
 /**
@@ -107,13 +107,13 @@ export async function storeFigures(
   planId: string,
   figures: { readonly digest: string; readonly counts: object; readonly review?: object | undefined },
 ): Promise<void> {
-  const stored = await tx.execute('update plan set digest = $2, counts = $3, review = coalesce($4, review) where id = $1', [
+  const updatedCount = await tx.execute('update plan set digest = $2, counts = $3, review = coalesce($4, review) where id = $1', [
     planId,
     figures.digest,
     JSON.stringify(figures.counts),
     figures.review === undefined ? null : JSON.stringify(figures.review),
   ])
-  if (stored !== 1) throw new Error(`plan ${planId} must be stored`)
+  if (updatedCount !== 1) throw new Error(`plan ${planId} must be stored`)
 }
 
 export async function storePlannedSets(db: Queryable, planId: string, planned: object): Promise<void> {

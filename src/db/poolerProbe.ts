@@ -80,7 +80,7 @@ async function isSeenByServer(client: pg.Client): Promise<boolean> {
  * Meanwhile a transaction on the second connection occupies its server process.
  */
 async function sharesProcess(first: pg.Client, second: pg.Client): Promise<boolean> {
-  const before = await processOf(first)
+  const processBefore = await processOf(first)
   let occupied: number | undefined
   try {
     await second.query('begin')
@@ -93,7 +93,7 @@ async function sharesProcess(first: pg.Client, second: pg.Client): Promise<boole
     throw error
   }
   try {
-    return occupied === before || (await processOf(first)) !== before
+    return occupied === processBefore || (await processOf(first)) !== processBefore
   } finally {
     await second.query('commit')
   }

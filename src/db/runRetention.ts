@@ -42,7 +42,7 @@ const comparedSnapshots = `
 /** Deletes runs that ended more than `days` days ago, with a line in the audit log. Returns the number of deleted runs. */
 export async function dropRuns(db: Database, days: number): Promise<number> {
   return db.transaction(async (tx) => {
-    const kept = (await tx.query<Row<'snapshot', 'id'>>(comparedSnapshots)).map(({ id }) => id)
+    const keptSnapshots = (await tx.query<Row<'snapshot', 'id'>>(comparedSnapshots)).map(({ id }) => id)
     const plans = await tx.query<Row<'plan', 'id'>>(
       `select p.id from plan p join run u on u.id = p.run_id
        where u.finished_at < ${expiredBefore} and p.status in ('applied', 'superseded')
@@ -52,13 +52,13 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
          and coalesce(p.snapshot_id, 0) <> all($2::bigint[])
          -- A plan whose guards withheld deletes is kept as long as its snapshot, because only the plan shows that they were withheld.
          and not (jsonb_array_length(p.guards) > 0 and p.snapshot_id in (select snapshot_id from plan group by snapshot_id having count(*) > 1))`,
-      [days, kept],
+      [days, keptSnapshots],
     )
     await dropPlans(
       tx,
       plans.map(({ id }) => id),
     )
-    await deleteSnapshots(tx, days, kept)
+    await deleteSnapshots(tx, days, keptSnapshots)
     const runs = await deleteRuns(tx, days)
     if (runs.length === 0) return 0
     await deleteRejects(tx, runs)

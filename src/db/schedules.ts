@@ -58,8 +58,8 @@ const isBroken = (brokenNames: string, schedules: string) =>
 
 /**
  * Stores the schedules of a folder. A schedule that is new, was undeclared, or has another cron or timezone begins now, without missed
- * ticks. A schedule that the folder no longer has is marked as undeclared once no scheduler has declared it for `declarationValidS`. Schedules of
- * broken files stay.
+ * ticks. A schedule that the folder no longer has is marked as undeclared once no scheduler has declared it for `declarationValidS`.
+ * Schedules of broken files stay.
  *
  * If the last tick of a schedule is in the future, the schedule would not run until that time. The clock of the database was ahead when the
  * tick was decided. If `processTime` confirms the present time of the database, such schedules begin now. Returns the names of their

@@ -76,7 +76,7 @@ export async function openSnapshot(
   tx: Queryable,
   snapshot: NewSnapshot,
 ): Promise<{ readonly id: number; readonly afterInterruptedRead: boolean }> {
-  const marked = await tx.execute(
+  const markedCount = await tx.execute(
     `update snapshot s set counts = counts || '{"unplannedOptOuts": true}' where destination_id = $1 and ${isInterrupted}`,
     [snapshot.destinationId],
   )
@@ -89,7 +89,7 @@ export async function openSnapshot(
     [snapshot.destinationId, snapshot.runId, snapshot.definitionHash, snapshot.suppressionVersion],
   )
   if (row === undefined) throw new Error('the snapshot was just inserted')
-  return { id: Number(row.id), afterInterruptedRead: marked > 0 }
+  return { id: Number(row.id), afterInterruptedRead: markedCount > 0 }
 }
 
 /** Stores facts about each source: size, digest, proof of its end. */

@@ -36,7 +36,7 @@ export function classifyEnvelope(exchange: Exchange, entryCount: number): Succes
   }
 }
 
-/** Returns an ambiguous outcome. Defaults: false, and no failing entries. */
+/** Returns an ambiguous outcome. Fields that `more` lacks are false or empty. */
 export function ambiguous(
   code: string,
   more: { suspectsRecord?: boolean; mayLandLater?: boolean; failing?: readonly number[] } = {},

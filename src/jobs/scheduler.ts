@@ -27,7 +27,8 @@ const noLogger = { info() {}, warn() {}, error() {}, debug() {} }
 
 /**
  * Starts a scheduler. Any number of schedulers can run on one database, because each tick is decided once. `openedQueues`: queues
- * that the caller closes; without them, the scheduler opens and closes its own. Rejects if the first read of the files or the database fails.
+ * that the caller closes; without them, the scheduler opens and closes its own. Rejects if the first read of the files or the database
+ * fails.
  */
 export async function startScheduler(deps: JobDeps, openedQueues?: Queues): Promise<Scheduler> {
   const { db, clock, log } = deps

@@ -86,7 +86,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   /** Runs of `seenRuns` that have not ended. They may stay open for hours, or until their pipeline is resumed, while others end. */
   let openRunIds = new Set<number>()
   /** Ended runs with ambiguous or pending operations, with the counts that were added to the metrics. */
-  let undecidedRuns = new Map<number, MetricRun>()
+  let unsettledRuns = new Map<number, MetricRun>()
   /** Destinations of pipelines whose name several environments have, at the last scrape. */
   let knownSharedNames: readonly SharedName[] = []
   /** `knownSharedNames` by destination and pipeline. */
@@ -108,7 +108,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     for (const metric of [runs, rows, operations, runSeconds]) metric.reset()
     seenRuns = new SeenIds(0)
     openRunIds = new Set()
-    undecidedRuns = new Map()
+    unsettledRuns = new Map()
   }
 
   /** Adds ended runs, by pipeline. Each run alone would need 40 increments, and a scrape may count a hundred thousand runs. */
@@ -128,7 +128,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       for (const [kind, ofKind] of byKind)
         for (const [result, group] of Map.groupBy(ofKind, (one) => one.result))
           operations.inc({ ...labels, kind, result }, sum(group.map(({ count }) => count)))
-      for (const run of sending) if (run.counts.ambiguous + run.counts.pending > 0) undecidedRuns.set(run.id, run)
+      for (const run of sending) if (run.counts.ambiguous + run.counts.pending > 0) unsettledRuns.set(run.id, run)
     }
   }
 
@@ -146,11 +146,11 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   }
 
   /** Counts operations that a later run settled. They count for the run that planned them, as in `sluice show`. */
-  const countDecided = async (db: Queryable) => {
+  const countSettledLater = async (db: Queryable) => {
     // Leaves out runs that retention has deleted.
-    const stillUndecided = new Map<number, MetricRun>()
-    for (const run of await runsOf(db, [...undecidedRuns.keys()])) {
-      const before = undecidedRuns.get(run.id)
+    const stillUnsettled = new Map<number, MetricRun>()
+    for (const run of await runsOf(db, [...unsettledRuns.keys()])) {
+      const before = unsettledRuns.get(run.id)
       const countBefore = new Map(
         (before === undefined ? [] : operationsOf(before)).map(({ kind, result, count }) => [`${kind} ${result}`, count]),
       )
@@ -158,9 +158,9 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
         if (result !== 'confirmed' && result !== 'refused') continue
         operations.inc({ ...labelsOf(run), kind, result }, Math.max(0, count - (countBefore.get(`${kind} ${result}`) ?? 0)))
       }
-      if (run.counts.ambiguous + run.counts.pending > 0) stillUndecided.set(run.id, run)
+      if (run.counts.ambiguous + run.counts.pending > 0) stillUnsettled.set(run.id, run)
     }
-    undecidedRuns = stillUndecided
+    unsettledRuns = stillUnsettled
   }
 
   const countRequests = async (db: Queryable) => {
@@ -217,7 +217,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     const work = async () => {
       await updateSharedNames(db)
       await countNewRuns(db)
-      await countDecided(db)
+      await countSettledLater(db)
       await countRequests(db)
       await setGauges(db)
     }

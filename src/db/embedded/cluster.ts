@@ -128,7 +128,7 @@ async function startOnce(paths: ServerPaths, maxConnections: number): Promise<st
   const port = await choosePort(paths.port)
   if (!existsSync(paths.log)) writeFileSync(paths.log, '')
   if (paths.account) chownSync(paths.log, paths.account.uid, paths.account.gid)
-  const before = statSync(paths.log).size
+  const logSizeBefore = statSync(paths.log).size
   const log = openSync(paths.log, 'a')
   const child = spawn(
     postgres,
@@ -146,12 +146,12 @@ async function startOnce(paths: ServerPaths, maxConnections: number): Promise<st
     if (await runningAddress(paths)) return createDatabase(paths)
     await sleep(20)
   }
-  return { written: readFileSync(paths.log).subarray(before).toString() }
+  return { written: readFileSync(paths.log).subarray(logSizeBefore).toString() }
 }
 
 /** Returns the address of the database on the running server, after a test query. Undefined if no server answers. */
 export async function runningAddress(paths: ServerPaths): Promise<string | undefined> {
-  const server = readAddress(paths)
+  const server = readPortAndPassword(paths)
   if (server === undefined) return undefined
   const client = new pg.Client({ connectionString: addressOf(server, 'postgres'), connectionTimeoutMillis: 5_000 })
   ignoreLaterErrors(client)
@@ -168,7 +168,7 @@ export async function runningAddress(paths: ServerPaths): Promise<string | undef
 
 /** Returns the address of the database from the files of the server; undefined if no server is ready. Does not connect. */
 export function currentAddress(paths: ServerPaths): string | undefined {
-  const server = readAddress(paths)
+  const server = readPortAndPassword(paths)
   return server === undefined ? undefined : addressOf(server, database)
 }
 
@@ -222,7 +222,7 @@ async function createDatabase(paths: ServerPaths): Promise<string> {
 
 /** Runs `work` on a connection to the database `postgres`, which exists even before the database of Sluice is created. */
 async function asAdministrator<Result>(paths: ServerPaths, work: (client: pg.Client, server: Server) => Promise<Result>): Promise<Result> {
-  const server = readAddress(paths)
+  const server = readPortAndPassword(paths)
   if (server === undefined) throw unavailable('the embedded Postgres has just stopped')
   const client = new pg.Client({ connectionString: addressOf(server, 'postgres') })
   ignoreLaterErrors(client)
@@ -241,7 +241,7 @@ interface Server {
 }
 
 /** Reads port and password of the server from its files. Undefined if the server is not set up, not running, or not ready yet. */
-function readAddress(paths: ServerPaths): Server | undefined {
+function readPortAndPassword(paths: ServerPaths): Server | undefined {
   const lines = readServerFile(paths)
   const pid = Number(lines[0])
   const port = Number(lines[3])

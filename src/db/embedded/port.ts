@@ -18,8 +18,8 @@ const maxAttempts = 200
  * @throws {RunError} `POSTGRES_UNAVAILABLE` if 200 random ports are in use
  */
 export async function choosePort(file: string): Promise<number> {
-  const kept = readPort(file)
-  if (kept !== undefined && (await isFree(kept))) return kept
+  const storedPort = readPort(file)
+  if (storedPort !== undefined && (await isFree(storedPort))) return storedPort
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const port = randomInt(firstPort, endPort)
     if (!(await isFree(port))) continue

@@ -158,18 +158,18 @@ export function bodyOf(row: BodyRow): Buffer {
  * `batch_entries`. `o`: table with entries of one plan. `planId`: SQL of this plan.
  */
 export const formerEntries = (o: string, planId: string): string => {
-  const changed = `select record_key from ${o} where change <> 'create'`
+  const changedRecords = `select record_key from ${o} where change <> 'create'`
   const confirmed = (outcome: string) => `b.plan_id <> ${planId} and b.operation = 'upsert' and ${outcome}
     and b.destination_id = (select destination_id from plan where id = ${planId})`
   return `select distinct on (o.seq, o.ord) o.seq, o.ord, e.batch_id, e.keys, e.byte_offset, e.byte_length
     from ${o} o join (
       select e.batch_id, e.record_key, e.keys, e.byte_offset, e.byte_length from entry e join batch b on b.id = e.batch_id
-      where e.destination_id = b.destination_id and e.record_key in (${changed}) and ${confirmed(`${entryOutcome} = 'confirmed'`)}
+      where e.destination_id = b.destination_id and e.record_key in (${changedRecords}) and ${confirmed(`${entryOutcome} = 'confirmed'`)}
       union all
       select a.batch_id, er.record_key, ${keysIn('er.keys')}, null, null
       from batch_entries a join batch b on b.id = a.batch_id cross join lateral unnest(a.record_keys, a.keys) as er (record_key, keys)
-      where a.last_key >= (${changed} order by 1 limit 1) and a.first_key <= (${changed} order by 1 desc limit 1)
-        and er.record_key in (${changed}) and ${confirmed(`b.status = 'settled'`)}) e on e.record_key = o.record_key and e.batch_id < o.batch_id
+      where a.last_key >= (${changedRecords} order by 1 limit 1) and a.first_key <= (${changedRecords} order by 1 desc limit 1)
+        and er.record_key in (${changedRecords}) and ${confirmed(`b.status = 'settled'`)}) e on e.record_key = o.record_key and e.batch_id < o.batch_id
     where o.change <> 'create'
     order by o.seq, o.ord, e.batch_id desc`
 }

@@ -15,8 +15,8 @@ export interface OpenRun {
 }
 
 /**
- * Returns the queued and running runs of a destination, the oldest first. Leaves out queued manual runs and reruns that need another version
- * of the pipeline: no worker with `version` can claim them. If `version` is undefined, leaves out none.
+ * Returns the queued and running runs of a destination, the oldest first. Leaves out queued manual runs and reruns that need another
+ * version of the pipeline: no worker with `version` can claim them. If `version` is undefined, leaves out none.
  */
 export async function openRuns(db: Queryable, destinationId: number, version: string | undefined): Promise<readonly OpenRun[]> {
   const rows = await db.query<Row<'run', 'id' | 'pipeline'> & { status: 'queued' | 'running'; for_any_worker: boolean }>(

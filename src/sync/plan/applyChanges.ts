@@ -26,9 +26,9 @@ export interface Changes {
 const noDiff: ChangeCounts = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0, suppressed: 0 }
 
 /**
- * Writes creates and updates to the desired state (`desiredStateWriter.ts`). `removeOrWithhold` applies the removals later. A first load of people may
- * imply keys, which get no row (docs/decisions/implied-keys.md). Then writes only the records that share identifiers; `loadParts.ts` writes
- * the others.
+ * Writes creates and updates to the desired state (`desiredStateWriter.ts`). `removeOrWithhold` applies the removals later. A first load of
+ * people may imply keys, which get no row (docs/decisions/implied-keys.md). Then writes only the records that share identifiers;
+ * `loadParts.ts` writes the others.
  */
 export async function applyChanges(work: PlanWork): Promise<Changes> {
   const { tx, destinationId, input } = work
@@ -73,8 +73,8 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const isUnchanged = reading === 'unchanged'
   // If the source is unchanged, `change` is empty at first, but later statements may add records.
   if (isUnchanged) await createOrEmptyTable(tx, 'change')
-  const found = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, work.onIdle)
-  // Each call below marks or adds records in `change`. All but the first return their numbers by the change that the diff had found.
+  const initialDiff = isUnchanged ? noDiff : await diffStage(tx, destinationId, reading, work.onIdle)
+  // Each call below marks or adds records in `change`. All but the first return their numbers by the change in `initialDiff`.
   const optedOutByIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
   const erased = mayHaveErasedPeople(work) ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
   const onLists = await suppressByLists(context, input.suppressedBy)
@@ -83,13 +83,13 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const missingPolicy = missingPolicyOf(work)
   await desired.warnOfDoubtfulChanges(
     { ...work, db: work.deps.db, isIncomplete: input.incompleteReason !== undefined },
-    { ...found, missing: work.ignoresMissing ? 0 : found.missing },
+    { ...initialDiff, missing: work.ignoresMissing ? 0 : initialDiff.missing },
   )
-  const updateFields = await desired.updatedFields(found.updates)
+  const updateFields = await desired.updatedFields(initialDiff.updates)
   let desiredAgainCount = 0
   // An unchanged source has no creates or updates. To skip this saves 20 ms.
   if (!isUnchanged) {
-    await context.changed.markAllIfMany(found.creates + found.updates)
+    await context.changed.markAllIfMany(initialDiff.creates + initialDiff.updates)
     desiredAgainCount = (await desired.applyUpserts()).desiredAgainCount
     await refreshStatistics(tx, destinationId, input.rows.valid)
   }
@@ -97,15 +97,15 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   await collectUnresolved(tx, destinationId)
 
   const missingCorrection = await desired.adjustMissing(missingPolicy)
-  // A record that the calls above marked counts only as `optedOut` or `suppressed`, and not by the change that the diff found. Exception:
-  // on a do-not-reach list, which ignores missing records, `optOutByIdentifier` may mark a record that also counts as missing.
+  // A record that the calls above marked counts only as `optedOut` or `suppressed`, and not by its change in `initialDiff`. Exception: on a
+  // do-not-reach list, which ignores missing records, `optOutByIdentifier` may mark a record that also counts as missing.
   const diff: ChangeCounts = {
-    ...found,
-    updates: found.updates - erased.updates,
-    optedOut: found.optedOut - erased.optedOut + optedOutByIdentifier + optedOutByRows.missing + optedOutByRows.stale,
-    missing: found.missing - erased.missing - onLists.missing - optedOutByRows.missing + missingCorrection,
-    stale: isUnchanged ? await countStale(work) : found.stale - erased.stale - onLists.stale - optedOutByRows.stale,
-    suppressed: found.suppressed + onLists.missing + onLists.stale + erased.suppressed,
+    ...initialDiff,
+    updates: initialDiff.updates - erased.updates,
+    optedOut: initialDiff.optedOut - erased.optedOut + optedOutByIdentifier + optedOutByRows.missing + optedOutByRows.stale,
+    missing: initialDiff.missing - erased.missing - onLists.missing - optedOutByRows.missing + missingCorrection,
+    stale: isUnchanged ? await countStale(work) : initialDiff.stale - erased.stale - onLists.stale - optedOutByRows.stale,
+    suppressed: initialDiff.suppressed + onLists.missing + onLists.stale + erased.suppressed,
   }
   // Must run before the savepoint to which the guards may roll back, because the flag `all_changed` must stay set.
   await context.changed.markAllIfMany(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))

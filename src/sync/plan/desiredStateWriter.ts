@@ -5,8 +5,8 @@ import type { CheckedDiff, CheckedRun } from './warnOfDoubtfulChanges.ts'
 import type { UpdatedField } from './updatedFields.ts'
 
 /**
- * Writer of the desired state of a destination: of products (`desiredProducts.ts`), or of people (`desiredIdentifiers.ts`). Some methods only
- * read or count.
+ * Writer of the desired state of a destination: of products (`desiredProducts.ts`), or of people (`desiredIdentifiers.ts`). Some methods
+ * only read or count.
  */
 export interface DesiredStateWriter {
   readonly context: DesiredContext

@@ -125,19 +125,19 @@ async function pendingKeys(context: MembershipContext, { hasConfirmed, mayBeDue,
      where m.destination_id = ${destinationId} and ${where} ${andOnlyFailed(context)}`
   const sendable = rowsExpire ? notEndedSql : 'true'
   const sendableInSync = `${sendable} and not ${isOutOfSync}`
-  const parts: string[] = []
+  const selects: string[] = []
   if (isFullRefresh)
-    parts.push(keysWhere(`${sendable} and (m.ref_count > 0 or ${isOutOfSync})`, { out_of_sync: isOutOfSync, again: 'true' }))
+    selects.push(keysWhere(`${sendable} and (m.ref_count > 0 or ${isOutOfSync})`, { out_of_sync: isOutOfSync, again: 'true' }))
   else {
-    parts.push(keysWhere(`${sendable} and ${await changed.outOfSync()}`, { out_of_sync: 'true' }))
-    if (hasResync) parts.push(keysWhere(`${sendableInSync} and m.ref_count > 0 and m.key in (select key from resync)`, { again: 'true' }))
-    if (mayBeDue) parts.push(keysWhere(`${sendableInSync} and ${renewalDue(context, rowsExpire)}`, {}))
+    selects.push(keysWhere(`${sendable} and ${await changed.outOfSync()}`, { out_of_sync: 'true' }))
+    if (hasResync) selects.push(keysWhere(`${sendableInSync} and m.ref_count > 0 and m.key in (select key from resync)`, { again: 'true' }))
+    if (mayBeDue) selects.push(keysWhere(`${sendableInSync} and ${renewalDue(context, rowsExpire)}`, {}))
     // The end changes if a row with the identifier is added, changed or removed.
     const hasOtherEnd = `m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAtSql} <> m.expires_at`
-    if (hasConfirmed && rowsExpire) parts.push(keysWhere(`${sendableInSync} and ${hasOtherEnd}`, { out_of_sync: 'true' }))
+    if (hasConfirmed && rowsExpire) selects.push(keysWhere(`${sendableInSync} and ${hasOtherEnd}`, { out_of_sync: 'true' }))
   }
-  if (hasConfirmed && rowsExpire && endsExactly) parts.push(keysWhere(overdueSql, { out_of_sync: 'true', overdue: 'true' }))
-  return parts.join(' union all ')
+  if (hasConfirmed && rowsExpire && endsExactly) selects.push(keysWhere(overdueSql, { out_of_sync: 'true', overdue: 'true' }))
+  return selects.join(' union all ')
 }
 
 /** Removes the groups that have a key with an unresolved request. The key itself may be in sync. Returns the numbers of removed groups. */

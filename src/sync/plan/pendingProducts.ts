@@ -4,7 +4,7 @@ import { catalog } from '../../destinations/catalog.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
 import { deleteFormerIds } from '../../db/remote/drop.ts'
 import type { Row } from '../../db/row.ts'
-import { begunPlans } from '../../db/plans.ts'
+import { startedPlans } from '../../db/plans.ts'
 import {
   countRows,
   andOnlyFailed,
@@ -191,6 +191,6 @@ async function markAllowedBefore({ tx, destinationId }: PendingContext): Promise
        select from entry e join batch b on b.id = e.batch_id
        where e.destination_id = ${destinationId} and e.record_key = t.key
          and (e.key_lookup or (e.change = 'delete' and ${entryOutcome} <> 'confirmed'))
-         and exists (select from ${begunPlans} where p.id = b.plan_id and p.snapshot_id >= r.snapshot_id))`,
+         and exists (select from ${startedPlans} where p.id = b.plan_id and p.snapshot_id >= r.snapshot_id))`,
   )
 }

@@ -37,8 +37,8 @@ export async function refreshStatistics(
     await tx.query(`analyze remote (${searchedColumns}, synced_hash)`)
   if (underestimated.length === 0) return
   // Before the first answers, `synced_hash` is null in all rows. Statistics of this would soon be wrong.
-  const target = { record: 'record', remote: `remote (${searchedColumns}${hasSettled ? ', synced_hash' : ''})` }
-  await tx.query(`analyze ${underestimated.map((table) => target[table]).join(', ')}`)
+  const targets = { record: 'record', remote: `remote (${searchedColumns}${hasSettled ? ', synced_hash' : ''})` }
+  await tx.query(`analyze ${underestimated.map((table) => targets[table]).join(', ')}`)
   if ((await findUnderestimated(tx, destinationId, records, tables)).length === 0) return
   await tx.query('set local enable_nestloop = off')
   await tx.query('set local jit = off')
@@ -50,8 +50,8 @@ export async function refreshStatistics(
  */
 export async function analyzeLoaded(tx: Transaction, destinationId: number, records: number): Promise<void> {
   if (records <= fewRows || (await expectedRows(tx, 'record', destinationId, 'true')) * toleratedFactor >= records) return
-  const all = await expectedRows(tx, 'record', undefined, 'true')
-  if (records < all * largeShare) await tx.query('analyze record')
+  const allRecords = await expectedRows(tx, 'record', undefined, 'true')
+  if (records < allRecords * largeShare) await tx.query('analyze record')
   else await analyzeWithSmallSample(tx, 'record')
 }
 
@@ -81,8 +81,8 @@ async function isUnderestimated(tx: Transaction, table: string, destinationId: n
 }
 
 async function hasMoreRows(tx: Transaction, table: string, destinationId: number, rows: number): Promise<boolean> {
-  const more = await tx.query(`select from ${table} where destination_id = $1 offset $2 limit 1`, [destinationId, rows])
-  return more.length === 1
+  const rowBeyond = await tx.query(`select from ${table} where destination_id = $1 offset $2 limit 1`, [destinationId, rows])
+  return rowBeyond.length === 1
 }
 
 async function hasSettledBatch(tx: Transaction, destinationId: number): Promise<boolean> {

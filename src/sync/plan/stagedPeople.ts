@@ -51,12 +51,12 @@ export async function* stagedPeople(
  * million took Postgres 0.6 s, and takes Node 0.1 s.
  */
 function peopleIn(range: KeyRange, { hasShared }: Pick<FirstLoad, 'hasShared'>): string {
-  const sent = hasShared ? `case when o.key is null then ${joinedOf('r')} else ${concatenated(sentIdentifiers)} end` : joinedOf('r')
+  const sentSql = hasShared ? `case when o.key is null then ${joinedOf('r')} else ${concatenated(sentIdentifiers)} end` : joinedOf('r')
   const length = hasShared ? 'case when p.is_stored then ~length(p.sent) else length(p.sent) end' : 'length(p.sent)'
   // The staged row is named `r`, because `sentIdentifiers` uses this name.
   return `select string_agg(p.key || p.hash || int8send(p.line) || int4send(${length}) || p.sent, '')
     from (
-      select r.key, r.hash, r.line, ${sent} as sent ${hasShared ? ', h.key is not null as is_stored' : ''}
+      select r.key, r.hash, r.line, ${sentSql} as sent ${hasShared ? ', h.key is not null as is_stored' : ''}
       from stage r ${hasShared ? 'left join omitted o on o.key = r.key left join sharing_record h on h.key = r.key' : ''}
       where r.kind = ${stagedKind.valid} and ${inRange('r.key', range)}) p`
 }

@@ -19,14 +19,17 @@ export async function formerDestinationNotes(
   { name }: Pipeline,
   run: ClaimedRun,
 ): Promise<readonly WarningSummary[]> {
-  const [earlier] = await db.query(
+  const [runToPresent] = await db.query(
     `select from run r where r.pipeline = $1 and r.destination_id = $2 and r.id < $3 and ${maySend} limit 1`,
     [name, run.destinationId, run.id],
   )
-  if (earlier !== undefined) return []
+  if (runToPresent !== undefined) return []
   // Nearly every pipeline has only one destination. This short query saves the long one.
-  const [other] = await db.query(`select from run r where r.pipeline = $1 and r.destination_id <> $2 limit 1`, [name, run.destinationId])
-  if (other === undefined) return []
+  const [runToOther] = await db.query(`select from run r where r.pipeline = $1 and r.destination_id <> $2 limit 1`, [
+    name,
+    run.destinationId,
+  ])
+  if (runToOther === undefined) return []
   // The last run of this pipeline to another destination that still has records. No other pipeline has had a run to it since.
   const [former] = await db.query<
     Row<'run', 'id'> & Row<'destination', 'kind' | 'target_id'> & Outer<Row<'pipeline_pause', 'actor' | 'paused_at'>>

@@ -51,8 +51,8 @@ async function optOutOtherForms(tx: Connection): Promise<number> {
 }
 
 /**
- * Returns true if a record whose row was skipped as unchanged has an identifier that another row opts out. Then a full read is needed. Every
- * stored record counts as skipped, except those in the table `unseen_key`: this read did not find their unchanged rows.
+ * Returns true if a record whose row was skipped as unchanged has an identifier that another row opts out. Then a full read is needed.
+ * Every stored record counts as skipped, except those in the table `unseen_key`: this read did not find their unchanged rows.
  */
 export async function skippedRecordHasOptedOutIdentifier(tx: Connection, destinationId: number): Promise<boolean> {
   // Opted-out identifiers of records whose keys have no row in `remote` (docs/decisions/implied-keys.md).
@@ -134,14 +134,14 @@ export async function outdatePlansWithOptOuts(tx: Connection, destinationId: num
 
 /** Returns true if a stored record has the key or an identifier of a person who opted out in this read. */
 export async function hasStoredRecordOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
-  const stored = await tx.query(
+  const matchingRecord = await tx.query(
     `select from stage s join record r on r.destination_id = $1 and r.key = s.key
      where s.kind = ${stagedKind.optedOut} and r.status <> 'missing'
      union all
      select from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.ref_count > 0 limit 1`,
     [destinationId],
   )
-  if (stored.length > 0) return true
+  if (matchingRecord.length > 0) return true
   let isFound = false
   await tx.query('begin isolation level repeatable read')
   for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from opted_out')) isFound ||= found.length > 0

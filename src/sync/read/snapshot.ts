@@ -56,8 +56,8 @@ export interface SnapshotResult {
   /** Stored digests that no row of a gated read has; empty for other reads. */
   readonly unseen: readonly UnseenDigests[]
   /**
-   * Number of valid rows of the reference read (`LastSnapshot.referenceValid`). If no snapshot is complete: number of valid rows of the last
-   * interrupted first load. Undefined without either, and for a backfill.
+   * Number of valid rows of the reference read (`LastSnapshot.referenceValid`). If no snapshot is complete: number of valid rows of the
+   * last interrupted first load. Undefined without either, and for a backfill.
    */
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in the reference read; empty if the pipeline has only one source. */

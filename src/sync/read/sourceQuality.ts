@@ -210,10 +210,10 @@ function optOutsFellNotes(before: QualityFigures | undefined, now: QualityFigure
   const optedOutBefore = before?.optedOut ?? 0
   const optedOutNow = now.optedOut ?? 0
   if (before === undefined || optedOutBefore < minComparedOptOuts || optedOutNow * 2 >= optedOutBefore) return []
-  const added = now.members - optedOutNow - (before.members - optedOutBefore)
-  if (added * 2 < optedOutBefore - optedOutNow) return []
-  const message = `${optedOutNow} rows opt out, last time ${optedOutBefore}, and ${added} more people would be sent`
-  return [noteOf('OPT_OUTS_FELL', 'consent', message, added)]
+  const addedMembers = now.members - optedOutNow - (before.members - optedOutBefore)
+  if (addedMembers * 2 < optedOutBefore - optedOutNow) return []
+  const message = `${optedOutNow} rows opt out, last time ${optedOutBefore}, and ${addedMembers} more people would be sent`
+  return [noteOf('OPT_OUTS_FELL', 'consent', message, addedMembers)]
 }
 
 /** Returns at most 20 columns that the last read had and this one has not. Returns none for XML and JSON, whose items omit empty fields. */

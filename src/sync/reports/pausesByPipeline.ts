@@ -22,8 +22,8 @@ export async function pausesByPipeline(
     const service = await serviceFor(pipeline)
     const pause = pauses.find(({ destination }) => {
       // Without a configured service, that of the pause is taken, so that only type and ids of the destination are compared.
-      const own = destinationKey({ service: service ?? { origin: destination.service } }, pipeline)
-      return (['service', 'kind', 'accountId', 'targetId'] as const).every((part) => own[part] === destination[part])
+      const ownKey = destinationKey({ service: service ?? { origin: destination.service } }, pipeline)
+      return (['service', 'kind', 'accountId', 'targetId'] as const).every((part) => ownKey[part] === destination[part])
     })
     if (pause !== undefined) byPipeline.set(pipeline.name, pause)
   }

@@ -76,8 +76,8 @@ export function rejectsTable(firstRowColumns: readonly string[], facts: readonly
   return {
     columns,
     positions: (source) => {
-      const own = columnsOf(source)
-      return columns.map((column) => own.indexOf(column))
+      const ownColumns = columnsOf(source)
+      return columns.map((column) => ownColumns.indexOf(column))
     },
   }
 }
@@ -89,8 +89,8 @@ const reasonNames = ['line', 'code', 'field', 'message', 'hint'] as const
  * corrected file is read as a source, so its column names must be unique.
  */
 export function reasonColumns(columns: readonly string[]): readonly string[] {
-  const taken = new Set(columns.map((column) => column.toLowerCase()))
-  const free = (name: string): string => (taken.has(name) ? free(`reject_${name}`) : name)
+  const usedNames = new Set(columns.map((column) => column.toLowerCase()))
+  const free = (name: string): string => (usedNames.has(name) ? free(`reject_${name}`) : name)
   return reasonNames.map(free)
 }
 

@@ -53,7 +53,8 @@ export interface PlanOutcome {
  *
  * `onPart`: called when a part of a large first load is stored and may be sent. `rows`: number of valid rows of the whole read.
  *
- * @throws {RunError} `RUN_INTERRUPTED` after an abort of `deps.signal`, `PIPELINE_CHANGED`, `OPT_OUTS_UNPLANNED`, and errors of the read and of the plan
+ * @throws {RunError} `RUN_INTERRUPTED` after an abort of `deps.signal`, `PIPELINE_CHANGED`, `OPT_OUTS_UNPLANNED`, and errors of the read
+ * and of the plan
  */
 export async function readAndPlan(
   deps: EngineDeps,

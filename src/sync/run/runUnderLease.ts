@@ -76,8 +76,8 @@ const reconnectMs = 20_000
 const reconnectEveryMs = 500
 
 /**
- * Calls `write`, and repeats the call while the database cannot be reached, for at most `reconnectMs`. Stops once `deps.signal` has aborted.
- * If the end of a run is not stored, its destination stays locked until the lease expires.
+ * Calls `write`, and repeats the call while the database cannot be reached, for at most `reconnectMs`. Stops once `deps.signal` has
+ * aborted. If the end of a run is not stored, its destination stays locked until the lease expires.
  */
 async function retryWhileDisconnected(deps: EngineDeps, write: () => Promise<void>): Promise<void> {
   const deadline = deps.clock.monotonic() + reconnectMs
