@@ -1,5 +1,7 @@
 /** Classifies column names: consent or opt-out, for which channel, and how certain. Pure. */
 
+import { hasOnlyNeutralWords } from './neutralWords.ts'
+
 /** Classified name of a consent column. */
 export interface ConsentName {
   /** `in`: a yes means that the person may be reached. `out`: a yes means the opposite. `unclear`: the values decide. */
@@ -26,10 +28,16 @@ const weakOut =
 const certainIn =
   /\bopt(?:ed)? ?in\b|optin|\bdoi\b|consent|accepts? (?:e ?mail |sms |text |email )?(?:marketing|mail|e ?mail|newsletter|sms)|newsletter|\bsubscri(?:bed|ber status|be)\b|subscription stat|subscriber stat|\bemail stat(?:us|e)\b|marketing ?(?:ok|allowed|permission|permitted|accepted|agreed|agreement)|permission to|\b(?:e ?mail|mail|sms|contact|marketing|phone|call)s? (?:ok|allowed|permitted|enabled|permission)\b|\b(?:allow|can|may|ok to|okay to)s? ?(?:we |us to )?(?:e ?mail|mail|sms|contact|market|call|text|be contacted)|contactable|emailable|mailable|mailing ?list|gdpr|dsgvo|\brgpd\b|\blgpd\b|\blopd\b|einwillig|werbeerlaubnis|werbezustimmung|zustimmung|rundbrief|consentement|infolettre|lettre d information|consentimiento|suscri|boletin|consenso|iscrizione newsletter|toestemming|nieuwsbrief|\bzgod[ay]\b|samty[ck]ke|nyhetsbrev|nyhedsbrev|suostumus|markkinointilupa|uutiskirje|bulten|ileti izni|pazarlama izni|соглас|подпис|рассылк|consentimento|souhlas|hozzajarul|hirlevel|consimtamant|suhlas|згод[аиу]|съгласи|\bprivol[aeu]\b|pristanak|soglasj|nousolek|piekrisan|sutikim|persetujuan(?! (?:klaim|kredit|pinjaman))|\bcasl\b|הסכמה|موافق|συγκαταθεση|συναινεση|ενημερωτικο δελτιο|naujienlaisk|uudiskir|butlleti|samþykki|підписк|підписан|розсил|бюлетин|דיוור|النشرة|ニュースレター|電子報|电子报|メルマ[カガ]|配信許可|訂閱|订阅|수신 ?동의|마케팅 ?동의/
 const weakIn =
-  /marketing|\baccepts?\b|\bad user data\b|\bprenumer|配信(?:希望|可否)|接受(?:营销|行銷|推广|推廣)|\bwerbe(?:kennzeichen|ansprache| ok\b| opt\b)|\bdarf (?:\w+ )*(?:angeschrieben|kontaktiert|angerufen|beworben)|\bmag (?:\w+ )?(?:mailen|gemaild|benaderd|bellen|gebeld)|\b(?:contacto|correo) (?:permitido|autorizado)|comunicaciones comerciales|comunicazioni commerciali|comunicacoes comerciais|agreed?\b|\ballow(?:s|ed)?\b|privacy|permission|subscription|werbung|erlaubnis|angemeldet|abonn|inscri(?:t|ption)|prospection|publicit|acepta|autoriz|permiso|iscritt|accetta|consens|ingeschreven|aangemeld|akkoord|subskryp|zapisan|godkann|tilmeldt|\bizin\b|\bonay|abone|aceita|\bacord\b|abonat|(?<!\b(?:yıllık|dogum|calısma|oturma) )\bizni\b|受信(?:可否|許可)|メール(?:配信|受信)|案内メール|\bdm ?(?:可否|送付|発送|希望|配信)|许可(?!证)|接收(?:邮件|郵件|短信|信息|通知)|수신 ?여부|(?:이?메일|문자|sms|광고) ?수신|รบขาว|同意|許可|동의|datenschutz|\bkvkk\b|privacidad|confidentialite|protection des donnees|proteccion de datos|rundschreiben|infomail|infobrief|\baccepte\b|subscrit|inscricao|publicidad|pubblicita|markkinoi|\biys\b|ticari ileti|berlangganan|baimen|सहमत|ยนยอม|đong y|nhan (?:ban )?(?:tin|e ?mail)|\bodber (?:novinek|newsletteru?|obchodnich)|\btilladelse\b|\b(?:e ?mail|mailing|newsletter|contact) frequency$|\bads? personali[sz]ation\b|광고 ?수신|(?:营销|行銷|推广|推廣).*(?:邮件|郵件|短信|簡訊|信息)|\be ?novice\b|\bopt(?:ed)? (?:status|flag|state)$|^(?:(?:em|e ?mail|mktg?|global) )?opt(?:ed)?$|\bmktg? (?:perm\w*|opt\w*|ok|flag|allowed)\b|\batt status$|\bpromo(?:tion)?s?\b|\bmailings?\b|\bcommunications?\b|\bstatus abonnement|\b(?:e ?mail|mail|marketing|sms) (?:opt|pref(?:erence)?s?)\b|\bpref(?:erence)?s? (?:e ?mail|mail|marketing|sms)\b/
+  /marketing|\baccepts?\b|\bad user data\b|\bprenumer|配信(?:希望|可否)|接受(?:营销|行銷|推广|推廣)|\bwerbe(?:kennzeichen|ansprache| ok\b| opt\b)|\bdarf (?:\w+ )*(?:angeschrieben|kontaktiert|angerufen|beworben)|\bmag (?:\w+ )?(?:mailen|gemaild|benaderd|bellen|gebeld)|\b(?:contacto|correo) (?:permitido|autorizado)|comunicaciones comerciales|comunicazioni commerciali|comunicacoes comerciais|agreed?\b|\ballow(?:s|ed)?\b|privacy|permission|subscription|werbung|erlaubnis|angemeldet|abonn|inscri(?:t|ption)|prospection|publicit|acepta|autoriz|permiso|iscritt|accetta|consens|ingeschreven|aangemeld|akkoord|subskryp|zapisan|godkann|tilmeldt|\bizin\b|\bonay|abone|aceita|\bacord\b|abonat|(?<!\b(?:yıllık|dogum|calısma|oturma) )\bizni\b|受信(?:可否|許可)|メール(?:配信|受信)|案内メール|\bdm ?(?:可否|送付|発送|希望|配信)|许可(?!证)|接收(?:邮件|郵件|短信|信息|通知)|수신 ?여부|(?:이?메일|문자|sms|광고) ?수신|รบขาว|同意|許可|동의|datenschutz|\bkvkk\b|privacidad|confidentialite|protection des donnees|proteccion de datos|rundschreiben|infomail|infobrief|\baccepte\b|subscrit|inscricao|publicidad|pubblicita|markkinoi|\biys\b|ticari ileti|berlangganan|baimen|सहमत|ยนยอม|đong y|nhan (?:ban )?(?:tin|e ?mail)|\bodber (?:novinek|newsletteru?|obchodnich)|\btilladelse\b|\b(?:e ?mail|mailing|newsletter|contact) frequency$|\bads? personali[sz]ation\b|광고 ?수신|(?:营销|行銷|推广|推廣).*(?:邮件|郵件|短信|簡訊|信息)|\be ?novice\b|\bopt(?:ed)? (?:status|flag|state)$|^(?:(?:em|e ?mail|mktg?|global) )?opt(?:ed)?$|\batt status$|\bmktg? (?:perm\w*|opt\w*|ok|flag|allowed)\b|\bpromo(?:tion)?s?\b|\bmailings?\b|\bcommunications?\b|\bstatus abonnement|\b(?:e ?mail|mail|marketing|sms) (?:opt|pref(?:erence)?s?)\b|\bpref(?:erence)?s? (?:e ?mail|mail|marketing|sms)\b/
 /** Negation at the start of a name, before words of an opt-in: `Kein Newsletter`. */
 const negation =
   /^(?:no|not|never|kein\w*|ohne|pas d[eu]?|sans|sin|senza|geen|ingen|inga|bez|brak|non|nie|niet|nicht|ne|nej til|nei til|nej tack till|ilman|ei|nem|без|не|нет) /
+/** Words that may reverse an opt-out elsewhere in the name: `Not unsubscribed`, `Kein Widerspruch`, `Opt-out lifted`. */
+const notOptedOut =
+  /\b(?:no|not|non|never|un|zero|without|off|undo(?:ne)?|lifted|cleared|removed|revers\w*|reset|revoked|rescinded|withdrawn|cancel\w*|reinstat\w*|reactivat\w*|resubscri\w*|nicht|nie|niemals|kein\w*|ohne|aufgehoben|zuruck\w*|geloscht|storniert|pas|jamais|sans|levee?|retiree?|annul\w*|sin|nunca|anulad[oa]|retirad[oa]|senza|mai|revocat[oa]|ritirat[oa]|sem|nao|niet|nooit|geen|zonder|opgeheven|ingetrokken|ej|inte|ingen|inga|inget|ikke|ikkje|aldrig|aldri|uden|uten|utan|ei|bez|brak|cofni\w*|ne|nem|nu|fara)\b|(?:^| )(?:не|нет|без|ні|снят[ао]?)(?: |$)/
+/** A yes at the start of a sentence, and words of a right to opt out later: `Ja, Newsletter bitte (Abmeldung jederzeit möglich)`. */
+const inSentence =
+  /^(?:yes|ja|oui|si|sim|tak|ano|igen|kylla|evet|да|так|はい|是的?|예|네|ναι) |\b(?:i|we) (?:agree|consent|accept|want|wish)|\bany ?time\b|\bcan (?:i|you|be)\b|\b(?:i|you) (?:can|may)\b|jederzeit|moglich|abbestellbar|widerrufbar|(?:tout|n importe quel) moment|\bpossible\b|(?:cualquier|qualquer|qualsiasi|ogni|elk) (?:momento|moment)|\bposible\b|possibil[ei]|op elk moment|mogelijk|kazdej chwili|mozliw|nar som helst|mulig|mojlig|milloin tahansa|kdykoli|barmikor|oricand|istedig|любо[ей] (?:момент|время)|いつ[でて]も|随时|隨時|언제든/
 /** Words for the end of a consent anywhere in a name: `Newsletter cancelled at`. */
 const ended =
   /\b(?:not (?:renewed|paid)|declin\w*|refus\w*|reject\w*|cancel\w*|stop(?:ped)?|ended|expired|terminated|denied|blocked|removed|gekundigt|abgelehnt|verweigert|resili\w*|rechaz\w*|rifiut\w*|geweigerd|opgezegd)\b/
@@ -131,10 +139,13 @@ export function nameWords(column: string): string {
     .trim()
 }
 
-/** Classifies a column name. Undefined if the name is not about consent, only names an attribute of it, or has over 200 characters. */
+/** Maximum number of characters that are classified as a whole. The patterns take quadratic time. */
+const maxWholeName = 200
+
+/** Classifies a column name. Undefined if the name is not about consent, or only names an attribute of it. */
 export function classifyColumnName(column: string): ConsentName | undefined {
   const name = nameWords(column)
-  if (name.length > 200) return undefined
+  if (name.length > maxWholeName) return classifyLongName(name)
   const found = classifyWords(name)
   if (found === undefined) return undefined
   const channel = channelOf(name)
@@ -142,6 +153,18 @@ export function classifyColumnName(column: string): ConsentName | undefined {
   const isConsentState = /\b(?:opt(?:ed)? ?(?:in|out)|consent|subscription|subscriber|unsubscribed?|email) (?:status|state)$/.test(name)
   if (!attribute.test(name) || isConsentState) return { ...found, channel }
   return questionEnd.test(name) ? { polarity: found.polarity, channel, certain: false, onlyFlags: true } : undefined
+}
+
+/**
+ * Classifies a long question, in parts. Its polarity is unclear, because words far apart may reverse each other: `I agree …. I can
+ * unsubscribe at any time`.
+ */
+function classifyLongName(name: string): ConsentName | undefined {
+  const parts = name.match(new RegExp(`.{1,${maxWholeName}}(?= |$)`, 'gs')) ?? []
+  const found = parts.flatMap((part) => classifyWords(part.trim()) ?? [])
+  if (found.length === 0) return undefined
+  const certain = found.some((part) => part.certain)
+  return { polarity: 'unclear', channel: 'any', certain, ...(!certain && { onlyFlags: true }) }
 }
 
 function channelOf(name: string): ConsentName['channel'] {
@@ -154,19 +177,33 @@ function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
   if (register.test(name)) return { polarity: 'out', certain: true }
   if (certainOut.test(name)) {
     const namesBoth = hasOptInWord && /\bopt(?:ed)? ?in\b/.test(name)
-    return { polarity: namesBoth ? 'unclear' : 'out', certain: true }
+    return { polarity: namesBoth ? 'unclear' : optOutPolarity(name, certainOut), certain: true }
   }
-  if (flagOut.test(name) && (hasOptInWord || messageOrData.test(name))) return { polarity: 'out', certain: true }
+  if (flagOut.test(name) && (hasOptInWord || messageOrData.test(name))) return { polarity: optOutPolarity(name, flagOut), certain: true }
   if (notContacted.test(name) && (hasOptInWord || weakIn.test(name))) return { polarity: 'out', certain: true }
   const polarity = optInPolarity(name)
   if (hasOptInWord) return { polarity, certain: true }
   if (recordEnded.test(name)) return { polarity: 'out', certain: false, onlyYes: true }
   // In Quebec `TPS` is a tax, and in Brazil `CTPS` a number of a person.
-  if (weakOut.test(name) || /^c?tps$/.test(name)) return { polarity: 'out', certain: false }
+  if (weakOut.test(name) || /^c?tps$/.test(name)) return { polarity: optOutPolarity(name, weakOut), certain: false }
   if (flagOut.test(name) || /\bbounces\b/.test(name))
     return { polarity: 'out', certain: false, ...(!weakIn.test(name) && { onlyFlags: true }) }
   if (weakIn.test(name)) return { polarity, certain: false, ...(mayBeAboutOrder(name) && { onlyFlags: true }) }
   return flagIn.test(name) ? { polarity, certain: false, onlyFlags: true } : undefined
+}
+
+/**
+ * Returns the polarity of a name of an opt-out. It is `unclear` if `notOptedOut` may reverse the opt-out, or if a question only mentions it:
+ * `Would you like our newsletter? You can unsubscribe at any time`. `pattern`: the words of the opt-out.
+ */
+function optOutPolarity(name: string, pattern: RegExp): ConsentName['polarity'] {
+  if (notOptedOut.test(name.replaceAll(new RegExp(pattern.source, 'g'), ' ')) || inSentence.test(name)) return 'unclear'
+  const textBefore = name.slice(0, name.search(pattern))
+  return isSentence(name) && [certainIn, weakIn, flagIn].some((words) => words.test(textBefore)) ? 'unclear' : 'out'
+}
+
+function isSentence(name: string): boolean {
+  return name.split(' ').length > 5
 }
 
 /** Returns true for a name that may be about an order or a paid subscription: `Subscription cancelled at`, not `Marketing declined at`. */
@@ -191,8 +228,12 @@ function optInPolarity(name: string): ConsentName['polarity'] {
     const rest = name.slice(negated.length)
     return [certainIn, weakIn, flagIn].some((words) => words.exec(rest)?.index === 0) ? 'out' : 'unclear'
   }
-  if (ended.test(name) || /\bnot\b/.test(name)) return alternatives.test(name) ? 'unclear' : 'out'
-  return otherMeaning.test(name) || reversing.test(name) || refusing.test(name) ? 'unclear' : 'in'
+  if (ended.test(name) || /\bnot\b/.test(name)) {
+    const isReversed = ended.test(name) ? notOptedOut.test(name.replace(ended, ' ')) : reversing.test(name)
+    return isReversed || alternatives.test(name) || isSentence(name) ? 'unclear' : 'out'
+  }
+  const mayMeanNo = otherMeaning.test(name) || reversing.test(name) || refusing.test(name)
+  return mayMeanNo || !hasOnlyNeutralWords(name, [certainIn, weakIn, flagIn]) ? 'unclear' : 'in'
 }
 
 /** Removes opt-out words that contain an opt-in word, such as `unsubscribed`. */

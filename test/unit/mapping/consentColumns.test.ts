@@ -936,6 +936,98 @@ test.for([
     expect(proposalFor(column, cells)).toMatchObject({ test: { values: [unknownYes] }, certain: false })
 })
 
+/** Names with a word that no list has, and questions that mention the right to opt out later. */
+test.for([
+  'gdpr_forget_me',
+  'gdpr_applies',
+  'consent_overdue',
+  'opt_in_reversed',
+  'uncontactable',
+  'previously_subscribed',
+  'newsletter_out',
+  'Newsletter off',
+  'Newsletter Ende',
+  'DSGVO-Löschantrag',
+  'Newsletter arrêtée le',
+  'RGPD oubli',
+  'Boletín bloqueado',
+  'Consenso interrotto',
+  'Toestemming afgelopen',
+  'Zgoda wygasła',
+  'Samtycke upphört',
+  'Samtykke udløbet',
+  'Suostumus päättynyt',
+  'Bülten durduruldu',
+  'Подписка остановлена',
+  'Souhlas vypršel',
+  'Hozzájárulás lejárt',
+  'Consimțământ expirat',
+  'Súhlas chýba',
+  'Privola istekla',
+  'メルマガ終了',
+  '订阅已过期',
+  '수신동의 해제',
+  'Not unsubscribed',
+  'Kein Widerspruch',
+  'No objection to marketing',
+  'Consent not withdrawn',
+  'Newsletter never cancelled',
+  'Werbesperre aufgehoben',
+  'не отписан',
+  'Would you like our newsletter? You can unsubscribe at any time.',
+  'Yes, I want the newsletter (unsubscribe any time)',
+  'I agree to receive newsletters. My data will not be shared',
+  'Receive our newsletter (we do not share your data)',
+  'Ja, ich möchte den Newsletter erhalten. Abmeldung jederzeit möglich.',
+  "J'accepte de recevoir la newsletter (désinscription à tout moment)",
+  'Acconsento a ricevere la newsletter. Posso disiscrivermi in qualsiasi momento',
+  'Zgadzam się na newsletter, mogę się wypisać w każdej chwili',
+  'メルマガを受け取る(いつでも配信停止できます)',
+  '订阅邮件（可随时退订）',
+  `By sending this form you agree that we may process the personal data that you enter here for the purposes of our terms, and that we may
+    send you our newsletter by email. You can change this decision whenever you like.`,
+])('the name %s does not show what a yes means, so the hint names no values', (column) => {
+  expect(classifyColumnName(column)).toMatchObject({ polarity: 'unclear', certain: true })
+  for (const cells of [
+    ['yes', 'no', ''],
+    ['1', '0', '1'],
+    ['2024-01-02', '', '2025-01-02'],
+  ])
+    expect(proposalFor(column, cells)).toMatchObject({ test: { values: [unknownYes] }, certain: false })
+})
+
+/** Names of several words, in many languages, which mean the same beside a word of consent. */
+test.for([
+  'emailMarketingConsent.marketingOptInLevel',
+  'I would like to receive offers by email',
+  'GDPR Marketing Permissions',
+  'Newsletter signup date',
+  'Einwilligung Datenverarbeitung',
+  'Newsletter angemeldet am',
+  "J'accepte les offres des partenaires",
+  'Inscrit à la newsletter',
+  'Acepta comunicaciones comerciales',
+  'Consenso trattamento dati',
+  'Nieuwsbrief ontvangen',
+  'Zgoda na otrzymywanie informacji handlowych',
+  'Samtykke til nyhedsbrev',
+  'Suostumus markkinointiin',
+  'Ticari elektronik ileti onayı',
+  'Согласие на обработку персональных данных',
+  'Souhlas se zasíláním obchodních sdělení',
+  'Hírlevél feliratkozás',
+  'Згода на обробку персональних даних',
+  'メルマガ登録',
+  '是否订阅',
+  '마케팅 수신동의 여부',
+])('a yes in the column %s lets the person be reached', (column) => expect(classifyColumnName(column)?.polarity).toBe('in'))
+
+test('a name of 1,000 characters is classified in little time', () => {
+  const started = performance.now()
+  for (const text of ['opt in ', 'unsub ', 'no ', 'x']) classifyColumnName(text.repeat(1000 / text.length))
+  expect(performance.now() - started).toBeLessThan(1000)
+})
+
 test.for([
   ['in', 'ad_user_data', 'ad_personalization', 'Share with partners', 'Werbekennzeichen', 'Kontaktfreigabe', 'Freigabe E-Mail'],
   ['in', 'Darf angeschrieben werden', 'Mag gemaild worden', 'Autorisation email', 'Contacto permitido', 'Comunicaciones comerciales'],
