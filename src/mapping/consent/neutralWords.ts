@@ -1,6 +1,8 @@
 /** Words that do not reverse the meaning of a consent column, in the languages of `columnName.ts`. Pure. */
 
-const wordsOf = (...texts: readonly string[]): ReadonlySet<string> => new Set(texts.join(' ').split(' '))
+/** Returns the words without accents, as `nameWords` does. */
+const wordsOf = (...texts: readonly string[]): ReadonlySet<string> =>
+  new Set(texts.join(' ').normalize('NFKD').replace(/\p{M}/gu, '').normalize('NFC').split(' '))
 
 /**
  * Words that may stand beside a word of consent, in the form of `nameWords`. Beside any other word, a yes may mean the opposite:
@@ -14,7 +16,7 @@ const neutral = wordsOf(
   'status state flag indicator level type value yn y n yes date time datetime timestamp ts utc day timezone',
   'given granted accepted accept accepts confirmed agreed agree agrees signed up signup sign ok okay active current valid explicit explicitly express expressed verified approved positive checked ticked received obtained collected recorded captured registered joined start started since first begin provided',
   'processing profiling terms conditions privacy policy statement notice gdpr dsgvo rgpd lgpd lopd ccpa casl third party parties partner partners sharing share transfer all any other use usage campaign',
-  'information info communication communications message messages content updates website site online app cookie cookies notification notifications settings att authorization authorisation legal lawful basis sell tracking analytics targeting storage personalisation personalization retargeting audience',
+  'information info communication communications message messages content updates website site online app cookie cookies notification notifications settings att authorization authorisation legal lawful basis purpose purposes tcpa sell hear keep touch posted tracking analytics targeting storage personalisation personalization retargeting audience',
   'want wants wish wishes like likes would receive receives get gets please interested subscribe subscribed subscribes subscription subscriptions optin opt opted double single soft doi list lists may can allowed allow allows permission permissions permitted permit reach provider number numbers frequency pref prefs preference preferences choice rating mktg mkt em nl c b eu uk fr de es it nl ch at en perm attributes properties customfields custom field fields cf hs hubspot shopify klaviyo mailchimp woocommerce wc salesforce braze',
   // German
   'der die das den dem des ein eine einen einer zu zum zur fur von vom mit im am an auf und ist hat ich wir uns sie ihr ihre kunde kunden kundin nutzer kontakt mitglied telefon telefonisch anruf anrufe brief werbung werbe werbliche werblich werblicher erteilt gegeben vorhanden liegt vor bestatigt gultig aktiv datum seit ja wert datenverarbeitung datenweitergabe datennutzung daten verarbeitung nutzung weitergabe elektronische elektronischer elektronisch kommunikation erlaubt erklart erklarung zugestimmt eingewilligt erhalten angemeldet anmeldung anmeldedatum registriert abonniert abonnent empfanger bezug erhalt wunscht mochte darf per oder angeschrieben kontaktiert angerufen beworben werden kennzeichen ansprache akzeptiert zustand adresse rundschreiben freigabe abo erwunscht gewunscht einverstandnis ungsdatum e',
@@ -43,9 +45,9 @@ const neutral = wordsOf(
 /** Short words that are no endings of a word, because they reverse its meaning: `newsletteroff`. */
 const reversingEndings = wordsOf('no not non off out aus nok end fin uit av ab weg bad ko ne нет не')
 
-/** Parts of names in scripts without spaces. */
+/** Parts of names in scripts without spaces, in the form of `nameWords`. */
 const neutralParts =
-  /希望|可否|有無|登録|受信|フラク|状態|状況|日時|年月日|日|会員|顧客|お客様|メール|マカシン|配信|案内|送付|発送|許可|購読|区分|サーヒス|広告|营销|行銷|推广|推廣|邮件|郵件|电子|電子|短信|簡訊|信息|是否|时间|時間|日期|状态|狀態|接收|用户|客户|通知|마케팅|광고|수신|구독|여부|상태|일자|일|성|날짜|이메일|문자|정보|고객|개인정보|활용|제공|이용|동의|ตองการ|ขาวสาร|สาร/g
+  /希望|可否|有無|登録|受信|フラク|状態|状況|日時|年月日|日|会員|顧客|お客様|メール|マカシン|配信|案内|送付|送信|連絡|発送|許可|購読|区分|サーヒス|広告|营销|行銷|推广|推廣|邮件|郵件|电子|電子|短信|簡訊|信息|是否|时间|時間|日期|状态|狀態|接收|用户|客户|通知|마케팅|광고|수신|구독|여부|상태|일자|일|성|날짜|이메일|문자|정보|고객|개인정보|활용|제공|이용|동의|ตองการ|ขาวสาร|สาร/g
 const scriptWithoutSpaces = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]/u
 
 /**

@@ -83,10 +83,10 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
     const certain = unknown.length === 0 && !hasNumberCodes && name?.onlyFlags !== true
     return proposed(yes, certain)
   }
-  // Only the user knows the meaning of number codes and of the letters `O` and `E`. In a column of unclear polarity, this also holds for
+  // Only the user knows the meaning of number codes, of objects and of the letters `O` and `E`. In a column of unclear polarity, this also holds for
   // words such as `yes` or `enabled`. A test that lists them might let people pass who said no.
   const mayMeanYes = (value: string) => isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')
-  if (hasNumberCodes || unknown.some(mayMeanYes)) return proposed([unknownYes])
+  if (hasNumberCodes || unknown.some((value) => mayMeanYes(value) || isObject(value))) return proposed([unknownYes])
   if (polarity === 'out') return proposed(oppositesOf(no, polarity))
   // Values such as customer types, without those that mean no in a consent column, or may mean no.
   const unclassified = unknown.filter((value) => consentMeaning(value) !== 'out' && !mayMeanNo(value) && !hasOptOutWords(value))
@@ -116,6 +116,11 @@ function factsOf(distinctValues: readonly CountedValue[], name: ConsentName | un
 function letterMeaningYes(values: readonly string[]): string | undefined {
   if (values.includes('o') && (values.includes('n') || values.includes('non')) && !values.includes('i')) return 'o'
   return values.includes('e') && values.includes('h') && !values.includes('k') ? 'e' : undefined
+}
+
+/** Returns true for an object of JSON, such as `{"email":false}`. */
+function isObject(value: string): boolean {
+  return /^\[?\s*\{/.test(value)
 }
 
 /** Returns true for a number that is not 0, 1 or a date. In a column with such a number, the numbers are codes: 1 may mean anything. */

@@ -26,13 +26,15 @@ const subscribed = wordsOf(
   'subscribed,subscriber,active subscriber,opted in,opt in,optin,double opt in,consented,consent given,granted,consent granted,permission granted,email subscribed,marketing contact,emailable,mailable,' +
     'abonniert,angemeldet,eingewilligt,zugestimmt,abonné,abonnée,abonne,inscrit,inscrite,suscrito,suscrita,suscripto,iscritto,iscritta,inscrito,inscrita,ingeschreven,aangemeld,geabonneerd,zapisany,subskrybuje,prenumererar,prenumerant,tilmeldt,påmeldt,abonnerer,tilaaja,tilannut,abone,подписан,подписана,подписчик,přihlášen,odebírá,feliratkozott,abonat,εγγεγραμμένος,購読中,订阅,已订阅,구독',
 )
+/** US privacy strings of people who opted out of the sale of their data: `1YYN`, `1YY-`. */
+const usPrivacyOptOut = /^1[yn-]y[yn-]$/
 /** Words for dead people, which mean `out` too. */
 const deceased = wordsOf(
   'deceased,verstorben,décédé,décédée,fallecido,fallecida,deceduto,deceduta,overleden,avliden,avdød,afdød,zmarły,zmarła,falecido,falecida,kuollut',
 )
 /** Words that mean `out`, in a column of any name. */
 const unsubscribed = wordsOf(
-  'unsubscribed,unsubscribe,unsub,optedout,donotcontact,donotemail,hardbounced,hardbounce,softbounced,softbounce,ispcomplained,not subscribed,non subscribed,nonsubscribed,never subscribed,globally unsubscribed,unsubscribed (self),unsubscribed (admin),opted out,opt out,optout,global opt out,bounced,bounce,hard bounce,hard bounced,soft bounce,soft bounced,cleaned,blacklisted,blocklisted,blocked for email,suppressed,complained,complaint,complainer,spam complaint,spam report,marked as spam,reported spam,abuse,do not contact,do not email,do not mail,do not call,do not phone,do not text,do not solicit,do not market,do not allow,do not send,non marketing contact,no marketing,no mailings,gdpr deleted,gdpr erased,1yyn,1yyy,1nyn,1nyy,on hold opt out,on hold bounce,consent withdrawn,consent revoked,no consent,consent denied,not consented,undeliverable,' +
+  'unsubscribed,unsubscribe,unsub,optedout,donotcontact,donotemail,donotcall,donotmail,donotphone,donottext,donotsolicit,hardbounced,hardbounce,softbounced,softbounce,ispcomplained,not subscribed,non subscribed,nonsubscribed,never subscribed,globally unsubscribed,unsubscribed (self),unsubscribed (admin),opted out,opt out,optout,global opt out,bounced,bounce,hard bounce,hard bounced,soft bounce,soft bounced,cleaned,blacklisted,blocklisted,blocked for email,suppressed,complained,complaint,complainer,spam complaint,spam report,marked as spam,reported spam,abuse,do not contact,do not email,do not mail,do not call,do not phone,do not text,do not solicit,do not market,do not allow,do not send,non marketing contact,no marketing,no mailings,gdpr deleted,gdpr erased,on hold opt out,on hold bounce,consent withdrawn,consent revoked,no consent,consent denied,not consented,undeliverable,' +
     'abgemeldet,abbestellt,ausgetragen,nicht abonniert,widerrufen,widersprochen,keine werbung,désabonné,désabonnée,desabonne,désinscrit,désinscrite,desinscrit,non abonné,non inscrit,dado de baja,dada de baja,desuscrito,no suscrito,cancelado por el usuario,disiscritto,disiscritta,non iscritto,descadastrado,não inscrito,uitgeschreven,afgemeld,wypisany,wypisana,niesubskrybuje,avregistrerad,avprenumererad,avslutad prenumeration,afmeldt,avmeldt,peruutettu,abonelikten çıktı,abonelikten çıkmış,отписан,отписался,отписалась,odhlášen,leiratkozott,dezabonat,退订,已退订,退会,配信停止,수신거부,구독취소',
 )
 /** Words that mean `out` in a column such as `account_status`, but not in a column of any name. */
@@ -80,13 +82,23 @@ export function meaningOf(cell: string): Meaning {
   if (yes.has(flag)) return 'yes'
   if (no.has(flag)) return 'no'
   const word = withSpaces(text)
-  if (unsubscribed.has(word) || deceased.has(word)) return 'out'
+  if (unsubscribed.has(word) || deceased.has(word) || usPrivacyOptOut.test(text)) return 'out'
   return subscribed.has(word) ? 'in' : undefined
 }
 
 /** Returns true for `O` and `E`, which mean yes in some exports and no in others. */
 export function isDoubtfulYes(cell: string): boolean {
   return /^[oe]$/i.test(folded(cell))
+}
+
+/** Words of permission, which show that a column with a vague name such as `ads` is about consent. */
+const permissions = wordsOf(
+  'allow,allowed,deny,denied,not allowed,disallowed,granted,permitted,not permitted,forbidden,enabled,disabled,erlaubt,verweigert,autorisé,refusé,autorizado,denegado,consentito,negato,toegestaan,geweigerd,可,不可',
+)
+
+/** Returns true for cells such as `allowed` and `denied`. */
+export function isPermission(cell: string): boolean {
+  return permissions.has(withSpaces(folded(cell)))
 }
 
 /** Returns true for cells such as `yes`, `no`, `1`, `0` and `nein`. */
@@ -110,7 +122,7 @@ export function consentMeaning(cell: string): Meaning {
 }
 
 const negation =
-  /(?<!\p{L})(?:no|not|never|cannot|\p{L}+n['’]t|dont|wont|cant|doesnt|without|disagre\p{L}*|disallow\p{L}*|nein|nicht|nie|kein\p{L}*|ohne|non|ne|pas|jamais|sans|sin|não|nao|senza|nee|niet|geen|nej|nei|ikke|inte|ej|ei|nem|nu|ni|nē|nesouhlas\p{L}*|nesúhlas\p{L}*|nechc\p{L}*|nepřeji|nepiekr\p{L}*|nesutink\p{L}*|нет|не|ні|hayır|değil|όχι|δεν|لا|לא|tidak|không)(?!\p{L})|^(?:不|未|无|無|否|拒|ไม่|नहीं|미동의|비동의|미수신|안함)|ない$|ません|거부|않|아니|m[iuıü]yorum$/u
+  /(?<!\p{L})(?:no|not|never|pending|awaiting|waiting|unconfirmed|unverified|unknown|ausstehend|attente|pendiente|attesa|pendente|cannot|\p{L}+n['’]t|dont|wont|cant|doesnt|without|disagre\p{L}*|disallow\p{L}*|nein|nicht|nie|kein\p{L}*|ohne|non|ne|pas|jamais|sans|sin|não|nao|senza|nee|niet|geen|nej|nei|ikke|inte|ej|ei|nem|nu|ni|nē|nesouhlas\p{L}*|nesúhlas\p{L}*|nechc\p{L}*|nepřeji|nepiekr\p{L}*|nesutink\p{L}*|нет|не|ні|hayır|değil|όχι|δεν|لا|לא|tidak|không)(?!\p{L})|^(?:不|未|无|無|否|拒|ไม่|नहीं|미동의|비동의|미수신|안함)|ない$|ません|거부|않|아니|m[iuıü]yorum$/u
 
 /**
  * Returns true if the cell may mean no in a column of consent, although no list has it: `I do not agree`, `Nee, bedankt`, `同意しない`.
@@ -125,9 +137,9 @@ export function isCheckMark(cell: string): boolean {
 }
 
 // Fast filter before the exact comparison. Index: length of a word (at most 47) times 256, plus the low byte of its first character. Value
-// 1: a word of `subscribed`, `unsubscribed` or `deceased` has this length and first character, in lower or upper case.
+// 1: a word of the lists, or a US privacy string, has this length and first character, in lower or upper case.
 const startsLikeState = new Uint8Array(48 * 256)
-for (const word of [...subscribed, ...unsubscribed, ...deceased])
+for (const word of [...subscribed, ...unsubscribed, ...deceased, '1yyn'])
   for (const spelling of [word, word.toUpperCase()]) startsLikeState[word.length * 256 + (spelling.charCodeAt(0) & 255)] = 1
 
 // Matches cells with repeated spaces or with combining, invisible or full-width characters. Folding may change their length or first

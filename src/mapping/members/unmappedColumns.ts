@@ -7,6 +7,7 @@ import {
   classifyColumnName,
   isAboutRelative,
   isContactChoice,
+  isDetailName,
   isDetailOf,
   isListName,
   isStatusName,
@@ -24,6 +25,7 @@ import {
   isNoContact,
   isOptOutInList,
   isOptOutState,
+  isPermission,
   isRequestState,
   isSubscriptionState,
   isYesOrNo,
@@ -105,6 +107,10 @@ interface ColumnState {
   readonly isOptOutCell: ((cell: string) => boolean) | undefined
   /** True for a name such as `Tags`. */
   readonly mayHaveLists: boolean
+  /** Returns true for an object of JSON that says who may be reached, such as `{"newsletter": false}`. */
+  readonly isConsentObject: (text: string) => boolean
+  /** True for `mkt`, whose cells may be countries: there `NO` is Norway. */
+  readonly mayHaveCountries: boolean
   /** True for a name such as `Pet status`. */
   readonly isAboutRelative: boolean
   /** True once a list in a cell had an opt-out, as in the tags `vip, Unsubscribed`. */
@@ -227,6 +233,8 @@ export class UnmappedColumns {
       keptValues,
       isOptOutCell: consentName === undefined && keptValues === undefined ? optOutCells(column) : undefined,
       mayHaveLists: consentName === undefined && keptValues === undefined && isListName(column),
+      isConsentObject: consentObjects(column),
+      mayHaveCountries: /^mkt$/i.test(column),
       isAboutRelative: isAboutRelative(column),
       hasOptOutInList: false,
       listWords: new Set(),
@@ -294,14 +302,16 @@ export class UnmappedColumns {
    * - CONSENT_UNMAPPED: a cell that confirms the name of the column and, for most names, every later cell. A certain name needs none: the
    *   header already has a warning.
    */
-  #consentCode(
-    { consentName, keptValues, isConsent, emailCount, phoneCount, mayHaveLists, isAboutRelative, isOptOutCell }: ColumnState,
-    text: string,
-  ): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
+  #consentCode(state: ColumnState, text: string): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
+    const { consentName, keptValues, isConsent, emailCount, phoneCount, mayHaveLists, isAboutRelative, isOptOutCell } = state
     if (!this.#settings.searchesConsent || this.#isOfUnusedChannel(consentName)) return undefined
     if (keptValues !== undefined) return isOptOutState(text) && !keptValues.has(comparableText(text)) ? 'LEFT_UNMAPPED' : undefined
     if (consentName === undefined) {
-      const isState = isSubscriptionState(text) || (mayHaveLists && partsOf(text).some(isOptOutInList)) || isOptOutCell?.(text) === true
+      const isState =
+        isSubscriptionState(text) ||
+        (mayHaveLists && partsOf(text).some(isOptOutInList)) ||
+        isOptOutCell?.(text) === true ||
+        state.isConsentObject(text)
       return isState && !(isAboutRelative && isDeceasedState(text)) ? 'LEFT_UNMAPPED' : undefined
     }
     if (consentName.certain) return undefined
@@ -311,14 +321,17 @@ export class UnmappedColumns {
       const isYes = consentMeaning(text) === 'yes' || isRealDate || isDeletedState(text) || isRequestState(text)
       return isYes || isSubscriptionState(text) ? 'CONSENT_UNMAPPED' : undefined
     }
-    if (isConsent) return 'CONSENT_UNMAPPED'
+    if (isConsent || state.isConsentObject(text)) return 'CONSENT_UNMAPPED'
     if (consentName.onlyFlags === true) {
-      const isFlag = emailCount + phoneCount === 0 && /\D/.test(text) && (isYesOrNo(text) || isDoubtfulYes(text))
+      const isCountry = state.mayHaveCountries && trimText(text) === 'NO'
+      const isFlag =
+        emailCount + phoneCount === 0 && !isCountry && /\D/.test(text) && (isYesOrNo(text) || isDoubtfulYes(text) || isPermission(text))
       return isFlag || isSubscriptionState(text) ? 'CONSENT_UNMAPPED' : undefined
     }
     const isKnownWord = consentMeaning(text) !== undefined || isDoubtfulYes(text)
+    const hasOptOut = partsOf(text).some(isOptOutInList)
     const isDateOfOptOut = consentName.polarity === 'out' && looksLikeDate(trimText(text))
-    return isKnownWord || isDateOfOptOut ? 'CONSENT_UNMAPPED' : undefined
+    return isKnownWord || hasOptOut || isDateOfOptOut ? 'CONSENT_UNMAPPED' : undefined
   }
 
   #countIdentifier(row: Row, state: ColumnState, text: string, mappedIndexes: readonly number[]): void {
@@ -345,6 +358,40 @@ function optOutCells(column: string): ColumnState['isOptOutCell'] {
   // `None` is not among them: it may also mean that the person has no preference.
   return isContactChoice(column) ? isNoContact : undefined
 }
+
+/** Maximum number of characters of an object in a cell that are searched. */
+const maxObjectLength = 10_000
+/** Keys of one column that `consentObjects` classifies. Further keys are not about consent. */
+const maxObjectKeys = 1_000
+
+/**
+ * Returns `ColumnState.isConsentObject`. An object is about consent if a value is a state, or if a yes or no has a key that, with the name
+ * of the column, is about consent.
+ */
+function consentObjects(column: string): ColumnState['isConsentObject'] {
+  const areAboutConsent = new Map<string, boolean>()
+  const isAboutConsent = (key: string) => {
+    const known = areAboutConsent.get(key)
+    if (known !== undefined || areAboutConsent.size === maxObjectKeys) return known === true
+    const name = classifyColumnName(`${column} ${key}`)
+    const found = name !== undefined && name.channel !== 'other' && !isDetailName(key)
+    areAboutConsent.set(key, found)
+    return found
+  }
+  return (text) => {
+    if (!/^\s*\[?\s*\{/.test(text)) return false
+    for (const [, key = '', quoted, plain] of text.slice(0, maxObjectLength).matchAll(keyAndValue)) {
+      const value = quoted ?? plain ?? ''
+      if (isSubscriptionState(value)) return true
+      const meaning = consentMeaning(value)
+      if (meaning !== undefined && meaning !== 'empty' && isAboutConsent(key)) return true
+    }
+    return false
+  }
+}
+
+/** Matches a key of an object of JSON, and its value if it is not an object or list. Takes linear time. */
+const keyAndValue = /"([^"\\]{1,60})"\s{0,9}:\s{0,9}(?:"([^"\\]{0,60})"|([\w.-]{1,20}))/g
 
 /** Adds the texts of a cell that mean an opt-out, and such parts of a list in one text. */
 function addListWords(state: ColumnState, texts: readonly string[]): void {

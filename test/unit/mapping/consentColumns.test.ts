@@ -936,6 +936,59 @@ test.for([
     expect(proposalFor(column, cells)).toMatchObject({ test: { values: [unknownYes] }, certain: false })
 })
 
+/** Fields of more systems: their names, their states, and objects of JSON in a cell. */
+test.for([
+  ['third_party_sharing', ['1', '0'], ['1']],
+  ['is_lat', ['0', '1'], ['0']],
+  ['tracking_enabled', ['1', '0'], ['1']],
+  ['Restriction of processing', ['0', '1'], ['0']],
+  ['att_status', ['3', '2'], [unknownYes]],
+  ['IABTCF_TCString', ['CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA', ''], [unknownYes]],
+  ['gpp_string', ['DBABMA~CPX', ''], [unknownYes]],
+  ['usp', ['1YN-', '1YY-'], ['1YN-']],
+  ['targeting_cookies', ['accepted', 'rejected'], ['accepted']],
+  ['mkt', ['allowed', 'denied'], ['allowed']],
+  ['ads', ['enabled', 'disabled'], ['enabled']],
+  ['email_notifications', ['true', 'false'], ['true']],
+  ['Partner offers', ['1', '0'], ['1']],
+  ['Keep me updated', ['Yes', 'No'], ['Yes']],
+  ['Would you like to hear from us?', ['Yes', 'No'], ['Yes']],
+  ['hs_email_bad_address', ['true', 'false', ''], ['false', '']],
+  ['Data Processing Basis', ['Consent - Obtained', 'Consent - Pending', 'Not Applicable'], ['Consent - Obtained']],
+  ['Email permission status', ['Express', 'Pending confirmation', 'Unsubscribed'], ['Express']],
+  ['emailMarketingConsent.marketingState', ['SUBSCRIBED', 'PENDING'], ['SUBSCRIBED']],
+  ['NDNC', ['Y', 'N'], ['N']],
+  ['removed_at', ['', '2026-01-02'], ['']],
+  ['Removed from list', ['yes', 'no'], ['no']],
+  ['KNA1_LOEVM', ['', 'X'], ['']],
+  ['Communication Restrictions', ['DoNotCall|DoNotMail', 'yes'], [unknownYes]],
+  ['Kontaktverbot', ['', 'X'], ['']],
+  ['Plus de contact', ['non', 'oui'], ['non']],
+  ['Lista nera', ['no', 'si'], ['no']],
+  ['No molestar', ['no', 'sí'], ['no']],
+  ['Czarna lista', ['nie', 'tak'], ['nie']],
+  ['Чёрный список', ['нет', 'да'], ['нет']],
+  ['ブラックリスト', ['', '1'], ['']],
+  ['黑名单', ['否', '是'], ['否']],
+  ['블랙리스트', ['N', 'Y'], ['N']],
+  ['メールマガジン希望', ['希望する', '希望しない'], ['希望する']],
+  ['뉴스레터', ['Y', 'N'], ['Y']],
+  ['prefs', ['{"email":true}', '{"email":false}'], [unknownYes]],
+  ['properties', ['{"name":"Jo","newsletter":"yes"}', '{"name":"Jo","newsletter":"no"}'], [unknownYes]],
+  ['raw', ['{"status":"unsubscribed"}', ''], [unknownYes]],
+  ['consents', ['[{"channel":"email","granted":false}]', 'no'], [unknownYes]],
+] as const)('an unmapped column %s with %j stops the run, and the hint lists only %j', ([column, cells, values]) => {
+  expect(consentLineFor(column, cells)).toContain(consentLine([{ column, values }]))
+})
+
+test.for([
+  ['meta', ['{"size":"M","vip":"no"}', '{"vip":true}']],
+  ['properties', ['{"language":"no","newsletter_language":"no"}']],
+  ['Address', ['1 NY Street', '1YYZ']],
+] as const)('an unmapped column %s with %j does not stop the run', ([column, cells]) => {
+  expect(consentLineFor(column, cells)).toBeUndefined()
+})
+
 /** Names with a word that no list has, and questions that mention the right to opt out later. */
 test.for([
   'gdpr_forget_me',
