@@ -112,12 +112,21 @@ export function identifiersIn(type: 'handle' | 'device_id' | 'service_id', text:
     for (const [id, ...groups] of folded.matchAll(deviceIdLike)) add(groups[0] === undefined ? id : groups.join('-'))
   else if (type === 'service_id')
     // From the first digit to the last one. No pattern here takes quadratic time for a long cell.
-    for (const part of folded.split(listSeparator)) add((/\d[^]*\d|\d/.exec(part)?.[0] ?? '').replace(/\.0+$/, ''))
+    for (const part of folded.split(listSeparator)) {
+      const addDigits = (digits: string) => add((/\d[^]*\d|\d/.exec(digits)?.[0] ?? '').replace(/\.0+$/, ''))
+      addDigits(part)
+      // Several ids. Fewer digits are a group of one number: `1 001 002`.
+      const words = part.trim().split(/[\s/]+/)
+      if (words.length > 1) for (const word of words) if (/\d{4}/.test(word)) addDigits(word)
+    }
   else {
     for (const [, handle = ''] of folded.matchAll(/(?<![\w.])@ ?(\w{1,15})(?!\w)/g)) add(handle)
     // A part without spaces, also in quotes, or the last step of an address: `https://social.example/jack?lang=en`.
-    for (const part of folded.split(listSeparator)) {
-      const [address = ''] = part.split(/[?#]/, 1)
+    const parts = folded.split(listSeparator)
+    // A handle with a remark: `jack (Jack)`.
+    const partsAroundBrackets = parts.flatMap((part) => (part.includes('(') ? part.split(/[()]/) : []))
+    for (const part of [...parts, ...partsAroundBrackets]) {
+      const [address = ''] = part.trim().split(/[?#]/, 1)
       const path = address.endsWith('/') ? address.slice(0, -1) : address
       add(path.slice(path.lastIndexOf('/') + 1).replace(/^[^\p{L}\p{N}_]+|(?<![^\p{L}\p{N}_])[^\p{L}\p{N}_]+$/gu, ''))
     }

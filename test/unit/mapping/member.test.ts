@@ -564,10 +564,14 @@ describe('a row without consent opts out the id that a reader sees', () => {
     '"jack"',
     '\u2019jack',
     '(jack), jill.',
+    'jack (Jack D.)',
+    'Jack D. (jack)',
+    'jill (old), jack (new)',
   ])('as a handle: %j', (id) => expect(optedOutBy('handle', id)).toContain(`3 ${digest('jack')}`))
 
-  test.for(['1001.0', '#1001', '1002; 1001', '1001\n1002'])('as a service id: %j', (id) =>
-    expect(optedOutBy('service_id', id)).toContain(`4 ${digest('1001')}`),
+  test.for(['1001.0', '#1001', '1002; 1001', '1001\n1002', '1002 1001', '1001 / 1002', '1001 (before: 1002)', '1002\t1001.0'])(
+    'as a service id: %j',
+    (id) => expect(optedOutBy('service_id', id)).toContain(`4 ${digest('1001')}`),
   )
 
   test('and no other', () => {
@@ -576,6 +580,8 @@ describe('a row without consent opts out the id that a reader sees', () => {
     expect(optedOutBy('device_id', `${uuid}0`)).toEqual([])
     expect(optedOutBy('device_id', '00000000-0000-0000-0000-000000000000')).toEqual([])
     expect(optedOutBy('service_id', 'none at all')).toEqual([])
+    expect(optedOutBy('service_id', '1 001 002')).toEqual([])
+    expect(optedOutBy('handle', 'not at all')).toEqual([])
   })
 
   test.for([
