@@ -87,7 +87,8 @@ const flagIn =
 /** Words before and after `deleted` in names of deleted records: `_fivetran_deleted`, `is_deleted`, `Account deleted at`. */
 const beforeDeleted =
   '(?:(?:is|was|soft|record|row|contact|customer|account|user|profile|person|member|data|date|fivetran|cdc|sdc|ab cdc|flag|ist|konto|kontakt|est|compte|esta|cuenta) )*'
-const afterDeleted = '(?: (?:flag|status|account|contact|customer|record|user|on|at|date|datetime|time|timestamp|ts|am|le|el|il|op|from list|from mailing list))*'
+const afterDeleted =
+  '(?: (?:flag|status|account|contact|customer|record|user|on|at|date|datetime|time|timestamp|ts|am|le|el|il|op|from list|from mailing list))*'
 /** Words for relatives and pets. */
 const relative = String.raw`\b(?:spouse|parent|father|mother|husband|wife|child|pet|animal|dog|horse)s?\b`
 /** Words of names about other members of a household, numbers or prices: `Children under 12`. */
@@ -150,7 +151,8 @@ export function classifyColumnName(column: string): ConsentName | undefined {
   if (found === undefined) return undefined
   const channel = channelOf(name)
   // `attribute` also matches `state`, but `subscription state` is about consent.
-  const isConsentState = /\b(?:opt(?:ed)? ?(?:in|out)|consent|subscription|subscriber|unsubscribed?|email|marketing) (?:status|state)$/.test(name)
+  const isConsentState =
+    /\b(?:opt(?:ed)? ?(?:in|out)|consent|subscription|subscriber|unsubscribed?|email|marketing) (?:status|state)$/.test(name)
   if (!attribute.test(name) || isConsentState) return { ...found, channel }
   return questionEnd.test(name) ? { polarity: found.polarity, channel, certain: false, onlyFlags: true } : undefined
 }
