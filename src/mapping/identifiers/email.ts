@@ -148,7 +148,8 @@ export function addressesIn(text: string): readonly string[] {
   // A comma for the only dot of the domain: `a@b,example`.
   if (/^[^\s,;|]+@[^\s,;|@.]+,[^\s,;|@.]+$/.test(text)) add(text.replace(',', '.'))
   for (const part of text.replace(/&(?:#64|#x40|commat);/gi, '@').split(listSeparator)) {
-    const isAddress = add(part) && !part.includes('<')
+    // A sign before the mailbox may be from a spreadsheet: `'a@b.example`.
+    const isAddress = add(part) && !part.includes('<') && /^[\p{L}\p{N}_]/u.test(trimText(part))
     if (isAddress || !maybeAt.test(part)) continue
     const folded = foldedText(part).replaceAll('%40', '@')
     const withSigns = folded.replace(spelledAt, '@').replace(spelledDot, '.')

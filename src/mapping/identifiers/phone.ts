@@ -60,7 +60,8 @@ export function phonesIn(text: string, country: string | undefined): readonly st
     return true
   }
   let sequences = 0
-  const folded = foldedText(text.replace(/[\n\r\u2028\u2029]/g, ';')).replace(hyphens, '-')
+  const plain = text.replace(/[\n\r\u2028\u2029]/g, ';').replace(/%20|&nbsp;|[_*]/gi, ' ')
+  const folded = foldedText(plain).replace(hyphens, '-')
   for (const piece of folded.split(/[^\p{Nd}\s().\-/+]+|(?=\+)/u)) {
     if (piece.length < minDigits) continue
     const groups = [...piece.matchAll(/\p{Nd}+/gu)]

@@ -365,8 +365,8 @@ const maxObjectLength = 10_000
 const maxObjectKeys = 1_000
 
 /**
- * Returns `ColumnState.isConsentObject`: true for an object with a state such as `unsubscribed`, or with a yes or no whose key is about
- * consent. The key is read after the name of the column, because only together they may be about consent: `email` in `prefs`.
+ * Returns `ColumnState.isConsentObject`. It is true for a state such as `unsubscribed`, and for a yes or no whose key is about consent.
+ * The key is read after the name of the column, because only together they may be about consent: `email` in `prefs`.
  */
 function consentObjects(column: string): ColumnState['isConsentObject'] {
   const areAboutConsent = new Map<string, boolean>()

@@ -413,6 +413,8 @@ describe('a row without consent opts out what can be read in an invalid cell', (
     'a@x。example',
     '"Jane" <a @ x.example>',
     'Jane: a(at)x.example (old)',
+    "'a@x.example",
+    '=a@x.example',
   ])('the address that %j spells', (email) => expect(optedOutBy({ email })).toContain(`1 ${digest('a@x.example')}`))
 
   test('only the email, if the cell is a valid one', () => {
@@ -594,6 +596,14 @@ describe('a row without consent opts out the id that a reader sees', () => {
     optedOutBy(type, text)
   })
 })
+
+test.for(['+1_202_555_0143', '+1*202*555*0143', '+1%20202%20555%200143', '+1&nbsp;202&nbsp;555&nbsp;0143'])(
+  'a row without consent opts out the phone number that %j spells',
+  (phone) => {
+    const { record } = mapped({ id: '1', phone, country: '', consent: 'no' }, { map, consent: { column: 'consent', values: ['yes'] } })
+    expect(identifiersOf(record)).toContain(`5 ${digest('+12025550143')}`)
+  },
+)
 
 test.for([
   ['491712345678', 'DE', ['+491712345678', '+49491712345678']],
