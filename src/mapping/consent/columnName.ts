@@ -100,7 +100,7 @@ const recordEnded = new RegExp(
     String.raw`^(?:account|acct|profile|konto|compte|cuenta) (?:is )?(?:closed|geschlossen|clos|ferme|cerrada)${afterDeleted}$`,
     String.raw`^closed account|\bin (?:the )?trash\b|^trashed\b`,
     String.raw`^(?!.*(?:${aboutHousehold})).*(?:\bunder ?(?:1[0-8]|aged?)\b|minderjahrig|\bmineure?$|\bmenor de (?:edad|idade)\b|\bminorenne\b)`,
-    '^(?:is )?(?:a )?minor$',
+    '^(?:is )?(?:a )?minor$|^is (?:a )?(?:child|kid)$|^(?:child|kids?) (?:account|profile)$',
     String.raw`\b(?:deletion|erasure|delete)(?: \w+)? request(?:ed|s)?\b|\brequest(?:ed|s)?(?: \w+)? (?:deletion|erasure)\b`,
     String.raw`\b(?:marked|scheduled|flagged|pending)(?: for| to be)? (?:deletion|erasure|deleted|erased|anonymi[sz]ation)\b|\bto be (?:deleted|erased|anonymi[sz]ed)\b`,
     String.raw`\blo(?:e)?sch(?:kennzeichen|vermerk|antrag|anfrage|datum|kz|flag)|\bzu lo(?:e)?schen\b|\bloevm\b|\bxblck\b`,

@@ -6,6 +6,7 @@ import { allTexts, normalizeHeader } from '../fields.ts'
 import type { Row } from '../../model/record.ts'
 import { foldedText, trimText } from '../text.ts'
 import { nameWords } from '../consent/columnName.ts'
+import { withAsciiDigits } from '../identifiers/phone.ts'
 
 /** Column of ages or dates of birth. */
 export interface BoundAge {
@@ -34,11 +35,11 @@ const birthColumns: ReadonlySet<string> = new Set([
 
 // Names as `nameWords` returns them. Ages of other people, such as `child age`, are not among them.
 const ageNames =
-  /^(?:(?:customer )?age|alter|edad|idade|leeftijd|wiek|alder|vek|vozrast|yas|ηλικια|возраст|вік|年齢|年龄|나이|العمر|גיל)(?: (?:c|(?:in )?(?:years|yrs|jahren?|ans|anos|anni|jaar|lat)))?$/
+  /^(?:(?:customer |your |what is your )?age|how old are you|alter|edad|idade|ika|varsta|eletkor|starost|usia|umur|tuoi|leeftijd|wiek|alder|vek|vozrast|yas|ηλικια|возраст|вік|年齢|年龄|나이|العمر|גיל)(?: (?:c|(?:in )?(?:years|yrs|jahren?|ans|anos|anni|jaar|lat)))?$/
 const groupNames =
   /^(?:age (?:group|range|bracket|band)|altersgruppe|tranche d age|(?:rango|grupo) de edad|fascia d eta|faixa etaria|leeftijds ?(?:groep|categorie)|grupa wiekowa|alders ?(?:gruppe|grupp)|возрастная группа)$/
 const birthNames =
-  /^(?:birth ?date|birth ?day|b ?day|date ?(?:of ?)?birth|birth (?:dt|dob)|dob|d o b|birth ?year|year of birth|born(?: on)?|yob|geburts ?(?:datum|tag|jahr)|geb ?(?:datum|dat)|jahrgang|(?:date|annee) (?:de )?naissance|nee? (?:e )?le|nacimiento|(?:fecha|ano|f) (?:de )?nac(?:imiento)?|cumpleanos|data (?:di )?nascita|nato il|anno di nascita|(?:data|dt) (?:de )?nasc(?:imento)?|geboorte ?(?:datum|jaar)|data urodzenia|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|y[iı]l[iı])|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: c)?$/
+  /^(?:birth ?date|birth ?day|b ?day|date ?(?:of ?)?birth|birth (?:dt|dob)|dob|d o b|birth ?year|year of birth|born(?: on)?|yob|geburts ?(?:datum|tag|jahr)|geb ?(?:datum|dat)|gbdat|jahrgang|(?:date|annee) (?:de )?naissance|nee? (?:e )?le|nacimiento|(?:fecha|ano|f) (?:de )?nac(?:imiento)?|cumpleanos|data (?:di )?nascita|nato il|anno di nascita|(?:data|dt) (?:de )?nasc(?:imento)?|geboorte ?(?:datum|jaar)|data urodzenia|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|y[iı]l[iı])|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: c)?$/
 
 /** Note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`, `Alder (år)`. */
 const noteAtEnd = /[([]([^()[\]]*)[)\]]\s*$/
@@ -49,7 +50,8 @@ const otherNote =
 const unitNote =
   /\b(?:days?|weeks?|months?|tagen?|wochen?|monaten?|jours|semaines|mois|dias|semanas|meses|giorni|settimane|mesi|dagen|weken|maanden|dni|tygodnie|miesiace)\b/
 /** Words for the customer at the start of a name: `Customer date of birth`. */
-const customerPrefix = /^(?:customer|contact|person|personal|profile|user|member|subscriber|client|billing|your) /
+const customerPrefix =
+  /^(?:what is your|what s your|(?:please )?enter your|customer|contact|person|personal|profile|user|member|subscriber|client|billing|your) /
 /** Matches the path of a person in JSON or XML. Below another path, an age may be that of a subscription or order. */
 const personPath = /(?:^|\.)(?:customer|contact|person|profile|user|member|demographics|attributes|properties|traits|fields|data)$/i
 /** Matches an age in days, weeks or months. It is not read (docs/consent.md#children). */
@@ -83,6 +85,8 @@ function kindOf(column: string): BoundAge['kind'] | undefined {
   const note = nameWords(noteAtEnd.exec(column)?.[1] ?? '')
   // A note about another person or thing is kept, so that the name matches no pattern.
   const words = nameWords(otherNote.test(note) ? column : column.replace(noteAtEnd, ''))
+  // In Italian. Without the accent it would be the arrival of a parcel.
+  if (/^età$/iu.test(column.trim().normalize('NFC'))) return 'age'
   if (ageColumns.has(name) || (ageNames.test(words) && !unitNote.test(note))) return 'age'
   if (groupNames.test(words)) return 'group'
   return birthColumns.has(name) || birthNames.test(words.replace(customerPrefix, '')) ? 'birth' : undefined
@@ -112,11 +116,12 @@ function kindBelowPath(column: string): BoundAge['kind'] | undefined {
  * - a day number of a spreadsheet, or a Unix time, also with decimals
  * - any other text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`, `2013.0`)
  * - six or eight digits with a year at their start or end (`16062013`)
+ * - a year of `yearOfEra`
  */
 export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boolean {
   return allTexts(row.cells[index]).some((cell) => {
     // Spreadsheets write `'` before a text. `foldedText` would change `12½` to `121⁄2`.
-    const text = foldedText(trimText(cell).replace(/^['\u2019]|[\u00bc-\u00be]/g, ''))
+    const text = withAsciiDigits(foldedText(trimText(cell).replace(/^['\u2019]|[\u00bc-\u00be]/g, '')))
     if (kind === 'birth') return isChildsBirth(text, latestBirth)
     return (kind === 'age' || !/^\d+$/.test(text)) && isChildsAge(text)
   })
@@ -153,7 +158,16 @@ function isChildsBirth(text: string, latestBirth: string): boolean {
   return (text.match(/\d+/g) ?? [])
     .filter(({ length }) => length === 4 || length === 6 || length === 8)
     .flatMap((digits) => [digits.slice(0, 4), digits.slice(-4)])
+    .concat(yearOfEra(text) ?? [])
     .some((year) => /^(?:19|20)/.test(year) && `${year}-12-31` > latestBirth)
+}
+
+/** Returns the year of a Japanese date such as `平成27年6月30日`, or of a Thai one such as `30/06/2558`. */
+function yearOfEra(text: string): string | undefined {
+  const [, era, year] = /^(平成|令和) ?(\d{1,2}|元)/.exec(text) ?? []
+  if (year !== undefined) return String((era === '平成' ? 1988 : 2018) + (year === '元' ? 1 : Number(year)))
+  const thai = /(?<!\d)25\d{2}(?!\d)/.exec(text)?.[0]
+  return thai === undefined ? undefined : String(Number(thai) - 543)
 }
 
 /** Returns the day (YYYY-MM-DD) of a day number of a spreadsheet, or of a Unix time in seconds or milliseconds. */

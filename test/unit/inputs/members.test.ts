@@ -406,6 +406,8 @@ const cases: readonly Case[] = [
     'dt_nasc',
     'Nato il',
     'Born',
+    'What is your date of birth?',
+    'GBDAT',
   ].map((column): Case => [
     `case 132: a birth date of this decade in the column ${column} is never sent`,
     { email: jane, [column]: '2020-06-16' },
@@ -456,12 +458,34 @@ const cases: readonly Case[] = [
       { wanted: true },
     ],
   ),
+  ...['平成27年6月30日', '令和元年5月1日', '٣٠/٠٦/٢٠١٥', '30/06/2558'].map((date_of_birth): Case => [
+    `case 132: a birth date ${date_of_birth} of a child is never sent`,
+    { email: jane, date_of_birth },
+    { wanted: false },
+  ]),
+  ...['平成7年6月30日', '昭和60年6月30日', '٣٠/٠٦/١٩٨٥', '30/06/2528'].map((date_of_birth): Case => [
+    `case 132: a birth date ${date_of_birth} of an adult is sent`,
+    { email: jane, date_of_birth },
+    { wanted: true },
+  ]),
   ...['3 months', '3 days', '11 Wochen', '0-6 months', '3 mois'].map((age): Case => [
     `case 132: the duration ${age} is not an age of the customer`,
     { email: jane, 'Customer age': age },
     { wanted: true },
   ]),
-  ...['customerAge', 'Customer age', 'Age (years)', 'Alter (in Jahren)', 'Âge', 'Leeftijd', 'Возраст', '年齢'].map((column): Case => [
+  ...[
+    'customerAge',
+    'Customer age',
+    'Age (years)',
+    'Alter (in Jahren)',
+    'Âge',
+    'Età',
+    'Ikä',
+    'Your age',
+    'Leeftijd',
+    'Возраст',
+    '年齢',
+  ].map((column): Case => [
     `case 132: an age of nine in the column ${column} is never sent`,
     { email: jane, [column]: '9' },
     { wanted: false },
