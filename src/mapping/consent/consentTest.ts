@@ -21,7 +21,8 @@ export function bindTest(test: ConsentTest, columns: readonly string[]): BoundTe
 /**
  * Returns a function that returns true for a trimmed text that passes the test:
  * - `values`, `notValues`: compared by `comparableText`. `notValues` also match texts with invisible or full-width characters. A word of
- *   `notValues` also matches one part of a list such as `vip, unsubscribed`.
+ *   `notValues` also matches one part of a list such as `vip, unsubscribed`. An empty text of `notValues` also matches `NULL`, `\N` and
+ *   `0000-00-00`.
  * - `after`, `before`: only a later or earlier date passes. A date without an offset is read in UTC.
  */
 export function cellTest({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
@@ -34,7 +35,8 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
     const no = new Set(notValues.map(foldedForm))
     // Only words, because `1,0` is a number with a decimal comma.
     const isNoWord = (part: string) => /\p{L}/u.test(part) && no.has(foldedForm(part))
-    return (text) => !no.has(foldedForm(text)) && !partsOf(text).some(isNoWord)
+    const isNo = (form: string) => no.has(form) || (no.has('') && nullOfDatabase.test(form))
+    return (text) => !isNo(foldedForm(text)) && !partsOf(text).some(isNoWord)
   }
   const afterMs = after === undefined ? Number.NEGATIVE_INFINITY : millisecondsOf(after)
   const beforeMs = before === undefined ? Number.POSITIVE_INFINITY : millisecondsOf(before)
@@ -43,6 +45,9 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
     return ms > afterMs && ms < beforeMs
   }
 }
+
+/** Matches the texts that databases write for an empty value or date. */
+const nullOfDatabase = /^(?:null|\(null\)|\\n|0000-00-00(?:[ t]00:00:00(?:\.0+)?z?)?)$/
 
 /**
  * Separator of a list in one cell, such as tags. Also the wide forms of Chinese and Japanese, and the signs around parts, as in

@@ -186,6 +186,14 @@ test.for(
   expect(cellTest(proposalFor('Newsletter', [cell, 'yes']).test)(cell)).toBe(false)
 })
 
+test.for(['NULL', '(null)', '\\N', '0000-00-00', '0000-00-00 00:00:00', '0000-00-00T00:00:00Z'])(
+  'the cell %j of a database is empty for not_values',
+  (cell) => {
+    expect(cellTest({ column: 'c', notValues: [''] })(cell)).toBe(false)
+    expect(cellTest({ column: 'c', notValues: ['no'] })(cell)).toBe(true)
+  },
+)
+
 test.for(['', ' ', '\u00a0', '\u200b\u200b', '\u00ad', '\u3164', '\u2800'])('the invisible cell %j is empty', (cell) =>
   expect(cellTest({ column: 'c', notValues: [''] })(cell)).toBe(false),
 )
@@ -958,6 +966,7 @@ test.for([
   ['Email permission status', ['Express', 'Pending confirmation', 'Unsubscribed'], ['Express']],
   ['emailMarketingConsent.marketingState', ['SUBSCRIBED', 'PENDING'], ['SUBSCRIBED']],
   ['NDNC', ['Y', 'N'], ['N']],
+  ['No Bulk Emails (User Opt Out)', ['Yes', 'No'], ['No']],
   ['removed_at', ['', '2026-01-02'], ['']],
   ['Removed from list', ['yes', 'no'], ['no']],
   ['KNA1_LOEVM', ['', 'X'], ['']],
