@@ -1,5 +1,6 @@
 /** Classifies column names: consent or opt-out, for which channel, and how certain. Pure. */
 
+import { withoutInvisible } from '../text.ts'
 import { hasOnlyNeutralWords } from './neutralWords.ts'
 
 /** Classified name of a consent column. */
@@ -127,9 +128,9 @@ const questionEnd = /\b(?:numbers?|provider|form|page|campaigns)$/
 const attribute =
   /\b(?:ip|id|source|sources|method|campaign|url|link|links|token|key|hash|text|wording|version|rate|count|counts|total|number|score|page|form|language|locale|provider|plan|price|amount|cost|budget|(?<!any )channel|owner|region|city|street|state|country|zip|interests?|(?<!(?:unsub|receiv|opted ?out|do ?not\b).*)(?:campaigns|ids))$|\bcampaign\b|^(?:utm|total|number of)\b/
 
-/** Returns the words of a column name in lower case, without accents: `HasOptedOutOfEmail` → `has opted out of email`. */
+/** Returns the words of a column name in lower case, without accents and invisible characters: `HasOptedOutOfEmail` → `has opted out of email`. */
 export function nameWords(column: string): string {
-  return column
+  return withoutInvisible(column)
     .replace(/(\p{Ll}|\d)(?=\p{Lu})/gu, '$1 ')
     .toLowerCase()
     .replaceAll('ß', 'ss')

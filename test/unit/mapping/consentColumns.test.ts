@@ -65,6 +65,8 @@ describe('the name of a column', () => {
     'consent.email',
     'emailMarketingConsent',
     'Consent date',
+    'News\u200bletter',
+    '\u200eNews\u00adletter\ufeff',
   ])('%s: a yes lets the person be reached', (column) => {
     expect(classifyColumnName(column)).toEqual({ polarity: 'in', channel: 'any', certain: true })
   })
@@ -255,6 +257,7 @@ test.for([
   ],
   ['Newsletter', ['weekly', 'no', 'monthly'], '{ column: "Newsletter", values: ["weekly", "monthly"] }', false],
   ['Newsletter', ['no', 'no'], '{ column: "Newsletter", values: ["yes"] }', false],
+  ['Consent', ['Yes', 'Essential only'], '{ column: "Consent", values: ["Yes"] }', true],
   ['Newsletter', ['O', 'N', ''], '{ column: "Newsletter", values: ["O"] }', true],
   ['Newsletter', ['o', 'non'], '{ column: "Newsletter", values: ["o"] }', true],
   ['Désabonné', ['O', 'N'], '{ column: "Désabonné", values: ["N"] }', true],
