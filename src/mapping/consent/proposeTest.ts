@@ -120,7 +120,7 @@ function letterMeaningYes(values: readonly string[]): string | undefined {
 
 /** Returns true for an object of JSON, such as `{"email":false}`. */
 function isObject(value: string): boolean {
-  return /^\[?\s*\{/.test(value)
+  return /^\[?\s{0,9}\{/.test(value)
 }
 
 /** Returns true for a number that is not 0, 1 or a date. In a column with such a number, the numbers are codes: 1 may mean anything. */

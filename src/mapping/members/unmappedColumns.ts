@@ -382,8 +382,9 @@ function consentObjects(column: string): ColumnState['isConsentObject'] {
     // Most cells start with another character: this saves the pattern.
     const first = text.charCodeAt(0)
     if (first > 32 && first !== 91 && first !== 123) return false
-    if (!/^\s*\[?\s*\{/.test(text)) return false
-    for (const [, key = '', quoted, plain] of text.slice(0, maxObjectLength).matchAll(keyAndValue)) {
+    const object = trimText(text.slice(0, maxObjectLength))
+    if (!/^\[?\s{0,9}\{/.test(object)) return false
+    for (const [, key = '', quoted, plain] of object.matchAll(keyAndValue)) {
       const value = quoted ?? plain ?? ''
       if (isSubscriptionState(value)) return true
       const meaning = consentMeaning(value)

@@ -1087,6 +1087,15 @@ test.for([
   '마케팅 수신동의 여부',
 ])('a yes in the column %s lets the person be reached', (column) => expect(classifyColumnName(column)?.polarity).toBe('in'))
 
+test.for([' '.repeat(130_000), `[${' '.repeat(130_000)}`, '{"a":'.repeat(25_000), `{${'"'.repeat(130_000)}`])(
+  'a long cell is searched for objects in little time (%#)',
+  (cell) => {
+    const started = performance.now()
+    consentLineFor('prefs', [cell])
+    expect(performance.now() - started).toBeLessThan(1000)
+  },
+)
+
 test('a name of 1,000 characters is classified in little time', () => {
   const started = performance.now()
   for (const text of ['opt in ', 'unsub ', 'no ', 'x']) classifyColumnName(text.repeat(1000 / text.length))
