@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto'
 import querystring from 'node:querystring'
 import { createTransport } from 'nodemailer'
+import MailComposer from 'nodemailer/lib/mail-composer'
 import type { AlertReceiver } from '../pipeline/projectFile.ts'
 import { errorCode, recordOf } from '../unknownValue.ts'
 import { slackBody, type AlertMessage } from './message.ts'
@@ -12,8 +13,10 @@ export interface SendOptions {
   readonly secret: string | undefined
   /** Timeout of a POST, and of each step of an email. */
   readonly timeoutMs: number
-  /** Aborts a POST. An email ends by its own timeouts. */
+  /** Aborts the attempt. */
   readonly signal: AbortSignal
+  /** Addresses that accepted the email in earlier attempts. They do not get it again. An attempt adds those that accept it. */
+  readonly accepted?: Set<string>
   /** Returns the time in milliseconds since 1970. */
   readonly now: () => number
 }
@@ -71,6 +74,17 @@ function signatureHeader(body: string, { secret = '', now }: SendOptions): Recor
 async function sendMail(receiver: AlertReceiver, message: AlertMessage, options: SendOptions): Promise<string | undefined> {
   const server = receiver.smtp ?? receiver.url
   if (server === undefined || receiver.to === undefined) return `${server === undefined ? 'smtp' : 'to'} is not set`
+  const mail = {
+    from: receiver.from ?? 'sluice@localhost',
+    to: [receiver.to].flat().join(', '),
+    subject: message.subject,
+    text: `${message.text}\n\n${message.link}\n${message.environment === '' ? '' : `${message.environment}\n`}`,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  }
+  const { from, to: recipients } = new MailComposer(mail).compile().getEnvelope()
+  const open = recipients.filter((address) => !options.accepted?.has(address))
+  if (recipients.length > 0 && open.length === 0) return undefined
   const transport = createTransport({
     url: server,
     connectionTimeout: options.timeoutMs,
@@ -78,16 +92,25 @@ async function sendMail(receiver: AlertReceiver, message: AlertMessage, options:
     socketTimeout: options.timeoutMs,
   })
   try {
-    await transport.sendMail({
-      from: receiver.from ?? 'sluice@localhost',
-      to: [receiver.to].flat().join(', '),
-      subject: message.subject,
-      text: `${message.text}\n\n${message.link}\n${message.environment === '' ? '' : `${message.environment}\n`}`,
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    })
-    return undefined
+    const { accepted, rejectedErrors = [] } = await transport.sendMail({ ...mail, envelope: { from, to: open }, signal: options.signal })
+    for (const address of accepted) options.accepted?.add(address)
+    return refusalOf(recipients, rejectedErrors)
+  } catch (error) {
+    const { rejectedErrors } = recordOf(error)
+    if (!Array.isArray(rejectedErrors)) throw error
+    return refusalOf(recipients, rejectedErrors)
   } finally {
     transport.close()
   }
+}
+
+/** Returns which recipients the mail server refused, by position, domain and SMTP code. Undefined if it refused none. */
+function refusalOf(recipients: readonly string[], refusals: readonly unknown[]): string | undefined {
+  if (refusals.length === 0) return undefined
+  const list = refusals.map((refusal) => {
+    const { recipient, responseCode } = recordOf(refusal)
+    const address = String(recipient)
+    return `no. ${recipients.indexOf(address) + 1} (${address.slice(address.lastIndexOf('@') + 1)}, ${Number(responseCode)})`
+  })
+  return `${list.length} of ${recipients.length} recipients refused: ${list.slice(0, 5).join(', ')}${list.length > 5 ? ' …' : ''}`
 }

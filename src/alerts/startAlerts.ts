@@ -75,7 +75,12 @@ const maxClaimed = 20
 
 /** Starts the loop that checks the conditions and sends the alerts. `stop` ends the loop and waits for the deliveries in progress. */
 export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<void> } {
-  const deps = { ...given, loadProject: lastValid(given.loadProject), loadPipelines: () => usableFiles(given) }
+  const deps = {
+    ...given,
+    loadProject: lastValid(given.loadProject),
+    loadPipelines: () => usableFiles(given),
+    acceptedBy: new Map<number, Set<string>>(),
+  }
   const ending = new AbortController()
   const sending = new Set<Promise<void>>()
   const { everyMs = 2_000, unchangedEveryMs = 60_000, clock } = deps
@@ -213,9 +218,15 @@ function oneByOne(db: Queryable): Queryable {
   return { query: (text, values) => limit(() => db.query(text, values)), execute: (text, values) => limit(() => db.execute(text, values)) }
 }
 
+/**
+ * Addresses that accepted an email which other addresses did not, by the number of the delivery. Kept in memory, so another server may
+ * repeat the email once to all of them.
+ */
+type AcceptedBy = Map<number, Set<string>>
+
 /** Starts the due deliveries and does not wait for them, so that a slow receiver delays no other. */
 async function startDeliveries(
-  deps: AlertDeps,
+  deps: AlertDeps & { readonly acceptedBy: AcceptedBy },
   environments: readonly Fence[],
   sending: Set<Promise<void>>,
   signal: AbortSignal,
@@ -232,15 +243,23 @@ async function startDeliveries(
 }
 
 /** Sends one alert and stores the result. A stored condition that cannot be read counts as a failed attempt. */
-async function deliver(deps: AlertDeps, delivery: DueDelivery, receiver: AlertReceiver, signal: AbortSignal): Promise<void> {
-  const { secret, timeoutMs = 10_000, retryMs = 5_000, clock } = deps
+async function deliver(
+  deps: AlertDeps & { readonly acceptedBy: AcceptedBy },
+  delivery: DueDelivery,
+  receiver: AlertReceiver,
+  signal: AbortSignal,
+): Promise<void> {
+  const { secret, timeoutMs = 10_000, retryMs = 5_000, clock, acceptedBy } = deps
   const { id, pipeline, event, state, attempts } = delivery
+  const accepted = acceptedBy.get(id) ?? new Set<string>()
   let error: string | undefined
   try {
-    error = await sendAlert(receiver, alertMessage(delivery, deps.baseUrl), { secret, timeoutMs, signal, now: clock.now })
+    error = await sendAlert(receiver, alertMessage(delivery, deps.baseUrl), { secret, timeoutMs, signal, accepted, now: clock.now })
   } catch (unreadable) {
     error = unreadable instanceof Error ? unreadable.message : 'error'
   }
+  if (error === undefined || accepted.size === 0) acceptedBy.delete(id)
+  else acceptedBy.set(id, accepted)
   const fields = { pipeline, event, state, receiver: delivery.receiver, attempt: attempts }
   if (error === undefined) {
     await finishDelivery(deps.db, id, { delivered: true })

@@ -19,6 +19,7 @@ import { loadPipelines } from '../../../src/pipeline/load.ts'
 import { readProjectFile, type ProjectFile } from '../../../src/pipeline/projectFile.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { receiver } from '../../support/receiver.ts'
+import { smtpServer } from '../../support/smtpServer.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
 /** Takes every connection and never answers. `hangUp` ends all connections, also later ones. */
@@ -38,6 +39,7 @@ async function silentServer() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     hangUp,
+    connections: () => sockets.size,
     [Symbol.dispose]: () => (hangUp(), server.close()),
   }
 }
@@ -396,35 +398,43 @@ test('requests count as without a clear answer while they are sent again, but no
 
 test('a mail names the condition and the link', async () => {
   await using engine = await engineUnderTest()
-  const lines: string[] = []
-  const server = createTcpServer((socket) => {
-    socket.on('error', () => undefined)
-    socket.write('220 mail.example.com ESMTP\r\n')
-    let inData = false
-    socket.on('data', (chunk) => {
-      for (const line of String(chunk)
-        .split('\r\n')
-        .filter((one) => one !== '')) {
-        lines.push(line)
-        if (inData && line === '.') inData = false
-        else if (inData) continue
-        else if (line === 'DATA') inData = true
-        socket.write(line === 'DATA' ? '354 go on\r\n' : line === 'QUIT' ? '221 bye\r\n' : '250 ok\r\n')
-      }
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  try {
-    engine.pipeline('shop', catalogYaml('missing.xml'))
-    await engine.run('shop')
-    const smtp = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}?ignoreTLS=true`
-    await using _ = watch(engine, { mail: { type: 'email', smtp, from: 'sluice@example.com', to: ['ops@example.com'] } })
-    await expect.poll(() => lines.join('\n')).toContain('https://ops.example.com/runs/r_1')
-    expect(lines.join('\n')).toMatch(/Subject: FAILED shop/)
-    expect(lines).toContain('RCPT TO:<ops@example.com>')
-  } finally {
-    server.close()
-  }
+  using server = await smtpServer()
+  engine.pipeline('shop', catalogYaml('missing.xml'))
+  await engine.run('shop')
+  await using _ = watch(engine, { mail: { type: 'email', smtp: server.url, from: 'sluice@example.com', to: ['ops@example.com'] } })
+  await expect.poll(() => server.lines.join('\n')).toContain('https://ops.example.com/runs/r_1')
+  expect(server.lines.join('\n')).toMatch(/Subject: FAILED shop/)
+  expect(server.lines).toContain('RCPT TO:<ops@example.com>')
+})
+
+test('a mail that the server refuses for some recipients is sent again to these alone', async () => {
+  await using engine = await engineUnderTest()
+  const refused = new Set(['away@mail.example.org'])
+  using server = await smtpServer((address) => refused.has(address))
+  engine.pipeline('shop', catalogYaml('missing.xml'))
+  await engine.run('shop')
+  const to = ['ops@example.com', 'Away <away@mail.example.org>', 'night@example.com']
+  await using _ = watch(engine, { mail: { type: 'email', smtp: server.url, from: 'sluice@example.com', to } })
+  const deliveries = () => engine.db.query('select delivered_at is not null as delivered, last_error from alert_delivery')
+  const error = '1 of 3 recipients refused: no. 2 (mail.example.org, 550)'
+  await expect.poll(deliveries).toEqual([{ delivered: false, last_error: error }])
+  await expect.poll(() => server.lines.filter((line) => line === 'RCPT TO:<away@mail.example.org>').length).toBeGreaterThan(1)
+  expect(await deliveries()).toEqual([{ delivered: false, last_error: error }])
+  refused.clear()
+  await expect.poll(deliveries).toEqual([{ delivered: true, last_error: null }])
+  for (const address of ['ops@example.com', 'night@example.com'])
+    expect(server.lines.filter((line) => line === `RCPT TO:<${address}>`)).toHaveLength(1)
+})
+
+test('a stop does not wait for a mail server that never answers', async () => {
+  using silent = await silentServer()
+  const stop = new AbortController()
+  const message = { subject: '', text: '', link: '', environment: '', body: {} as AlertMessage['body'] }
+  const options = { secret: undefined, timeoutMs: 60_000, signal: stop.signal, now: () => 0 }
+  const sent = sendAlert({ type: 'email', smtp: silent.url.replace('http', 'smtp'), to: 'ops@example.com' }, message, options)
+  await expect.poll(silent.connections).toBe(1)
+  stop.abort()
+  expect(await sent).toBe('EABORT')
 })
 
 test('an unchanged source and a refused product set fire and recover', async () => {
