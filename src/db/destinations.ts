@@ -233,14 +233,26 @@ export async function pauseDestination(tx: Queryable, destinationId: number, { c
   )
 }
 
+/** Returns the SQL condition that the cancellation of a run paused the destination `d`. */
+export const isPausedByCancellation = (d: string) => `coalesce(starts_with(${d}.paused_reason, 'RUN_CANCELLED: '), false)`
+
+/** Ends the pause of a destination, if it is paused. The next answer pauses it again if the cause still exists. */
+export async function resumeDestination(db: Queryable, destinationId: number): Promise<void> {
+  await resume(db, destinationId, 'true', 'run')
+}
+
 /**
- * Ends the pause of a destination, if it is paused. The next answer pauses it again if the cause still exists. `actor`: written to the
- * audit log.
+ * Ends the pause of an audience before the deletes of an erasure, unless the cancellation of a run caused it. That run may still be running,
+ * and must send nothing more.
  */
-export async function resumeDestination(db: Queryable, destinationId: number, actor = 'run'): Promise<void> {
+export async function resumeForErasure(db: Queryable, audienceId: number): Promise<void> {
+  await resume(db, audienceId, `not ${isPausedByCancellation('destination')}`, 'forget')
+}
+
+async function resume(db: Queryable, destinationId: number, condition: string, actor: string): Promise<void> {
   await db.execute(
     `with resumed as (
-       update destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null returning id)
+       update destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null and ${condition} returning id)
      ${auditLinesSql(`select $2, 'destination.resumed', null, null, jsonb_build_object('destination', id) from resumed`)}`,
     [destinationId, actor],
   )

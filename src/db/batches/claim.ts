@@ -5,6 +5,7 @@
  */
 import type { Queryable } from '../database.ts'
 import { bodyColumns, bodyOf, keysOf, type BodyRow } from '../entries/read.ts'
+import { isPausedByCancellation } from '../destinations.ts'
 import { withinFence, type Fence } from '../fence.ts'
 import { isPushedByRun } from '../runs/queued.ts'
 import { mayImply } from '../impliedKeys.ts'
@@ -99,6 +100,14 @@ const inFence = withinFence('b.destination_id', '$2', '$3')
 /** Returns the SQL condition: batch `b` is in the scope and in its fence, with `scopeValues` as `$1` to `$3`. */
 export const inScopeAndFence = (scope: BatchScope) => `${inScope(scope)} and ${inFence}`
 
+/**
+ * Returns the SQL condition that the destination of `batch` is paused. The pause of a cancelled run does not apply to the deletes of an
+ * erasure.
+ */
+const isPausedFor = (scope: BatchScope, batch: string) =>
+  `exists (select from destination t where t.id = ${batch}.destination_id and t.paused_at is not null
+    ${'erasure' in scope ? `and not ${isPausedByCancellation('t')}` : ''})`
+
 /** Returns the parameters `$1` of `inScope`, `$2` and `$3` of `inFence`. */
 export const scopeValues = (scope: BatchScope) => [
   'planId' in scope ? scope.planId : 'erasure' in scope ? scope.erasure : scope.resendOf,
@@ -112,8 +121,8 @@ const claimedColumns = `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.ope
 
 /**
  * Claims up to `count` batches that may be sent now. Prefers ambiguous batches. Returns the claimed batches in the order of `seq`, which is
- * the order of sending if they are of one plan. Claims none while the destination is paused. Updates of phase 2 wait until every delete of
- * phase 1 of their plan has ended and can no longer arrive late.
+ * the order of sending if they are of one plan. Claims none while the destination is paused (`isPausedFor`). Updates of phase 2 wait until
+ * every delete of phase 1 of their plan has ended and can no longer arrive late.
  *
  * Adds `updateOfPersonInFlight` only for the scope of an erasure. The scope of a plan has no deletes of erasures, and for `resendOf` the
  * condition is in `inScope`. Postgres takes 2 ms to optimize the condition, more than the rest of a claim. A plan of two batches needs
@@ -129,7 +138,7 @@ export async function claimBatches(
        select b.id from batch b
        where ${inScopeAndFence(scope)} and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= statement_timestamp())
          and (b.phase <= 1 or not exists (${openDeletes})) and not (${waitsForOthers}) ${'erasure' in scope ? `and not (${updateOfPersonInFlight})` : ''}
-         and exists (select from destination t where t.id = b.destination_id and t.paused_at is null)
+         and not ${isPausedFor(scope, 'b')}
        order by b.status = 'ambiguous' desc, b.phase, b.seq
        limit $6 for update of b skip locked)
      update batch b
@@ -184,7 +193,7 @@ export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<Op
        count(*) filter (where ${isWaiting})::int as waiting,
        min(greatest(0, extract(epoch from greatest(next_attempt_at, deletes_settled_at) - statement_timestamp()) * 1000))
          filter (where ${isWaiting})::float8 as wait_ms,
-       coalesce(bool_or(exists (select from destination t where t.id = open.destination_id and t.paused_at is not null)), false) as paused
+       coalesce(bool_or(${isPausedFor(scope, 'open')}), false) as paused
      from open`,
     scopeValues(scope),
   )

@@ -4,7 +4,7 @@
  */
 import { findOpenWork, isIdle } from '../../db/batches/claim.ts'
 import { unparkBatches } from '../../db/batches/release.ts'
-import { resumeDestination } from '../../db/destinations.ts'
+import { resumeForErasure } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { PushInput, PushOptions } from './sendOpenBatches.ts'
@@ -28,8 +28,9 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 }
 
 /**
- * Ends a pause of the audience, then sends the deletes of the erasure in this audience. Each delete is sent twice: the second time once no
- * earlier update can arrive after it (docs/decisions/late-arrival-horizon.md). The next run of the audience sends what is still open.
+ * Sends the deletes of the erasure in this audience, also during the pause of a cancelled run. Ends any other pause first. Each delete is
+ * sent twice: the second time once no earlier update can arrive after it (docs/decisions/late-arrival-horizon.md). The next run of the
+ * audience sends what is still open.
  */
 export async function pushErasure(
   deps: EngineDeps,
@@ -41,7 +42,7 @@ export async function pushErasure(
     [erasure, audience],
   )
   if (plan === undefined) return
-  await resumeDestination(deps.db, audience, 'forget')
+  await resumeForErasure(deps.db, audience)
   // An earlier command for the same person may have parked these deletes.
   await unparkBatches(deps.db, audience, deps.settings.maxAttempts, erasure)
   const scope = { erasure, audience, fence: deps.service }

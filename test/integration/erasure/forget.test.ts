@@ -8,6 +8,7 @@ import { erasedKeysOf, type Person } from '../../../src/sync/erasure/person.ts'
 import { forget } from '../../../src/sync/erasure/forget.ts'
 import type { Progress } from '../../../src/model/report.ts'
 import type { Database } from '../../../src/db/database.ts'
+import { pauseDestination } from '../../../src/db/destinations.ts'
 import { listReceipts, storeErasure } from '../../../src/db/erasures.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
@@ -527,6 +528,25 @@ test('an erasure that is repeated sends deletes that had no attempts left', asyn
   expect(await engine.db.query(`select from batch where status = 'parked'`)).toHaveLength(2)
   expect(await forgets(engine, { emails: [canary] })).toMatchObject({ deletes: { planned: 2, confirmed: 2 } })
   expect(await held(engine)).toBe(without)
+})
+
+test('an erasure sends its deletes during the pause of a cancelled run, and does not end this pause', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  const reasons = () => engine.db.query('select paused_reason from destination where paused_at is not null')
+  const cancelled = { code: 'RUN_CANCELLED', text: 'the run was cancelled by an operator' }
+  await engine.db.transaction((tx) => pauseDestination(tx, 1, cancelled, 'jane'))
+  expect(await forgets(engine, { emails: [canary] })).toMatchObject({ deletes: { planned: 2, confirmed: 2 } })
+  expect(await held(engine)).toBe(without)
+  expect(await reasons()).toEqual([{ paused_reason: 'RUN_CANCELLED: the run was cancelled by an operator' }])
+  // An answer about the credentials ends the push of the deletes.
+  const unauthorized = { kind: 'status', status: 401, body: { errors: [{ code: 89, message: 'Invalid or expired token' }] } }
+  await engine.sandbox.control.fault({ path: '/users' }, unauthorized, 'always')
+  expect(await forgets(engine, { emails: ['bob@example.com'] })).toMatchObject({ deletes: { planned: 2, confirmed: 0 } })
+  expect(await reasons()).toEqual([{ paused_reason: expect.not.stringMatching(/^RUN_CANCELLED/) }])
+  await engine.sandbox.control.clearFaults()
+  expect(await forgets(engine, { emails: ['eve@example.com'] })).toMatchObject({ deletes: { planned: 2, confirmed: 2 } })
+  expect(await reasons()).toEqual([])
 })
 
 test('an erased customer key without a row is open until its identifiers are deleted', async () => {
