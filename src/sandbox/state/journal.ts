@@ -146,20 +146,22 @@ export class Journal {
     if (this.#file === -1) return
     const parts = [...this.#currentState()]
     const head: Head = { kind: 'state', version: VERSION, parts: parts.map(({ name, bytes }) => ({ name, bytes: bytes.length })) }
-    const file = openSync(this.#newPath, 'w', 0o600)
+    // A failed compaction may have left this file.
+    rmSync(this.#newPath, { force: true })
+    // Opened for appending, because after the rename it stays open. To open the file again could fail, and no change would be stored.
+    const file = openSync(this.#newPath, 'ax', 0o600)
     try {
       for (const bytes of [Buffer.from(JSON.stringify(head) + '\n'), ...parts.map((part) => part.bytes), NEWLINE]) writeAll(file, bytes)
       fsyncSync(file)
+      renameSync(this.#newPath, this.#path)
     } catch (error) {
       closeSync(file)
-      rmSync(this.#newPath)
+      rmSync(this.#newPath, { force: true })
       throw error
     }
-    closeSync(file)
-    renameSync(this.#newPath, this.#path)
     closeSync(this.#file)
-    this.#file = openSync(this.#path, 'a', 0o600)
-    this.#stateBytes = fstatSync(this.#file).size
+    this.#file = file
+    this.#stateBytes = fstatSync(file).size
     this.#lineBytes = 0
     this.#failedAtBytes = 0
   }

@@ -1,4 +1,4 @@
-/** The journal of a sandbox on a disk that becomes full. */
+/** The journal of a sandbox on a disk that becomes full, or whose file cannot be opened again. */
 import type * as Fs from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { expect, test, vi } from 'vitest'
 import { Journal, type JournalEntry } from '../../../src/sandbox/state/journal.ts'
 import { temporaryFolder, type Folder } from '../../integration/sources/support.ts'
 
-const disk = vi.hoisted(() => ({ freeBytes: Infinity }))
+const disk = vi.hoisted(() => ({ freeBytes: Infinity, lockedFile: '' }))
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof Fs>()
@@ -17,7 +17,11 @@ vi.mock('node:fs', async (original) => {
     disk.freeBytes -= length
     return fs.writeSync(file, bytes, done, length)
   }
-  return { ...fs, writeSync }
+  const openSync = (path: string, flags: string, mode: number) => {
+    if (path === disk.lockedFile) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+    return fs.openSync(path, flags, mode)
+  }
+  return { ...fs, writeSync, openSync }
 })
 
 const clockAt = (offsetMs: number): JournalEntry => ({ kind: 'clock', offsetMs })
@@ -63,4 +67,21 @@ test('a compaction that the full disk refused keeps the lines, and is repeated o
   expect(await sizeAfter(4)).toBe(8 * 30)
   expect(await sizeAfter(1)).toBeGreaterThan(1_000)
   journal.close()
+})
+
+test('a compaction does not need to open the file again, so changes after it are stored', async () => {
+  await using folder = await temporaryFolder()
+  const { journal } = await openJournal(folder)
+  journal.write(clockAt(1))
+  disk.lockedFile = join(folder.path, 'state')
+  try {
+    journal.compact()
+    journal.write(clockAt(2))
+  } finally {
+    disk.lockedFile = ''
+  }
+  journal.close()
+  const again = await openJournal(folder)
+  again.journal.close()
+  expect(again.entries).toEqual([clockAt(2)])
 })
