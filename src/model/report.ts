@@ -203,6 +203,8 @@ export interface RunReport {
   readonly runId: string
   readonly pipeline: string
   readonly trigger: ShownTrigger
+  /** Only for a backfill from standard input, and for a rerun of it. */
+  readonly fromStandardInput?: boolean
   readonly status: RunStatus
   readonly counts: RunCounts
   readonly guards: readonly GuardResult[]

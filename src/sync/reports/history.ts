@@ -68,6 +68,7 @@ type StoredRunRow = Row<'run', ShownColumn | 'warnings' | 'stages' | 'columns' |
   readonly credentials: string | null
   readonly trigger: ShownTrigger
   readonly now: Date
+  readonly from_standard_input: boolean | null
   /** Run that read the rejected rows: the one that read the snapshot, or this run. */
   readonly reading_run: Value<'run', 'id'>
   readonly reject_codes: readonly { code: string; count: number }[] | null
@@ -85,7 +86,7 @@ const runsWithRejects = `run r left join snapshot s on s.id = r.snapshot_id and 
 const selectRuns = `
   select r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id,
     r.rerun_of, r.scheduled_for, r.created_at, r.started_at, r.finished_at, r.product_sets, d.service, d.credentials,
-    statement_timestamp() as now, coalesce(s.run_id, r.id) as reading_run
+    r.options ->> 'source' = '-' as from_standard_input, statement_timestamp() as now, coalesce(s.run_id, r.id) as reading_run
   from ${runsWithRejects} left join destination d on d.id = r.destination_id`
 
 /**
@@ -275,6 +276,7 @@ function toShownRun(row: StoredRunRow): ShownRun {
     runId: `r_${row.id}`,
     pipeline: row.pipeline,
     trigger: row.trigger,
+    ...(row.from_standard_input ? { fromStandardInput: true } : {}),
     status: row.status,
     counts,
     guards: decodeGuards(row.guards, row.id),

@@ -14,10 +14,16 @@ export function isOpenRun({ status }: Pick<ShownRun, 'status'>): boolean {
 
 /**
  * Returns the command that does the work of a stopped run. After a plan or an audit it sends nothing. After a backfill it reads that source
- * again. A run of the pipeline would delete the rows that only the backfill has.
+ * again; standard input must be given again. A run of the pipeline would delete the rows that only the backfill has.
  */
-export function repeatingCommand({ runId, pipeline, trigger }: Pick<ShownRun, 'runId' | 'pipeline' | 'trigger'>): string {
+export function repeatingCommand({
+  runId,
+  pipeline,
+  trigger,
+  fromStandardInput,
+}: Pick<ShownRun, 'runId' | 'pipeline' | 'trigger' | 'fromStandardInput'>): string {
   if (onlyPlans(trigger)) return `sluice ${trigger} ${pipeline}`
+  if (fromStandardInput) return `sluice backfill ${pipeline} --source -`
   return trigger === 'backfill' || trigger === 'rerun' ? `sluice rerun ${runId}` : `sluice run ${pipeline}`
 }
 
@@ -39,8 +45,7 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   if (report.error && report.status === 'failed' && !report.error.hint.includes('sluice '))
     // `sluice check` reads the sources of the pipeline, and not that of a backfill.
     add(report.trigger === 'backfill' ? repeatingCommand(report) : `sluice check ${pipeline}`, '')
-  if (report.status === 'cancelled' && !isRepeated)
-    add(repeatingCommand(report), onlyPlans(report.trigger) ? 'starts again' : 'continues where it stopped')
+  if (report.status === 'cancelled' && !isRepeated) add(repeatingCommand(report), whyRepeated(report))
   if (counts.refused + counts.ambiguous + counts.pending > 0 && !onlyPlans(report.trigger))
     add(`sluice rerun ${runId} --failed`, 'sends the unconfirmed part again')
   if (refusedOrUnresolvedSet(report) !== undefined && !onlyPlans(report.trigger)) add(`sluice run ${pipeline}`, 'keeps the product sets')
@@ -49,6 +54,11 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   for (const guard of report.guards) add(guard.hint, '')
   if (counts.rejected > 0) add(`sluice rejects ${runId} --csv ${runId}.csv`, 'rows to correct')
   return commands
+}
+
+function whyRepeated({ trigger, fromStandardInput }: ShownRun): string {
+  if (onlyPlans(trigger)) return 'starts again'
+  return fromStandardInput ? 'with the same input, continues where it stopped' : 'continues where it stopped'
 }
 
 function refusedOrUnresolvedSet({ productSets = [] }: ShownRun): ProductSetChange | undefined {

@@ -34,7 +34,12 @@ const cancelPollMs = 2_000
  */
 export async function runUnderLease(deps: EngineDeps, run: ClaimedRun, work: (deps: EngineDeps) => Promise<Ending>): Promise<RunReport> {
   const stop = new AbortController()
-  const shown = { runId: `r_${run.id}`, pipeline: run.pipeline, trigger: run.options.audit === undefined ? run.trigger : 'audit' } as const
+  const shown = {
+    runId: `r_${run.id}`,
+    pipeline: run.pipeline,
+    trigger: run.options.audit === undefined ? run.trigger : 'audit',
+    ...(run.options.source === '-' ? { fromStandardInput: true } : {}),
+  } as const
   const signal = deps.signal ? AbortSignal.any([deps.signal, stop.signal]) : stop.signal
   const heartbeat = setInterval(() => {
     heartbeatRun(deps.db, run, deps.settings.leaseMs).then(

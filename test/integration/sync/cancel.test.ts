@@ -5,10 +5,11 @@ import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { ensureDestination } from '../../../src/db/destinations.ts'
 import { requestRun } from '../../../src/db/runs/request.ts'
-import type { ClaimedRun } from '../../../src/db/runs/claim.ts'
+import { recoverRuns, type ClaimedRun } from '../../../src/db/runs/claim.ts'
 import { createProgressStorer } from '../../../src/sync/run/liveProgress.ts'
 import { cancel } from '../../../src/sync/run/run.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
+import { nextCommands } from '../../../src/sync/reports/nextCommands.ts'
 import { item, products, rss, wanted } from '../acceptance/products.ts'
 
 async function running(engine: EngineUnderTest): Promise<string> {
@@ -72,6 +73,26 @@ test('a run can be cancelled while it plans', async () => {
     lock.release(true)
   }
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 1 } })
+})
+
+test('the next command of a stopped backfill from standard input does not read a stored source', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(1).map((row) => item(row))))
+  await engine.run('shop')
+  const queue = async () => {
+    const request = { pipeline: 'shop', destinationId: 1, trigger: 'backfill', options: { source: '-' } } as const
+    return `r_${await requestRun(engine.db, request)}`
+  }
+  const command = 'sluice backfill shop --source -'
+  const cancelled = await queue()
+  await cancel(engine.deps, cancelled, { actor: 'jane' })
+  expect(await loadRun(engine.db, cancelled)).toMatchObject({ status: 'cancelled', error: { hint: command } })
+  expect(nextCommands(await loadRun(engine.db, cancelled))).toEqual([[command, 'with the same input, continues where it stopped']])
+  const killed = await queue()
+  await engine.db.execute(`update run set status = 'running', started_at = now(), lease_until = '-infinity' where status = 'queued'`)
+  await recoverRuns(engine.db, [], engine.deps.service)
+  expect(await loadRun(engine.db, killed)).toMatchObject({ status: 'failed', error: { code: 'RUN_INTERRUPTED', hint: command } })
 })
 
 test('cancelling a queued run removes it from the queue', async () => {
