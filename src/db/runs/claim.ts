@@ -7,6 +7,7 @@ import type { Database, Queryable } from '../database.ts'
 import { adoptDestination, type DestinationKey } from '../destinations.ts'
 import { withinFence, type Fence } from '../fence.ts'
 import { isPaused } from '../pauses.ts'
+import { isForAnyWorker } from './queued.ts'
 import type { Present, Row } from '../row.ts'
 import { readOptions, type RunOptions } from './columns.ts'
 import type { RunTrigger } from '../../model/report.ts'
@@ -139,9 +140,9 @@ export async function heartbeatRun(db: Queryable, run: LeasedRun, leaseMs: numbe
 }
 
 /**
- * Ends running runs of this environment with the status `failed`, if their lease has expired or their worker has ended. Also ends plans and
- * applies that were queued for more than 30 s. Only the process that requested them claims them, and it does so immediately. Returns the
- * ended runs. `endedWorkerIds`: ids of workers that have ended.
+ * Ends running runs of this environment with the status `failed`, if their lease has expired or their worker has ended. Also ends runs of
+ * commands that were queued for more than 30 s. Only the command claims its run. It does so immediately, or after the plan of the running run.
+ * Returns the ended runs. `endedWorkerIds`: ids of workers that have ended.
  */
 export async function recoverRuns(
   db: Queryable,
@@ -161,8 +162,9 @@ export async function recoverRuns(
            else 'the process of this run did not renew its lease: it died, was stopped, or could not reach the database' end
          || '; what was confirmed is kept')
      where ((status = 'running' and (${isExpired('lease_until')} or worker_id = any($1)))
-       -- No other process executes queued plans and applies (findQueuedRuns), and while they are queued they block every tick.
-       or (status = 'queued' and trigger in ('plan', 'apply') and created_at < statement_timestamp() - interval '30 seconds'))
+       -- No worker executes the run of a command, and while it is queued it blocks every tick.
+       or (status = 'queued' and not ${isForAnyWorker('run')} and created_at < statement_timestamp() - interval '30 seconds'
+         and not exists (select from run o where o.destination_id = run.destination_id and o.status = 'running')))
        and ${withinFence('run.destination_id', '$2', '$3')} returning id, destination_id`,
     [endedWorkerIds, fence.origin, fence.credentials],
   )

@@ -28,11 +28,11 @@ export async function openRuns(db: Queryable, destinationId: number, version: st
 }
 
 /**
- * Returns the SQL condition that any worker may claim the queued run `run`. It is of a schedule, has the option `anyWorker`, or no process
- * claimed it within half a minute. A command usually claims its own run.
+ * Returns the SQL condition that any worker may claim the queued run `run`. It is of a schedule, or has the option `anyWorker`. A command
+ * claims its own run; without the command, its approval of deletes must not be used.
  */
 export function isForAnyWorker(run: string): string {
-  return `(${run}.trigger = 'schedule' or ${run}.options ? 'anyWorker' or ${run}.created_at < statement_timestamp() - interval '30 seconds')`
+  return `(${run}.trigger = 'schedule' or ${run}.options ? 'anyWorker')`
 }
 
 /** Run that a worker can claim. */

@@ -15,7 +15,7 @@ import { logRunEnd } from './runLog.ts'
 
 /**
  * Ends and logs the runs of this environment whose lease has expired or whose worker has ended. This unlocks their destinations. Also ends
- * runs of `sluice plan` and `sluice apply` that were queued for more than 30 s. `nextDestinationId`: as in `recoverRunsAndCounts`.
+ * queued runs of commands that died (`recoverRuns`). `nextDestinationId`: as in `recoverRunsAndCounts`.
  */
 export async function recoverExpiredRuns(deps: Pick<EngineDeps, 'db' | 'service' | 'log'>, nextDestinationId?: number): Promise<void> {
   for (const id of await recoverRunsAndCounts(deps.db, deps.service, nextDestinationId)) logRunEnd(deps.log, await loadReport(deps.db, id))

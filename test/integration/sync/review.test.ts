@@ -285,20 +285,27 @@ test('the counts add up when a person is suppressed between a lost answer and th
   expect(await control.violations()).toEqual([])
 })
 
-test('a queued plan or apply whose process died is never run by a worker, and blocks nothing', async () => {
+test('a queued run of a command whose process died is never executed by a worker, and blocks nothing', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 2))
+  const { service } = engine.deps
   const [destination] = await engine.db.query<{ id: number }>('select id from sluice.destination')
-  for (const trigger of ['plan', 'apply', 'manual'] as const)
-    await requestRun(engine.db, { pipeline: 'people', destinationId: destination?.id ?? 0, trigger })
-  await recoverRuns(engine.db, [], engine.deps.service)
-  expect(await engine.db.query(`select from sluice.run where status = 'queued'`)).toHaveLength(3)
+  const common = { pipeline: 'people', destinationId: destination?.id ?? 0 }
+  for (const trigger of ['plan', 'apply', 'manual', 'backfill', 'rerun'] as const) await requestRun(engine.db, { ...common, trigger })
+  await requestRun(engine.db, { ...common, trigger: 'manual', definition: 'v1', options: { anyWorker: true } })
+  await requestRun(engine.db, { ...common, trigger: 'schedule' })
+  const queued = () => engine.db.query(`select trigger from sluice.run where status = 'queued' order by id`)
+  await recoverRuns(engine.db, [], service)
+  expect(await queued()).toHaveLength(7)
   await engine.db.execute(`update sluice.run set created_at = created_at - interval '31 seconds' where status = 'queued'`)
-  const [manual, ...others] = await findQueuedRuns(engine.db, engine.deps.service)
-  expect(others).toEqual([])
-  expect(await engine.db.query(`select from sluice.run where id = $1 and trigger = 'manual'`, [manual?.id])).toHaveLength(1)
-  await recoverRuns(engine.db, [], engine.deps.service)
-  expect(await engine.db.query(`select trigger from sluice.run where status = 'queued'`)).toEqual([{ trigger: 'manual' }])
+  expect(await findQueuedRuns(engine.db, service)).toHaveLength(2)
+  // A live command may wait for the plan of a running run.
+  await engine.db.execute(`update sluice.run set status = 'running', finished_at = null, lease_until = 'infinity' where id = 1`)
+  await recoverRuns(engine.db, [], service)
+  expect(await queued()).toHaveLength(7)
+  await engine.db.execute(`update sluice.run set status = 'succeeded', finished_at = now() where id = 1`)
+  await recoverRuns(engine.db, [], service)
+  expect(await queued()).toEqual([{ trigger: 'manual' }, { trigger: 'schedule' }])
 })
 
 test('a run that is stopped while it settles or reads reports that it was stopped, not an internal error', async () => {
