@@ -42,6 +42,29 @@ test('status shows each pipeline on one screen: first what needs action, with th
   })
 }, 60_000)
 
+test('without access tokens, status names the environments whose runs of one pipeline it shows', async () => {
+  await using space = await workspace()
+  space.write('pipelines/shop.yaml', shopYaml)
+  space.write('feed.csv', feed(2))
+  await space.here(['run', 'shop'])
+  const env = { SLUICE_ACCESS_TOKEN: '', SLUICE_ACCESS_TOKEN_SECRET: '' }
+  const needs = async (options = {}) => json(await space.here(['status', '--json'], options)).pipelines[0].needs
+  expect(await needs({ env })).toEqual([])
+  await space.db.execute(
+    `with other as (insert into destination (service, credentials, kind, account_id, target_id)
+       values ('https://api.example.com', 'user 7', 'catalog', '', '4001') returning id)
+     insert into run (pipeline, destination_id, trigger, status, started_at, finished_at)
+       select 'shop', id, 'manual', 'succeeded', now(), now() from other`,
+  )
+  expect(await needs({ env })).toMatchObject([
+    {
+      code: 'SEVERAL_ENVIRONMENTS',
+      message: expect.stringMatching(/ user 7 at https:\/\/api.example.com; .*1001.* at http:\/\/127/) as string,
+    },
+  ])
+  expect(await needs()).toEqual([])
+}, 60_000)
+
 test('status names each invalid file', async () => {
   await using space = await workspace()
   space.write('pipelines/shop.yaml', 'source: [')

@@ -2,6 +2,7 @@
 import { findConditions, type Condition } from '../../../alerts/conditions.ts'
 import { ConfigError, UsageError } from '../../../errors.ts'
 import type { Database } from '../../../db/database.ts'
+import { destinationsOfRuns } from '../../../db/destinations.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import { nextTickAfter } from '../../../jobs/cronTicks.ts'
 import { loadPipelines } from '../../../pipeline/load.ts'
@@ -55,6 +56,8 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
   const { now } = states
   const pauses = await pausesByPipeline({ db, serviceFor }, pipelines)
   const conditions = await findConditions(db, pipelines, now, { pauses, environments })
+  const unknown = pipelines.filter(({ name }) => !environments.has(name))
+  const severalEnvironments = (await Promise.all(unknown.map((pipeline) => needOfEnvironments(db, pipeline)))).flat()
   const shown = states.pipelines.map((state, i): PipelineStatus => {
     const schedule = pipelines[i]?.schedule
     const pause = pauses.get(state.pipeline)
@@ -62,7 +65,10 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
     const ageMs = state.lastSuccessAt === null ? null : Math.max(0, now.getTime() - Date.parse(state.lastSuccessAt))
     return {
       ...state,
-      needs: conditions.filter(({ pipeline }) => pipeline === state.pipeline).map(needOf),
+      needs: [
+        ...severalEnvironments.filter(({ pipeline }) => pipeline === state.pipeline).map(({ need }) => need),
+        ...conditions.filter(({ pipeline }) => pipeline === state.pipeline).map(needOf),
+      ],
       pausedAt: pause?.pausedAt.toISOString() ?? null,
       nextRunAt: next?.toISOString() ?? null,
       lastSuccessAgeS: ageMs === null ? null : Math.round(ageMs / 1000),
@@ -98,6 +104,18 @@ async function identityIfKnown(context: Context, pipeline: Pipeline): Promise<Se
     if (error instanceof ConfigError) return undefined
     throw error
   }
+}
+
+/** Returns a need if the environment of the pipeline is not known, and runs of several environments have its name. Else returns none. */
+async function needOfEnvironments(db: Database, { name, credentials }: Pipeline) {
+  const destinations = await destinationsOfRuns(db, name)
+  const environments = new Set(destinations.flatMap(({ service, credentials: user }) => (user === null ? [] : [`${user} at ${service}`])))
+  if (environments.size < 2) return []
+  const message = `this line mixes the runs of ${environments.size} environments: ${[...environments].join('; ')}`
+  const settings = credentials === undefined ? 'SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET' : `credentials.${credentials}`
+  return [
+    { pipeline: name, need: { code: 'SEVERAL_ENVIRONMENTS', message, hint: `set ${settings} of the one to show, then: sluice status` } },
+  ]
 }
 
 function needOf({ code, event, message, runId, hint }: Condition): Need {
