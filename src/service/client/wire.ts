@@ -126,14 +126,13 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
-      // The exchange ended while it waited for a connection: nothing is written.
-      if (done) return started.abort(new WireError('ABORTED', 'the request was aborted before it was sent'))
+      // Nothing is written. Thrown, because `abort` would close the connection. undici passes the error to `onResponseError`.
+      if (done) throw new WireError('ABORTED', 'the request was aborted before it was sent')
       // A second start would be a resend by undici.
       if (controller !== undefined) {
         fail(new WireError('RESENT', 'the connection broke while the request was sent'))
         return started.abort(new WireError('RESENT', 'a request is never sent twice'))
       }
-      // Thrown, because `abort` would close the connection. undici passes the error to `onResponseError`.
       if (request.maySend?.() === false) throw new WireError('HELD_BACK', 'the request was held back when a connection was free')
       controller = started
     },

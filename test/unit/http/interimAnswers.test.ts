@@ -62,6 +62,21 @@ async function serve(respond: (socket: Socket, nth: number) => void, onConnect?:
 }
 
 describe('a write', () => {
+  test('that is aborted while it waits for a connection does not close it', async () => {
+    const { server, wire, request, bodies } = await serve((socket, nth): void => {
+      setTimeout(() => socket.write(answer), nth === 0 ? 200 : 0)
+    })
+    const stop = new AbortController()
+    const first = wire.send(request)
+    const aborted = wire.send({ ...request, body: Buffer.from('[2]'), signal: stop.signal })
+    const last = wire.send({ ...request, body: Buffer.from('[3]') })
+    await expect.poll(() => bodies).toHaveLength(1)
+    stop.abort()
+    expect(await aborted).toMatchObject({ kind: 'not-sent', error: { code: 'ABORTED' } })
+    expect(await Promise.all([first, last])).toMatchObject([{ kind: 'answer' }, { kind: 'answer' }])
+    expect([bodies, server.connections()]).toEqual([['[1]', '[3]'], 1])
+  })
+
   test('gets the answer after 100, 102 and 103, is sent once, and its connection is used again', async () => {
     const { server, wire, request, bodies } = await serve((socket, nth): void => {
       if (nth < 2) socket.write(`${goOn}HTTP/1.1 102 Processing\r\n\r\n${hints}${answer}`)
