@@ -23,8 +23,8 @@ export async function recoverExpiredRuns(deps: Pick<EngineDeps, 'db' | 'service'
 
 /**
  * Ends expired runs with `recoverRuns`, and updates the counts of these and of earlier runs. Queues a repetition of each run of a schedule
- * (`repeatRun`), except at `nextDestinationId`, where the caller starts a run. Returns the ids of the ended runs. Uses one transaction,
- * because no later call would complete a half-done recovery.
+ * (`repeatRun`). At `nextDestinationId` it queues none, because the caller starts a run that sends the rest. Returns the ids of the ended
+ * runs. Uses one transaction, because no later call would complete a half-done recovery.
  */
 export async function recoverRunsAndCounts(db: Database, fence: Fence, nextDestinationId?: number): Promise<readonly number[]> {
   return db.transaction(async (tx) => {

@@ -52,7 +52,7 @@ export async function requestAndClaimById(
   destinationId: number,
   request: RunRequest,
 ): Promise<ClaimResult> {
-  await recoverExpiredRuns(deps, destinationId)
+  await recoverExpiredRuns(deps, sendsAllChanges(request) ? destinationId : undefined)
   const { trigger, rerunOf, actor, takeOver: _, source, ...rest } = request
   const options: RunOptions = source === undefined ? rest : { ...rest, source: storedAddress(source) }
   const runId = await requestRun(deps.db, { pipeline, destinationId, trigger, options, ...(rerunOf === undefined ? {} : { rerunOf }) })
@@ -84,6 +84,11 @@ export async function requestAndClaimById(
   const error = otherCredentialsError(deps, pipeline, credentials)
   await skipRun(deps.db, runId, errorJson(error))
   throw error
+}
+
+/** Returns true for a run that sends everything that is out of sync, and so does the work of an interrupted run. */
+function sendsAllChanges({ trigger, failedOnly }: RunRequest): boolean {
+  return (trigger === 'manual' || trigger === 'rerun') && failedOnly !== true
 }
 
 async function skipAndReport(deps: EngineDeps, runId: number, error: RunError): Promise<{ readonly report: RunReport }> {

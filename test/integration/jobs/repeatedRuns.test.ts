@@ -152,6 +152,18 @@ test.for<[string, (engine: EngineUnderTest) => Promise<number>, (runId: number) 
   expect(await runsFrom(engine, runId)).toHaveLength(1)
 })
 
+test('its process died, and a command that does not send the rest ends it: its repetition is queued', async () => {
+  await using engine = await shop()
+  const runId = await queue(engine, 'schedule')
+  await claimAndDie(engine, runId)
+  await engine.plan('shop')
+  expect(await runsFrom(engine, runId)).toMatchObject([
+    { trigger: 'schedule', status: 'failed', code: 'RUN_INTERRUPTED', hint: `sluice show r_${runId + 1}` },
+    { trigger: 'rerun', status: 'queued', of: '0' },
+    { trigger: 'plan', status: 'succeeded' },
+  ])
+})
+
 test('not repeated: a run that an operator had cancelled, and one whose pipeline a command runs', { timeout: 90_000 }, async () => {
   await using engine = await shop()
   const cancelled = await queue(engine, 'schedule')
