@@ -292,7 +292,7 @@ test('a queued run of a command whose process died is never executed by a worker
   const [destination] = await engine.db.query<{ id: number }>('select id from sluice.destination')
   const common = { pipeline: 'people', destinationId: destination?.id ?? 0 }
   for (const trigger of ['plan', 'apply', 'manual', 'backfill', 'rerun'] as const) await requestRun(engine.db, { ...common, trigger })
-  await requestRun(engine.db, { ...common, trigger: 'manual', definition: 'v1', options: { anyWorker: true } })
+  await requestRun(engine.db, { ...common, trigger: 'manual', version: 'v1', options: { anyWorker: true } })
   await requestRun(engine.db, { ...common, trigger: 'schedule' })
   const queued = () => engine.db.query(`select trigger from sluice.run where status = 'queued' order by id`)
   await recoverRuns(engine.db, [], service)
