@@ -55,8 +55,8 @@ export function rejectsDoc(): string {
     '| Name | Export | Recognized by these columns |',
     '|---|---|---|',
     ...presets.map(
-      ({ name, title, recognize, recognizeAlso = [] }) =>
-        `| \`${name}\` | ${title} | ${[recognize, ...recognizeAlso].map((columns) => columns.map((column) => `\`${cell(column)}\``).join(', ')).join('<br>or ')} |`,
+      ({ name, title, identifyingColumns, otherIdentifyingSets = [] }) =>
+        `| \`${name}\` | ${title} | ${[identifyingColumns, ...otherIdentifyingSets].map((columns) => columns.map((column) => `\`${cell(column)}\``).join(', ')).join('<br>or ')} |`,
     ),
     '',
   ].join('\n')

@@ -47,7 +47,7 @@ const policy: MemberPolicy = {
   appliesConsent: true,
   isDoNotReach: false,
   takesEffectiveAt: true,
-  bothEmailForms: false,
+  sendsBothEmailForms: false,
 }
 
 export const audience: Destination<AudienceDefinition> & { readonly settings: typeof settings } = {

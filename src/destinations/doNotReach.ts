@@ -43,7 +43,7 @@ const policy: MemberPolicy = {
   takesEffectiveAt: false,
   longestMembership: longest,
   // An audience may have sent either form of an address with an international domain, so the list has both.
-  bothEmailForms: true,
+  sendsBothEmailForms: true,
 }
 
 export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings: typeof settings } = {

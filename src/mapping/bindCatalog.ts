@@ -11,6 +11,7 @@ import {
   presetOf,
   unusedColumnWarnings,
   type BoundHeader,
+  type MappingShown,
   type MissingColumn,
 } from './boundColumns.ts'
 import { bindField, normalizeHeader, type BoundField } from './fields.ts'
@@ -27,7 +28,7 @@ import { cellText } from './rejectsFile.ts'
 /** Product fields bound to one header. */
 interface BoundFields {
   readonly binding: Record<string, BoundField>
-  readonly used: Set<number>
+  readonly usedIndexes: Set<number>
   readonly missing: MissingColumn[]
   readonly warnings: Warning[]
 }
@@ -42,21 +43,21 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
   const rules = productRules(pipeline)
   return (columns) => {
     const preset = presetOf(pipeline, columns, 'products')
-    const { binding, used, missing, warnings } = bindFields(pipeline, preset, columns)
-    const currency = currencyColumn(binding, columns, used)
-    if (currency !== undefined) used.add(currency.index)
+    const { binding, usedIndexes, missing, warnings } = bindFields(pipeline, preset, columns)
+    const currency = findCurrencyColumn(binding, columns, usedIndexes)
+    if (currency !== undefined) usedIndexes.add(currency.index)
     const productBinding: ProductBinding = currency === undefined ? binding : { ...binding, currency }
     const unboundOptional = mappableFields.filter((field) => binding[field] === undefined && !requiredProductFields.includes(field))
-    const unused = columns.filter((_, index) => !used.has(index))
+    const unused = columns.filter((_, index) => !usedIndexes.has(index))
     return {
       map: (row) => mapProduct(row, productBinding, rules),
       keyOf: (row) => keyOfRejectedRow(row, productBinding, rules),
       mask: (row) => row.columns.map((_, index) => redactPersonalData(cellText(row.cells[index]))),
-      warnings: [...warnings, ...unusedColumnWarnings(columns, used, mappableFields, binding)],
-      used,
+      warnings: [...warnings, ...unusedColumnWarnings(columns, usedIndexes, mappableFields, binding)],
+      usedIndexes,
       missing,
-      hints: suggestedSettings(unboundOptional, unused),
-      mapping: {
+      suggestions: suggestedSettings(unboundOptional, unused),
+      shownMapping: {
         // `presetOf` falls back to `google-shopping`, so a preset is named only if a field is bound.
         preset: Object.keys(binding).length === 0 ? undefined : preset?.name,
         fields: shownFields(binding, currency, columns),
@@ -67,16 +68,16 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
 }
 
 function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: readonly string[]): BoundFields {
-  const fields: BoundFields = { binding: {}, used: new Set(), missing: [], warnings: [] }
+  const fields: BoundFields = { binding: {}, usedIndexes: new Set(), missing: [], warnings: [] }
   for (const field of mappableFields) {
     const configured = pipeline.map[field]
     const mapping = configured ?? unconfiguredMapping(preset, field, columns)
     const bound = bindField(field, mapping, columns)
-    for (const index of bound.indexes) fields.used.add(index)
+    for (const index of bound.indexes) fields.usedIndexes.add(index)
     const needsNoColumn = mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined
     if (bound.indexes.length > 0 || needsNoColumn) fields.binding[field] = bound
     else if (requiredProductFields.includes(field))
-      fields.missing.push(describeFieldWithPrefix(preset, field, columns) ?? describeMissingColumn(field, mapping.columns, columns))
+      fields.missing.push(describeMissingWithPrefix(preset, field, columns) ?? describeMissingColumn(field, mapping.columns, columns))
     fields.warnings.push(
       ...(configured === undefined
         ? unconfiguredWarnings(bound, columns)
@@ -119,7 +120,7 @@ function shownFields(
   binding: Readonly<Record<string, BoundField>>,
   currency: CurrencyColumn | undefined,
   columns: readonly string[],
-): BoundHeader['mapping']['fields'] {
+): MappingShown['fields'] {
   return mappableFields.flatMap((field) => {
     const boundField = binding[field]
     if (boundField === undefined) return []
@@ -132,7 +133,7 @@ function shownFields(
  * Describes a missing required field that exports of this preset never have, such as the link. The hint builds the field from another column
  * and a prefix: `https://shop.example/` and the handle. Undefined if the preset suggests no column of this header.
  */
-function describeFieldWithPrefix(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
+function describeMissingWithPrefix(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
   const suggested = preset?.suggestedPrefix?.[field]
   const column = suggested?.columns.find((name) => columns.includes(name))
   if (suggested === undefined || column === undefined) return undefined
@@ -147,15 +148,15 @@ function describeFieldWithPrefix(preset: Preset | undefined, field: string, colu
 }
 
 /** Returns the unused column with a usual name for currencies. Undefined if there is none, or if the price is not read from a column. */
-function currencyColumn(
+function findCurrencyColumn(
   binding: Readonly<Record<string, BoundField>>,
   columns: readonly string[],
-  used: ReadonlySet<number>,
+  usedIndexes: ReadonlySet<number>,
 ): CurrencyColumn | undefined {
   if ((binding['price']?.indexes.length ?? 0) === 0) return undefined
   const name = columnForField(
     'currency',
-    columns.filter((_, index) => !used.has(index)),
+    columns.filter((_, index) => !usedIndexes.has(index)),
   )
   return name === undefined ? undefined : { name, index: columns.indexOf(name) }
 }

@@ -7,9 +7,10 @@ import {
   describeMissingColumn,
   unusedColumnWarnings,
   type BoundHeader,
+  type MappingShown,
 } from './boundColumns.ts'
 import { bindIdentifiers } from './members/bindIdentifiers.ts'
-import { bindTests, lostConsentColumn, missingConsentWarnings } from './members/bindTests.ts'
+import { bindTests, missingConsentColumnOfPreset, missingConsentWarnings } from './members/bindTests.ts'
 import { identifiersOptedOut, mapMember, keyOfRejectedRow } from './members/mapMember.ts'
 import { maskedField } from './members/maskedCells.ts'
 import { memberMasker } from './members/memberMasker.ts'
@@ -47,7 +48,7 @@ export interface MemberPolicy {
    */
   readonly longestMembership?: Duration
   /** True if an email with an international domain is sent in both forms. */
-  readonly bothEmailForms: boolean
+  readonly sendsBothEmailForms: boolean
 }
 
 /**
@@ -74,12 +75,12 @@ export function memberBinder(
   const firstHeaders = new Map<string, ReportedHeader>()
   return (columns) => {
     const header = new MemberHeader(pipeline, columns)
-    const { preset, used, missing, warnings } = header
-    const binding = bindHeader(header, { policy, today, rules })
+    const { preset, usedIndexes, missing, warnings } = header
+    const binding = bindMemberParts(header, { policy, today, rules })
     for (const name of preset?.ignore ?? []) ignored.add(normalizeHeader(name))
-    // After `bindHeader`, `used` has all mapped columns. The others are searched for consent and identifiers.
-    const { warnings: unmappedWarnings, checkRow } = unmapped.bind({ columns, used, identifiers: binding.identifiers })
-    const unused = columns.filter((_, index) => !used.has(index))
+    // After `bindMemberParts`, `usedIndexes` has all mapped columns. The other columns are searched for consent and identifiers.
+    const { warnings: unmappedWarnings, checkRow } = unmapped.bind({ columns, usedIndexes, identifiers: binding.identifiers })
+    const unused = columns.filter((_, index) => !usedIndexes.has(index))
     const reported = { header, identifiers: binding.identifiers }
     for (const column of unused) if (!firstHeaders.has(column)) firstHeaders.set(column, reported)
     return {
@@ -93,12 +94,12 @@ export function memberBinder(
       warnings: [
         ...warnings,
         ...unmappedWarnings,
-        ...unusedColumnWarnings(columns, used, []).filter(({ field }) => !isIgnored(field) && keptValues(field) === undefined),
+        ...unusedColumnWarnings(columns, usedIndexes, []).filter(({ field }) => !isIgnored(field) && keptValues(field) === undefined),
       ],
-      used,
+      usedIndexes,
       missing,
-      hints: suggestedSettings(unboundTypes(policy, header, binding), unused),
-      mapping: {
+      suggestions: suggestedSettings(unboundTypes(policy, header, binding), unused),
+      shownMapping: {
         preset: preset?.name,
         ...(preset === undefined ? {} : { known: { columns: countKnownColumns(preset, columns), of: columns.length } }),
         fields: shownFields(binding, columns),
@@ -132,17 +133,17 @@ function memberRules({ mapping }: Pipeline, policy: MemberPolicy): MemberRules {
     email: {
       acceptsWrapped: allow.has('wrapped_email'),
       convertsDomainToAscii: allow.has('idn_to_ascii'),
-      addsOtherForm: allow.has('both_idn_forms') || policy.bothEmailForms,
+      addsOtherForm: allow.has('both_idn_forms') || policy.sendsBothEmailForms,
     },
     addsPlusFreeForm: allow.has('both_phone_forms'),
     readsAmbiguousPhonesAsBoth: policy.isDoNotReach,
     acceptsBase64: allow.has('base64_hash'),
-    splitLists: allow.has('split_lists'),
+    splitsLists: allow.has('split_lists'),
   }
 }
 
 /** Binds one header to the parts of a member. Adds the used columns, the missing columns and the warnings to `header`. */
-function bindHeader(
+function bindMemberParts(
   header: MemberHeader,
   {
     policy,
@@ -165,8 +166,8 @@ function bindHeader(
         columns,
       ),
     )
-  const lostConsent = missing.length === 0 ? undefined : lostConsentColumn(header)
-  if (lostConsent !== undefined) missing.push(lostConsent)
+  const missingConsent = missing.length === 0 ? undefined : missingConsentColumnOfPreset(header)
+  if (missingConsent !== undefined) missing.push(missingConsent)
   const [keyType, ...otherKeyTypes] = key === undefined ? [] : keyTypesOf(key, identifiers)
   return {
     key,
@@ -211,7 +212,7 @@ function unboundTypes(policy: MemberPolicy, { missing }: MemberHeader, { identif
 function shownFields(
   { key, identifiers, effectiveAt, expiresAt, consent, consentByType, remove }: MemberBinding,
   columns: readonly string[],
-): BoundHeader['mapping']['fields'] {
+): MappingShown['fields'] {
   return [
     ...[key, ...identifiers, effectiveAt, expiresAt].flatMap((bound) =>
       bound === undefined ? [] : [{ field: bound.field, from: describeSource(bound, columns) }],

@@ -37,14 +37,14 @@ export interface BoundHeader {
   readonly mask: (row: Row) => readonly string[]
   readonly warnings: readonly Warning[]
   /** Indexes of the columns that the mapping reads. */
-  readonly used: ReadonlySet<number>
+  readonly usedIndexes: ReadonlySet<number>
   /** Reports on the unmapped columns, from the rows so far. Members only. */
   readonly reportUnmapped?: () => UnmappedReport
   /** Required fields, and columns of tests and row filters, that the header lacks. They fail a run that reads a table, such as CSV. */
   readonly missing: readonly MissingColumn[]
   /** Suggested entries of `map:` for unmapped optional fields, such as `gtin: "EAN"`. */
-  readonly hints: readonly string[]
-  readonly mapping: MappingShown
+  readonly suggestions: readonly string[]
+  readonly shownMapping: MappingShown
   /** Header cells of the key and other main fields. A row with these cells repeats the header (docs/inputs.md, case 24). */
   readonly headerCells: readonly HeaderCell[]
 }
@@ -107,8 +107,8 @@ export function mappingFromPreset(presetField: PresetField, columns: readonly st
   const { columns: expected, computeFromTexts, defaultCountry = [], transforms = [], ...constantAndDefault } = presetField
   const present = expected.flatMap((name) => {
     const normal = normalizeHeader(name)
-    const found = columns.filter((column) => normalizeHeader(column) === normal)
-    return found.toSorted((a, b) => Number(b.includes(':')) - Number(a.includes(':')))
+    const matches = columns.filter((column) => normalizeHeader(column) === normal)
+    return matches.toSorted((a, b) => Number(b.includes(':')) - Number(a.includes(':')))
   })
   const country = defaultCountry.find((name) => findColumn(columns, name) >= 0)
   // Name in the header, or '' if the header lacks the column.
@@ -182,11 +182,11 @@ function quotedNames(columns: readonly string[]): string {
 }
 
 /**
- * Merges all missing fields into one message and one hint; both empty if no field is missing. If several are missing, and the source has a
- * single column that no hint names, the hint is about the delimiter.
+ * Describes all missing fields in one message and one hint; both are empty if no field is missing. If several are missing, and the source
+ * has a single column that no hint names, the hint is about the delimiter.
  */
-export function mergeMissing(
-  { missing, hints }: Pick<BoundHeader, 'missing' | 'hints'>,
+export function describeAllMissing(
+  { missing, suggestions }: Pick<BoundHeader, 'missing' | 'suggestions'>,
   columns: readonly string[],
 ): Pick<MissingColumn, 'message' | 'hint'> {
   if (missing.length < 2) return { message: missing[0]?.message ?? '', hint: missing[0]?.hint ?? '' }
@@ -197,7 +197,7 @@ export function mergeMissing(
       message: `no columns for ${fields}: the source has a single column, ${quotedNames(columns)}`,
       hint: 'Check that this is the right file. If it is, set the delimiter: source: { csv: { delimiter: "|" } }',
     }
-  const settings = [...missing.flatMap(({ setting }) => setting ?? []), ...hints]
+  const settings = [...missing.flatMap(({ setting }) => setting ?? []), ...suggestions]
   const others = missing.flatMap(({ setting, hint }) => (setting === undefined ? [hint] : []))
   return {
     message: `no columns for ${fields}; the source has ${quotedNames(columns)}`,
@@ -218,23 +218,23 @@ export function missingColumnWarning(field: string, name: string, columns: reado
 
 /**
  * Returns a warning for each column that no field uses. Skips columns without a name. `fields`: fields to suggest for such a column; empty
- * for members. `bound`: fields that have a column already, and are not suggested.
+ * for members. `boundFields`: fields that have a column already and are not suggested.
  */
 export function unusedColumnWarnings(
   columns: readonly string[],
-  used: ReadonlySet<number>,
+  usedIndexes: ReadonlySet<number>,
   fields: readonly string[],
-  bound: Readonly<Record<string, BoundField>> = {},
+  boundFields: Readonly<Record<string, BoundField>> = {},
 ): Warning[] {
-  const freeFields = fields.filter((field) => !Object.hasOwn(bound, field))
+  const freeFields = fields.filter((field) => !Object.hasOwn(boundFields, field))
   const isPrice = (column: string) => normalizeHeader(column) === 'price' || fieldsForColumn(column).includes('price')
-  const usedColumns = [...used].map((index) => columns[index] ?? '')
+  const usedColumns = [...usedIndexes].map((index) => columns[index] ?? '')
   const priceColumn = fields.includes('price') ? usedColumns.find(isPrice) : undefined
   return columns.flatMap((column, index): Warning[] => {
-    if (used.has(index) || trimText(column) === '') return []
+    if (usedIndexes.has(index) || trimText(column) === '') return []
     const name = normalizeHeader(column)
     // A function may read any column. A column with the name of the function's field counts as read.
-    if (Object.hasOwn(bound, name) && bound[name]?.mapping.compute !== undefined) return []
+    if (Object.hasOwn(boundFields, name) && boundFields[name]?.mapping.compute !== undefined) return []
     if (serviceOnlyFields.has(name) && fields.length > 0)
       return [{ line: 1, code: 'SERVICE_FIELD_IGNORED', field: column, message: `"${column}" is set by the service and is ignored` }]
     const possibleFields = fieldsForColumn(column)

@@ -107,9 +107,9 @@ function readerOf(field: string, mapping: FieldMapping, indexes: readonly number
   const takesAll = multiValueFields.has(field)
   return (row) => {
     const texts = transformedTexts(row)
-    const firstFilled = texts.find((text) => trimText(text) !== '')
-    if (firstFilled === undefined && fallback !== undefined) return fallback
-    return takesAll ? texts : (firstFilled ?? texts[0])
+    const firstNonEmpty = texts.find((text) => trimText(text) !== '')
+    if (firstNonEmpty === undefined && fallback !== undefined) return fallback
+    return takesAll ? texts : (firstNonEmpty ?? texts[0])
   }
 }
 

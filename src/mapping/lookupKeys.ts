@@ -2,7 +2,7 @@
 import { countryCode } from './identifiers/country.ts'
 import { keyText, shortHash } from './identifiers/keyHash.ts'
 import { hashIdentifier, packDigest, packPlain } from './identifiers/packIdentifier.ts'
-import { everyFormRules, everyFormRulesOfList, normalizeIdentifier } from './identifiers/normalize.ts'
+import { everyFormRules, everyFormRulesForDoNotReach, normalizeIdentifier } from './identifiers/normalize.ts'
 import { hasNumberingPlan } from './identifiers/phoneFast.ts'
 import type { FieldMapping, Pipeline } from '../model/pipeline.ts'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../model/record.ts'
@@ -14,30 +14,30 @@ import { trimText } from './text.ts'
  * Returns the packed identifiers of a raw value, or of a SHA-256 in hex. Packs each form of the value that some setting sends, the default
  * form first (docs/decisions/both-forms.md). Empty if the value is not usable, or is an email with a name or `mailto:`. Also empty for a
  * phone number that may be national or international, except in a do-not-reach list, which gets both readings. `country`: for phone
- * numbers without `+`. `isOfList`: true for a do-not-reach list.
+ * numbers without `+`.
  */
 export function packedForms(
   type: IdentifierType,
   text: string,
   country?: string,
-  { isOfList = false }: LookupOptions = {},
+  { isDoNotReach = false }: LookupOptions = {},
 ): readonly PackedIdentifier[] {
   const trimmed = trimText(text)
   if (type !== 'partner_user_id' && /^[0-9a-f]{64}$/i.test(trimmed)) return [packDigest(type, trimmed.toLowerCase())]
-  return normalizedForms(type, trimmed, country, isOfList).map((form) =>
+  return normalizedForms(type, trimmed, country, isDoNotReach).map((form) =>
     type === 'partner_user_id' ? packPlain(form) : hashIdentifier(type, form),
   )
 }
 
-/** Destination in which a value is looked up. */
 interface LookupOptions {
-  readonly isOfList?: boolean
+  /** True to look up in a do-not-reach list. */
+  readonly isDoNotReach?: boolean
 }
 
 /** Returns the texts that `packedForms` packs; empty for a digest. */
-function normalizedForms(type: IdentifierType, text: string, country: string | undefined, isOfList: boolean): readonly string[] {
-  const result = normalizeIdentifier(type, text, country, isOfList ? everyFormRulesOfList : everyFormRules)
-  return 'code' in result ? [] : [result.text, ...(result.otherForm === undefined ? [] : [result.otherForm])]
+function normalizedForms(type: IdentifierType, text: string, country: string | undefined, isDoNotReach: boolean): readonly string[] {
+  const normalized = normalizeIdentifier(type, text, country, isDoNotReach ? everyFormRulesForDoNotReach : everyFormRules)
+  return 'code' in normalized ? [] : [normalized.text, ...(normalized.otherForm === undefined ? [] : [normalized.otherForm])]
 }
 
 /**
@@ -73,12 +73,12 @@ export function defaultCountryOf({ map }: Pick<Pipeline, 'map'>): string | undef
  *
  * Identifiers are emails, phone numbers, and those of the types of the key's columns. A phone number without `+` gets the fixed
  * `default_country` of the pipeline. If it may be national or international, its row is found only by the text in a key column. In a
- * do-not-reach list (`isOfList`), both readings are found.
+ * do-not-reach list (`isDoNotReach`), both readings are found.
  */
 export function memberKeysOf(
   text: string,
   pipeline: Pick<Pipeline, 'map' | 'preset'>,
-  { isOfList = false }: LookupOptions = {},
+  { isDoNotReach = false }: LookupOptions = {},
 ): readonly Buffer[] {
   const keyTypes = possibleKeyTypes(pipeline)
   const country = defaultCountryOf(pipeline)
@@ -87,10 +87,10 @@ export function memberKeysOf(
   if (keyTypes.has('email')) texts.add(keyText(text, 'email'))
   const keys = [...texts].map(shortHash)
   for (const type of new Set<IdentifierType>(['email', 'phone_number', ...keyTypes])) {
-    const packed = packedForms(type, text, country, { isOfList })
+    const packed = packedForms(type, text, country, { isDoNotReach })
     if (packed.length === 0) continue
     // With a key column: the hash of the normalized identifier or, from a column of digests, of the digest.
-    const forms = normalizedForms(type, text, country, isOfList)
+    const forms = normalizedForms(type, text, country, isDoNotReach)
     const digests = type === 'partner_user_id' ? [] : packed.map((identifier) => identifier.subarray(1).toString('hex'))
     keys.push(...[...forms, ...digests].map(shortHash))
     // Without a key column (do-not-reach lists): the hash of all identifiers of the row. Here this is one identifier, in its default form

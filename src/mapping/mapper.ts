@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import { RunError } from '../errors.ts'
 import { quoteSetting } from '../format.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import { mergeMissing, withOptOuts, type BoundHeader, type HeaderCell, type MappingShown } from './boundColumns.ts'
+import { describeAllMissing, withOptOuts, type BoundHeader, type HeaderCell, type MappingShown } from './boundColumns.ts'
 import { redactPersonalData } from './redactPersonalData.ts'
 import type { Mapped, Reject, Row, Warning } from '../model/record.ts'
 import { nothingUnmapped, type UnmappedReport } from './members/unmappedColumns.ts'
@@ -53,7 +53,7 @@ export interface DescribingMapper extends RecordMapper {
   /** Returns the columns that fill the fields. `hint`: the setting that corrects all missing fields; undefined if none is missing. */
   readonly describe: (columns: readonly string[]) => MappingShown & { readonly hint: string | undefined }
   /** Returns the missing columns of this header, and the suggested entries of `map:` for optional fields. */
-  readonly proposeSettings: (columns: readonly string[]) => Pick<BoundHeader, 'missing' | 'hints'>
+  readonly proposeSettings: (columns: readonly string[]) => Pick<BoundHeader, 'missing' | 'suggestions'>
 }
 
 /** Returns the mapper of a pipeline. `bind`: binds a header for the type of the destination. */
@@ -78,7 +78,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     bindHeader: (columns, uri = pipeline.sources[0]?.uri ?? pipeline.name, isTable = true) => {
       const bound = boundFor(columns)
       if (bound.missing.length > 0 && columns.length > 0 && isTable) {
-        const { message, hint } = mergeMissing(bound, columns)
+        const { message, hint } = describeAllMissing(bound, columns)
         throw new RunError('FILE_COLUMN_MISSING', message, { where: shownAddress(uri), hint })
       }
       checkRepeatedColumns(bound, columns, uri)
@@ -92,18 +92,18 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     mask: (row) => boundFor(row.columns).mask(row),
     reportUnmapped: () => lastHeader?.reportUnmapped?.() ?? nothingUnmapped,
     proposeSettings: (columns) => {
-      const { missing, hints } = boundFor(columns)
-      return { missing, hints }
+      const { missing, suggestions } = boundFor(columns)
+      return { missing, suggestions }
     },
     describe: (columns) => {
       const bound = boundFor(columns)
-      if (bound.missing.length === 0) return { ...bound.mapping, hint: undefined }
+      if (bound.missing.length === 0) return { ...bound.shownMapping, hint: undefined }
       const wrapper = wrapperOf(columns)
       return {
-        ...bound.mapping,
+        ...bound.shownMapping,
         hint:
           wrapper === undefined
-            ? mergeMissing(bound, columns).hint
+            ? describeAllMissing(bound, columns).hint
             : `The records are inside ${JSON.stringify(wrapper)}: source: { json: { records: ${wrapper} } }`,
       }
     },
@@ -180,8 +180,8 @@ function withKey(reject: Reject, bound: BoundHeader, row: Row): Reject {
 
 /**
  * Adapts a bound header to a corrected file of `sluice rejects --csv`. The reason columns of this file cause no warnings. Cells that the
- * command changed for spreadsheets are restored. A row with a masked cell that decides who is sent is rejected. Returns the header of any
- * other file unchanged.
+ * command changed for spreadsheets are restored. A row is rejected if a cell that decides who is sent is still masked. Returns the header
+ * of any other file unchanged.
  */
 function adaptToRejectsFile(bound: BoundHeader, columns: readonly string[]): BoundHeader {
   const reasonNames = new Set(reasonIndexes(columns).map((index) => columns[index]))
@@ -202,12 +202,12 @@ function adaptToRejectsFile(bound: BoundHeader, columns: readonly string[]): Bou
 }
 
 /** Throws RunError FILE_DUPLICATE_COLUMN if several columns have one name, and the mapping reads only some of them. */
-function checkRepeatedColumns({ used, mapping }: BoundHeader, columns: readonly string[], uri: string): void {
-  for (const index of used) {
+function checkRepeatedColumns({ usedIndexes, shownMapping }: BoundHeader, columns: readonly string[], uri: string): void {
+  for (const index of usedIndexes) {
     const name = columns[index] ?? ''
     const repeats = repeatsOf(name, columns)
-    if (repeats.every((repeat) => used.has(columns.indexOf(repeat)))) continue
-    const field = mapping.fields.find(({ from }) => from === name)?.field
+    if (repeats.every((repeat) => usedIndexes.has(columns.indexOf(repeat)))) continue
+    const field = shownMapping.fields.find(({ from }) => from === name)?.field
     const names = [name, ...repeats].map(quoteSetting).join(', ')
     throw new RunError(
       'FILE_DUPLICATE_COLUMN',
@@ -225,8 +225,8 @@ function checkRepeatedColumns({ used, mapping }: BoundHeader, columns: readonly 
 }
 
 /**
- * Returns `products` for a JSON file `{ "products": … }` that is read as one record, with columns such as `products.id`. More than half of
- * the columns, and at least three, must have one parent.
+ * Returns the parent that more than half of the columns have, and at least three: `products` for columns such as `products.id`. Then a JSON
+ * file `{ "products": … }` was read as one record. Undefined if no parent has so many columns.
  */
 function wrapperOf(columns: readonly string[]): string | undefined {
   const counts = new Map<string, number>()

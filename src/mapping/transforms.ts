@@ -209,8 +209,8 @@ export function argumentFault(
     if (value === undefined) continue
     if (!names.includes(name)) {
       if (names.length === 0) return 'has no arguments'
-      const near = suggestName(name, names)
-      return `has no argument "${name}"${near === undefined ? ` (its arguments are ${names.join(', ')})` : ` (did you mean "${near}"?)`}`
+      const suggestion = suggestName(name, names)
+      return `has no argument "${name}"${suggestion === undefined ? ` (its arguments are ${names.join(', ')})` : ` (did you mean "${suggestion}"?)`}`
     }
     if (textArguments.includes(name) && typeof value !== 'string') return `needs "${name}" as text`
   }
@@ -315,8 +315,8 @@ function writePrice(text: string, args: Readonly<Record<string, unknown>>): stri
   // Currency, amount, `,-` in place of decimals, currency. The search takes quadratic time, and no amount has 200 characters.
   const match = text.length > 200 ? null : /^([^\d\s.,-]{0,4})[\s.]*(\d[\d.,'\s]*?)(?:[.,]-)?\s*([^\d\s,-]{0,4})$/.exec(plainSigns(text))
   if (match === null) throw new TransformError('price', 'is not an amount')
-  const [, before = '', amount = '', behind = ''] = match
-  if (before !== '' && behind !== '') throw new TransformError('price', 'has a currency on both sides')
+  const [, before = '', amount = '', after = ''] = match
+  if (before !== '' && after !== '') throw new TransformError('price', 'has a currency on both sides')
   const [whole = '', ...fraction] = amount.split(decimal)
   // `1.299` with a decimal comma and no group sign may be 1299 or 1.299.
   if (decimal !== '.' && group === '' && /\.\d{3}$/.test(whole)) throw new TransformError('price', 'may be in thousands: set group')
@@ -329,7 +329,7 @@ function writePrice(text: string, args: Readonly<Record<string, unknown>>): stri
   const plain = args['decimal'] === undefined ? joined : joined.replace(/(\.\d\d)0$/, '$1')
   if (!hasValidGroups || !/^\d+(?:\.\d+)?$/.test(plain))
     throw new TransformError('price', 'is not an amount with these decimal and group signs')
-  const currency = currencyOf((before === '' ? behind : before).replace(/\.$/, ''), textOf(args, 'currency'))
+  const currency = currencyOf((before === '' ? after : before).replace(/\.$/, ''), textOf(args, 'currency'))
   return currency === '' ? plain : `${plain} ${currency}`
 }
 

@@ -52,7 +52,7 @@ const staticList: Destination<StaticListDefinition> = {
       appliesConsent: true,
       isDoNotReach: false,
       takesEffectiveAt: false,
-      bothEmailForms: false,
+      sendsBothEmailForms: false,
       expiresIn: pipeline.destination.expiresIn,
     }),
   identity: ({ accountId, file }) => ({ accountId, targetId: file }),

@@ -12,12 +12,12 @@ export interface ConsentName {
   /** True if the name alone makes it a consent column; otherwise the values must look like consent too. */
   readonly certain: boolean
   /** True for a vague name, such as `contact`: only cells such as `yes`, `no` or `Unsubscribed` make it a consent column. */
-  readonly onlyFlags?: true
+  readonly needsFlags?: true
   /**
    * True for a name about deleted records, closed accounts, minors or dead people, such as `is_deleted`. Only a yes, a date or a state such
    * as `Deleted` in a cell makes it a consent column. In many exports, no row has such a cell.
    */
-  readonly onlyYes?: true
+  readonly needsYes?: true
 }
 
 // Patterns of opt-outs (`…Out`) and opt-ins (`…In`). `certain…`: the name alone is enough. `weak…`: the values must look like consent too.
@@ -31,7 +31,7 @@ const certainIn =
 const weakIn =
   /marketing|^accord$|\bpurposes? status\b|\btcpa\b|\b(?:e ?mail|mail|sms) erlaubt\b|\bpartner offers\b|\boffres (?:des )?partenaires\b|\bpermite contac?t|連絡(?:可否|許可)|\baccepts?\b|\b(?:legal|lawful) bas[ie]s\b|rechtsgrundlage|\bbase (?:legale?|juridica|juridique|giuridica)\b|\bthird party sharing\b|\btracking (?:enabled|allowed)\b|\b(?:ads?|advertising|targeting) (?:cookies?|storage)\b|^cookies?$|\be ?mail ?confirmation ?status\b|\bad user data\b|\bprenumer|配信(?:希望|可否)|接受(?:营销|行銷|推广|推廣)|\bwerbe(?:kennzeichen|ansprache| ok\b| opt\b)|\bdarf (?:\w+ )*(?:angeschrieben|kontaktiert|angerufen|beworben)|\bmag (?:\w+ )?(?:mailen|gemaild|benaderd|bellen|gebeld)|\b(?:contacto|correo) (?:permitido|autorizado)|comunicaciones comerciales|comunicazioni commerciali|comunicacoes comerciais|agreed?\b|\ballow(?:s|ed)?\b|privacy|permission|subscription|werbung|erlaubnis|angemeldet|abonn|inscri(?:t|ption)|prospection|publicit|acepta|autoriz|permiso|iscritt|accetta|consens|ingeschreven|aangemeld|akkoord|subskryp|zapisan|godkann|tilmeldt|\bizin\b|\bonay|abone|aceita|\bacord\b|abonat|(?<!\b(?:yıllık|dogum|calısma|oturma) )\bizni\b|受信(?:可否|許可)|メール(?:配信|受信|送信)|案内メール|\bdm ?(?:可否|送付|発送|希望|配信)|许可(?!证)|接收(?:邮件|郵件|短信|信息|通知)|수신 ?여부|^구독(?: |$)|구독 여부|(?:이?메일|문자|sms|광고) ?수신|รบขาว|同意|許可|동의|datenschutz|\bkvkk\b|privacidad|confidentialite|protection des donnees|proteccion de datos|rundschreiben|infomail|infobrief|\baccepte\b|subscrit|inscricao|publicidad|pubblicita|markkinoi|\biys\b|ticari ileti|berlangganan|baimen|सहमत|ยนยอม|đong y|nhan (?:ban )?(?:tin|e ?mail)|\bodber (?:novinek|newsletteru?|obchodnich)|\btilladelse\b|\b(?:e ?mail|mailing|newsletter|contact) frequency$|\bads? personali[sz]ation\b|광고 ?수신|(?:营销|行銷|推广|推廣).*(?:邮件|郵件|短信|簡訊|信息)|\be ?novice\b|\bopt(?:ed)? (?:status|flag|state)$|^(?:(?:em|e ?mail|mktg?|global) )?opt(?:ed)?$|\bmktg? (?:perm\w*|opt\w*|ok|flag|allowed)\b|\bpromo(?:tion)?s?\b|\bmailings?\b|\bcommunications?\b|\bstatus abonnement|\b(?:e ?mail|mail|marketing|sms) (?:opt|pref(?:erence)?s?)\b|\bpref(?:erence)?s? (?:e ?mail|mail|marketing|sms)\b/
 /** Negation at the start of a name, before words of an opt-in: `Kein Newsletter`. */
-const negation =
+const leadingNegation =
   /^(?:no|not|never|kein\w*|ohne|pas d[eu]?|sans|sin|senza|geen|ingen|inga|bez|brak|non|nie|niet|nicht|ne|nej til|nei til|nej tack till|ilman|ei|nem|без|не|нет) /
 /** Words that may reverse an opt-out elsewhere in the name: `Not unsubscribed`, `Kein Widerspruch`, `Opt-out lifted`. */
 const notOptedOut =
@@ -40,35 +40,35 @@ const notOptedOut =
 const inSentence =
   /^(?:yes|ja|oui|si|sim|tak|ano|igen|kylla|evet|да|так|はい|是的?|예|네|ναι) |\b(?:i|we) (?:agree|consent|accept|want|wish)|\bany ?time\b|\bcan (?:i|you|be)\b|\b(?:i|you) (?:can|may)\b|jederzeit|moglich|abbestellbar|widerrufbar|(?:tout|n importe quel) moment|\bpossible\b|(?:cualquier|qualquer|qualsiasi|ogni|elk) (?:momento|moment)|\bposible\b|possibil[ei]|op elk moment|mogelijk|kazdej chwili|mozliw|nar som helst|mulig|mojlig|milloin tahansa|kdykoli|barmikor|oricand|istedig|любо[еи] (?:момент|время)|いつ[でて]も|随时|隨時|언제든/
 /** Words for the end of a consent anywhere in a name: `Newsletter cancelled at`. */
-const ended =
+const endWords =
   /\b(?:not (?:renewed|paid)|declin\w*|refus\w*|reject\w*|cancel\w*|stop(?:ped)?|ended|expired|terminated|denied|blocked|removed|gekundigt|abgelehnt|verweigert|resili\w*|rechaz\w*|rifiut\w*|geweigerd|opgezegd)\b/
-/** Words that make the meaning of `ended` or `not` unclear: `Newsletter (confirmed or not)`, `Promo stopped`. */
-const alternatives =
+/** Words that make the meaning of `endWords` or `not` unclear: `Newsletter (confirmed or not)`, `Promo stopped`. */
+const alternativeWords =
   /\b(?:promo(?:tion)?s?|or|and|oder|und|ou|et|yes|ja|oui|if|unless|until|wenn|active|aktiv|accepted|confirmed|given|granted|agreed|allowed|approved|erteilt)\b/
-/** Names of advertising. With a word of `ended`, they mean an opt-out, not the end of an order: `Marketing declined at`. */
-const advertising =
+/** Names of advertising. With a word of `endWords`, they mean an opt-out, not the end of an order: `Marketing declined at`. */
+const advertisingName =
   /^(?:e ?mail|sms|newsletter) subscription$|^(?:(?:e ?mail|sms|direct) )?(?:marketing|mailings?|werbung|publicite|publicidad|prospection|communications?)(?: (?:e ?mails?|mailings?|communications?))?(?: (?:le|am|el|op))?$/
 /** Names of opt-outs of any kind, also from contracts and events. */
 const flagOut = /rezygnac|sprzeciw|frameld|odhlas(?!ov)|kielto\b|\bodjav(?:a|e|ljen\w*)\b/
 /** Words that mean an opt-out only beside a word of an opt-in. `Nicht kontaktiert seit` alone is about a call. */
-const notContacted = /\b(?:nicht|niet|non|nie|ne pas|ikke) (?:kontakt|contact|contatt)/
+const notContactedWords = /\b(?:nicht|niet|non|nie|ne pas|ikke) (?:kontakt|contact|contatt)/
 /** Words for messages and personal data. A name with one of them and one of `flagOut` is an opt-out, for example `Odhlášen z SMS`. */
-const messageOrData =
+const messageOrDataWords =
   /newslet|nyhe[dt]s|market|markkin|mail|sms|posti|kirje|viesti|soitto|puhelin|yhtey|mainos|reklam|sdelen|rozesil|zasiel|odber|odebir|handlow|\brodo\b|przetwarz|zgod|^frameldt dato$/
 /**
  * Words for a later end of a consent, for a request for consent, and for a message. A yes or a date in such a column does not mean that the
  * person consents: `consent_until`, `double_opt_in_sent_at`, `Newsletter opened`.
  */
-const otherMeaning =
+const otherMeaningWords =
   /\b(?:until|till|expir(?:y|es|ation)|ends?|valid (?:to|thru|through)|bis|jusqu\w*|hasta|vence\w*|vencim\w*|caduc\w*|scad\w*|fino|verval\w*|geldig tot|wazn\w* do|platn\w* do|gyldig til|giltig till|utlop\w*|sent|asked|pending|invit\w*|reminders?|open(?:s|ed)?|click(?:s|ed)?)\b|\b(?:opt in|optin|doi|consent|permission|confirmation) (?:e ?mail )?request(?:s|ed)?\b|\blast (?:newsletter|mailing)\b/
 /** Words that may reverse an opt-in, in many languages: `Newsletter revoked`, `Opt-in widerrufen`, `Consentement retiré`. */
-const reversing =
+const reversingWords =
   /revok|revoc|revoq|withdr|object|oppos|\binacti[fv]|inaktiv|gesperr|sperre|\bexclu(?!siv)|invalid|delet|suspend|paus|\boff\b|spam|bounces|\bbaja\b|\bretir|ablauf|abgelauf|beend|\bgelosch|loschung|entfernt|desactiv|deaktiv|deactiv|disabl|annul(?!ar)|elimin|ingetrok|beeindig|gestopt|uitgezet|wycof|cofnie|odwo[lł]|\bretras|anulow|aterkall|avslut|trukket|tilbage|tilbake|perut|peruut|отозв|отмен|отказ|odvol|zrus|visszav|lemond|iptal|geri cek|\blaps|\bvoid|\bmuted?\b|\bleft\b|\bleav|\bquit|forbid|prohib|\bbann?(?:ed)?\b|negativ|\bnone\b|\blost\b|missing|\bfail|\beras(?:ed|ure)|anonymi[sz]|\bforgot|restrict|\bart(?:icle|ikel)? (?:1[5-8]|2[0-2])\b|\bdropped|churn|archiv|terminat|remov/
 /**
  * More words of a refusal, in many languages. They decide only that a name does not say what a yes means: `Consenso negato`, `メルマガ停止`.
  * `\b` knows only Latin letters without accents, so words of other scripts have spaces instead.
  */
-const refusing = new RegExp(
+const refusalWords = new RegExp(
   [
     String.raw`\bun(?:willing|wanted|wished|desired|interested)|\b(?:do|does|did|wo|is|has|are|was|ca)n t\b|\b(?:dont|doesnt|didnt|wont|cant|without|lack(?:s|ing)?|hates?|opt down|no longer|against|nothing|zero)\b|rescind|\bden(?:y|ies|ial)\b|prevent|cease|abandon|repeal|withh[eo]ld`,
     String.raw`zuruck(?:gez|gen|zieh)|\bfehl|unerwunscht|\b(?:kein(?:e[nmrs]?)?|nicht|nie|ohne)\b|storn|austrag|ausgetrag|ausgeschl|ausschluss|ablehn|verweiger|untersag|verbot|verbiet|entzogen|erloschen|kundig`,
@@ -91,11 +91,11 @@ const beforeDeleted =
 const afterDeleted =
   '(?: (?:flag|status|account|contact|customer|record|user|on|at|date|datetime|time|timestamp|ts|am|le|el|il|op|from list|from mailing list))*'
 /** Words for relatives and pets. */
-const relative = String.raw`\b(?:spouse|parent|father|mother|husband|wife|child|pet|animal|dog|horse)s?\b`
+const relativeWords = String.raw`\b(?:spouse|parent|father|mother|husband|wife|child|pet|animal|dog|horse)s?\b`
 /** Words of names about other members of a household, numbers or prices: `Children under 12`. */
 const aboutHousehold = String.raw`\b(?:children|kids|sons|daughters|dependents?|household|family|kinder|enfants|hijos|filhos|figli|number|anzahl|count|price|seats?)\b`
-/** Names of deleted records, deletion requests, closed accounts, minors and dead people (`ConsentName.onlyYes`). */
-const recordEnded = new RegExp(
+/** Names of deleted records, deletion requests, closed accounts, minors and dead people (`ConsentName.needsYes`). */
+const recordEndedName = new RegExp(
   [
     `^${beforeDeleted}(?:deleted|anonymi[sz]ed|erased|forgotten|removed|purged|redacted|discarded|geloscht|geloescht|anonymisiert|anonymisee?|efface|supprimee?|eliminad[oa]|borrad[oa]|anonimizad[oa]|cancellat[oa]|eliminat[oa]|verwijderd|geanonimiseerd|usuniet[yae]|raderad|slettet|poistettu|smazan[oay]?|vymazan[oay]?)${afterDeleted}$`,
     String.raw`^(?:account|acct|profile|konto|compte|cuenta) (?:is )?(?:closed|geschlossen|clos|ferme|cerrada)${afterDeleted}$`,
@@ -105,13 +105,13 @@ const recordEnded = new RegExp(
     String.raw`\b(?:deletion|erasure|delete)(?: \w+)? request(?:ed|s)?\b|\brequest(?:ed|s)?(?: \w+)? (?:deletion|erasure)\b`,
     String.raw`\b(?:marked|scheduled|flagged|pending)(?: for| to be)? (?:deletion|erasure|deleted|erased|anonymi[sz]ation)\b|\bto be (?:deleted|erased|anonymi[sz]ed)\b`,
     String.raw`\blo(?:e)?sch(?:kennzeichen|vermerk|antrag|anfrage|datum|kz|flag)|\bzu lo(?:e)?schen\b|\bloevm\b|\bxblck\b`,
-    String.raw`^(?!.*${relative}).*\b(?:deceased|verstorben|decedee?|fallecid[oa]|decedut[oa]|overleden|avliden|avdød|afdød|zmar[lł][ya]|zesnuly|falecid[oa]|kuollut|elhunyt)\b`,
+    String.raw`^(?!.*${relativeWords}).*\b(?:deceased|verstorben|decedee?|fallecid[oa]|decedut[oa]|overleden|avliden|avdød|afdød|zmar[lł][ya]|zesnuly|falecid[oa]|kuollut|elhunyt)\b`,
     String.raw`^(?:date ?of ?death|death ?date|(?:passed away|died)(?: on| at| date)?|sterbe(?:datum|tag)|todes(?:datum|tag)|gestorben(?: am)?|date (?:de |du )?deces|fecha (?:de )?(?:fallecimiento|defuncion)|data (?:di |del )?decesso|overlijdensdatum|datum overlijden|data (?:do )?obito|dods(?:datum|dag)|dødsdato|data zgonu|datum umrti|дата смерти|(?:умер|умерла|удален[ао]?|silindi)(?: .*)?)$`,
     '退会(?:日|フラグ|済|年月日|状態)|削除(?:フラグ|済|日)|^탈퇴$|탈퇴(?: ?(?:여부|일|일자))|^已?(?:注销|註銷)(?:时间|日期|状态)?$|死亡(?:日|フラグ)',
   ].join('|'),
 )
 /** Names of the public lists of people who do not want calls (TPS, CTPS, Bloctel) or letters (MPS). */
-const register =
+const registerName =
   /^(?:mps|bloctel)$|^(?:c?tps(?: c?tps)?|mps|bloctel) (?:registered|listed|match|matched|check|checked|flag|status|screened|opt ?out)$|^tps ctps$|^(?:on|in|is on) (?:the )?(?:c?tps|mps|bloctel)(?: (?:list|register))?$|\b(?:telephone|mailing) preference service\b|\bbel me niet\b|\bregistro (?:pubblico )?(?:delle )?opposizioni\b|\becg liste\b|\bnix (?:telefon|sparr|registret)\b/
 const phoneChannel =
   /\b(?:c?tps|bloctel|bel me niet|opposizioni|nix|sms|text|texts|texting|calls?|phones?|tel|telephone|telefon\w*|telefoni\w*|mobile?|whats ?app|mms|viber|voice|anruf\w*|appels?|llamad\w*)\b|電話|전화|短信/
@@ -119,13 +119,13 @@ const otherChannel =
   /\b(?:mps|mailing preference service|push|postal|post|fax|letters?|briefpost|direct mail|courier|courrier|in ?app|web ?push|poste?werbung|physical mail)\b/
 const emailChannel = /e ?mail|\bmails?\b|newsletter|courriel|correo/
 const paperMail = /\b(?:postal|direct|physical|bulk|snail) mails?\b/g
-/** Words of `attribute` that may also end a question about consent: `OK to text this number`. Such names are as vague as `flagIn`. */
+/** Words of `attributeName` that may also end a question about consent: `OK to text this number`. Such names are as vague as `flagIn`. */
 const questionEnd = /\b(?:numbers?|provider|form|page|campaigns)$/
 /**
  * Names of attributes of a consent, such as its source, IP address or number of campaigns, but not `Unsubscribed from campaigns` and
  * `unsubscribedChannelIds`. Dates and reasons are not among them: see `isDetailOf`.
  */
-const attribute =
+const attributeName =
   /\b(?:ip|id|source|sources|method|campaign|url|link|links|token|key|hash|text|wording|version|rate|count|counts|total|number|score|page|form|language|locale|provider|plan|price|amount|cost|budget|(?<!any )channel|owner|region|city|street|state|country|zip|interests?|(?<!(?:unsub|receiv|opted ?out|do ?not\b).*)(?:campaigns|ids))$|\bcampaign\b|^(?:utm|total|number of)\b/
 
 /** Returns the words of a column name in lower case, without accents and invisible characters: `HasOptedOutOfEmail` → `has opted out of email`. */
@@ -148,14 +148,14 @@ const maxWholeName = 200
 export function classifyColumnName(column: string): ConsentName | undefined {
   const name = nameWords(column)
   if (name.length > maxWholeName) return classifyLongName(name)
-  const found = classifyWords(name)
-  if (found === undefined) return undefined
+  const classified = classifyWords(name)
+  if (classified === undefined) return undefined
   const channel = channelOf(name)
-  // `attribute` also matches `state`, but `subscription state` is about consent.
+  // `attributeName` also matches `state`, but `subscription state` is about consent.
   const isConsentState =
     /\b(?:opt(?:ed)? ?(?:in|out)|consent|subscription|subscriber|unsubscribed?|email|marketing) (?:status|state)$/.test(name)
-  if (!attribute.test(name) || isConsentState) return { ...found, channel }
-  return questionEnd.test(name) ? { polarity: found.polarity, channel, certain: false, onlyFlags: true } : undefined
+  if (!attributeName.test(name) || isConsentState) return { ...classified, channel }
+  return questionEnd.test(name) ? { polarity: classified.polarity, channel, certain: false, needsFlags: true } : undefined
 }
 
 /**
@@ -167,7 +167,7 @@ function classifyLongName(name: string): ConsentName | undefined {
   const found = parts.flatMap((part) => classifyWords(part.trim()) ?? [])
   if (found.length === 0) return undefined
   const certain = found.some((part) => part.certain)
-  return { polarity: 'unclear', channel: 'any', certain, ...(!certain && { onlyFlags: true }) }
+  return { polarity: 'unclear', channel: 'any', certain, ...(!certain && { needsFlags: true }) }
 }
 
 function channelOf(name: string): ConsentName['channel'] {
@@ -177,22 +177,22 @@ function channelOf(name: string): ConsentName['channel'] {
 
 function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
   const hasOptInWord = certainIn.test(withoutOptOutWords(name))
-  if (register.test(name)) return { polarity: 'out', certain: true }
+  if (registerName.test(name)) return { polarity: 'out', certain: true }
   if (certainOut.test(name)) {
     const namesBoth = hasOptInWord && /\bopt(?:ed)? ?in\b/.test(name)
     return { polarity: namesBoth ? 'unclear' : optOutPolarity(name, certainOut), certain: true }
   }
-  if (flagOut.test(name) && (hasOptInWord || messageOrData.test(name))) return { polarity: optOutPolarity(name, flagOut), certain: true }
-  if (notContacted.test(name) && (hasOptInWord || weakIn.test(name))) return { polarity: 'out', certain: true }
+  if (flagOut.test(name) && (hasOptInWord || messageOrDataWords.test(name))) return { polarity: optOutPolarity(name, flagOut), certain: true }
+  if (notContactedWords.test(name) && (hasOptInWord || weakIn.test(name))) return { polarity: 'out', certain: true }
   const polarity = optInPolarity(name)
   if (hasOptInWord) return { polarity, certain: true }
-  if (recordEnded.test(name)) return { polarity: 'out', certain: false, onlyYes: true }
+  if (recordEndedName.test(name)) return { polarity: 'out', certain: false, needsYes: true }
   // In Quebec `TPS` is a tax, and in Brazil `CTPS` a number of a person.
   if (weakOut.test(name) || /^c?tps$/.test(name)) return { polarity: optOutPolarity(name, weakOut), certain: false }
   if (flagOut.test(name) || /\bbounces\b/.test(name))
-    return { polarity: 'out', certain: false, ...(!weakIn.test(name) && { onlyFlags: true }) }
-  if (weakIn.test(name)) return { polarity, certain: false, ...(mayBeAboutOrder(name) && { onlyFlags: true }) }
-  return flagIn.test(name) ? { polarity, certain: false, onlyFlags: true } : undefined
+    return { polarity: 'out', certain: false, ...(!weakIn.test(name) && { needsFlags: true }) }
+  if (weakIn.test(name)) return { polarity, certain: false, ...(mayBeAboutOrder(name) && { needsFlags: true }) }
+  return flagIn.test(name) ? { polarity, certain: false, needsFlags: true } : undefined
 }
 
 /**
@@ -211,14 +211,14 @@ function isSentence(name: string): boolean {
 
 /** Returns true for a name that may be about an order or a paid subscription: `Subscription cancelled at`, not `Marketing declined at`. */
 function mayBeAboutOrder(name: string): boolean {
-  const withoutEnded = name.replace(ended, '').replace(/ +/g, ' ').trim()
-  return withoutEnded !== name && !negation.test(name) && !advertising.test(nameStem(withoutEnded))
+  const withoutEnded = name.replace(endWords, '').replace(/ +/g, ' ').trim()
+  return withoutEnded !== name && !leadingNegation.test(name) && !advertisingName.test(nameStem(withoutEnded))
 }
 
 /** Returns true for a text with words of an opt-out or of an end, such as `EXPLICITLY_OPTED_OUT` or `Bounce (hard)`. */
 export function hasOptOutWords(text: string): boolean {
   const words = nameWords(text)
-  return [certainOut, weakOut, flagOut, ended, reversing].some((pattern) => pattern.test(words)) || /\bbounces?\b/.test(words)
+  return [certainOut, weakOut, flagOut, endWords, reversingWords].some((pattern) => pattern.test(words)) || /\bbounces?\b/.test(words)
 }
 
 /**
@@ -226,16 +226,16 @@ export function hasOptOutWords(text: string): boolean {
  * (`Non-profit newsletter`), so the result is `unclear`.
  */
 function optInPolarity(name: string): ConsentName['polarity'] {
-  const negated = negation.exec(name)?.[0]
+  const negated = leadingNegation.exec(name)?.[0]
   if (negated !== undefined) {
     const rest = name.slice(negated.length)
     return [certainIn, weakIn, flagIn].some((words) => words.exec(rest)?.index === 0) ? 'out' : 'unclear'
   }
-  if (ended.test(name) || /\bnot\b/.test(name)) {
-    const isReversed = ended.test(name) ? notOptedOut.test(name.replace(ended, ' ')) : reversing.test(name)
-    return isReversed || alternatives.test(name) || isSentence(name) ? 'unclear' : 'out'
+  if (endWords.test(name) || /\bnot\b/.test(name)) {
+    const isReversed = endWords.test(name) ? notOptedOut.test(name.replace(endWords, ' ')) : reversingWords.test(name)
+    return isReversed || alternativeWords.test(name) || isSentence(name) ? 'unclear' : 'out'
   }
-  const mayMeanNo = otherMeaning.test(name) || reversing.test(name) || refusing.test(name)
+  const mayMeanNo = otherMeaningWords.test(name) || reversingWords.test(name) || refusalWords.test(name)
   return mayMeanNo || !hasOnlyNeutralWords(name, [certainIn, weakIn, flagIn]) ? 'unclear' : 'in'
 }
 
@@ -268,7 +268,7 @@ export function isStatusName(column: string): boolean {
 
 /** Returns true for a column about a relative or pet of the person, such as `Spouse status`. */
 export function isAboutRelative(column: string): boolean {
-  return new RegExp(relative).test(nameWords(column))
+  return new RegExp(relativeWords).test(nameWords(column))
 }
 
 /** Returns true for a column of the ways to contact a person, such as `Contact preference` and `Preferred contact method`. */

@@ -24,7 +24,7 @@ export class ColumnValues {
   unreadableDateCount = 0
   /** Number of dates in the future. A consent that was given has an earlier date. */
   futureDateCount = 0
-  filledCount = 0
+  nonEmptyCount = 0
   readonly #latestMs: number
 
   /** `today`: a date up to a day later does not count as future, because its zone is not known. */
@@ -37,7 +37,7 @@ export class ColumnValues {
     if (this.#rowCount++ >= maxRows) return
     const value = cell === undefined ? '' : trimText(cell)
     if (value !== '') {
-      this.filledCount++
+      this.nonEmptyCount++
       if (looksLikeDate(value)) {
         this.dateCount++
         const date = parseInstant(value, 'utc-midnight', 'UTC')
@@ -66,7 +66,7 @@ export class ColumnValues {
 
   /** True if more than half of the counted cells that are not empty look like dates. */
   get isMostlyDates(): boolean {
-    return this.filledCount > 0 && this.dateCount * 2 > this.filledCount
+    return this.nonEmptyCount > 0 && this.dateCount * 2 > this.nonEmptyCount
   }
 }
 

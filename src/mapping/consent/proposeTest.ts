@@ -76,27 +76,31 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const no = valuesWith('no')
   const unknown = valuesWith('unknown')
   const shown = distinctValues.every(({ value }) => isShowable(value)) ? distinctValues : []
-  const proposed = (passing: readonly string[], certain = false): ProposedTest => ({ test: { column, values: passing }, certain, shown })
+  const proposeValues = (passing: readonly string[], certain = false): ProposedTest => ({
+    test: { column, values: passing },
+    certain,
+    shown,
+  })
   // The values may be personal data, so the test contains none of them.
-  if (shown.length === 0 && distinctValues.length > 0) return proposed([polarity === 'out' ? '' : unknownYes])
+  if (shown.length === 0 && distinctValues.length > 0) return proposeValues([polarity === 'out' ? '' : unknownYes])
   if (yes.length > 0) {
-    const certain = unknown.length === 0 && !hasNumberCodes && name?.onlyFlags !== true
-    return proposed(yes, certain)
+    const certain = unknown.length === 0 && !hasNumberCodes && name?.needsFlags !== true
+    return proposeValues(yes, certain)
   }
   // Only the user knows the meaning of number codes, of objects and of the letters `O` and `E`. In a column of unclear polarity, this also holds for
   // words such as `yes` or `enabled`. A test that lists them might let people pass who said no.
   const mayMeanYes = (value: string) => isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')
-  if (hasNumberCodes || unknown.some((value) => mayMeanYes(value) || isObject(value))) return proposed([unknownYes])
-  if (polarity === 'out') return proposed(oppositesOf(no, polarity))
+  if (hasNumberCodes || unknown.some((value) => mayMeanYes(value) || isObject(value))) return proposeValues([unknownYes])
+  if (polarity === 'out') return proposeValues(oppositesOf(no, polarity))
   // Values such as customer types, without those that mean no in a consent column, or may mean no.
   const unclassified = unknown.filter((value) => consentMeaning(value) !== 'out' && !mayMeanNo(value) && !hasOptOutWords(value))
   if (unclassified.length === 0) {
     const hasUnknownWord = unknown.some((value) => consentMeaning(value) === undefined)
-    return proposed(hasUnknownWord ? [unknownYes] : oppositesOf(no, polarity))
+    return proposeValues(hasUnknownWord ? [unknownYes] : oppositesOf(no, polarity))
   }
   // If all values are unclassified, one of them may be a no in a language that `words.ts` lacks. Then only the user can choose.
   const hasNo = unclassified.length < unknown.length || no.some((value) => meaningOf(value) !== 'empty')
-  return proposed(name !== undefined && !hasNo ? [unknownYes] : unclassified)
+  return proposeValues(name !== undefined && !hasNo ? [unknownYes] : unclassified)
 }
 
 function factsOf(distinctValues: readonly CountedValue[], name: ConsentName | undefined): ColumnFacts {
@@ -170,7 +174,7 @@ function mayReachOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheck
 function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const { distinctValues = [] } = values
   const placeholderDates =
-    name?.onlyYes === true
+    name?.needsYes === true
       ? distinctValues.map(({ value }) => value).filter((value) => looksLikeDate(value) && isPlaceholderDate(value))
       : []
   const wordsAgainst = distinctValues.flatMap(({ value }) => (value !== '' && negativeMeanings.has(consentMeaning(value)) ? [value] : []))
@@ -178,13 +182,13 @@ function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, v
     const passing = wordsAgainst.filter((value) => consentMeaning(value) !== 'out')
     return {
       test: { column, values: ['', ...unique([...passing, ...placeholderDates])] },
-      certain: name.certain || name.onlyYes === true,
+      certain: name.certain || name.needsYes === true,
       shown: [],
     }
   }
   const wordMeanings = distinctValues.flatMap(({ value }) => (looksLikeDate(value) ? [] : [consentMeaning(value)]))
   const allKnown =
-    values.dateCount === values.filledCount ||
+    values.dateCount === values.nonEmptyCount ||
     (values.distinctValues !== undefined && wordMeanings.every((meaning) => meaning !== undefined))
   // In a column of unclear polarity, such as `Newsletter accepted or cancelled`, the meaning of a date is not known.
   const datesMeanYes = name === undefined || name.polarity === 'in'

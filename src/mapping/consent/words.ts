@@ -77,10 +77,10 @@ export function meaningOf(cell: string): Meaning {
   const text = folded(cell)
   if (text.length > 40) return undefined
   // Programs write flags with one decimal as soon as one cell of the column is empty. `0.00` is an amount.
-  const flag = text.replace(/^([01])\.0$/, '$1')
-  if (empty.has(flag)) return 'empty'
-  if (yes.has(flag)) return 'yes'
-  if (no.has(flag)) return 'no'
+  const flagText = text.replace(/^([01])\.0$/, '$1')
+  if (empty.has(flagText)) return 'empty'
+  if (yes.has(flagText)) return 'yes'
+  if (no.has(flagText)) return 'no'
   const word = withSpaces(text)
   if (unsubscribed.has(word) || deceased.has(word) || usPrivacyOptOut.test(text)) return 'out'
   return subscribed.has(word) ? 'in' : undefined
@@ -109,8 +109,8 @@ export function isYesOrNo(cell: string): boolean {
 
 /** Returns the meaning of a whole cell in a consent column. Knows more words than `meaningOf`; `not …` means `out`. */
 export function consentMeaning(cell: string): Meaning {
-  const found = meaningOf(cell)
-  if (found !== undefined) return found
+  const meaning = meaningOf(cell)
+  if (meaning !== undefined) return meaning
   const word = withSpaces(folded(cell))
   // `un` as in `unverified` and `uninterested`, but not as in `unique` or `United Kingdom`.
   if (

@@ -118,8 +118,8 @@ function normalizeOtherAddress(given: string, options: EmailOptions): Identifier
   const host = options.convertsDomainToAscii && /[^\u0000-\u007f]/.test(domain) ? URL.parse(`https://${domain}/`)?.hostname : domain
   if (host === undefined) return invalid('does not have a valid domain')
   const classified = classifyAddress(`${local}@${host}`)
-  const result = options.addsOtherForm ? withOtherForm(classified) : classified
-  return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
+  const normalized = options.addsOtherForm ? withOtherForm(classified) : classified
+  return 'text' in normalized && isMixedScript(text) ? { ...normalized, note: 'EMAIL_MIXED_SCRIPT' } : normalized
 }
 
 /** Matches each part of a text that may be an address. Only looks ahead at the domain, because another address may begin in it. */
@@ -139,10 +139,10 @@ const maybeAt = /[@＠﹫]|%40|[([{ ](?:at|ät|a|arroba)[)\]} ]/i
 export function addressesIn(text: string): readonly string[] {
   const found = new Set<string>()
   const add = (address: string): boolean => {
-    const result = normalizeEmail(trimText(address), { acceptsWrapped: true, convertsDomainToAscii: false, addsOtherForm: true })
-    if ('code' in result) return false
-    found.add(result.text)
-    if (result.otherForm !== undefined) found.add(result.otherForm)
+    const normalized = normalizeEmail(trimText(address), { acceptsWrapped: true, convertsDomainToAscii: false, addsOtherForm: true })
+    if ('code' in normalized) return false
+    found.add(normalized.text)
+    if (normalized.otherForm !== undefined) found.add(normalized.otherForm)
     return true
   }
   // A comma for the only dot of the domain: `a@b,example`.

@@ -25,8 +25,8 @@ export function normalizeIdentifier(
     case 'email':
       return normalizeEmail(text, rules.email)
     case 'phone_number': {
-      const result = rules.readsAmbiguousPhonesAsBoth ? normalizePhoneAsBoth(text, country) : normalizePhone(text, country)
-      return rules.addsPlusFreeForm && !('otherForm' in result) ? withPlusFreeForm(result) : result
+      const normalized = rules.readsAmbiguousPhonesAsBoth ? normalizePhoneAsBoth(text, country) : normalizePhone(text, country)
+      return rules.addsPlusFreeForm && !('otherForm' in normalized) ? withPlusFreeForm(normalized) : normalized
     }
     case 'handle':
       return normalizeHandle(visibleText(text))
@@ -57,8 +57,8 @@ export const everyFormRules: IdentifierRules = {
   readsAmbiguousPhonesAsBoth: false,
 }
 
-/** As `everyFormRules`, for a do-not-reach list: it has both numbers of one that may be national or international. */
-export const everyFormRulesOfList: IdentifierRules = { ...everyFormRules, readsAmbiguousPhonesAsBoth: true }
+/** As `everyFormRules`, for a do-not-reach list: a number that may be national or international becomes two. */
+export const everyFormRulesForDoNotReach: IdentifierRules = { ...everyFormRules, readsAmbiguousPhonesAsBoth: true }
 
 /** Removes the apostrophe that spreadsheets put before digits. */
 function withoutApostrophe(text: string): string {
@@ -105,8 +105,8 @@ export function identifiersIn(type: 'handle' | 'device_id' | 'service_id', text:
   const folded = foldedText(text.replace(/[\n\r\u2028\u2029]/g, ';'))
   const found = new Set<string>()
   const add = (part: string) => {
-    const result = normalizeIdentifier(type, part, undefined)
-    if ('text' in result) found.add(result.text)
+    const normalized = normalizeIdentifier(type, part, undefined)
+    if ('text' in normalized) found.add(normalized.text)
   }
   if (type === 'device_id')
     for (const [id, ...groups] of folded.matchAll(deviceIdLike)) add(groups[0] === undefined ? id : groups.join('-'))

@@ -53,10 +53,10 @@ const prefixAbroad = /^\D*(?:00|011)(?=\D*[1-9])/
 export function phonesIn(text: string, country: string | undefined): readonly string[] {
   const found = new Set<string>()
   const add = (number: string): boolean => {
-    const result = readPhone(number, country)
-    if ('code' in result) return false
-    found.add(result.text)
-    if (result.other !== undefined) found.add(result.other)
+    const reading = readPhone(number, country)
+    if ('code' in reading) return false
+    found.add(reading.text)
+    if (reading.other !== undefined) found.add(reading.other)
     return true
   }
   let sequences = 0

@@ -134,7 +134,7 @@ function compileCountry(country: string): CountryRules | undefined {
     callingCode: String(plan[planIndex.callingCode]),
     general: new RegExp(`^(?:${String(plan[planIndex.pattern])})$`),
     doubtfulPrefix: prefix === undefined ? undefined : new RegExp(`^(?:${prefix.pattern})`),
-    trunk: prefix !== undefined && /^\d+$/.test(prefix.pattern) && !prefix.transforms ? prefix.pattern : undefined,
+    trunk: prefix !== undefined && /^\d+$/.test(prefix.pattern) && !prefix.changesNumber ? prefix.pattern : undefined,
     idd: new RegExp(`^(?:${String(plan[planIndex.idd])})`),
   }
 }
@@ -176,12 +176,12 @@ function compileCode(code: string): CodeRules | undefined {
   }
 }
 
-/** Returns the pattern of the prefix that the library may strip. `transforms`: a rule changes the number. */
-function prefixOf(plan: NumberingPlan): { readonly pattern: string; readonly transforms: boolean } | undefined {
+/** Returns the pattern of the prefix that the library may strip. `changesNumber`: true if a rule also changes the number. */
+function prefixOf(plan: NumberingPlan): { readonly pattern: string; readonly changesNumber: boolean } | undefined {
   const forParsing = plan[planIndex.prefixForParsing]
   const pattern = typeof forParsing === 'string' && forParsing !== '' ? forParsing : plan[planIndex.nationalPrefix]
   if (typeof pattern !== 'string' || pattern === '') return undefined
-  return { pattern, transforms: typeof plan[planIndex.prefixRule] === 'string' && plan[planIndex.prefixRule] !== '' }
+  return { pattern, changesNumber: typeof plan[planIndex.prefixRule] === 'string' && plan[planIndex.prefixRule] !== '' }
 }
 
 /** Joins the patterns of all number types, each with its lengths. Without types, returns the general pattern. */

@@ -65,11 +65,11 @@ const childWord =
 /** Matches one age, or a range of ages by its lower end: `12 years`, `0-12`, `10+`, `6 à 12 ans`, `from 6 to 12`. */
 const ageOrRange =
   /^(?:(?:ages?|aged|from|between|von|zwischen|de|entre|da|tra|van|tussen|od|от)\s+)?0*(\d{1,2})(?:[.,]\d+)?\+?(?:\s*\p{L}[\p{L}\s./]{0,20})?(?:\s*(?:[-\u2010-\u2015]|to|bis|[aàeyi]|al|até|tot|do|до|and|und|et|en)\s*\d{1,3}.{0,20})?$/iu
-/** Matches a highest age behind its words: `under 13`, `up to 12`, `bis 12 Jahre`. */
-const limitBefore =
+/** Matches words of a limit, then the highest age: `under 13`, `up to 12`, `bis 12 Jahre`. */
+const limitAfterWords =
   /^(?:<=?|≤|u-?(?=\d)|under|below|less than|up to|unter|bis(?: zu)?|moins de|jusqu.à|menos de|hasta|meno di|fino a|onder|tot|até|do|до)\s*(\d{1,2})(?!\d)/iu
-/** Matches a highest age before its words: `17 and under`, `12 ans et moins`. */
-const limitBehind = /^0*(\d{1,2})(?!\d)\D{0,20}(?:under|younger|below|less|jünger|moins|menos|meno|jonger|mniej)$/iu
+/** Matches the highest age, then words of a limit: `17 and under`, `12 ans et moins`. */
+const limitBeforeWords = /^0*(\d{1,2})(?!\d)\D{0,20}(?:under|younger|below|less|jünger|moins|menos|meno|jonger|mniej)$/iu
 
 /** Returns the columns of a header that have a usual name of an age or a date of birth. */
 export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[] {
@@ -132,7 +132,7 @@ function isChildsAge(text: string): boolean {
   if (childWord.test(text)) return true
   if (shortUnit.test(text)) return false
   // A limit of up to 18, as in `under 18`, may be about a child.
-  const limit = limitBefore.exec(text) ?? limitBehind.exec(text)
+  const limit = limitAfterWords.exec(text) ?? limitBeforeWords.exec(text)
   if (limit !== null) return Number(limit[1]) <= 18
   const age = ageOrRange.exec(text)
   return age !== null && Number(age[1]) < minAge

@@ -24,14 +24,14 @@ export function bindIdentifiers(header: MemberHeader, types: readonly Identifier
 
 /** Returns the index of the country column, or the code of a fixed country. Warns about any other text, and returns undefined. */
 function bindCountry(
-  { columns, used, warnings }: MemberHeader,
+  { columns, usedIndexes, warnings }: MemberHeader,
   type: IdentifierType,
   columnOrCountry: string | undefined,
 ): string | number | undefined {
   if (columnOrCountry === undefined) return undefined
   const index = findColumn(columns, columnOrCountry)
   if (index >= 0) {
-    used.add(index)
+    usedIndexes.add(index)
     return index
   }
   const code = countryCode(columnOrCountry)

@@ -21,13 +21,13 @@ export function bindTests(
   types: readonly IdentifierType[],
   { appliesConsent, isDoNotReach, today }: { readonly appliesConsent: boolean; readonly isDoNotReach: boolean; readonly today: Date },
 ): Pick<MemberBinding, 'consent' | 'consentByType' | 'ages' | 'remove'> {
-  const { columns, preset, used } = header
+  const { columns, preset, usedIndexes } = header
   const { consent } = header.pipeline
   const testsOfPreset = presetTests(preset, columns)
   // A child on a do-not-reach list stays on it.
   const ages = appliesConsent ? ageColumnsOf(columns, today) : []
   // Tests in `consent:` replace those of the preset. A column that only the preset names is then reported as unmapped.
-  for (const { index } of [...(Array.isArray(consent) ? [] : testsOfPreset), ...ages]) used.add(index)
+  for (const { index } of [...(Array.isArray(consent) ? [] : testsOfPreset), ...ages]) usedIndexes.add(index)
   const tests =
     isDoNotReach || consent === 'none' ? [] : (consent?.map((test) => bindConfiguredTest(header, 'consent', test)) ?? testsOfPreset)
   const onlyPhones = types.every((type) => type === 'phone_number')
@@ -59,10 +59,10 @@ export function consentTestsOf({ pipeline, preset, columns }: MemberHeader): rea
 }
 
 /** Binds a test of the pipeline, and marks its column as used. Adds a column that the header lacks to `header.missing`. */
-function bindConfiguredTest({ columns, missing, used }: MemberHeader, field: 'consent' | 'remove', test: ConsentTest): BoundTest {
+function bindConfiguredTest({ columns, missing, usedIndexes }: MemberHeader, field: 'consent' | 'remove', test: ConsentTest): BoundTest {
   const bound = bindTest(test, columns)
   if (bound.index >= 0) {
-    used.add(bound.index)
+    usedIndexes.add(bound.index)
     return bound
   }
   const { message } = describeMissingColumn(field, [test.column], columns)
@@ -94,10 +94,10 @@ export function missingConsentWarnings(preset: Preset | undefined, columns: read
 }
 
 /**
- * Returns a missing consent column with which a preset would recognize the header. Undefined if there is none, and for a pipeline with
- * `map:` or `consent:`. Without this hint, a user would only add a `map:`, and people who opted out would be sent.
+ * Returns a consent column that the header lacks, if a preset would be recognized with it. Undefined if there is none, and for a pipeline
+ * with `map:` or `consent:`. Without this hint, a user would only add a `map:`, and people who opted out would be sent.
  */
-export function lostConsentColumn({ pipeline, preset, columns }: MemberHeader): MissingColumn | undefined {
+export function missingConsentColumnOfPreset({ pipeline, preset, columns }: MemberHeader): MissingColumn | undefined {
   if (preset !== undefined || Object.keys(pipeline.map).length > 0 || pipeline.consent !== undefined) return undefined
   for (const candidate of presets) {
     const names = missingConsentColumns(candidate, columns)

@@ -73,7 +73,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
  * - Of any other row: the identifiers of types without consent.
  *
  * A row without a match in the joined file lacks the cells of that file. A missing cell is not a no, so tests of these columns do not
- * apply. A row with several different matches opts out what any of them opts out.
+ * apply. If the row has several different matches, it opts out the identifiers that any of them would opt out.
  */
 export function identifiersOptedOut(row: Row, binding: MemberBinding): readonly PackedIdentifier[] {
   const { unjoined, variants } = row.fault ?? {}
@@ -118,8 +118,8 @@ const noFaults: readonly IdentifierFault[] = []
 function faultsOf(identifiers: RowIdentifiers, parts: Readonly<RowParts>): readonly IdentifierFault[] {
   const { binding, key, effectiveAtMs, expiresAtMs } = parts
   const { packed, valueCount, firstField } = identifiers
-  const hasKeyAndIdentifiers = key !== undefined && packed.length > 0 && valueCount <= maxIdentifiers
-  if (hasKeyAndIdentifiers && effectiveAtMs === undefined && expiresAtMs === undefined) return noFaults
+  const areKeyAndIdentifiersValid = key !== undefined && packed.length > 0 && valueCount <= maxIdentifiers
+  if (areKeyAndIdentifiersValid && effectiveAtMs === undefined && expiresAtMs === undefined) return noFaults
   const faults: IdentifierFault[] = []
   if (binding.expectsKeyColumn && key === undefined) faults.push({ code: 'KEY_MISSING', field: 'key', message: 'is missing' })
   if (valueCount > maxIdentifiers)

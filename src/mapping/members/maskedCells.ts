@@ -6,8 +6,8 @@ import { TransformError } from '../transforms.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
 /**
- * Returns the first column of a test or of ages whose cell is masked, or else `key` for a masked key. Undefined if there is none. A masked
- * cell is not the value of the source. So it can pass a test of `not_values:`, and does not show a child.
+ * Returns the first column of a test or of ages whose cell is masked, or else `key` for a masked key. Undefined if there is none. The
+ * hidden value could fail a test of `not_values:`, or be the age of a child.
  */
 export function maskedField(row: Row, { key, consent, consentByType, ages }: MemberBinding): string | undefined {
   const decisive = [...consent, ...consentByType, ...ages].find(({ index }) => isMasked(row.cells[index]))

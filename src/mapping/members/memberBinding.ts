@@ -47,5 +47,5 @@ export interface MemberRules extends IdentifierRules {
   /** Accepts base64 digests in columns declared as hashed (docs/inputs.md, case 115). */
   readonly acceptsBase64: boolean
   /** Splits cells with several emails at `,` `;` `|` and ` ::: ` (docs/inputs.md, cases 104 and 191). */
-  readonly splitLists: boolean
+  readonly splitsLists: boolean
 }

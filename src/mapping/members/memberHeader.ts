@@ -13,7 +13,7 @@ export class MemberHeader {
   /** The configured preset, or the recognized one if the pipeline has no `map:`. */
   readonly preset: Preset | undefined
   /** Indexes of the columns that the mapping reads. */
-  readonly used = new Set<number>()
+  readonly usedIndexes = new Set<number>()
   readonly missing: MissingColumn[] = []
   readonly warnings: Warning[] = []
 
@@ -36,7 +36,7 @@ export class MemberHeader {
     const mapping = configured ?? (presetField === undefined ? undefined : mappingFromPreset(presetField, columns))
     if (mapping === undefined) return undefined
     const bound = bindField(field, mapping, columns)
-    for (const index of bound.indexes) this.used.add(index)
+    for (const index of bound.indexes) this.usedIndexes.add(index)
     if (configured !== undefined) for (const name of bound.missing) this.warnings.push(missingColumnWarning(field, name, columns))
     const needsNoColumn =
       mapping.constant !== undefined || mapping.compute !== undefined || (mapping.default !== undefined && timeFields.has(field))

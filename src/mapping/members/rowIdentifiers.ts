@@ -49,7 +49,7 @@ export class RowIdentifiers {
   #sameTypeKeyText: string | undefined
   /** First normalized identifier of each of `otherKeyTypes`. */
   #keyTextsByType: Map<IdentifierType, string> | undefined
-  /** Cell of the key column, if that column is an identifier too. */
+  /** First text of the key cell, if the key column is an identifier too. */
   readonly #keyCell: string | undefined
   /** True while a cell with the text of the key column is read as an identifier. */
   #isKeyCell = false
@@ -60,7 +60,7 @@ export class RowIdentifiers {
   #bothForms: PackedIdentifier[] | undefined
   #faults: IdentifierFault[] | undefined
   /** List that `#add` and `#append` add to: `packed`, or `#withoutConsent` for a type without consent. */
-  #target = this.packed
+  #currentList = this.packed
   /** True if a list has to be sorted. */
   #isUnsorted = false
   /**
@@ -116,7 +116,7 @@ export class RowIdentifiers {
       const { type } = identifier
       if (consentByType.length > 0) {
         const hasConsent = consentByType.every((bound) => bound.test.appliesTo !== type || passesTest(this.#row, bound))
-        this.#target = hasConsent ? this.packed : (this.#withoutConsent ??= [])
+        this.#currentList = hasConsent ? this.packed : (this.#withoutConsent ??= [])
       }
       const cell = this.#readCell(identifier)
       if (cell === undefined || cell === '') continue
@@ -138,7 +138,7 @@ export class RowIdentifiers {
 
   #readText(bound: BoundIdentifier, cell: string): void {
     this.#isKeyCell = cell === this.#keyCell
-    if (this.#binding.rules.splitLists && bound.type === 'email' && /[,;|]| ::: /.test(cell)) {
+    if (this.#binding.rules.splitsLists && bound.type === 'email' && /[,;|]| ::: /.test(cell)) {
       for (const part of cell.split(listSeparator)) this.#readOne(bound, part)
     } else this.#readOne(bound, cell)
   }
@@ -149,7 +149,7 @@ export class RowIdentifiers {
     if (isPlaceholder(text)) return
     this.valueCount += 1
     const { type, field } = bound
-    const optsOut = !this.#isPermitted || this.#target !== this.packed
+    const optsOut = !this.#isPermitted || this.#currentList !== this.packed
     if (!optsOut && this.valueCount > maxIdentifiers) return
     const isDigest = bound.hashed || (text.length === 64 && sha256Hex.test(text))
     if (isDigest && type !== 'partner_user_id') {
@@ -157,24 +157,24 @@ export class RowIdentifiers {
       return
     }
     const country = type === 'phone_number' ? this.#countryOf(bound) : undefined
-    const result = normalizeIdentifier(type, text, country, this.#binding.rules)
-    if (optsOut && 'code' in result) this.#optOutParts(bound, text)
+    const normalized = normalizeIdentifier(type, text, country, this.#binding.rules)
+    if (optsOut && 'code' in normalized) this.#optOutParts(bound, text)
     else if (optsOut && type === 'email' && mayHaveOtherForms(text)) this.#optOutEmails(text)
-    if ('code' in result) {
+    if ('code' in normalized) {
       // Web forms leave a plus sign or only a country code if no number was entered (docs/inputs.md, case 197).
       if (type === 'phone_number' && /^\+?[\s(]*(?:(?:\d{1,3}|\))[\s)]*)?$/.test(text)) return
       const misplaced = misplacedMessage(type, text)
-      const message = `${maskIdentifier(type, text)} ${misplaced ?? result.message}`
-      this.#addFault({ code: result.code, field, message, ...(misplaced === undefined ? {} : { isMisplaced: true }) })
+      const message = `${maskIdentifier(type, text)} ${misplaced ?? normalized.message}`
+      this.#addFault({ code: normalized.code, field, message, ...(misplaced === undefined ? {} : { isMisplaced: true }) })
       return
     }
-    if (result.note !== undefined) this.warn(result.note, field, maskIdentifier(type, text))
-    this.#noteKey(type, result.text)
-    const identifier = type === 'partner_user_id' ? packPlain(result.text) : hashIdentifier(type, result.text)
+    if (normalized.note !== undefined) this.warn(normalized.note, field, maskIdentifier(type, text))
+    this.#storeKeyText(type, normalized.text)
+    const identifier = type === 'partner_user_id' ? packPlain(normalized.text) : hashIdentifier(type, normalized.text)
     this.#add(identifier)
-    if (result.otherForm === undefined) return
+    if (normalized.otherForm === undefined) return
     this.valueCount += 1
-    const other = hashIdentifier(type, result.otherForm)
+    const other = hashIdentifier(type, normalized.otherForm)
     this.#add(other)
     this.#bothForms ??= []
     this.#bothForms.push(identifier, other)
@@ -224,12 +224,12 @@ export class RowIdentifiers {
     }
     if (!hashed) this.warn('ALREADY_HASHED', field, 'was hashed already')
     else if (hex !== text) this.warn('HASH_NORMALIZED', field, 'was rewritten as 64 lower-case hex digits')
-    this.#noteKey(type, hex)
+    this.#storeKeyText(type, hex)
     this.#add(packDigest(type, hex))
     return true
   }
 
-  #noteKey(type: IdentifierType, text: string): void {
+  #storeKeyText(type: IdentifierType, text: string): void {
     const { keyType, otherKeyTypes } = this.#binding
     if (type === keyType) {
       if (this.#isKeyCell) this.#keyText ??= text
@@ -242,8 +242,10 @@ export class RowIdentifiers {
 
   /** Returns the first usable identifier of the first of `otherKeyTypes` that has one. */
   #keyTextOfOtherType(): string | undefined {
-    const found = this.#keyTextsByType
-    return found === undefined ? undefined : this.#binding.otherKeyTypes.map((type) => found.get(type)).find((text) => text !== undefined)
+    const keyTexts = this.#keyTextsByType
+    return keyTexts === undefined
+      ? undefined
+      : this.#binding.otherKeyTypes.map((type) => keyTexts.get(type)).find((text) => text !== undefined)
   }
 
   /** Returns the two-letter code of the country for phone numbers without `+`. */
@@ -259,20 +261,20 @@ export class RowIdentifiers {
    * their bytes.
    */
   #add(identifier: PackedIdentifier): void {
-    const target = this.#target
+    const list = this.#currentList
     // A row that opts out may have thousands of identifiers.
     if (this.valueCount > maxIdentifiers) return this.#append(identifier)
-    let at = target.length
+    let at = list.length
     while (at > 0) {
-      const before = target[at - 1] as PackedIdentifier // at is within the array
+      const before = list[at - 1] as PackedIdentifier // at is within the array
       if (before[0] !== identifier[0]) break
       const order = before.compare(identifier)
       if (order === 0) return
       if (order < 0) break
       at -= 1
     }
-    if (at === target.length) target.push(identifier)
-    else target.splice(at, 0, identifier)
+    if (at === list.length) list.push(identifier)
+    else list.splice(at, 0, identifier)
   }
 
   /**
@@ -280,7 +282,7 @@ export class RowIdentifiers {
    * each in order would take too long.
    */
   #append(identifier: PackedIdentifier): void {
-    this.#target.push(identifier)
+    this.#currentList.push(identifier)
     this.#isUnsorted = true
   }
 

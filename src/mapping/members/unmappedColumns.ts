@@ -92,7 +92,7 @@ export interface SearchSettings {
 export interface MappedHeader {
   readonly columns: readonly string[]
   /** Indexes of the mapped columns. */
-  readonly used: ReadonlySet<number>
+  readonly usedIndexes: ReadonlySet<number>
   /** Mapped columns of each identifier type. */
   readonly identifiers: readonly { readonly type: IdentifierType; readonly indexes: readonly number[] }[]
 }
@@ -123,7 +123,7 @@ interface ColumnState {
   /** True for a consent column, by its name or by the values so far. */
   isConsent: boolean
   rowCount: number
-  filledCount: number
+  nonEmptyCount: number
   /** First cell that is not empty, trimmed. */
   firstValue: string | undefined
   /** False once another cell differs from `firstValue`. */
@@ -151,11 +151,11 @@ export class UnmappedColumns {
 
   /** Returns the warnings of the header. `checkRow` counts the cells of a row and returns its warnings. */
   bind(header: MappedHeader): { readonly warnings: readonly Warning[]; readonly checkRow: (row: Row) => readonly Warning[] } {
-    const { columns, used, identifiers } = header
+    const { columns, usedIndexes, identifiers } = header
     this.#mapsPhones ||= identifiers.some(({ type }) => type === 'phone_number')
     this.#mapsOtherTypes ||= identifiers.some(({ type }) => type !== 'phone_number')
     const searched = columns.flatMap((column, index) =>
-      used.has(index) || this.#settings.isIgnored(column) ? [] : [{ index, state: this.#stateOf(column, columns) }],
+      usedIndexes.has(index) || this.#settings.isIgnored(column) ? [] : [{ index, state: this.#stateOf(column, columns) }],
     )
     const warnings = searched.flatMap(({ index, state: { consentName } }) =>
       consentName?.certain === true ? [this.#headerWarning(columns[index] ?? '', consentName)] : [],
@@ -184,13 +184,13 @@ export class UnmappedColumns {
    */
   identifierColumns(): readonly IdentifierColumn[] {
     return [...this.#states].flatMap(([column, state]): IdentifierColumn[] => {
-      const { rowCount, filledCount, emailCount, phoneCount, lines } = state
+      const { rowCount, nonEmptyCount, emailCount, phoneCount, lines } = state
       const type = emailCount >= phoneCount ? 'email' : 'phone_number'
       const count = Math.max(emailCount, phoneCount)
       // One value in every row belongs to the shop, not to its customers.
       const isOneValue = rowCount >= 3 && state.isConstant
       if (state.isConsent || state.belongsToSomeoneElse || isOneValue) return []
-      if (count === 0 || count < rowCount * minIdentifierShare || count * 2 < filledCount) return []
+      if (count === 0 || count < rowCount * minIdentifierShare || count * 2 < nonEmptyCount) return []
       return [{ column, type, count, lines }]
     })
   }
@@ -200,13 +200,13 @@ export class UnmappedColumns {
    * columns. Names what the user has to decide: the values for a placeholder, and columns with vague names.
    */
   consentHint(testsInUse: readonly ConsentTest[]): string | undefined {
-    const found = this.consentColumns()
-    if (found.length === 0) return undefined
-    const hasPlaceholder = found.some(({ test }) => test.values?.includes(unknownYes) === true)
-    const isVague = (name: ConsentName | undefined) => name?.onlyFlags === true || name?.onlyYes === true
-    const vague = found.flatMap(({ column }) => (isVague(this.#states.get(column)?.consentName) ? [column] : []))
+    const consentColumns = this.consentColumns()
+    if (consentColumns.length === 0) return undefined
+    const hasPlaceholder = consentColumns.some(({ test }) => test.values?.includes(unknownYes) === true)
+    const isVague = (name: ConsentName | undefined) => name?.needsFlags === true || name?.needsYes === true
+    const vague = consentColumns.flatMap(({ column }) => (isVague(this.#states.get(column)?.consentName) ? [column] : []))
     return [
-      consentLine([...testsInUse, ...found.map(({ test }) => test)]),
+      consentLine([...testsInUse, ...consentColumns.map(({ test }) => test)]),
       hasPlaceholder ? `, with the values that mean yes instead of ${unknownYes}` : '',
       vague.length === 0 ? '' : `; or, for columns that are not about consent: ignore: ${toFlowYaml(vague)}`,
     ].join('')
@@ -243,7 +243,7 @@ export class UnmappedColumns {
       belongsToSomeoneElse: belongsToSomeoneElse(column),
       isConsent: consentName?.certain === true,
       rowCount: 0,
-      filledCount: 0,
+      nonEmptyCount: 0,
       firstValue: undefined,
       isConstant: true,
       emailCount: 0,
@@ -278,11 +278,11 @@ export class UnmappedColumns {
     let warnings: Warning[] | undefined
     for (const { index, state } of searched) {
       const cell = row.cells[index]
-      const text = firstFilledText(cell)
+      const text = firstNonEmptyText(cell)
       state.rowCount++
       state.values.add(text)
       if (text === undefined || text === '') continue
-      countFilled(state, trimText(text))
+      countNonEmpty(state, trimText(text))
       // Each of several texts may show that the column is about consent.
       const shownText = typeof cell === 'string' ? text : (cell?.find((one) => this.#consentCode(state, one) !== undefined) ?? text)
       const code = this.#consentCode(state, shownText)
@@ -315,14 +315,14 @@ export class UnmappedColumns {
       return isState && !(isAboutRelative && isDeceasedState(text)) ? 'LEFT_UNMAPPED' : undefined
     }
     if (consentName.certain) return undefined
-    if (consentName.onlyYes === true) {
+    if (consentName.needsYes === true) {
       const date = trimText(text)
       const isRealDate = looksLikeDate(date) && !isPlaceholderDate(date)
       const isYes = consentMeaning(text) === 'yes' || isRealDate || isDeletedState(text) || isRequestState(text)
       return isYes || isSubscriptionState(text) ? 'CONSENT_UNMAPPED' : undefined
     }
     if (isConsent || state.isConsentObject(text)) return 'CONSENT_UNMAPPED'
-    if (consentName.onlyFlags === true) {
+    if (consentName.needsFlags === true) {
       const isCountry = state.mayHaveCountries && trimText(text) === 'NO'
       const isFlag =
         emailCount + phoneCount === 0 && !isCountry && /\D/.test(text) && (isYesOrNo(text) || isDoubtfulYes(text) || isPermission(text))
@@ -425,15 +425,15 @@ function rowWarning(
   }
 }
 
-function countFilled(state: ColumnState, value: string): void {
+function countNonEmpty(state: ColumnState, value: string): void {
   if (value === '') return
-  state.filledCount++
+  state.nonEmptyCount++
   if (state.firstValue === undefined) state.firstValue = value
   else if (state.isConstant && value !== state.firstValue) state.isConstant = false
 }
 
 /** Returns the text of a cell, or the first of its texts that is not empty. */
-function firstFilledText(cell: Cell | undefined): string | undefined {
+function firstNonEmptyText(cell: Cell | undefined): string | undefined {
   return cell === undefined || typeof cell === 'string' ? cell : cell.find((text) => text !== '')
 }
 

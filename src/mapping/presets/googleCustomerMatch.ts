@@ -9,9 +9,9 @@ export const googleCustomerMatch: Preset = {
   title: 'Google customer match list',
   records: 'members',
   isTemplate: true,
-  sample: ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip'],
-  recognize: ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip'],
-  recognizeAlso: [['Email', 'First Name', 'Last Name', 'Country', 'Zip']],
+  typicalColumns: ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip'],
+  identifyingColumns: ['Email', 'Phone', 'First Name', 'Last Name', 'Country', 'Zip'],
+  otherIdentifyingSets: [['Email', 'First Name', 'Last Name', 'Country', 'Zip']],
   map: {
     key: { columns: ['Email', 'Phone', 'Mobile Device ID'] },
     email: { columns: ['Email'] },

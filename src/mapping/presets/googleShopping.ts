@@ -6,7 +6,7 @@ export const googleShopping: Preset = {
   name: 'google-shopping',
   title: 'Google Shopping / Merchant feed',
   records: 'products',
-  sample: [
+  typicalColumns: [
     'id',
     'title',
     'description',
@@ -24,7 +24,7 @@ export const googleShopping: Preset = {
     'product_type',
     'item_group_id',
   ],
-  recognize: ['id', 'title', 'link', 'image_link', 'price'],
+  identifyingColumns: ['id', 'title', 'link', 'image_link', 'price'],
   map: {
     ...Object.fromEntries(mappableFields.map((field) => [field, { columns: [field] }])),
     additional_image_link: { columns: ['additional_image_link', 'additional_image_links'] },

@@ -8,7 +8,7 @@ export const hubspot: Preset = {
   name: 'hubspot',
   title: 'HubSpot contact export',
   records: 'members',
-  sample: [
+  typicalColumns: [
     'Record ID',
     'First Name',
     'Last Name',
@@ -22,8 +22,8 @@ export const hubspot: Preset = {
     'Create Date',
     'Unsubscribed from all email',
   ],
-  recognize: ['Record ID', 'Email', 'Lifecycle Stage'],
-  recognizeAlso: [
+  identifyingColumns: ['Record ID', 'Email', 'Lifecycle Stage'],
+  otherIdentifyingSets: [
     ['Record ID', 'Email', 'Marketing contact status'],
     ['Record ID', 'Email', 'Unsubscribed from all email'],
     ['Record ID', 'Email', 'Associated Company'],

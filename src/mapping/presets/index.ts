@@ -37,7 +37,7 @@ export function presetByName(name: string): Preset | undefined {
 
 /**
  * Returns the preset of this record type that fits the header best; undefined if none fits. A preset fits if all conditions hold:
- * - The header has all columns of its `recognize`, or of a set of its `recognizeAlso`.
+ * - The header has all of its `identifyingColumns`, or all columns of one of its `otherIdentifyingSets`.
  * - The header has no column of its `columnsOfOtherExports`.
  * - If it is an upload template (`isTemplate`), it names at least half of the columns of the header.
  *
@@ -51,7 +51,7 @@ export function recognizePreset(columns: readonly string[], records: Preset['rec
   for (const preset of presets) {
     if (preset.records !== records || preset.columnsOfOtherExports?.some(hasColumn) === true) continue
     if (preset.isTemplate === true && countKnownColumns(preset, [...names]) * 2 < names.size) continue
-    for (const required of [preset.recognize, ...(preset.recognizeAlso ?? [])]) {
+    for (const required of [preset.identifyingColumns, ...(preset.otherIdentifyingSets ?? [])]) {
       if (required.length <= largestSet || !required.every(hasColumn)) continue
       best = preset
       largestSet = required.length
@@ -62,11 +62,11 @@ export function recognizePreset(columns: readonly string[], records: Preset['rec
 
 /** Returns how many columns of the header the preset names. A repeated column counts each time. */
 export function countKnownColumns(preset: Preset, columns: readonly string[]): number {
-  const { sample, recognize, recognizeAlso = [], map, consent = [], ignore = [] } = preset
+  const { typicalColumns, identifyingColumns, otherIdentifyingSets = [], map, consent = [], ignore = [] } = preset
   const presetColumns = [
-    ...sample,
-    ...recognize,
-    ...recognizeAlso.flat(),
+    ...typicalColumns,
+    ...identifyingColumns,
+    ...otherIdentifyingSets.flat(),
     ...ignore,
     ...consent.flatMap((test) => test.columns),
     ...Object.values(map).flatMap((field) => [...field.columns, ...(field.defaultCountry ?? [])]),

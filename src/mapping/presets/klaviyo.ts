@@ -8,7 +8,7 @@ export const klaviyo: Preset = {
   name: 'klaviyo',
   title: 'Klaviyo profile export',
   records: 'members',
-  sample: [
+  typicalColumns: [
     'Email',
     'Klaviyo ID',
     'First Name',
@@ -28,9 +28,9 @@ export const klaviyo: Preset = {
     'Last Active',
     'Profile Created On',
   ],
-  recognize: ['Email', 'Klaviyo ID', 'Email Marketing Consent'],
+  identifyingColumns: ['Email', 'Klaviyo ID', 'Email Marketing Consent'],
   // The export of a single list has no id.
-  recognizeAlso: [['Email', 'First Name', 'Last Name', 'Phone Number', 'Email Marketing Consent']],
+  otherIdentifyingSets: [['Email', 'First Name', 'Last Name', 'Phone Number', 'Email Marketing Consent']],
   map: {
     key: { columns: ['Klaviyo ID', 'Email', 'Phone Number'] },
     email: { columns: ['Email'] },

@@ -11,7 +11,7 @@ export const mailchimp: Preset = {
   name: 'mailchimp',
   title: 'Mailchimp audience export',
   records: 'members',
-  sample: [
+  typicalColumns: [
     'Email Address',
     'First Name',
     'Last Name',
@@ -35,7 +35,7 @@ export const mailchimp: Preset = {
     'NOTES',
     'TAGS',
   ],
-  recognize: ['Email Address', 'MEMBER_RATING', 'LEID', 'EUID'],
+  identifyingColumns: ['Email Address', 'MEMBER_RATING', 'LEID', 'EUID'],
   map: {
     key: { columns: ['EUID'] },
     email: { columns: ['Email Address'] },

@@ -6,7 +6,7 @@ export const metaCatalog: Preset = {
   name: 'meta-catalog',
   title: 'Meta catalog feed',
   records: 'products',
-  sample: [
+  typicalColumns: [
     'id',
     'title',
     'description',
@@ -31,7 +31,7 @@ export const metaCatalog: Preset = {
     'shipping',
     'shipping_weight',
   ],
-  recognize: ['id', 'title', 'link', 'image_link', 'price', 'quantity_to_sell_on_facebook'],
+  identifyingColumns: ['id', 'title', 'link', 'image_link', 'price', 'quantity_to_sell_on_facebook'],
   map: {
     ...googleShopping.map,
     inventory: { columns: ['quantity_to_sell_on_facebook', 'inventory'] },

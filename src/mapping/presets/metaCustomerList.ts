@@ -10,7 +10,7 @@ export const metaCustomerList: Preset = {
   title: 'Meta customer list',
   records: 'members',
   isTemplate: true,
-  sample: [
+  typicalColumns: [
     'email',
     'email',
     'email',
@@ -31,8 +31,8 @@ export const metaCustomerList: Preset = {
     'uid',
     'value',
   ],
-  recognize: ['email', 'phone', 'madid', 'fn', 'ln'],
-  recognizeAlso: [
+  identifyingColumns: ['email', 'phone', 'madid', 'fn', 'ln'],
+  otherIdentifyingSets: [
     ['email_1', 'phone_1', 'madid', 'fn', 'ln'],
     ['email', 'phone', 'fn', 'ln', 'ct', 'st'],
   ],

@@ -4,15 +4,15 @@ import type { PresetField } from '../fields.ts'
 export interface Preset {
   /** Name in `preset:`. */
   readonly name: string
-  /** Name for messages and pages, after `a`: `HubSpot contact export`. */
+  /** Name for messages and pages, which write `a` before it: `HubSpot contact export`. */
   readonly title: string
   readonly records: 'products' | 'members'
   /** Column names of a typical file of the export. */
-  readonly sample: readonly string[]
+  readonly typicalColumns: readonly string[]
   /** Columns that together identify the export, compared by `normalizeHeader`. */
-  readonly recognize: readonly string[]
+  readonly identifyingColumns: readonly string[]
   /** Other sets of columns that identify the export: earlier headers, exports with fewer columns. */
-  readonly recognizeAlso?: readonly (readonly string[])[]
+  readonly otherIdentifyingSets?: readonly (readonly string[])[]
   /**
    * True for an upload template whose column names (`Email`, `Phone`) many other exports have too. It is recognized only if it names at
    * least half of the columns of the header.

@@ -5,7 +5,7 @@ export const salesforce: Preset = {
   name: 'salesforce',
   title: 'Salesforce contact export',
   records: 'members',
-  sample: [
+  typicalColumns: [
     'Id',
     'AccountId',
     'LastName',
@@ -24,8 +24,8 @@ export const salesforce: Preset = {
     'DoNotCall',
     'CreatedDate',
   ],
-  recognize: ['Id', 'LastName', 'Email', 'OwnerId', 'HasOptedOutOfEmail'],
-  recognizeAlso: [['Contact ID', 'Last Name', 'Email', 'Email Opt Out']],
+  identifyingColumns: ['Id', 'LastName', 'Email', 'OwnerId', 'HasOptedOutOfEmail'],
+  otherIdentifyingSets: [['Contact ID', 'Last Name', 'Email', 'Email Opt Out']],
   map: {
     key: { columns: ['Id', 'Contact ID'] },
     email: { columns: ['Email'] },

@@ -5,7 +5,7 @@ export const shopify: Preset = {
   name: 'shopify',
   title: 'Shopify customer export',
   records: 'members',
-  sample: [
+  typicalColumns: [
     'Customer ID',
     'First Name',
     'Last Name',
@@ -25,9 +25,9 @@ export const shopify: Preset = {
     'Tax Exempt',
     'Tags',
   ],
-  recognize: ['Customer ID', 'Email', 'Accepts Email Marketing', 'Phone'],
+  identifyingColumns: ['Customer ID', 'Email', 'Accepts Email Marketing', 'Phone'],
   // Exports before 2023 and the import template have no id.
-  recognizeAlso: [
+  otherIdentifyingSets: [
     ['First Name', 'Last Name', 'Email', 'Accepts Email Marketing', 'Default Address Phone'],
     ['First Name', 'Last Name', 'Email', 'Accepts Marketing', 'Phone', 'Total Spent', 'Total Orders'],
   ],

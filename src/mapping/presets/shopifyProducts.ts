@@ -65,7 +65,7 @@ export const shopifyProducts: Preset = {
   name: 'shopify-products',
   title: 'Shopify product export',
   records: 'products',
-  sample: [
+  typicalColumns: [
     'Handle',
     'Title',
     'Body (HTML)',
@@ -96,8 +96,8 @@ export const shopifyProducts: Preset = {
     'Google Shopping / MPN',
     'Status',
   ],
-  recognize: ['Handle', 'Body (HTML)', 'Variant SKU', 'Variant Price'],
-  recognizeAlso: [['URL handle', 'Title', 'SKU', 'Price', 'Product image URL']],
+  identifyingColumns: ['Handle', 'Body (HTML)', 'Variant SKU', 'Variant Price'],
+  otherIdentifyingSets: [['URL handle', 'Title', 'SKU', 'Price', 'Product image URL']],
   map: {
     // The export puts an apostrophe before a SKU that begins with a digit.
     id: {

@@ -5,7 +5,7 @@ export const woocommerce: Preset = {
   name: 'woocommerce',
   title: 'WooCommerce customer export',
   records: 'members',
-  sample: [
+  typicalColumns: [
     'customer_id',
     'user_login',
     'first_name',
@@ -21,7 +21,7 @@ export const woocommerce: Preset = {
     'total_spent',
     'order_count',
   ],
-  recognize: ['customer_id', 'billing_email', 'billing_phone'],
+  identifyingColumns: ['customer_id', 'billing_email', 'billing_phone'],
   map: {
     key: { columns: ['customer_id'] },
     email: { columns: ['user_email', 'billing_email'] },

@@ -10,13 +10,13 @@ function withoutApostrophe(text: string): string {
 }
 
 /** Returns the first text that is not empty, without its apostrophe; `''` if all are empty. */
-function firstFilled(texts: readonly string[]): string {
+function firstNonEmpty(texts: readonly string[]): string {
   return withoutApostrophe(texts.find((text) => text !== '') ?? '')
 }
 
 /** Returns the first description that is not empty. The export escapes a line end as `\n`, and the characters `\n` as `\\n`. */
 function descriptionOf(texts: readonly string[]): string {
-  return firstFilled(texts).replace(/(\\?)\\n/g, (_, escape: string) => (escape === '' ? '\n' : '\\n'))
+  return firstNonEmpty(texts).replace(/(\\?)\\n/g, (_, escape: string) => (escape === '' ? '\n' : '\\n'))
 }
 
 /**
@@ -57,7 +57,7 @@ export const woocommerceProducts: Preset = {
   name: 'woocommerce-products',
   title: 'WooCommerce product export',
   records: 'products',
-  sample: [
+  typicalColumns: [
     'ID',
     'Type',
     'SKU',
@@ -83,24 +83,24 @@ export const woocommerceProducts: Preset = {
     'Attribute 1 name',
     'Attribute 1 value(s)',
   ],
-  recognize: ['ID', 'SKU', 'Name', 'Regular price', 'In stock?'],
+  identifyingColumns: ['ID', 'SKU', 'Name', 'Regular price', 'In stock?'],
   map: {
-    id: { columns: ['SKU'], computeFromTexts: firstFilled },
-    title: { columns: ['Name'], computeFromTexts: firstFilled },
+    id: { columns: ['SKU'], computeFromTexts: firstNonEmpty },
+    title: { columns: ['Name'], computeFromTexts: firstNonEmpty },
     description: { columns: ['Description', 'Short description'], computeFromTexts: descriptionOf },
     price: { columns: ['Regular price'] },
     sale_price: { columns: ['Sale price'] },
     // The dates of the export have no offset, so a sale with dates is sent only with `options.timezone`.
     sale_price_effective_date: { columns: ['Date sale price starts', 'Date sale price ends'], computeFromTexts: salePeriod },
     gtin: { columns: ['GTIN, UPC, EAN, or ISBN'] },
-    brand: { columns: ['Brands'], computeFromTexts: firstFilled },
-    product_type: { columns: ['Categories'], computeFromTexts: firstFilled },
+    brand: { columns: ['Brands'], computeFromTexts: firstNonEmpty },
+    product_type: { columns: ['Categories'], computeFromTexts: firstNonEmpty },
     // `parent`: all variations share one stock.
     inventory: {
       columns: ['Stock'],
       computeFromTexts: ([stock = '']) => (stock.toLowerCase() === 'parent' ? '' : withoutApostrophe(stock)),
     },
-    item_group_id: { columns: ['Parent'], computeFromTexts: firstFilled },
+    item_group_id: { columns: ['Parent'], computeFromTexts: firstNonEmpty },
     color: { columns: optionColumns, computeFromTexts: singleOptionReader('color', 'colour') },
     size: { columns: optionColumns, computeFromTexts: singleOptionReader('size') },
     availability: {

@@ -20,8 +20,8 @@ export function parseGtin(text: string): GtinResult {
   // Padded to 14 digits, each GTIN has an indicator digit, then 13 digits. Leading zeros do not change the number.
   const padded = plain.padStart(14, '0')
   const isGtin8 = padded.startsWith('000000')
-  const isForStores = isGtin8 ? padded[6] === '2' : /^.(?:2|02)/.test(padded)
-  if (isForStores) return { invalid: 'is in the range for use inside a store' }
+  const isInStoreRange = isGtin8 ? padded[6] === '2' : /^.(?:2|02)/.test(padded)
+  if (isInStoreRange) return { invalid: 'is in the range for use inside a store' }
   if (/^.9[89]/.test(padded)) return { invalid: 'is in the range for coupons' }
   return { gtin: plain, isNormalized: plain !== text }
 }

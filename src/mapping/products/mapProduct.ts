@@ -27,14 +27,14 @@ export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRule
     const json = jsonOf(product, id)
     return { record: { kind: 'product', key, line: row.line, json }, warnings: product.warnings }
   } catch (error) {
-    const first = faultOf(error)
+    const firstFault = faultOf(error)
     // Without a key, `idOf` failed. If its transform failed, `keyOfRejected` would fail in the same way.
     if (key === undefined && !(error instanceof TransformError)) key = keyOfRejected(product)
-    const otherFaults = faultsOf(row, binding, rules).filter(({ field }) => field !== first.field)
+    const otherFaults = faultsOf(row, binding, rules).filter(({ field }) => field !== firstFault.field)
     return {
       reject: {
         line: row.line,
-        ...first,
+        ...firstFault,
         ...(otherFaults.length === 0 ? {} : { more: otherFaults }),
         ...(key === undefined ? {} : { key }),
       },

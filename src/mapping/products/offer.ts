@@ -15,22 +15,22 @@ import { RowRejected, type ProductRow } from './productRow.ts'
  */
 export function priceOf(row: ProductRow): Price {
   const text = withCurrency(row, 'price', row.requiredText('price'))
-  const result = cachedPrice(row, text)
-  if ('code' in result) {
-    throw new RowRejected(result.code, 'price', `"${maskedExcerpt(text)}" ${result.message}`)
+  const parsed = cachedPrice(row, text)
+  if ('code' in parsed) {
+    throw new RowRejected(parsed.code, 'price', `"${maskedExcerpt(text)}" ${parsed.message}`)
   }
-  if (result.price.minorUnits === 0n && row.rules.zeroPriceRejected) throw new RowRejected('PRICE_ZERO_REFUSED', 'price', 'is zero')
-  if (result.price.minorUnits === 0n && !row.rules.allowed.has('zero_price')) row.warn('PRICE_ZERO', 'price', 'is zero')
-  if (result.warning !== undefined) row.warn(result.warning, 'price', `"${maskedExcerpt(text)}" is sent as "${result.price.text}"`)
-  return result.price
+  if (parsed.price.minorUnits === 0n && row.rules.zeroPriceRejected) throw new RowRejected('PRICE_ZERO_REFUSED', 'price', 'is zero')
+  if (parsed.price.minorUnits === 0n && !row.rules.allowed.has('zero_price')) row.warn('PRICE_ZERO', 'price', 'is zero')
+  if (parsed.warning !== undefined) row.warn(parsed.warning, 'price', `"${maskedExcerpt(text)}" is sent as "${parsed.price.text}"`)
+  return parsed.price
 }
 
 function cachedPrice({ rules }: ProductRow, text: string): PriceResult {
   const cached = rules.priceMemo.get(text)
   if (cached !== undefined) return cached
-  const result = parsePrice(text, rules.price)
-  rules.priceMemo.set(text, result)
-  return result
+  const parsed = parsePrice(text, rules.price)
+  rules.priceMemo.set(text, parsed)
+  return parsed
 }
 
 /**
@@ -100,14 +100,14 @@ function salePriceOf(row: ProductRow, price: Price): string | undefined {
   const given = row.optionalText('sale_price')
   if (given === undefined) return undefined
   const text = withCurrency(row, 'sale_price', given)
-  const result = cachedPrice(row, text)
-  const fault = 'code' in result ? result.message : salePriceFault(row, result.price, price)
-  if (fault !== undefined || 'code' in result) {
+  const parsed = cachedPrice(row, text)
+  const fault = 'code' in parsed ? parsed.message : salePriceFault(row, parsed.price, price)
+  if (fault !== undefined || 'code' in parsed) {
     row.warn('SALE_PRICE_DROPPED', 'sale_price', `"${maskedExcerpt(text)}" ${fault}`)
     return undefined
   }
-  if (result.warning !== undefined) row.warn(result.warning, 'sale_price', `"${maskedExcerpt(text)}" is sent as "${result.price.text}"`)
-  return result.price.text
+  if (parsed.warning !== undefined) row.warn(parsed.warning, 'sale_price', `"${maskedExcerpt(text)}" is sent as "${parsed.price.text}"`)
+  return parsed.price.text
 }
 
 /** Returns the reason why a sale price cannot be sent beside the price. */

@@ -144,7 +144,10 @@ export class ProductRow {
     return this.#failedFields?.includes(field) === true
   }
 
-  /** Decodes entities that were escaped twice, and removes control and invisible characters as `stripControls`. Warns about each, and about garbled text. */
+  /**
+   * Decodes entities that were escaped twice, and removes control and invisible characters as `stripControls`. Warns about each, and about
+   * garbled text.
+   */
   clean(field: ProductField, text: string): string {
     if (isPlainText(text)) return text
     let clean = text

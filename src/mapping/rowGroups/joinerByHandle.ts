@@ -84,8 +84,8 @@ export class JoinerByHandle implements RowJoiner {
       return []
     }
     if (!this.#reachedLimit) this.#addImages(row)
-    const filled = fillEmptyCells(row, this.#firstRow, this.#indexes.inherited)
-    return this.#reachedLimit ? [this.#withImages(filled)] : this.#buffer(filled, textSize(row))
+    const completedRow = fillEmptyCells(row, this.#firstRow, this.#indexes.inherited)
+    return this.#reachedLimit ? [this.#withImages(completedRow)] : this.#buffer(completedRow, textSize(row))
   }
 
   end(): readonly Row[] {

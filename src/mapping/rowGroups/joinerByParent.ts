@@ -74,10 +74,10 @@ export class JoinerByParent implements RowJoiner {
       this.#orphanCount++
       return [row]
     }
-    const filled = this.#unpublishedIfParentIs(fillEmptyCells(row, parent, this.#indexes.inherited), parent)
+    const completedRow = this.#inheritUnpublished(fillEmptyCells(row, parent, this.#indexes.inherited), parent)
     const joinedParents = this.#uncountedParents
     this.#uncountedParents = 0
-    return [withJoinWarnings(filled, joinedParents)]
+    return [withJoinWarnings(completedRow, joinedParents)]
   }
 
   end(): readonly Row[] {
@@ -108,8 +108,8 @@ export class JoinerByParent implements RowJoiner {
     }
   }
 
-  /** Returns a published variation as unpublished if its parent is. */
-  #unpublishedIfParentIs(row: Row, parent: Row): Row {
+  /** Copies `published` from the parent if only the parent is unpublished. */
+  #inheritUnpublished(row: Row, parent: Row): Row {
     const { published } = this.#indexes
     const isOnlyParentUnpublished = published >= 0 && textAt(parent, published) !== '1' && textAt(row, published) === '1'
     if (!isOnlyParentUnpublished) return row

@@ -53,31 +53,31 @@ export class FrequentValues {
   #slack: number
 
   /**
-   * `limit`: number of rows above which a value is reported. `before`: stored counts of the last read. A gated read adds to them. A full
-   * read only selects from them the values that it counts exactly: the most frequent ones above half of the limit.
+   * `limit`: a value on more rows is reported. `stored`: stored counts of the last read. A gated read adds to them. A full read only
+   * selects from them the values that it counts exactly: the most frequent ones above half of the limit.
    */
   constructor(
     featureSets: FeatureSets,
     options: {
       readonly code: (typeof exactCodes)[keyof typeof exactCodes]
       readonly limit: number
-      readonly before: StoredFrequent | undefined
+      readonly stored: StoredFrequent | undefined
       readonly gated: boolean
       readonly sourceCount?: number
     },
   ) {
-    const { code, limit, before, gated, sourceCount = 1 } = options
+    const { code, limit, stored, gated, sourceCount = 1 } = options
     this.#limit = limit
     this.#isGated = gated
     this.#sourceCount = sourceCount
-    if (!gated && before !== undefined) {
-      const frequent = Object.entries(before.counts).filter(([, count]) => count > limit / 2)
+    if (!gated && stored !== undefined) {
+      const frequent = Object.entries(stored.counts).filter(([, count]) => count > limit / 2)
       for (const [value] of sortByCount(frequent).slice(0, maxExact)) featureSets.addItem(code, value, '')
     }
     this.#exactValues = new Set(featureSets.exactValues(code))
     // In a full read, values up to a quarter of the limit are not stored.
-    this.#slack = gated ? (before?.slack ?? 0) : Math.floor(limit / 4)
-    this.#storedCounts = new Map(Object.entries(gated ? (before?.counts ?? {}) : {}))
+    this.#slack = gated ? (stored?.slack ?? 0) : Math.floor(limit / 4)
+    this.#storedCounts = new Map(Object.entries(gated ? (stored?.counts ?? {}) : {}))
     for (const [value, count] of this.#storedCounts) this.#toStore.set(value, count)
     // `addSource` counts these values from 0.
     for (const value of this.#exactValues) this.#toStore.delete(value)

@@ -28,7 +28,7 @@ function isEncodingDoubtful(garbled: number, products: number): boolean {
 }
 
 interface NoteInputs {
-  readonly total: StatisticsSums
+  readonly sums: StatisticsSums
   readonly groups: FrequentInSource
   readonly identifiers: FrequentInSource
   /** First brand as JSON: `"brand":"Acme"`. */
@@ -40,11 +40,11 @@ interface NoteInputs {
 }
 
 /** Returns the notes on a source. `fullReadCodes`: codes of notes that need a full read, as in `SourceFigures`. */
-export function qualityNotes({ total, groups, identifiers, firstBrand, firstGroup, unchanged }: NoteInputs): {
+export function qualityNotes({ sums, groups, identifiers, firstBrand, firstGroup, unchanged }: NoteInputs): {
   readonly notes: readonly QualityNote[]
   readonly fullReadCodes: readonly string[]
 } {
-  const { products, members, outOfStock, otherBrand, otherGroup, ownGroup, garbled, currencies } = total
+  const { products, members, outOfStock, otherBrand, otherGroup, ownGroup, garbled, currencies } = sums
   const notes: QualityNote[] = []
   const note = (code: QualityCode, count: number, message: string, examples: readonly string[] = []) =>
     notes.push({ code, count, message, examples })

@@ -35,11 +35,11 @@ export function createReadStatistics(
   const shared = { gated, sourceCount }
   return {
     featureSets,
-    groups: new FrequentValues(featureSets, { code: exactCodes.group, limit: maxGroupRows, before: stored?.groups, ...shared }),
+    groups: new FrequentValues(featureSets, { code: exactCodes.group, limit: maxGroupRows, stored: stored?.groups, ...shared }),
     identifiers: new FrequentValues(featureSets, {
       code: exactCodes.identifier,
       limit: maxIdentifierRows,
-      before: stored?.identifiers,
+      stored: stored?.identifiers,
       ...shared,
     }),
   }

@@ -1,7 +1,7 @@
 import { FrequentDigests } from './frequentDigests.ts'
 import { FrequentTexts } from './frequentTexts.ts'
 import type { MappedRecord, MemberRecord, ProductRecord } from '../../model/record.ts'
-import { feature, exactCodes, type FeatureSets } from './rowStatistics.ts'
+import { featureBits, exactCodes, type FeatureSets } from './rowStatistics.ts'
 
 const quote = 34
 const backslash = 92
@@ -22,11 +22,11 @@ export class RecordFeatures {
   #lastCurrency = ''
   #currencyBits = 0
 
-  /** `first`: first brand and item group of the last read, with which a gated read compares its rows too. Empty texts in a full read. */
-  constructor(featureSets: FeatureSets, first: { readonly brand: string; readonly group: string }) {
+  /** `lastRead`: first brand and item group of the last read. A gated read compares its rows with them too. Empty texts in a full read. */
+  constructor(featureSets: FeatureSets, lastRead: { readonly firstBrand: string; readonly firstGroup: string }) {
     this.#featureSets = featureSets
-    this.firstBrand = first.brand
-    this.firstGroup = first.group
+    this.firstBrand = lastRead.firstBrand
+    this.firstGroup = lastRead.firstGroup
     for (const name of featureSets.exactValues(exactCodes.identifier))
       this.identifiers.watch(name, featureSets.exactItemNumber(exactCodes.identifier, name))
   }
@@ -42,14 +42,14 @@ export class RecordFeatures {
   // The fields of the JSON are in byte order, so each search can begin at a field that was found before. The numbers are the lengths of the
   // searched texts: 16 for `"availability":"`.
   #addProduct({ json }: ProductRecord, items: number[]): number {
-    let bits: number = feature.product
+    let bits: number = featureBits.product
     const availabilityAt = json.indexOf('"availability":"')
-    if (json.startsWith('out of stock"', availabilityAt + 16)) bits += feature.outOfStock
+    if (json.startsWith('out of stock"', availabilityAt + 16)) bits += featureBits.outOfStock
     // No field of a product comes between `availability` and `brand`.
     const brandAt = json.indexOf('"', availabilityAt + 16) + 2
     if (this.firstBrand === '' && json.startsWith('"brand":"', brandAt))
       this.firstBrand = json.slice(brandAt, endOfText(json, brandAt + 9) + 1)
-    if (this.firstBrand === '' || !json.startsWith(this.firstBrand, brandAt)) bits += feature.otherBrand
+    if (this.firstBrand === '' || !json.startsWith(this.firstBrand, brandAt)) bits += featureBits.otherBrand
     const idAt = json.indexOf('"id":"', availabilityAt)
     const groupAt = json.indexOf('"item_group_id":"', idAt)
     if (groupAt >= 0) {
@@ -57,11 +57,11 @@ export class RecordFeatures {
       const group = json.slice(from, endOfText(json, from))
       this.groups.add(group)
       if (this.firstGroup === '') this.firstGroup = group
-      if (this.firstGroup !== group) bits += feature.otherGroup
+      if (this.firstGroup !== group) bits += featureBits.otherGroup
       const item = this.#featureSets.exactItemNumber(exactCodes.group, group)
       if (item >= 0) items.push(item)
-      if (json.startsWith(group, idAt + 6) && json.charCodeAt(idAt + 6 + group.length) === quote) bits += feature.ownGroup
-    } else bits += feature.otherGroup
+      if (json.startsWith(group, idAt + 6) && json.charCodeAt(idAt + 6 + group.length) === quote) bits += featureBits.ownGroup
+    } else bits += featureBits.otherGroup
     const priceAt = json.indexOf('"price":"', groupAt < 0 ? idAt : groupAt)
     if (priceAt >= 0) {
       const end = json.indexOf('"', priceAt + 9)
@@ -72,18 +72,18 @@ export class RecordFeatures {
       }
       bits += this.#currencyBits
     }
-    if ((json.includes('Ã') || json.includes('Â') || json.includes('â€')) && mojibake.test(json)) bits += feature.garbled
+    if ((json.includes('Ã') || json.includes('Â') || json.includes('â€')) && mojibake.test(json)) bits += featureBits.garbled
     return bits
   }
 
   #addMember({ identifiers: packed }: MemberRecord, items: number[]): number {
-    let bits: number = feature.member
+    let bits: number = featureBits.member
     let lastType = 0
     for (const identifier of packed) {
       const type = identifier[0] ?? 0
       if (type !== lastType) {
         // The identifiers are sorted by type, so no bit is added twice.
-        bits += feature.firstIdentifierType << (type - 1)
+        bits += featureBits.firstIdentifierType << (type - 1)
         lastType = type
       }
       const item = this.identifiers.add(identifier)

@@ -8,7 +8,7 @@ import { maxWarningLines } from '../../model/report.ts'
 import { storableText } from '../../storableText.ts'
 
 /** Feature bits of a row. The bits from `currencyFactor` up are the number of its currency, from 1 on. */
-export const feature = {
+export const featureBits = {
   product: 1,
   outOfStock: 2,
   /** A text of the product looks wrongly decoded. */

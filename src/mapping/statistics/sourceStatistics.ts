@@ -1,10 +1,10 @@
-/** Collects statistics over all rows of a source, such as repeated identifiers. The memory in use does not grow with the rows. */
+/** Collects statistics over all rows of a source, such as repeated identifiers. Its memory has an upper bound. */
 import { createReadStatistics, type ReadStatistics } from './readStatistics.ts'
 import { qualityNotes, type QualityNote } from './qualityNotes.ts'
 import type { Mapped } from '../../model/record.ts'
 import { RecordFeatures } from './recordFeatures.ts'
-import { feature, addWarningItems, FeatureSetCounts, exactCodes, type CountedItem } from './rowStatistics.ts'
-import { sumUp, type CountedLines } from './statisticsSums.ts'
+import { featureBits, addWarningItems, FeatureSetCounts, exactCodes, type CountedItem } from './rowStatistics.ts'
+import { sumFeatureSets, type CountedLines } from './statisticsSums.ts'
 
 /** Statistics of one source. The next run compares some of them with its own. */
 export interface SourceFigures {
@@ -24,10 +24,10 @@ export interface SourceFigures {
    * row is not known. Empty after a full read.
    */
   readonly fullReadCodes: readonly string[]
-  /** First brand, with which `feature.otherBrand` compares, as JSON: `"brand":"Acme"`. Empty if there is none. */
-  readonly brand: string
-  /** First item group, with which `feature.otherGroup` compares, as JSON text without quotes. Empty if there is none. */
-  readonly group: string
+  /** First brand, with which `featureBits.otherBrand` compares, as JSON: `"brand":"Acme"`. Empty if there is none. */
+  readonly firstBrand: string
+  /** First item group, with which `featureBits.otherGroup` compares, as JSON text without quotes. Empty if there is none. */
+  readonly firstGroup: string
 }
 
 /** Statistics of one source while its rows are read. */
@@ -41,15 +41,15 @@ export interface SourceStatistics {
 const noItems: readonly number[] = []
 
 /**
- * Creates the statistics of one source. `statistics`: those that all sources of the read share. `first`: first brand and item group of the
- * last read, for a gated read.
+ * Creates the statistics of one source. `statistics`: those that all sources of the read share. `lastRead`: for a gated read, the first
+ * brand and the first item group of the last read.
  */
 export function createSourceStatistics(
   statistics: ReadStatistics = createReadStatistics(),
-  first: { readonly brand?: string; readonly group?: string } = {},
+  lastRead: { readonly brand?: string; readonly group?: string } = {},
 ): SourceStatistics {
   const { featureSets } = statistics
-  const features = new RecordFeatures(featureSets, { brand: first.brand ?? '', group: first.group ?? '' })
+  const features = new RecordFeatures(featureSets, { firstBrand: lastRead.brand ?? '', firstGroup: lastRead.group ?? '' })
   const counts = new FeatureSetCounts()
   let rows = 0
   return {
@@ -58,13 +58,13 @@ export function createSourceStatistics(
       const items = warnings.length === 0 && givenItems.length === 0 ? [] : [...addWarningItems(featureSets, warnings), ...givenItems]
       const recordBits = record === undefined ? 0 : features.addRecord(record, items)
       const isGarbled = record?.kind === 'product' && warnings.some(({ code }) => code === 'TEXT_GARBLED')
-      const bits = recordBits | (isGarbled ? feature.garbled : 0) | givenBits
+      const bits = recordBits | (isGarbled ? featureBits.garbled : 0) | givenBits
       const line = record?.line ?? reject?.line ?? 0
       return featureSets.addRow(bits, items, (set) => counts.add(set, line))
     },
     finish: (unchanged) => {
-      const total = sumUp(featureSets, counts, unchanged)
-      const { products, members, outOfStock, misplaced, rowsByIdentifierType, items } = total
+      const sums = sumFeatureSets(featureSets, counts, unchanged)
+      const { products, members, outOfStock, misplaced, rowsByIdentifierType, items } = sums
       const { firstBrand, firstGroup } = features
       const exactCounts = (code: string) => new Map(items.filter((item) => item.code === code).map(({ field, count }) => [field, count]))
       const groups = statistics.groups.addSource(exactCounts(exactCodes.group), features.groups.entries())
@@ -76,10 +76,10 @@ export function createSourceStatistics(
         outOfStock,
         misplaced,
         rowsByIdentifierType: Object.fromEntries(rowsByIdentifierType),
-        ...qualityNotes({ total, groups, identifiers, firstBrand, firstGroup, unchanged }),
+        ...qualityNotes({ sums, groups, identifiers, firstBrand, firstGroup, unchanged }),
         items: items.filter(({ code }) => code !== exactCodes.group && code !== exactCodes.identifier),
-        brand: firstBrand,
-        group: firstGroup,
+        firstBrand,
+        firstGroup,
       }
     },
   }

@@ -1,6 +1,6 @@
 import { identifierTypes } from '../../model/record.ts'
 import { maxWarningLines } from '../../model/report.ts'
-import { feature, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
+import { featureBits, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
 
 /** Number of rows, and the lines of the first of them. */
 export interface CountedLines {
@@ -24,10 +24,10 @@ class LineSum {
 }
 
 /** Sums of one source: its rows by feature, currency, identifier type and item. */
-export type StatisticsSums = ReturnType<typeof sumUp>
+export type StatisticsSums = ReturnType<typeof sumFeatureSets>
 
 /** Returns the sums of one source. `unchanged`: rows that a gated read did not map. `rowStatistics.ts` defines features and items. */
-export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, unchanged: FeatureSetCounts | undefined) {
+export function sumFeatureSets(featureSets: FeatureSets, mapped: FeatureSetCounts, unchanged: FeatureSetCounts | undefined) {
   const sums = { products: 0, members: 0, outOfStock: 0, otherBrand: 0, otherGroup: 0, ownGroup: 0 }
   const [garbled, misplaced] = [new LineSum(), new LineSum()]
   const currencies = new Map<string, number>()
@@ -38,17 +38,18 @@ export function sumUp(featureSets: FeatureSets, mapped: FeatureSetCounts, unchan
     const lines = [...mapped.linesOf(set), ...(unchanged?.linesOf(set) ?? [])]
     const { bits, currency, items: itemsOfSet } = featureSets.describe(set)
     const hasFeature = (bit: number) => (bits & bit) !== 0
-    if (hasFeature(feature.product)) sums.products += count
-    if (hasFeature(feature.member)) sums.members += count
-    if (hasFeature(feature.outOfStock)) sums.outOfStock += count
-    if (hasFeature(feature.otherBrand)) sums.otherBrand += count
-    if (hasFeature(feature.otherGroup)) sums.otherGroup += count
-    if (hasFeature(feature.ownGroup)) sums.ownGroup += count
-    if (hasFeature(feature.garbled)) garbled.add(count, lines)
-    if (hasFeature(feature.misplaced)) misplaced.add(count, lines)
+    if (hasFeature(featureBits.product)) sums.products += count
+    if (hasFeature(featureBits.member)) sums.members += count
+    if (hasFeature(featureBits.outOfStock)) sums.outOfStock += count
+    if (hasFeature(featureBits.otherBrand)) sums.otherBrand += count
+    if (hasFeature(featureBits.otherGroup)) sums.otherGroup += count
+    if (hasFeature(featureBits.ownGroup)) sums.ownGroup += count
+    if (hasFeature(featureBits.garbled)) garbled.add(count, lines)
+    if (hasFeature(featureBits.misplaced)) misplaced.add(count, lines)
     if (currency !== undefined) currencies.set(currency, (currencies.get(currency) ?? 0) + count)
     for (const [index, type] of identifierTypes.entries())
-      if (hasFeature(feature.firstIdentifierType << index)) rowsByIdentifierType.set(type, (rowsByIdentifierType.get(type) ?? 0) + count)
+      if (hasFeature(featureBits.firstIdentifierType << index))
+        rowsByIdentifierType.set(type, (rowsByIdentifierType.get(type) ?? 0) + count)
     // A row with two role addresses (info@, sales@) has one item twice. The row counts once.
     for (const item of new Set(itemsOfSet)) {
       const sum = items.get(item) ?? new LineSum()

@@ -9,7 +9,7 @@ import { createSourceStatistics } from '../../mapping/statistics/sourceStatistic
 import { createReadStatistics, type ReadStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { RecordMapper } from '../../mapping/mapper.ts'
 import type { Mapped, Row } from '../../model/record.ts'
-import { feature, type FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
+import { featureBits, type FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
 import type { WarningSummary } from '../../model/report.ts'
 
 export interface SourceResult {
@@ -118,7 +118,7 @@ function createSourceChecks(
       const numbers = accountNumbers.find(row)
       // `addItem` returns -1 if there are too many different items.
       const items = numbers.length === 0 ? undefined : numbers.map(itemOf).filter((item) => item >= 0)
-      return sourceStatistics.add(mapped, items, hasMisplaced ? feature.misplaced : 0)
+      return sourceStatistics.add(mapped, items, hasMisplaced ? featureBits.misplaced : 0)
     },
     finish: (facts, { previous, reference, skippedCounts } = {}) => {
       const found = sourceStatistics.finish(skippedCounts)
@@ -135,8 +135,8 @@ function createSourceChecks(
         filled: rowsByIdentifierType,
         ...(optedOut === 0 ? {} : { optedOut }),
         withoutKey,
-        ...(found.brand === '' ? {} : { brand: found.brand }),
-        ...(found.group === '' ? {} : { group: found.group }),
+        ...(found.firstBrand === '' ? {} : { brand: found.firstBrand }),
+        ...(found.firstGroup === '' ? {} : { group: found.firstGroup }),
       }
       const warnings = [
         ...found.notes.map(({ code, message, count, examples }) =>

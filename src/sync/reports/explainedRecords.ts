@@ -43,7 +43,7 @@ export async function findProduct(_: ExplainDeps, { text }: RecordSearch): Promi
 
 /** Finds the records of a row key, or of an identifier as it was typed, and the erasures of the person. */
 export async function findMember({ db, service }: ExplainDeps, { destinationId, text, pipeline }: RecordSearch): Promise<FoundRecords> {
-  const options = { isOfList: destinationOf(pipeline.destination.kind).suppresses }
+  const options = { isDoNotReach: destinationOf(pipeline.destination.kind).suppresses }
   const identifiers = identifierTypes.flatMap((type) => packedForms(type, text, defaultCountryOf(pipeline), options))
   const rowKeys = memberKeysOf(text, pipeline, options)
   const erasures = await loadErasureEvents(db, service.origin, destinationId, { rowKeys, identifiers })

@@ -38,7 +38,7 @@ test.for(presets.map((preset) => [preset.name, preset] as const))(
   async ([, preset]) => {
     const kind = preset.records === 'products'
     const row: Record<string, string> = {}
-    for (const column of preset.sample)
+    for (const column of preset.typicalColumns)
       row[column] = values[column.toLowerCase()] ?? (/(?:^|[ _])id$|^(?:leid|euid)$/i.test(column) ? '42' : '')
     // Required fields that these two exports lack according to their presets: the user adds them.
     if (preset.name === 'shopify-products') Object.assign(row, { availability: 'in stock', link: 'https://shop.example.com/p' })
@@ -148,10 +148,10 @@ test.for([
 })
 
 test('case 201: every preset reads the states of its own sample', () => {
-  for (const { name, records, sample, consent = [], ignore = [] } of presets)
+  for (const { name, records, typicalColumns, consent = [], ignore = [] } of presets)
     if (records === 'members') {
       const read = [...consent.flatMap(({ columns }) => columns), ...ignore]
-      const states = sample.filter((column) => classifyColumnName(column)?.certain === true && !isDetailOf(column, sample))
+      const states = typicalColumns.filter((column) => classifyColumnName(column)?.certain === true && !isDetailOf(column, typicalColumns))
       expect([name, states.filter((column) => !read.includes(column))]).toEqual([name, []])
     }
 })

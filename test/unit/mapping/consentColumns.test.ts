@@ -658,7 +658,11 @@ test.for([
   ['CTPS', ['1234567', ''], false],
 ] as const)('%s with %j is a list of people who do not want calls: %s', ([column, cells, isFound]) => {
   const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['phone_number'], today, isIgnored: () => false })
-  const { warnings, checkRow } = unmapped.bind({ columns: [column], used: new Set(), identifiers: [{ type: 'phone_number', indexes: [] }] })
+  const { warnings, checkRow } = unmapped.bind({
+    columns: [column],
+    usedIndexes: new Set(),
+    identifiers: [{ type: 'phone_number', indexes: [] }],
+  })
   const found = [...warnings, ...cells.flatMap((cell) => checkRow({ line: 2, columns: [column], cells: [cell] }))]
   expect(found.length > 0).toBe(isFound)
 })
@@ -686,7 +690,7 @@ test.for([
 test('warnings about deleted records name only their lines', () => {
   const columns = ['is_deleted']
   const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], today, isIgnored: () => false })
-  const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
+  const { checkRow } = unmapped.bind({ columns, usedIndexes: new Set(), identifiers: [] })
   const cells = ['false', 'true', 'false', 'true']
   expect(cells.flatMap((cell, i) => checkRow({ line: i + 2, columns, cells: [cell] })).map(({ line }) => line)).toEqual([3, 5])
 })
@@ -694,7 +698,7 @@ test('warnings about deleted records name only their lines', () => {
 test('warnings about lists and choices of contact show only the opt-out of the cell', () => {
   const columns = ['Tags', 'Contact preference']
   const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], today, isIgnored: () => false })
-  const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
+  const { checkRow } = unmapped.bind({ columns, usedIndexes: new Set(), identifiers: [] })
   const warnings = checkRow({ line: 2, columns, cells: ['Jane Doe, unsubscribed', 'No, ask Jane Doe'] })
   expect(warnings.map(({ message }) => message)).toEqual([
     'the column "Tags" says who may be reached ("unsubscribed"), and no setting reads it',
@@ -706,7 +710,7 @@ test('warnings about lists and choices of contact show only the opt-out of the c
 
 function consentLineFor(column: string, cells: readonly string[]) {
   const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], today, isIgnored: () => false })
-  const { warnings, checkRow } = unmapped.bind({ columns: [column], used: new Set(), identifiers: [] })
+  const { warnings, checkRow } = unmapped.bind({ columns: [column], usedIndexes: new Set(), identifiers: [] })
   expect(warnings.every(({ code }) => code === 'CONSENT_UNMAPPED')).toBe(true)
   for (const [at, cell] of cells.entries()) checkRow({ line: at + 2, columns: [column], cells: [cell] })
   return unmapped.consentHint([])
@@ -725,7 +729,7 @@ test.for([
   const unmapped = new UnmappedColumns({ searchesConsent: true, types: ['email'], today, isIgnored: () => false })
   const { warnings } = unmapped.bind({
     columns: ['Email', column],
-    used: new Set([0]),
+    usedIndexes: new Set([0]),
     identifiers: [{ type: 'email', indexes: [0] }],
   })
   expect(warnings).toEqual([{ line: 1, code: 'CONSENT_OTHER_CHANNEL', field: column, message }])
@@ -735,7 +739,7 @@ test.for([
 test('a column with an identifier in fewer than half of its cells is no identifier column, also in a long source', () => {
   const unmapped = new UnmappedColumns({ searchesConsent: false, types: ['email'], today, isIgnored: () => false })
   const columns = ['Note']
-  const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
+  const { checkRow } = unmapped.bind({ columns, usedIndexes: new Set(), identifiers: [] })
   const add = (rows: number, cell: string) => {
     for (let i = 0; i < rows; i++) checkRow({ line: i + 2, columns, cells: [cell] })
   }
@@ -757,7 +761,7 @@ test.for([
 ])('an unmapped column of phone numbers is reported: %j', (phone) => {
   const columns = ['Contact']
   const unmapped = new UnmappedColumns({ searchesConsent: false, types: ['phone_number'], today, isIgnored: () => false })
-  const { checkRow } = unmapped.bind({ columns, used: new Set(), identifiers: [] })
+  const { checkRow } = unmapped.bind({ columns, usedIndexes: new Set(), identifiers: [] })
   for (let line = 2; line < 30; line++) checkRow({ line, columns, cells: [phone.replace('100', String(100 + line))] })
   expect(unmapped.identifierColumns()).toMatchObject([{ column: 'Contact', type: 'phone_number', count: 28 }])
 })
@@ -765,7 +769,7 @@ test.for([
 /** Returns true if a column with this name and these cells is reported as one of phone numbers. */
 function isReportedAsPhones(column: string, cells: readonly string[]): boolean {
   const unmapped = new UnmappedColumns({ searchesConsent: false, types: ['phone_number'], today, isIgnored: () => false })
-  const { checkRow } = unmapped.bind({ columns: [column], used: new Set(), identifiers: [] })
+  const { checkRow } = unmapped.bind({ columns: [column], usedIndexes: new Set(), identifiers: [] })
   for (const [i, cell] of cells.entries()) checkRow({ line: i + 2, columns: [column], cells: [cell] })
   return unmapped.identifierColumns().length > 0
 }
@@ -837,11 +841,11 @@ test.for([
 
 test.for(['Email subscription cancelled at', 'SMS subscription ended at'])('%s is an opt-out, also with dates', (column) => {
   const name = classifyColumnName(column)
-  expect([name?.polarity, name?.onlyFlags]).toEqual(['out', undefined])
+  expect([name?.polarity, name?.needsFlags]).toEqual(['out', undefined])
 })
 
 test.for(['Bounces', 'Email bounces', 'Soft bounces'])('%s is an opt-out only with yes and no in words', (column) =>
-  expect(classifyColumnName(column)).toMatchObject({ polarity: 'out', onlyFlags: true }),
+  expect(classifyColumnName(column)).toMatchObject({ polarity: 'out', needsFlags: true }),
 )
 
 test.for([

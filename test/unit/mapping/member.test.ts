@@ -7,7 +7,7 @@ import { countKnownColumns, presets, recognizePreset } from '../../../src/mappin
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
 import type { MemberRecord } from '../../../src/model/record.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
-import { describeMissingColumn, mergeMissing } from '../../../src/mapping/boundColumns.ts'
+import { describeMissingColumn, describeAllMissing } from '../../../src/mapping/boundColumns.ts'
 
 const destination = { kind: 'audience', account_id: '18ce54d4x5t', audience_id: '1nmth' }
 const map = {
@@ -843,7 +843,7 @@ test.for([
 ] as const)('a consent column of %s that consent: does not repeat is reported', ([name, column, others]) => {
   const preset = presets.find((one) => one.name === name)
   const tested: readonly string[] = [column, ...others]
-  const columns = [...new Set([...(preset?.sample ?? []), ...tested])]
+  const columns = [...new Set([...(preset?.typicalColumns ?? []), ...tested])]
   const reported = (definition: object) =>
     mapperOf({ preset: name, ...definition })
       .bindHeader(columns)
@@ -921,7 +921,7 @@ describe('presets', () => {
         variant_sku: 'S1',
         quantity_to_sell_on_facebook: '4',
       }
-      const columns = [...new Set(preset.sample)]
+      const columns = [...new Set(preset.typicalColumns)]
       const extra = preset.name.startsWith('shopify-p') ? ['availability', 'link'] : preset.name.startsWith('woocommerce-p') ? ['link'] : []
       const all = [...columns, ...extra]
       mapper.bindHeader(all)
@@ -1057,7 +1057,7 @@ test('the hint for missing columns maps each field once', () => {
 
 test('a list of missing columns names each field once', () => {
   const missing = ['optin', 'agreed'].map((column) => describeMissingColumn('consent', [column], ['id', 'mail', 'city']))
-  expect(mergeMissing({ missing, hints: [] }, ['id', 'mail', 'city']).message).toBe(
+  expect(describeAllMissing({ missing, suggestions: [] }, ['id', 'mail', 'city']).message).toBe(
     'no columns for consent; the source has "id", "mail", "city"',
   )
 })
@@ -1106,8 +1106,8 @@ describe('the hint for an unmapped column of identifiers', () => {
   })
 
   test('is built from the source that has the column', () => {
-    const klaviyo = presets.find(({ name }) => name === 'klaviyo')?.sample ?? []
-    const hubspot = presets.find(({ name }) => name === 'hubspot')?.sample ?? []
+    const klaviyo = presets.find(({ name }) => name === 'klaviyo')?.typicalColumns ?? []
+    const hubspot = presets.find(({ name }) => name === 'hubspot')?.typicalColumns ?? []
     const cells = (columns: readonly string[], i: number) => [
       ...columns.map((column) => (column === 'Email' ? `jane${i}@example.com` : '')),
       ...(columns === klaviyo ? [`other${i}@example.com`] : []),
@@ -1119,7 +1119,7 @@ describe('the hint for an unmapped column of identifiers', () => {
 
 test('a preset knows the columns by which it is recognized, and those of countries', () => {
   for (const preset of presets)
-    for (const columns of [preset.recognize, ...(preset.recognizeAlso ?? [])])
+    for (const columns of [preset.identifyingColumns, ...(preset.otherIdentifyingSets ?? [])])
       expect([preset.name, countKnownColumns(preset, columns)]).toEqual([preset.name, columns.length])
   const shopify = presets.find(({ name }) => name === 'shopify')
   expect(shopify === undefined ? 0 : countKnownColumns(shopify, ['Country Code'])).toBe(1)

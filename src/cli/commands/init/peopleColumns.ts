@@ -33,14 +33,14 @@ export function peopleColumns(inspection: Inspection, preset?: string): PeopleCo
         { type: 'email' as const, indexes: email },
         { type: 'phone_number' as const, indexes: phone },
       ]
-      checkRow = unmapped.bind({ columns: row.columns, used: new Set([...email, ...phone]), identifiers }).checkRow
+      checkRow = unmapped.bind({ columns: row.columns, usedIndexes: new Set([...email, ...phone]), identifiers }).checkRow
       checkByColumns.set(row.columns, checkRow)
     }
     checkRow(row)
   }
-  const found = unmapped.identifierColumns()
+  const identifierColumns = unmapped.identifierColumns()
   const columnsOf = (type: 'email' | 'phone_number') => {
-    const columns = found.filter((identifiers) => identifiers.type === type).map(({ column }) => column)
+    const columns = identifierColumns.filter((identifiers) => identifiers.type === type).map(({ column }) => column)
     // A column with a usual name comes first, because the first column becomes the key.
     const named = columnForField(type, columns)
     return [...ofPreset[type], ...(named === undefined ? columns : [named, ...columns.filter((column) => column !== named)])]

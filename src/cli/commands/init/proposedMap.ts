@@ -40,8 +40,8 @@ export interface ProposedMap {
  * @throws {UsageError} `INVALID_VALUE` for an invalid address of the shop
  */
 export function proposedMap(inspection: Inspection, type: Destination, mapper: DescribingMapper, options: InitOptions): ProposedMap {
-  const { missing, hints: suggestions } =
-    inspection.columns.length === 0 ? { missing: [], hints: [] } : mapper.proposeSettings(inspection.columns)
+  const { missing, suggestions } =
+    inspection.columns.length === 0 ? { missing: [], suggestions: [] } : mapper.proposeSettings(inspection.columns)
   const described = mapper.describe(inspection.columns)
   const open = missing.filter(
     ({ field, unknownPart }) => unknownPart !== undefined && options.map[field] === undefined && options.set[field] === undefined,
@@ -57,11 +57,11 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   if (people !== undefined) addPeople(map, people, described.preset, inspection)
   const keyedBy =
     type.removesBy === 'key' && people !== undefined && described.preset === undefined && options.map['key'] === undefined
-      ? keyOf(map, people, inspection)
+      ? identifiersAsKey(map, people, inspection)
       : undefined
   if (keyedBy !== undefined) map['key'] = keyedBy.length === 1 ? keyedBy[0] : keyedBy
   const prefixed = open.find(({ unknownPart }) => unknownPart === 'prefix')
-  if (prefixed !== undefined) Object.assign(map, linkOf(prefixed, options.shop))
+  if (prefixed !== undefined) Object.assign(map, linkWithShop(prefixed, options.shop))
   // A currency column is read together with the price and has no field of its own.
   if (inspection.needsMap) for (const { field, from } of described.fields) if (field !== 'currency') map[field] ??= from
   for (const [field, value] of Object.entries(options.set)) map[field] = { const: value }
@@ -113,7 +113,7 @@ function hasDigests(inspection: Inspection, column: string): boolean {
  * Returns the columns to use as the key if the key column is missing, not unique or partly empty. These are the first column of emails and
  * the first of phone numbers. If there are none and the key column is missing, returns a column named like an email. Otherwise undefined.
  */
-function keyOf(
+function identifiersAsKey(
   map: Readonly<Record<string, unknown>>,
   { email, phone_number: phone }: PeopleColumns,
   inspection: Inspection,
@@ -176,10 +176,10 @@ function addCountry(map: Record<string, unknown>, inspection: Inspection, countr
  *
  * @throws {UsageError} `INVALID_VALUE` unless the address is https
  */
-function linkOf({ setting = '' }: MissingColumn, shop: string | undefined): Readonly<Record<string, unknown>> {
+function linkWithShop({ setting = '' }: MissingColumn, shop: string | undefined): Readonly<Record<string, unknown>> {
   if (shop === undefined) return settingsIn(setting)
-  const given = /with: "([^"]*)"/.exec(setting)?.[1] ?? ''
-  const { pathname, search } = new URL(given)
+  const examplePrefix = /with: "([^"]*)"/.exec(setting)?.[1] ?? ''
+  const { pathname, search } = new URL(examplePrefix)
   const origin = URL.canParse(shop) ? new URL(shop) : undefined
   if (origin?.protocol !== 'https:')
     throw new UsageError('INVALID_VALUE', '--shop takes the https address of the shop. Nothing was written.', {
@@ -188,5 +188,5 @@ function linkOf({ setting = '' }: MissingColumn, shop: string | undefined): Read
     })
   // An address with a path or a query is used as the whole prefix.
   const prefix = origin.pathname === '/' && origin.search === '' ? `${origin.origin}${pathname}${search}` : shop
-  return settingsIn(setting.replace(given, () => prefix))
+  return settingsIn(setting.replace(examplePrefix, () => prefix))
 }

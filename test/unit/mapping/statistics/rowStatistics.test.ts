@@ -63,7 +63,7 @@ test('a value on more rows than the limit is reported, or requires a full read',
         const add = (into: Map<string, number>, value: number, count: number) => into.set(`v${value}`, (into.get(`v${value}`) ?? 0) + count)
         for (const [value, count] of first) add(total, value, count)
         const options = { code: exactCodes.group, limit } as const
-        const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
+        const whole = new FrequentValues(new FeatureSets(), { ...options, stored: undefined, gated: false })
         whole.addSource(new Map(), [...total])
         if (whole.needsFullRead) return
         let before = whole.stored()
@@ -73,7 +73,7 @@ test('a value on more rows than the limit is reported, or requires a full read',
           for (const [value, count] of come) add(own, value, count)
           total.delete(`v${leave}`)
           for (const [value, count] of own) total.set(value, (total.get(value) ?? 0) + count)
-          const values = new FrequentValues(sets, { ...options, before, gated: true })
+          const values = new FrequentValues(sets, { ...options, stored: before, gated: true })
           const { aboveLimit, mayExceedLimit, highestBound } = values.addSource(new Map(), [...own])
           const large = [...total].filter(([, count]) => count > limit)
           for (const [value] of large) expect(mayExceedLimit || aboveLimit.some(([one]) => one === value), `${value} unseen`).toBe(true)
@@ -93,11 +93,11 @@ test('a value on more rows than the limit is reported, or requires a full read',
 
 test('a value that is added once a day requires a full read before it is on more rows than the limit', () => {
   const options = { code: exactCodes.identifier, limit: 20 } as const
-  const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
+  const whole = new FrequentValues(new FeatureSets(), { ...options, stored: undefined, gated: false })
   whole.addSource(new Map(), [['a', 1]])
   let before = whole.stored()
   for (let rows = 2; ; rows++) {
-    const values = new FrequentValues(new FeatureSets(), { ...options, before, gated: true })
+    const values = new FrequentValues(new FeatureSets(), { ...options, stored: before, gated: true })
     const { mayExceedLimit } = values.addSource(new Map(), [['a', 1]])
     if (mayExceedLimit) return
     expect(rows).toBeLessThanOrEqual(options.limit)
@@ -107,21 +107,21 @@ test('a value that is added once a day requires a full read before it is on more
 
 test('a value that is named like a property of every object is rare', () => {
   const options = { code: exactCodes.group, limit: 20 } as const
-  const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
-  const values = new FrequentValues(new FeatureSets(), { ...options, before: whole.stored(), gated: true })
+  const whole = new FrequentValues(new FeatureSets(), { ...options, stored: undefined, gated: false })
+  const values = new FrequentValues(new FeatureSets(), { ...options, stored: whole.stored(), gated: true })
   expect(values.addSource(new Map(), [['constructor', 1]])).toMatchObject({ mayExceedLimit: false, aboveLimit: [] })
 })
 
 test('a value that an earlier source of the same read has once counts in the bound', () => {
   const options = { code: exactCodes.group, limit: 20 } as const
   const before = { counts: {}, slack: 17 }
-  const values = new FrequentValues(new FeatureSets(), { ...options, before, gated: true })
+  const values = new FrequentValues(new FeatureSets(), { ...options, stored: before, gated: true })
   values.addSource(new Map(), [['a', 1]])
   expect(values.addSource(new Map(), [['a', 3]])).toMatchObject({ highestBound: 21, mayExceedLimit: true })
 })
 
 test('a stored bound over several sources is not a share of one of them', () => {
-  const options = { code: exactCodes.identifier, limit: 20, before: { counts: { a: 60 }, slack: 0 }, gated: true } as const
+  const options = { code: exactCodes.identifier, limit: 20, stored: { counts: { a: 60 }, slack: 0 }, gated: true } as const
   const several = new FrequentValues(new FeatureSets(), { ...options, sourceCount: 2 })
   expect(several.addSource(new Map(), [])).toEqual({ aboveLimit: [['a', 60]], highestInSource: 0, highestBound: 60, mayExceedLimit: false })
   const single = new FrequentValues(new FeatureSets(), { ...options, sourceCount: 1 })
