@@ -91,9 +91,9 @@ export function coverageDoc(tests: readonly TestTitle[]): string {
     for (const endpoint of own) lines.push(...endpointLines(endpoint, tests))
   }
   lines.push('## Paths that are refused by name', '', '| Path | Answer |', '|---|---|')
-  for (const { path, successor, why } of retiredPaths)
+  for (const { path, successor, reason } of retiredPaths)
     lines.push(
-      `| \`${path}\` | ${successor === undefined ? `404: outside the specification${why === undefined ? '' : `, and ${why}`}` : `410: call \`${successor}\``} |`,
+      `| \`${path}\` | ${successor === undefined ? `404: outside the specification${reason === undefined ? '' : `, and ${reason}`}` : `410: call \`${successor}\``} |`,
     )
   lines.push('')
   lines.push('## States, line item parameters, errors and limits', '', '| Section | Row | Tests |', '|---|---|---|')

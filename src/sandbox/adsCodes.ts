@@ -2,7 +2,7 @@
  * Error codes of the advertising host by HTTP status, separated by spaces (docs/spec-notes.md#errors). The client has its own list
  * (docs/decisions/independent-implementations.md).
  */
-const CODES: Readonly<Record<number, string>> = {
+const CODES_BY_STATUS: Readonly<Record<number, string>> = {
   400:
     'DUPLICATE_TWEET EXCLUSIVE_PARAMETERS FEATURE_NOT_AVAILABLE ILLEGAL_CHARACTERS INCLUSIVE_PARAMETERS MISSING_PARAMETER REQUEST_TOO_COMPLEX SPEND_EXCEEDS_BUDGET ' +
     'TOO_MANY_CAMPAIGNS TOO_MANY_LINE_ITEMS TV_SHOW_OUTSIDE_MARKET TWEET_CANNOT_BE_BLANK UNKNOWN_CARD_TYPE UNKNOWN_CRITERIA_TYPE INVALID_DENOMINATION ' +
@@ -28,6 +28,6 @@ const CODES: Readonly<Record<number, string>> = {
 }
 
 /** HTTP status by error code. */
-export const ADS_STATUS: ReadonlyMap<string, number> = new Map(
-  Object.entries(CODES).flatMap(([status, codes]) => codes.split(' ').map((code): [string, number] => [code, Number(status)])),
+export const STATUS_BY_ADS_CODE: ReadonlyMap<string, number> = new Map(
+  Object.entries(CODES_BY_STATUS).flatMap(([status, codes]) => codes.split(' ').map((code): [string, number] => [code, Number(status)])),
 )

@@ -25,7 +25,7 @@ export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>):
       const body: Record<string, unknown> = { request: reply.request ?? { params: echo } }
       if (reply.nextCursor !== undefined) body['next_cursor'] = reply.nextCursor
       if (reply.totalCount !== undefined) body['total_count'] = reply.totalCount
-      if (reply.more !== undefined) Object.assign(body, reply.more)
+      if (reply.extraKeys !== undefined) Object.assign(body, reply.extraKeys)
       body['data'] = reply.data
       return { status: reply.status ?? 200, headers: { 'content-type': JSON_TYPE }, body: exactJson(body) }
     }

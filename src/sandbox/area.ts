@@ -3,7 +3,7 @@
  *
  * Handlers run after routing, authentication, rate limits and validation. A replay of the journal runs them again and must restore the same
  * state. So a handler takes time from `call.now`, ids from `world.newId()`, and random numbers from `world.random()`. It runs everything
- * outside the process through `call.effect()`.
+ * outside the process through `call.runEffect()`.
  */
 import type { ServerResponse } from 'node:http'
 import type { Endpoint } from '../service/contract/endpoint.ts'
@@ -35,7 +35,7 @@ export interface Call<S> {
   readonly now: number
   readonly params: Params
   /** Names of the parameters that the caller sent, path parameters included. */
-  readonly given: ReadonlySet<string>
+  readonly givenNames: ReadonlySet<string>
   /** Parsed JSON body; undefined if the endpoint takes none, or the request has none. */
   readonly body: unknown
   readonly rawBody: Buffer
@@ -56,7 +56,7 @@ export interface Call<S> {
    * Returns false if a fault omits an entry of the request (a product, product key or user). The handler must then not apply the entry, but
    * answer as if it had. `index`: position of the entry. `key`: its product id, product key or first identifier.
    */
-  readonly applies: (index: number, key: string) => boolean
+  readonly appliesEntry: (index: number, key: string) => boolean
   /** True in a replay of the journal. Handlers must not refuse a replayed call that an earlier version accepted. */
   readonly isReplay: boolean
   /**
@@ -66,7 +66,7 @@ export interface Call<S> {
    *
    * Rejects with `DroppedRequest` if a reset or restore replaced the state during the work.
    */
-  readonly effect: <T>(run: () => Promise<T>, unapplied: T) => Promise<T>
+  readonly runEffect: <T>(run: () => Promise<T>, unapplied: T) => Promise<T>
 }
 
 /** Answer that a handler returns. Values may contain bigint, which is written with all digits (docs/spec-notes.md#echoes-and-cursors). */
@@ -78,7 +78,7 @@ export type Reply =
       readonly nextCursor?: string | null
       readonly totalCount?: number
       /** Further top-level keys, such as `time_series_length` of statistics. */
-      readonly more?: Readonly<Record<string, unknown>>
+      readonly extraKeys?: Readonly<Record<string, unknown>>
       /** Default: `{ params: call.echo }`. */
       readonly request?: unknown
       readonly status?: number
@@ -151,7 +151,7 @@ export interface Area<S, Event = unknown, Saved = unknown> {
   readonly control?: Readonly<Record<string, ControlHandler<S>>>
   /** Does the work that is due. Called every second, and when the control API sets the clock. Resolves when the work is done. */
   readonly onClock?: (world: World, state: S) => void | Promise<void>
-  /** Applies an event: a change that no call in the journal describes. `World.record` and a replay of the journal call it. */
+  /** Applies an event: a change that no call in the journal describes. `World.recordEvent` and a replay of the journal call it. */
   readonly applyEvent?: (world: World, state: S, event: Event) => void
   /**
    * Returns true for an event that changes the answer of no read endpoint. The fault `stale` then needs no copy of the state before the
@@ -244,11 +244,11 @@ export interface World {
   /** Returns the next random number, from 0 to below 1. Numbers are the same in a replay. */
   readonly random: () => number
   /** Returns the value of a switch (`PUT /_sandbox/switches`), or its default. */
-  readonly switch: <N extends SwitchName>(name: N) => SwitchValue<N>
+  readonly switchValue: <N extends SwitchName>(name: N) => SwitchValue<N>
   /** Returns the state of an area. Other areas only read it. Exception: the posts area sets `tweeted` of media. */
   readonly stateOf: <S>(area: AreaRef<S, unknown>) => S
   /** Writes an event to the journal, then applies it with the area's `applyEvent`. */
-  readonly record: <Event>(area: AreaRef<unknown, Event>, event: NoInfer<Event>) => void
+  readonly recordEvent: <Event>(area: AreaRef<unknown, Event>, event: NoInfer<Event>) => void
   /** Records that the current request broke a rule. `detail` must not contain a value of the request, which may be personal. */
   readonly reportViolation: (rule: string, detail: string) => void
 }

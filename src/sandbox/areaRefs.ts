@@ -1,4 +1,4 @@
-/** Names of all areas, with the types of their states and events. Arguments of `World.stateOf` and `World.record`. */
+/** Names of all areas, with the types of their states and events. Arguments of `World.stateOf` and `World.recordEvent`. */
 import type { AreaRef } from './area.ts'
 import type { AudienceState } from './audiences/state.ts'
 import type { AuthState, BearerExpired, UserAdded } from './auth/state.ts'

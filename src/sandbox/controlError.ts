@@ -10,8 +10,8 @@ export class ControlError extends Error {}
  * @throws {ControlError} if the body is not an object, or has a field that is neither `known` nor `ignored`
  */
 export function readFields(body: unknown, known: readonly string[], ignored: readonly string[] = []): Readonly<Record<string, unknown>> {
-  const given = Object.entries(requireObject(body ?? {}, 'the body'))
-  const fields = Object.fromEntries(given.filter(([name]) => !ignored.includes(name)))
+  const entries = Object.entries(requireObject(body ?? {}, 'the body'))
+  const fields = Object.fromEntries(entries.filter(([name]) => !ignored.includes(name)))
   checkFields(fields, known)
   return fields
 }

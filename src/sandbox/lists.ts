@@ -25,8 +25,8 @@ export function listReply<T extends object>(call: Call<unknown>, records: Iterab
   const withDeleted = call.params['with_deleted'] === true
   const idOf = options.idOf ?? ((record: T) => String(recordOf(record)['id']))
   const render = options.render ?? ((record: T) => record)
-  const kept = [...records].filter((record) => withDeleted || recordOf(record)['deleted'] !== true)
-  const sorted = sortRecords(call, kept, options.sortable)
+  const visible = [...records].filter((record) => withDeleted || recordOf(record)['deleted'] !== true)
+  const sorted = sortRecords(call, visible, options.sortable)
   const count = typeof call.params['count'] === 'number' ? call.params['count'] : sorted.length
   const cursor = call.params['cursor']
   const listing = listingDigest(call)
@@ -135,6 +135,6 @@ function startIndex<T>(call: Call<unknown>, cursor: string, listing: string, rec
   if (match === null) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
   if (match[2] !== listing) throw reportOtherListing(call, cursor)
   const index = Number(match[1])
-  const found = records.findIndex((record) => idOf(record) === match[3])
-  return found === -1 ? Math.min(index, records.length) : found
+  const foundIndex = records.findIndex((record) => idOf(record) === match[3])
+  return foundIndex === -1 ? Math.min(index, records.length) : foundIndex
 }

@@ -21,14 +21,14 @@ export function listParam(call: Call<unknown>, name: string): readonly string[] 
 }
 
 /** Returns the query and form parameters that the caller sent, by name. A value of null unsets the field. */
-export function givenFields({ endpoint, params, given }: Call<unknown>): Record<string, unknown> {
-  const names = endpoint.parameters.filter((one) => one.in === 'query' && given.has(one.name)).map(({ name }) => name)
+export function givenFields({ endpoint, params, givenNames }: Call<unknown>): Record<string, unknown> {
+  const names = endpoint.parameters.filter((one) => one.in === 'query' && givenNames.has(one.name)).map(({ name }) => name)
   return Object.fromEntries(names.map((name) => [name, params[name]]))
 }
 
 /** Returns true if only documented fields are accepted (the switch `unknown_parameters`). */
 export function isStrict({ world }: Call<unknown>): boolean {
-  return world.switch('unknown_parameters') === 'strict'
+  return world.switchValue('unknown_parameters') === 'strict'
 }
 
 /** Returns true if `filter` contains `id`, or is undefined. */

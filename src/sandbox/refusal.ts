@@ -1,7 +1,7 @@
 /** Creates refusals, and replies of the advertising host. Any layer may throw a refusal; the request handler converts it to an answer. */
 import type { Reply, World } from './area.ts'
 import type { Endpoint } from '../service/contract/endpoint.ts'
-import { ADS_STATUS } from './adsCodes.ts'
+import { STATUS_BY_ADS_CODE } from './adsCodes.ts'
 import type { SwitchValue } from './state/switches.ts'
 import { textOf } from './text.ts'
 
@@ -44,19 +44,19 @@ export class Refusal extends Error {
   }
 }
 
-/** Returns a refusal of the advertising host with one error. Default of `status`: that of the code in `ADS_STATUS`, or else 400. */
+/** Returns a refusal of the advertising host with one error. Default of `status`: that of the code in `STATUS_BY_ADS_CODE`, or else 400. */
 export function adsRefusal(
   code: string,
   message: string,
-  more: { parameter?: string; details?: string; value?: unknown; status?: number } = {},
+  options: { parameter?: string; details?: string; value?: unknown; status?: number } = {},
 ): Refusal {
-  const { status, ...rest } = more
+  const { status, ...rest } = options
   return adsRefusals([{ code, message, ...rest }], status)
 }
 
 /** Returns a refusal of the advertising host with several errors. Default of `status`: as for `adsRefusal` with the first error. */
 export function adsRefusals(errors: readonly AdsError[], status?: number): Refusal {
-  return new Refusal(status ?? ADS_STATUS.get(errors[0]?.code ?? '') ?? 400, { kind: 'ads', errors })
+  return new Refusal(status ?? STATUS_BY_ADS_CODE.get(errors[0]?.code ?? '') ?? 400, { kind: 'ads', errors })
 }
 
 /** Returns the errors in a form of the switch `ads_error_codes`. With `integer`, the HTTP status of each code replaces the code. */
@@ -64,7 +64,7 @@ export function withCodes(
   form: SwitchValue<'ads_error_codes'>,
   errors: readonly AdsError[],
 ): readonly (Omit<AdsError, 'code'> & { readonly code: string | number })[] {
-  return form === 'string' ? errors : errors.map((error) => ({ ...error, code: ADS_STATUS.get(error.code) ?? 400 }))
+  return form === 'string' ? errors : errors.map((error) => ({ ...error, code: STATUS_BY_ADS_CODE.get(error.code) ?? 400 }))
 }
 
 export function missingParameter(name: string): AdsError {
@@ -138,8 +138,8 @@ export function jsonRefusal(status: number, body: unknown): Refusal {
  * switch `operation_errors: flat`, the field has only the first error of each operation, or null.
  */
 export function operationRefusal(world: World, errors: readonly (readonly AdsError[])[], request: unknown): Refusal {
-  const coded = errors.map((one) => withCodes(world.switch('ads_error_codes'), one))
-  const shown = world.switch('operation_errors') === 'flat' ? coded.map((one) => one[0] ?? null) : coded
+  const coded = errors.map((one) => withCodes(world.switchValue('ads_error_codes'), one))
+  const shown = world.switchValue('operation_errors') === 'flat' ? coded.map((one) => one[0] ?? null) : coded
   return jsonRefusal(400, { operation_errors: shown, request })
 }
 

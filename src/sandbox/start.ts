@@ -81,7 +81,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     reportViolation: (rule, detail) => recordViolation(ledger.current, rule, detail),
   })
   const { world } = stateWriter
-  const trafficRules = new TrafficRules(clock.now, recordViolation, () => Number(world.switch('retry_after_grace_ms')))
+  const trafficRules = new TrafficRules(clock.now, recordViolation, () => Number(world.switchValue('retry_after_grace_ms')))
   const valueOrder = new ValueOrder(recordViolation)
   const faults = new ArmedFaults(clock.now, world.random)
   const portFaults = {

@@ -68,7 +68,7 @@ function brokenRule(rule: Rule, parameters: readonly Parameter[]): readonly Brok
         [`${all} together`, 'EXCLUSIVE_PARAMETERS', first, given(rule.names)],
         [`none of ${all}`, 'MISSING_PARAMETER', first, absent(rule.names)],
       ]
-    case 'one-of':
+    case 'at-least-one':
       return [[`none of ${all}`, 'MISSING_PARAMETER', first, absent(rule.names)]]
     case 'required-if': {
       const { when } = rule
@@ -150,7 +150,7 @@ function sampleOf(endpoint: Endpoint, parameters: readonly Parameter[]): Record<
   const sample: Record<string, unknown> = {}
   for (const parameter of parameters) if (parameter.required === true) sample[parameter.name] = valueOf(parameter)
   for (const rule of endpoint.rules ?? []) {
-    if (rule.kind !== 'one-of' && rule.kind !== 'exactly-one') continue
+    if (rule.kind !== 'at-least-one' && rule.kind !== 'exactly-one') continue
     const name = rule.names[0] ?? ''
     if (!rule.names.some((one) => one in sample)) sample[name] = valueOf(parameters.find((one) => one.name === name))
   }

@@ -31,7 +31,7 @@ export function sizeAndTargetingOf(call: Call<AudienceState>, audience: Audience
  */
 export function startProcessing(call: Call<AudienceState>, audience: Audience): void {
   // Counting members takes time, and only `clock` needs their number.
-  if (call.world.switch('processing_times') !== 'clock') return
+  if (call.world.switchValue('processing_times') !== 'clock') return
   const { processing } = audience
   if (processing !== null && !isProcessed(call.world, 'audience', processing.since)) return
   audience.processing = { since: call.now, members: audience.memberships.count(call.now / 1000).members }

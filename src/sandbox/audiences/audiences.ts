@@ -71,7 +71,7 @@ function updateAudience(call: AudienceCall): Reply {
     refuseTakenName(call, call.params['name'], audience.accountId, audience)
     audience.name = call.params['name']
   }
-  if (call.given.has('description')) audience.description = textParam(call, 'description')
+  if (call.givenNames.has('description')) audience.description = textParam(call, 'description')
   audience.updated_at = isoSeconds(call.now)
   return ok(audienceWire(call, audience))
 }
@@ -166,10 +166,10 @@ function writableAudience(call: AudienceCall): Audience {
 
 /** Refuses a name that another audience of the owner has. Deleted audiences do not count. `except`: the audience to rename. */
 function refuseTakenName(call: AudienceCall, name: string, ownerId: string, except: Audience | undefined): void {
-  const taken = [...call.state.audiences.values()].some(
+  const isNameTaken = [...call.state.audiences.values()].some(
     (one) => one !== except && !one.deleted && one.accountId === ownerId && one.name === name,
   )
-  if (taken)
+  if (isNameTaken)
     throw adsRefusal('INVALID_PARAMETER', `An audience named "${name}" exists already`, {
       parameter: 'name',
       value: name,

@@ -52,7 +52,7 @@ export class Memberships {
   /** Number of records that were not removed. */
   #liveCount = 0
   /** Hash table: record + 1; 0 for a free slot. */
-  #index = new Uint32Array(1024)
+  #table = new Uint32Array(1024)
   /** Values of `partner_user_id` by record. The record itself contains only the SHA-256. */
   #partnerIds = new Map<number, string>()
 
@@ -64,21 +64,21 @@ export class Memberships {
   /** Returns the record of an identifier; -1 if the identifier is unknown or removed. `digest`: result of `digestBytes`. */
   find(type: number, digest: Buffer): number {
     const slot = this.#slot(type, digest)
-    const record = (this.#index[slot] ?? 0) - 1
+    const record = (this.#table[slot] ?? 0) - 1
     return record >= 0 && (this.#chunk(record)[this.#offset(record) + TYPE] ?? 0) < REMOVED ? record : -1
   }
 
   /** Adds an identifier, or changes its times. Returns its record. `partnerId`: value of a `partner_user_id`. */
   put(type: number, digest: Buffer, times: { readonly effectiveAt: number; readonly expiresAt: number }, partnerId?: string): number {
     let slot = this.#slot(type, digest)
-    let record = (this.#index[slot] ?? 0) - 1
+    let record = (this.#table[slot] ?? 0) - 1
     if (record < 0) {
-      if (this.#recordCount + 1 > this.#index.length * MAX_LOAD) {
-        this.#reindex(this.#index.length * 2)
+      if (this.#recordCount + 1 > this.#table.length * MAX_LOAD) {
+        this.#resizeTable(this.#table.length * 2)
         slot = this.#slot(type, digest)
       }
       record = this.#append(digest)
-      this.#index[slot] = record + 1
+      this.#table[slot] = record + 1
       if (partnerId !== undefined) this.#partnerIds.set(record, partnerId)
     }
     const chunk = this.#chunk(record)
@@ -165,7 +165,7 @@ export class Memberships {
     copy.#chunks = this.#chunks.map((chunk) => Buffer.from(chunk))
     copy.#recordCount = this.#recordCount
     copy.#liveCount = this.#liveCount
-    copy.#index = this.#index.slice()
+    copy.#table = this.#table.slice()
     copy.#partnerIds = new Map(this.#partnerIds)
     return copy
   }
@@ -189,9 +189,9 @@ export class Memberships {
     restored.#recordCount = records
     restored.#liveCount = live
     restored.#partnerIds = plain
-    let slots = restored.#index.length
+    let slots = restored.#table.length
     while (records + 1 > slots * MAX_LOAD) slots *= 2
-    restored.#reindex(slots)
+    restored.#resizeTable(slots)
     return restored
   }
 
@@ -208,15 +208,15 @@ export class Memberships {
   }
 
   #compare(a: number, b: number): number {
-    const left = this.#chunk(a)
-    const right = this.#chunk(b)
+    const leftChunk = this.#chunk(a)
+    const rightChunk = this.#chunk(b)
     const leftAt = this.#offset(a)
     const rightAt = this.#offset(b)
-    const byType = (TYPE_RANK[left[leftAt + TYPE] ?? 0] ?? 0) - (TYPE_RANK[right[rightAt + TYPE] ?? 0] ?? 0)
+    const byType = (TYPE_RANK[leftChunk[leftAt + TYPE] ?? 0] ?? 0) - (TYPE_RANK[rightChunk[rightAt + TYPE] ?? 0] ?? 0)
     if (byType !== 0) return byType
     if (this.#partnerIds.size > 0 && this.#partnerIds.has(a))
       return Buffer.compare(Buffer.from(this.#partnerIds.get(a) ?? ''), Buffer.from(this.#partnerIds.get(b) ?? ''))
-    return left.compare(right, rightAt, rightAt + 32, leftAt, leftAt + 32)
+    return leftChunk.compare(rightChunk, rightAt, rightAt + 32, leftAt, leftAt + 32)
   }
 
   #inForce(record: number, nowS: number): boolean {
@@ -235,10 +235,10 @@ export class Memberships {
 
   /** Returns the slot of an identifier. For an unknown identifier, returns the free slot that `put` will use. */
   #slot(type: number, digest: Buffer): number {
-    const mask = this.#index.length - 1
+    const mask = this.#table.length - 1
     let slot = firstSlot(type, digest.readUInt32LE(0)) & mask
     for (;;) {
-      const entry = this.#index[slot] ?? 0
+      const entry = this.#table[slot] ?? 0
       if (entry === 0) return slot
       const record = entry - 1
       const chunk = this.#chunk(record)
@@ -259,7 +259,7 @@ export class Memberships {
     return record
   }
 
-  #reindex(slots: number): void {
+  #resizeTable(slots: number): void {
     const mask = slots - 1
     const index = new Uint32Array(slots)
     for (let record = 0; record < this.#recordCount; record++) {
@@ -270,7 +270,7 @@ export class Memberships {
       while (index[slot] !== 0) slot = (slot + 1) & mask
       index[slot] = record + 1
     }
-    this.#index = index
+    this.#table = index
   }
 
   #next(record: number): number {

@@ -105,7 +105,8 @@ function checkTimes(
   errors: AdsError[],
 ): void {
   if (expiresAt === undefined) {
-    if (target.kind === 'do-not-reach' && call.world.switch('dnr_expires_at') === 'required') errors.push(missingParameter('expires_at'))
+    if (target.kind === 'do-not-reach' && call.world.switchValue('dnr_expires_at') === 'required')
+      errors.push(missingParameter('expires_at'))
     if (effectiveAt !== undefined && effectiveAt * 1000 >= addMonths(call.now, DEFAULT_MONTHS)) {
       call.world.reportViolation('expires_before_effective', 'the default of expires_at is not later than effective_at')
       errors.push(invalidParameter('effective_at', 'time under 13 months ahead, or expires_at', isoSeconds(effectiveAt * 1000)))

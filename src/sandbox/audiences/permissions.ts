@@ -70,7 +70,7 @@ function deletePermission(call: AudienceCall): Reply {
 
 /** Refuses to share with another business, unless the switch `share_outside_business` allows it (spec 5 rule 7). @throws {Refusal} */
 function checkMayShareOutside(call: AudienceCall): void {
-  const choice = call.world.switch('share_outside_business')
+  const choice = call.world.switchValue('share_outside_business')
   if (choice === 'granted' || (choice === 'by_feature' && hasFeature(call, 'SHARE_AUDIENCE_OUTSIDE_BUSINESS'))) return
   const message =
     choice === 'by_feature'

@@ -21,7 +21,7 @@ export function uploadUsers(call: UsersCall, target: UploadTarget): Reply {
   const operations = readOperations(call, target, errors)
   const correct = operations.filter((operation) => operation !== undefined)
   const hasWrongOperation = correct.length < operations.length
-  const isApplied = !hasWrongOperation || (correct.length > 0 && call.world.switch('partial_apply') === 'on')
+  const isApplied = !hasWrongOperation || (correct.length > 0 && call.world.switchValue('partial_apply') === 'on')
   if (isApplied) {
     startProcessing(call, target.audience)
     applyAll(call, target, correct)
@@ -33,17 +33,17 @@ export function uploadUsers(call: UsersCall, target: UploadTarget): Reply {
 
 /** Applies the operations in the order of the switch `operation_order`. */
 function applyAll(call: UsersCall, target: UploadTarget, operations: readonly Operation[]): void {
-  const order = call.world.switch('operation_order')
+  const order = call.world.switchValue('operation_order')
   const ordered = order === 'random' ? shuffled(operations, call.world.random) : [...operations]
   if (order === 'deletes_first') ordered.sort((a, b) => Number(a.type === 'Update') - Number(b.type === 'Update'))
   const defaults = { effectiveAt: Math.floor(call.now / 1000), expiresAt: Math.floor(addMonths(call.now, DEFAULT_MONTHS) / 1000) }
-  const replaces = call.world.switch('audience_update') === 'replace'
-  const reach = call.world.switch('delete_reach')
+  const replaces = call.world.switchValue('audience_update') === 'replace'
+  const reach = call.world.switchValue('delete_reach')
   const { memberships } = target.audience
   for (const operation of ordered) {
     const times = { effectiveAt: operation.effectiveAt ?? defaults.effectiveAt, expiresAt: operation.expiresAt ?? defaults.expiresAt }
     operation.users.forEach((user, index) => {
-      if (!call.applies(operation.firstUserIndex + index, firstIdentifierOf(user))) return
+      if (!call.appliesEntry(operation.firstUserIndex + index, firstIdentifierOf(user))) return
       if (operation.type === 'Delete') deleteUser(memberships, user, reach)
       else {
         if (replaces) deleteUser(memberships, user, 'user')
@@ -106,7 +106,7 @@ function replyOf(call: UsersCall, target: UploadTarget, operations: readonly Ope
     const count = reportedCount(call, users)
     return { success_count: count, total_count: count }
   })
-  const form = target.kind === 'do-not-reach' ? 'array' : call.world.switch('audience_users_response')
+  const form = target.kind === 'do-not-reach' ? 'array' : call.world.switchValue('audience_users_response')
   if (form === 'array') return { kind: 'ads', data: results, request }
   const total = results.reduce((sum, one) => sum + one.total_count, 0)
   const sums = { success_count: total, total_count: total }
@@ -115,7 +115,7 @@ function replyOf(call: UsersCall, target: UploadTarget, operations: readonly Ope
 
 /** Returns the count that an operation with these users reports, by the switch `count_basis`. */
 function reportedCount(call: UsersCall, users: readonly User[]): number {
-  switch (call.world.switch('count_basis')) {
+  switch (call.world.switchValue('count_basis')) {
     case 'users':
       return users.length
     case 'operations':

@@ -11,7 +11,7 @@ export const authArea = defineArea({
   loadState: loadAuthState,
   handlers: tokenHandlers,
   control: { 'POST /_sandbox/users': addUser, 'GET /_sandbox/users': listUsers },
-  // Reads of a past state use the current users and tokens (`WorldState.asOf`).
+  // Reads of a past state use the current users and tokens (`WorldState.readAsOf`).
   isHiddenFromReads: () => true,
   applyEvent: (world, state, event) => {
     if (event.kind === 'person') applyAddedUser(world, state, event)

@@ -55,8 +55,8 @@ export interface BearerExpired {
 
 /** Creates the first state: only the access token of the sandbox's credentials is valid. */
 export function createAuthState(world: World): AuthState {
-  const own = ownToken(world)
-  return { accessTokens: new Map([[own.token, own]]), requestTokens: new Map(), bearer: null, granted: new Set() }
+  const fixedToken = ownToken(world)
+  return { accessTokens: new Map([[fixedToken.token, fixedToken]]), requestTokens: new Map(), bearer: null, granted: new Set() }
 }
 
 /**
@@ -64,8 +64,8 @@ export function createAuthState(world: World): AuthState {
  * token was invalidated, it stays invalid.
  */
 export function loadAuthState(world: World, state: AuthState): AuthState {
-  const own = ownToken(world)
-  state.accessTokens.set(own.token, { ...own, ...state.accessTokens.get(own.token), secret: own.secret })
+  const fixedToken = ownToken(world)
+  state.accessTokens.set(fixedToken.token, { ...fixedToken, ...state.accessTokens.get(fixedToken.token), secret: fixedToken.secret })
   return state
 }
 

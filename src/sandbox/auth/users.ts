@@ -31,7 +31,7 @@ export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
     token: `${id}-${randomText(world, 40)}`,
     secret: randomText(world, 45),
   }
-  world.record(areaRefs.auth, event)
+  world.recordEvent(areaRefs.auth, event)
   return { ...userView(world, event.user), oauth_token: event.token, oauth_token_secret: event.secret }
 }
 

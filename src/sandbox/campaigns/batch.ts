@@ -109,7 +109,7 @@ function runAsSingleCall(call: Call<CampaignsState>, type: OperationType, params
   if (missing.length > 0) throw adsRefusals(missing.map((one) => missingParameter(one.name)))
   const checked = validate(endpoint, { path, pairs, body: undefined, oauth: call.oauth, strict })
   if (checked.errors.length > 0) throw adsRefusals(checked.errors)
-  const single = { ...call, endpoint, params: checked.params, given: checked.given }
+  const single = { ...call, endpoint, params: checked.params, givenNames: checked.givenNames }
   if (checked.sentBack.size > 0) refuseChangedFields(checked.sentBack, () => READERS[type.endpoint]?.(single))
   // A copy, because a later operation of the batch may change the record.
   return structuredClone(type.run(single))

@@ -57,13 +57,13 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
 type Links = Pick<LineItemCategory, 'line_item_id' | 'curated_category_id'>
 
 /**
- * Returns the ids of line item and category. If the call lacks an id, returns that of `before`.
+ * Returns the ids of line item and category. If the call lacks an id, returns that of `stored`.
  *
  * @throws {Refusal} 404 as `findLiveLineItem`, or if the category is unknown
  */
-function linkedIds(call: Call<CampaignsState>, before?: Links): Links {
-  const itemId = textParam(call, 'line_item_id') ?? before?.line_item_id ?? ''
-  const categoryId = textParam(call, 'curated_category_id') ?? before?.curated_category_id ?? ''
+function linkedIds(call: Call<CampaignsState>, stored?: Links): Links {
+  const itemId = textParam(call, 'line_item_id') ?? stored?.line_item_id ?? ''
+  const categoryId = textParam(call, 'curated_category_id') ?? stored?.curated_category_id ?? ''
   findLiveLineItem(call, itemId)
   if (!curatedCategories.some(({ id }) => id === categoryId)) throw notFound('NOT_FOUND', 'curated_category_id', categoryId)
   return { line_item_id: itemId, curated_category_id: categoryId }

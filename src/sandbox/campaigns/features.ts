@@ -34,7 +34,7 @@ export const featureControls: Readonly<Record<string, ControlHandler<CampaignsSt
     if (!areFeatureKeys(add) || !areFeatureKeys(remove))
       throw new ControlError('add and remove must be arrays of feature keys in upper case')
     const features = [...new Set([...(state.features.get(account) ?? []), ...add])].filter((key) => !remove.includes(key))
-    world.record(areaRefs.campaigns, { kind: 'features', account, features })
+    world.recordEvent(areaRefs.campaigns, { kind: 'features', account, features })
     return features
   },
 }

@@ -112,7 +112,7 @@ function withGivenFields(call: Call<CampaignsState>, item: LineItem, campaign: C
   const stored = recordOf({ ...item, pay_by: item.pay_by === '' ? defaultPayBy(next) : item.pay_by })
   const changedFields = new Set(Object.keys(given).filter((name) => !isSameValue(next[name], stored[name])))
   // If the call lacks `pay_by`, the other fields determine it. APP_INSTALLS keeps the stored value: only there, a call can change it.
-  if (!call.given.has('pay_by')) next.pay_by = next.objective === 'APP_INSTALLS' ? String(stored['pay_by']) : defaultPayBy(next)
+  if (!call.givenNames.has('pay_by')) next.pay_by = next.objective === 'APP_INSTALLS' ? String(stored['pay_by']) : defaultPayBy(next)
   const errors = checkLineItem(next, campaign, changedFields)
   if (errors.length > 0) throw adsRefusals(errors)
   return next

@@ -25,7 +25,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
   'statistics.get': (call) => {
     const query = queryOf(call, { maxDays: 7 })
     const { length, data } = metricsOf(call.state, accountOf(call).id, query, call.now)
-    return { kind: 'ads', data, more: { data_type: 'stats', time_series_length: length } }
+    return { kind: 'ads', data, extraKeys: { data_type: 'stats', time_series_length: length } }
   },
   'activeEntities.list': (call) => {
     const { start, end } = periodOf(call, { maxDays: 90 })

@@ -28,7 +28,7 @@ export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState
   },
   'trackingTags.update': (call) => {
     const tag = findChild(call, call.state.trackingTags, 'tracking_tag_id', 'NOT_FOUND')
-    if (call.given.has('tracking_tag_url')) tag.tracking_tag_url = httpsUrl(call.params['tracking_tag_url'])
+    if (call.givenNames.has('tracking_tag_url')) tag.tracking_tag_url = httpsUrl(call.params['tracking_tag_url'])
     tag.updated_at = isoSeconds(call.now)
     return ok(tag)
   },

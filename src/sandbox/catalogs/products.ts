@@ -42,12 +42,12 @@ function putProducts(call: CatalogCall): Reply {
   if (firstNonObject !== -1) throw adsRefusals([invalidParameter('products', 'array of objects', '', `products[${firstNonObject}]`)])
   if (list.length === 0) throw adsRefusals([invalidParameter('products', 'at least one product', '')])
   const repeated = repeatedIds(call, products)
-  const repeatedResult = call.world.switch('duplicate_ids')
+  const repeatedResult = call.world.switchValue('duplicate_ids')
   const results: ProductResult[] = []
   products.forEach((product, index) => {
     const id = typeof product['id'] === 'string' ? product['id'] : null
     const stored = id === null ? undefined : catalog.products.get(comparableId(call, id))
-    const keptFields = call.world.switch('product_put') === 'merge' ? stored?.fields : undefined
+    const keptFields = call.world.switchValue('product_put') === 'merge' ? stored?.fields : undefined
     reportViolations(call, product, keptFields)
     if (id !== null && repeated.has(comparableId(call, id))) {
       if (repeatedResult === 'absent') return
@@ -60,7 +60,7 @@ function putProducts(call: CatalogCall): Reply {
   })
   return {
     kind: 'ads',
-    data: { products_response: call.world.switch('product_order') === 'random' ? shuffled(results, call.world.random) : results },
+    data: { products_response: call.world.switchValue('product_order') === 'random' ? shuffled(results, call.world.random) : results },
   }
 }
 
@@ -79,17 +79,17 @@ interface SentProduct {
 /** Checks a product, and creates or updates it. Returns its result. */
 function putProduct(call: CatalogCall, catalog: Catalog, { product, id, stored, keptFields, index }: SentProduct): ProductResult {
   const { world } = call
-  const { fields, errors } = checkProduct(product, keptFields, world.switch('length_unit'))
+  const { fields, errors } = checkProduct(product, keptFields, world.switchValue('length_unit'))
   const warnings = gtinWarnings(fields)
-  if (stored !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== stored.key)
+  if (stored !== undefined && world.switchValue('product_key_on_write') === 'required' && product['product_key'] !== stored.key)
     return failedResult(call, id, stored, ['product_key: is required for a known product'])
   if (errors.length > 0 || id === null) return failedResult(call, id, stored, errors)
   const success = (status: ProductResult['status'], key: string): ProductResult => ({ warnings, errors: [], product_key: key, id, status })
   if (stored !== undefined && sameFields(stored.fields, fields)) return success('NO_CHANGE', stored.key)
-  const isApplied = call.applies(index, id)
+  const isApplied = call.appliesEntry(index, id)
   if (stored !== undefined && !isApplied) return success('UPDATE_SUCCESS', stored.key)
   const comparable = comparableId(call, id)
-  const formerKey = world.switch('readd_key') === 'same' ? catalog.formerKeys.get(comparable) : undefined
+  const formerKey = world.switchValue('readd_key') === 'same' ? catalog.formerKeys.get(comparable) : undefined
   if (!isApplied) return success('CREATE_SUCCESS', formerKey ?? unstoredKey(catalog, comparable))
   const groupKey = findOrCreateGroupKey(call, catalog, fields['item_group_id'])
   if (stored !== undefined) {
@@ -124,10 +124,10 @@ function deleteProducts(call: CatalogCall): Reply {
   if (!areTexts(call.params['product_keys'])) throw adsRefusals([invalidParameter('product_keys', 'array of strings', '')])
   const keys = call.params['product_keys']
   if (keys.length === 0) throw adsRefusals([invalidParameter('product_keys', 'at least one key', '')])
-  const maxKeys = world.switch('delete_keys_max')
+  const maxKeys = world.switchValue('delete_keys_max')
   if (maxKeys !== 'none' && keys.length > Number(maxKeys))
     throw adsRefusals([invalidParameter('product_keys', `at most ${maxKeys} items`, `${keys.length} items`)])
-  const onUnknownKey = world.switch('delete_unknown_key')
+  const onUnknownKey = world.switchValue('delete_unknown_key')
   if (onUnknownKey === 'not_found') {
     const unknown = keys.find((key) => !catalog.idByKey.has(key))
     if (unknown !== undefined) throw adsRefusal('NOT_FOUND', `Product ${unknown} was not found`, { parameter: 'product_keys' })
@@ -136,7 +136,7 @@ function deleteProducts(call: CatalogCall): Reply {
     const id = catalog.idByKey.get(key)
     if (id === undefined && onUnknownKey === 'failed')
       return { product_key: null, failed_product_key: key, message: `Product ${key} was not found` }
-    if (id !== undefined && call.applies(index, key)) removeProduct(catalog, id, key)
+    if (id !== undefined && call.appliesEntry(index, key)) removeProduct(catalog, id, key)
     return { product_key: key, failed_product_key: null, message: null }
   })
   // Unlike `call.echo`, this echo does not contain the id of the catalog.
@@ -164,9 +164,9 @@ function areTexts(value: unknown): value is readonly string[] {
 function listProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const groupKey = textParam(call, 'item_group_key')
-  const all = [...catalog.products.values()]
-  const inGroup = groupKey === null ? all : all.filter((product) => product.groupKey === groupKey)
-  const shown = groupKey === null && call.world.switch('group_reads') === 'first' ? oldestOfGroups(inGroup) : inGroup
+  const allProducts = [...catalog.products.values()]
+  const inGroup = groupKey === null ? allProducts : allProducts.filter((product) => product.groupKey === groupKey)
+  const shown = groupKey === null && call.world.switchValue('group_reads') === 'first' ? oldestOfGroups(inGroup) : inGroup
   const sorted = shown.sort((a, b) => (BigInt(a.key) < BigInt(b.key) ? -1 : 1))
   const count = Number(call.params['count'])
   const cursor = call.params['cursor']
@@ -224,7 +224,7 @@ function failedResult(call: CatalogCall, id: string | null, stored: Product | un
   return {
     warnings: [],
     errors,
-    product_key: call.world.switch('error_product_key') === 'present' ? (stored?.key ?? null) : null,
+    product_key: call.world.switchValue('error_product_key') === 'present' ? (stored?.key ?? null) : null,
     id,
     status: 'ERROR',
   }
@@ -245,7 +245,7 @@ function repeatedIds(call: CatalogCall, products: readonly Readonly<Record<strin
 
 /** Converts an id to the form in which ids are compared (the switch `id_comparison`). */
 function comparableId(call: CatalogCall, id: string): string {
-  const choice = call.world.switch('id_comparison')
+  const choice = call.world.switchValue('id_comparison')
   return choice === 'exact' ? id : choice === 'trimmed' ? id.trim() : id.trim().toLowerCase()
 }
 

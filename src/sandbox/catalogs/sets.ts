@@ -47,9 +47,9 @@ function createSet(call: CatalogCall): Reply {
   const { params } = call
   const type = params['type'] === 'FILTERED' ? 'FILTERED' : 'MANUAL'
   const errors: AdsError[] = []
-  if (type === 'MANUAL' && call.given.has('filters') && listOf(params['filters']).length > 0)
+  if (type === 'MANUAL' && call.givenNames.has('filters') && listOf(params['filters']).length > 0)
     errors.push(invalidParameter('filters', 'no filters for a MANUAL set', ''))
-  if (type === 'FILTERED' && call.given.has('product_keys'))
+  if (type === 'FILTERED' && call.givenNames.has('product_keys'))
     errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
   const filters = type === 'FILTERED' ? readFilters(call, params['filters'], errors) : []
   const productKeys = type === 'MANUAL' ? readKeys(call, catalog, params['product_keys'], errors) : []
@@ -77,14 +77,14 @@ function updateSet(call: CatalogCall): Reply {
   const set = setOf(call, catalog)
   const errors: AdsError[] = []
   let { productKeys } = set
-  if (call.given.has('product_keys')) {
+  if (call.givenNames.has('product_keys')) {
     if (set.type === 'FILTERED') errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
     else productKeys = readKeys(call, catalog, call.params['product_keys'], errors)
   }
   if (errors.length > 0) throw adsRefusals(errors)
   set.productKeys = productKeys
   if (typeof call.params['name'] === 'string') set.name = call.params['name']
-  if (call.given.has('description')) set.description = textParam(call, 'description')
+  if (call.givenNames.has('description')) set.description = textParam(call, 'description')
   set.changedAt = call.now
   echoAsId(call, 'product_set_id')
   return ok(setWire(catalog, set, 'PROCESSING'))

@@ -32,15 +32,15 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
     const cardsByUri = new Map(
       cardTables(call.state).flatMap((table) => [...recordsOf(call, table).values()].map((card) => [card.card_uri, card] as const)),
     )
-    const found = (listParam(call, 'card_uris') ?? []).flatMap((uri) => cardsByUri.get(uri) ?? [])
-    return okWholeList(found.filter((card) => !card.deleted || call.params['with_deleted'] === true))
+    const cards = (listParam(call, 'card_uris') ?? []).flatMap((uri) => cardsByUri.get(uri) ?? [])
+    return okWholeList(cards.filter((card) => !card.deleted || call.params['with_deleted'] === true))
   },
   'cards.allById': (call) => {
     const id = String(call.params['card_id'])
     const table = cardTables(call.state).find((one) => recordsOf(call, one).has(id)) ?? call.state.cards
     return ok(findRecord(call, table, 'card_id', 'CARD_NOT_FOUND'))
   },
-  'cards.get': (call) => ok(call.world.switch('card_response') === 'array' ? [findCard(call)] : findCard(call)),
+  'cards.get': (call) => ok(call.world.switchValue('card_response') === 'array' ? [findCard(call)] : findCard(call)),
   'cards.create': (call) => {
     const content = readContent(call, [])
     const id = call.world.newId()

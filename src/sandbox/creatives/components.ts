@@ -45,10 +45,10 @@ export function mediaKeyPlaces({
 
 function placesIn(components: readonly Component[], list: string): { readonly key: string; readonly place: string }[] {
   return components.flatMap((component, index) => {
-    const at = `${list}[${index}]`
+    const place = `${list}[${index}]`
     const { media_key: key, media_keys: keys } = component
-    if (typeof key === 'string') return [{ key, place: `${at}.media_key` }]
-    return Array.isArray(keys) ? keys.map((one: unknown) => ({ key: String(one), place: `${at}.media_keys` })) : []
+    if (typeof key === 'string') return [{ key, place: `${place}.media_key` }]
+    return Array.isArray(keys) ? keys.map((one: unknown) => ({ key: String(one), place: `${place}.media_keys` })) : []
   })
 }
 
@@ -110,34 +110,34 @@ function classify(value: unknown, place: string, errors: AdsError[]): (MediaPart
 }
 
 /** Checks a component, and returns its contribution to the card's type. Adds what is wrong to `errors`. */
-function readComponent(component: unknown, at: string, errors: AdsError[]): MediaPart | DestinationPart | undefined {
-  if (!isPlainRecord(component)) return void errors.push(invalidParameter(at, 'a component', component))
+function readComponent(component: unknown, place: string, errors: AdsError[]): MediaPart | DestinationPart | undefined {
+  if (!isPlainRecord(component)) return void errors.push(invalidParameter(place, 'a component', component))
   switch (component['type']) {
     case 'MEDIA':
-      checkFieldNames(component, ['type', 'media_key'], at, errors)
-      return { media: commonType(mediaTypes([component['media_key']], `${at}.media_key`, errors)), swipeable: false }
+      checkFieldNames(component, ['type', 'media_key'], place, errors)
+      return { media: commonType(mediaTypes([component['media_key']], `${place}.media_key`, errors)), swipeable: false }
     case 'SWIPEABLE_MEDIA': {
-      checkFieldNames(component, ['type', 'media_keys'], at, errors)
+      checkFieldNames(component, ['type', 'media_keys'], place, errors)
       const keys = component['media_keys']
-      if (keys === undefined) return void errors.push(missingParameter(`${at}.media_keys`))
+      if (keys === undefined) return void errors.push(missingParameter(`${place}.media_keys`))
       if (!Array.isArray(keys) || keys.length < 2 || keys.length > 6)
-        return void errors.push(invalidParameter(`${at}.media_keys`, '2 to 6 media keys', keys))
-      return { media: commonType(mediaTypes(keys, `${at}.media_keys`, errors)), swipeable: true }
+        return void errors.push(invalidParameter(`${place}.media_keys`, '2 to 6 media keys', keys))
+      return { media: commonType(mediaTypes(keys, `${place}.media_keys`, errors)), swipeable: true }
     }
     case 'DETAILS':
-      checkFieldNames(component, ['type', 'title', 'destination'], at, errors)
-      readText(component, 'title', at, errors)
-      checkWebsite(component['destination'], `${at}.destination`, errors)
+      checkFieldNames(component, ['type', 'title', 'destination'], place, errors)
+      readText(component, 'title', place, errors)
+      checkWebsite(component['destination'], `${place}.destination`, errors)
       return { destination: 'WEBSITE' }
     case 'BUTTON':
-      checkFieldNames(component, ['type', 'label', 'destination'], at, errors)
-      checkLabel(component['label'], `${at}.label`, errors)
-      checkApp(component['destination'], `${at}.destination`, errors)
+      checkFieldNames(component, ['type', 'label', 'destination'], place, errors)
+      checkLabel(component['label'], `${place}.label`, errors)
+      checkApp(component['destination'], `${place}.destination`, errors)
       return { destination: 'APP' }
     case undefined:
-      return void errors.push(missingParameter(`${at}.type`))
+      return void errors.push(missingParameter(`${place}.type`))
     default:
-      return void errors.push(invalidParameter(`${at}.type`, 'MEDIA, SWIPEABLE_MEDIA, DETAILS or BUTTON', component['type']))
+      return void errors.push(invalidParameter(`${place}.type`, 'MEDIA, SWIPEABLE_MEDIA, DETAILS or BUTTON', component['type']))
   }
 }
 
@@ -157,58 +157,58 @@ function commonType(types: readonly MediaType[]): MediaType {
   return first !== undefined && types.every((type) => type === first) ? first : 'MIXED_MEDIA'
 }
 
-function checkLabel(label: unknown, at: string, errors: AdsError[]): void {
-  if (label === undefined) return void errors.push(missingParameter(at))
-  if (!isPlainRecord(label)) return void errors.push(invalidParameter(at, 'a label', label))
-  checkFieldNames(label, ['type', 'value'], at, errors)
-  if (label['type'] !== 'ENUM') errors.push(invalidParameter(`${at}.type`, 'ENUM', label['type']))
+function checkLabel(label: unknown, place: string, errors: AdsError[]): void {
+  if (label === undefined) return void errors.push(missingParameter(place))
+  if (!isPlainRecord(label)) return void errors.push(invalidParameter(place, 'a label', label))
+  checkFieldNames(label, ['type', 'value'], place, errors)
+  if (label['type'] !== 'ENUM') errors.push(invalidParameter(`${place}.type`, 'ENUM', label['type']))
   if (!buttonLabels.some((value) => value === label['value']))
-    errors.push(invalidParameter(`${at}.value`, buttonLabels.join(', '), label['value']))
+    errors.push(invalidParameter(`${place}.value`, buttonLabels.join(', '), label['value']))
 }
 
-function checkWebsite(destination: unknown, at: string, errors: AdsError[]): void {
-  if (destination === undefined) return void errors.push(missingParameter(at))
+function checkWebsite(destination: unknown, place: string, errors: AdsError[]): void {
+  if (destination === undefined) return void errors.push(missingParameter(place))
   if (!isPlainRecord(destination) || destination['type'] !== 'WEBSITE')
-    return void errors.push(invalidParameter(at, 'a WEBSITE destination', destination))
-  checkFieldNames(destination, ['type', 'url'], at, errors)
-  const url = readText(destination, 'url', at, errors)
-  if (url !== undefined && !/^https?:\/\/\S+$/i.test(url)) errors.push(invalidParameter(`${at}.url`, 'a URL', url))
+    return void errors.push(invalidParameter(place, 'a WEBSITE destination', destination))
+  checkFieldNames(destination, ['type', 'url'], place, errors)
+  const url = readText(destination, 'url', place, errors)
+  if (url !== undefined && !/^https?:\/\/\S+$/i.test(url)) errors.push(invalidParameter(`${place}.url`, 'a URL', url))
 }
 
-function checkApp(destination: unknown, at: string, errors: AdsError[]): void {
-  if (destination === undefined) return void errors.push(missingParameter(at))
+function checkApp(destination: unknown, place: string, errors: AdsError[]): void {
+  if (destination === undefined) return void errors.push(missingParameter(place))
   if (!isPlainRecord(destination) || destination['type'] !== 'APP')
-    return void errors.push(invalidParameter(at, 'an APP destination', destination))
+    return void errors.push(invalidParameter(place, 'an APP destination', destination))
   checkFieldNames(
     destination,
     ['type', 'country_code', 'googleplay_app_id', 'ios_app_store_identifier', 'googleplay_deep_link', 'ios_deep_link'],
-    at,
+    place,
     errors,
   )
-  const country = readText(destination, 'country_code', at, errors)
+  const country = readText(destination, 'country_code', place, errors)
   if (country !== undefined && !isCountryCode(country))
-    errors.push(invalidParameter(`${at}.country_code`, 'an ISO 3166-1 alpha-2 code', country))
+    errors.push(invalidParameter(`${place}.country_code`, 'an ISO 3166-1 alpha-2 code', country))
   const hasText = (name: string) => typeof destination[name] === 'string' && destination[name] !== ''
-  if (!hasText('googleplay_app_id') && !hasText('ios_app_store_identifier')) errors.push(missingParameter(`${at}.googleplay_app_id`))
+  if (!hasText('googleplay_app_id') && !hasText('ios_app_store_identifier')) errors.push(missingParameter(`${place}.googleplay_app_id`))
   for (const [link, app] of [
     ['googleplay_deep_link', 'googleplay_app_id'],
     ['ios_deep_link', 'ios_app_store_identifier'],
   ] as const) {
     if (destination[link] !== undefined && !hasText(app))
-      errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `"${link}" is only allowed with "${app}"`, parameter: `${at}.${link}` })
+      errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `"${link}" is only allowed with "${app}"`, parameter: `${place}.${link}` })
   }
 }
 
 /** Returns the text of a field. Without a text, adds an error to `errors` and returns undefined. */
-function readText(object: Readonly<Record<string, unknown>>, name: string, at: string, errors: AdsError[]): string | undefined {
+function readText(object: Readonly<Record<string, unknown>>, name: string, place: string, errors: AdsError[]): string | undefined {
   const value = object[name]
-  if (value === undefined || value === null || value === '') errors.push(missingParameter(`${at}.${name}`))
-  else if (typeof value !== 'string') errors.push(invalidParameter(`${at}.${name}`, 'string', value))
+  if (value === undefined || value === null || value === '') errors.push(missingParameter(`${place}.${name}`))
+  else if (typeof value !== 'string') errors.push(invalidParameter(`${place}.${name}`, 'string', value))
   else return value
   return undefined
 }
 
-function checkFieldNames(object: Readonly<Record<string, unknown>>, names: readonly string[], at: string, errors: AdsError[]): void {
+function checkFieldNames(object: Readonly<Record<string, unknown>>, names: readonly string[], place: string, errors: AdsError[]): void {
   for (const name of Object.keys(object))
-    if (!names.includes(name)) errors.push(invalidParameter(`${at}.${name}`, `one of ${names.join(', ')}`, object[name]))
+    if (!names.includes(name)) errors.push(invalidParameter(`${place}.${name}`, `one of ${names.join(', ')}`, object[name]))
 }

@@ -101,7 +101,7 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
   checkRules(creation, next, fieldsWithText, errors)
   if (errors.length > 0) throw adsRefusals(errors)
   // The URLs depend on the video and the poster. An update with neither a new video nor a poster keeps them.
-  if (next['media_key'] !== card['media_key'] || call.given.has('poster_media_key'))
+  if (next['media_key'] !== card['media_key'] || call.givenNames.has('poster_media_key'))
     Object.assign(next, conversationMedia(call, String(next['media_key'])))
   Object.assign(card, next)
 }

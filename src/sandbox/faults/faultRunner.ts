@@ -126,8 +126,8 @@ export class FaultRunner {
       cursor: cursorOf(context),
       items: hooks.items,
       json: context.json,
-      hasFlatErrors: this.#tools.world.switch('operation_errors') === 'flat',
-      codes: this.#tools.world.switch('ads_error_codes'),
+      hasFlatErrors: this.#tools.world.switchValue('operation_errors') === 'flat',
+      codes: this.#tools.world.switchValue('ads_error_codes'),
     })
   }
 

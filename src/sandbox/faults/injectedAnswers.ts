@@ -87,7 +87,7 @@ function recordWait({ world, trafficRules }: InjectionParts, { entry, request }:
 /** Returns the 401 for an invalid token. Invalidates a bearer token, but not an access token, because no call could renew it. */
 function expireToken(world: SandboxWorld, context: FaultContext, toAnswer: ToAnswer): Answer {
   const isBearer = /^\s*bearer/i.test(context.request.headers.authorization ?? '')
-  if (isBearer) world.record(areaRefs.auth, { kind: 'bearer_expired' })
+  if (isBearer) world.recordEvent(areaRefs.auth, { kind: 'bearer_expired' })
   return toAnswer(invalidTokenRefusal(isBearer ? 'bearer' : 'access'))
 }
 

@@ -69,7 +69,7 @@ export function hasNonFormBody(context: RequestContext): boolean {
 /** Parses the body, and stores it in `context.json` with the neutral keys of `names`. Sets `isInvalidJson` if the body is not JSON. */
 export function parseJson(context: RequestContext, names: Names): void {
   try {
-    context.json = names.neutralBody(JSON.parse(context.body.toString()))
+    context.json = names.withNeutralKeys(JSON.parse(context.body.toString()))
   } catch {
     context.isInvalidJson = true
   }

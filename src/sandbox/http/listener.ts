@@ -23,7 +23,7 @@ export class Listener {
     this.#world = world
     this.#server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, receive)
     this.#server.on('connection', (socket: Socket) => {
-      const maxConnections = world.switch('max_connections')
+      const maxConnections = world.switchValue('max_connections')
       if (world.machineNow() < this.#closeNewUntil || (maxConnections !== 'none' && this.#connections.size >= Number(maxConnections))) {
         socket.destroySoon()
         return

@@ -83,8 +83,8 @@ export class RequestHandler {
   answerRefusal(context: RequestContext, refusal: Refusal, echo: Readonly<Record<string, unknown>> = {}): Answer {
     const { world } = this.#parts
     const answer = answerOfRefusal(refusal, echo, {
-      codes: world.switch('ads_error_codes'),
-      body: world.switch('error_body'),
+      codes: world.switchValue('ads_error_codes'),
+      body: world.switchValue('error_body'),
     })
     Object.assign(answer.headers, commonHeaders(context.endpoint, context.rawPath))
     return answer
@@ -134,7 +134,7 @@ export class RequestHandler {
     const { rates, world } = this.#parts
     // For the answer if `servedEndpoint` refuses the request.
     answerParts.headers = rateHeaders(rates.unrouted())
-    const endpoint = servedEndpoint(context, world.switch('unknown_parameters') === 'strict')
+    const endpoint = servedEndpoint(context, world.switchValue('unknown_parameters') === 'strict')
     const path = context.route.kind === 'found' ? context.route.path : {}
     const form = formOf(context)
     answerParts.headers = rateHeaders(rates.peek(this.#rateInput(endpoint, context)))
@@ -155,7 +155,7 @@ export class RequestHandler {
     // From here on, a refusal echoes the parameters of the path (docs/spec-notes.md#echoes-and-cursors).
     answerParts.echo = { ...path }
     checkContentType(context, endpoint)
-    checkSize(context, endpoint, world.switch('over_limit'))
+    checkSize(context, endpoint, world.switchValue('over_limit'))
     if (context.isInvalidJson) throw parameterRefusal(endpoint, [{ ...invalidParameter('body', 'JSON', ''), details: 'invalid JSON' }])
     if (endpoint.body !== 'json' && hasNonFormBody(context))
       throw parameterRefusal(endpoint, [
@@ -165,7 +165,7 @@ export class RequestHandler {
     return {
       endpoint,
       path,
-      pairs: world.names.active ? pairs.map(([name, value]) => [world.names.neutral(name), value]) : pairs,
+      pairs: world.names.isActive ? pairs.map(([name, value]) => [world.names.toNeutral(name), value]) : pairs,
       query: context.query,
       oauth: caller.oauth,
       user: caller.user,
@@ -193,7 +193,7 @@ export class RequestHandler {
     const answer = this.answerRefusal(context, error, answerParts.echo)
     // Headers of the refusal have precedence. A 429 gets the headers of its rate limit only with the switch `rate_limit_headers: reset`.
     answer.headers =
-      error.status === 429 && this.#parts.world.switch('rate_limit_headers') !== 'reset'
+      error.status === 429 && this.#parts.world.switchValue('rate_limit_headers') !== 'reset'
         ? answer.headers
         : { ...answerParts.headers, ...answer.headers }
     return answer
@@ -207,9 +207,9 @@ export class RequestHandler {
       callerId: caller?.id ?? 'anonymous',
       accountId: context.route.kind === 'found' ? context.route.path['account_id'] : undefined,
       hasTotalCount: context.query.some(([name, value]) => name === 'with_total_count' && /^(?:true|t|1)$/i.test(value)),
-      specifiedLimitsOnly: world.switch('rate_limits') === 'off',
-      globalReads: Number(world.switch('global_reads')),
-      uploadsPer: world.switch('upload_limit_per') === 'account' ? 'account' : 'user',
+      specifiedLimitsOnly: world.switchValue('rate_limits') === 'off',
+      globalReads: Number(world.switchValue('global_reads')),
+      uploadsPer: world.switchValue('upload_limit_per') === 'account' ? 'account' : 'user',
     }
   }
 
@@ -220,7 +220,7 @@ export class RequestHandler {
   #recordOverLimit(context: RequestContext, endpoint: Endpoint, rate: RateState): Refusal {
     const { ledger, trafficRules, world } = this.#parts
     if (endpoint.limit === 'bearer_tokens') return oauth2Refusal()
-    const choice = world.switch('rate_limit_headers')
+    const choice = world.switchValue('rate_limit_headers')
     if (choice !== 'none') trafficRules.recordWait(context.entry, context.caller, rate.resetS * 1000)
     ledger.recordViolation(context.entry, context.entry.time, 'over_rate_limit', `more than ${rate.limit} in the window`)
     const waitS = Math.max(1, Math.ceil(rate.resetS - world.machineNow() / 1000))

@@ -37,10 +37,10 @@ export function retiredRefusal(method: string, rawPath: string): Refusal | undef
   return undefined
 }
 
-function refusalFor(rawPath: string, { successor, why }: RetiredPath, values: Readonly<Record<string, string>>): Refusal {
+function refusalFor(rawPath: string, { successor, reason }: RetiredPath, values: Readonly<Record<string, string>>): Refusal {
   const message =
     successor === undefined
-      ? `The route ${rawPath} is not served: it is outside the specification${why === undefined ? '' : `, and ${why}`}`
+      ? `The route ${rawPath} is not served: it is outside the specification${reason === undefined ? '' : `, and ${reason}`}`
       : `The route ${rawPath} is deprecated: call ${successor.replaceAll(/:(\w+)/g, (name, key: string) => values[key] ?? name)}`
   const status = successor === undefined ? 404 : 410
   if (!isCorePath(rawPath)) return adsRefusal('ROUTE_NOT_FOUND', message, { status })

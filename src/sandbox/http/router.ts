@@ -11,11 +11,11 @@ export type Route =
 
 interface Node {
   /** Next nodes by the text of the next segment. */
-  readonly literal: Map<string, Node>
+  readonly literals: Map<string, Node>
   /** Next node if the next segment is a parameter, whatever its name. */
   parameter: Node | undefined
   /** Endpoints whose path ends at this node, by method. `names`: names of the path parameters, in order. */
-  readonly ends: Map<string, { endpoint: Endpoint; names: readonly string[] }>
+  readonly endpoints: Map<string, { endpoint: Endpoint; names: readonly string[] }>
 }
 
 /** Index of the paths of endpoints, aliases included. */
@@ -36,14 +36,14 @@ export class Router {
     if (segments.at(-1) === '' && segments.length > 1) segments.pop()
     const values: string[] = []
     const node =
-      findNode(this.#root, segments, 0, values, (found) => found.ends.has(method)) ??
-      findNode(this.#root, segments, 0, values, (found) => found.ends.size > 0)
+      findNode(this.#root, segments, 0, values, (found) => found.endpoints.has(method)) ??
+      findNode(this.#root, segments, 0, values, (found) => found.endpoints.size > 0)
     if (node === undefined) return { kind: 'unknown' }
-    const end = node.ends.get(method)
-    if (end === undefined) return { kind: 'wrong_method', allowed: [...node.ends.keys()] }
+    const found = node.endpoints.get(method)
+    if (found === undefined) return { kind: 'wrong_method', allowed: [...node.endpoints.keys()] }
     const path: Record<string, string> = {}
-    end.names.forEach((name, index) => (path[name] = values[index] ?? ''))
-    return { kind: 'found', endpoint: end.endpoint, path }
+    found.names.forEach((name, index) => (path[name] = values[index] ?? ''))
+    return { kind: 'found', endpoint: found.endpoint, path }
   }
 
   #add(endpoint: Endpoint, path: string): void {
@@ -55,13 +55,13 @@ export class Router {
         node = node.parameter ??= emptyNode()
         continue
       }
-      let next = node.literal.get(segment)
-      if (next === undefined) node.literal.set(segment, (next = emptyNode()))
+      let next = node.literals.get(segment)
+      if (next === undefined) node.literals.set(segment, (next = emptyNode()))
       node = next
     }
-    const taken = node.ends.get(endpoint.method)
-    if (taken !== undefined) throw new Error(`${endpoint.method} ${path} is both ${taken.endpoint.name} and ${endpoint.name}`)
-    node.ends.set(endpoint.method, { endpoint, names })
+    const existing = node.endpoints.get(endpoint.method)
+    if (existing !== undefined) throw new Error(`${endpoint.method} ${path} is both ${existing.endpoint.name} and ${endpoint.name}`)
+    node.endpoints.set(endpoint.method, { endpoint, names })
   }
 }
 
@@ -78,17 +78,17 @@ function findNode(
 ): Node | undefined {
   const segment = segments[at]
   if (segment === undefined) return accept(node) ? node : undefined
-  const literal = node.literal.get(segment)
-  const kept = values.length
+  const literal = node.literals.get(segment)
+  const valueCount = values.length
   if (literal !== undefined) {
     const found = findNode(literal, segments, at + 1, values, accept)
     if (found !== undefined) return found
-    values.length = kept
+    values.length = valueCount
   }
   if (node.parameter === undefined || segment === '') return undefined
   values.push(decodeSegment(segment))
   const found = findNode(node.parameter, segments, at + 1, values, accept)
-  if (found === undefined) values.length = kept
+  if (found === undefined) values.length = valueCount
   return found
 }
 
@@ -101,5 +101,5 @@ function decodeSegment(segment: string): string {
 }
 
 function emptyNode(): Node {
-  return { literal: new Map(), parameter: undefined, ends: new Map() }
+  return { literals: new Map(), parameter: undefined, endpoints: new Map() }
 }

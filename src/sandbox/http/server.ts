@@ -105,7 +105,7 @@ export class SandboxServer {
       isAnsweredOnSocket: false,
       isFirstOfConnection,
     }
-    observer.begin(context)
+    observer.headersArrived(context)
     response.on('close', () => this.#finish(context))
     return context
   }
@@ -116,7 +116,7 @@ export class SandboxServer {
     context.finished = true
     context.entry.answer_ended_at = new Date(this.#parts.world.machineNow()).toISOString()
     if (!context.response.writableFinished && !context.isAnsweredOnSocket) context.entry.client_closed = true
-    if (this.#parts.ledger.has(context.entry)) this.#run(context, () => this.#parts.observer.finish(context))
+    if (this.#parts.ledger.has(context.entry)) this.#run(context, () => this.#parts.observer.requestEnded(context))
   }
 
   #readBody(context: RequestContext): void {
@@ -144,15 +144,15 @@ export class SandboxServer {
     entry.body_end_at = new Date(world.machineNow()).toISOString()
     entry.body_sha256 = hash('sha256', context.body)
     if (endpoint?.body === 'json' && context.body.length > 0) parseJson(context, world.names)
-    observer.arrive(context)
+    observer.bodyArrived(context)
     const rule = faults.hitWithBody({ ...requestToMatch(context), body: context.body, bodyHash: entry.body_sha256 })
     if (rule === undefined) return this.#answer(context)
     recordFault(context, rule)
     runner
       .run(context, rule, {
         apply: (part) => handler.handle(context, part),
-        // Handlers of reads are synchronous, so `asOf` covers the whole read.
-        applyAsOf: (time) => world.asOf(time, () => handler.handle(context, 'all')),
+        // Handlers of reads are synchronous, so `readAsOf` covers the whole read.
+        applyAsOf: (time) => world.readAsOf(time, () => handler.handle(context, 'all')),
         answerRefusal: (refusal) => handler.answerRefusal(context, refusal),
         send: (answer) => this.#send(context, answer),
         fail: (error) => this.#fail(context, error),

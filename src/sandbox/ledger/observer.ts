@@ -31,22 +31,22 @@ export class Observer {
   }
 
   /** Checks a request whose headers are complete. */
-  begin({ entry, startedAt }: RequestContext): void {
-    this.#trafficRules.begin(entry, startedAt)
+  headersArrived({ entry, startedAt }: RequestContext): void {
+    this.#trafficRules.headersArrived(entry, startedAt)
     if (entry.endpoint === 'oauth2.token' && this.#ledger.inFlight('oauth2.token') > 1)
       this.#ledger.recordViolation(entry, entry.time, 'two_token_calls_at_once', 'oauth2/token is already in flight')
   }
 
   /** Records and checks a request whose body is complete and parsed. */
-  arrive(context: RequestContext): void {
+  bodyArrived(context: RequestContext): void {
     const { entry, route } = context
     if (route.kind === 'found') {
       context.content = contentOf(route.endpoint.name, route.path, context.json, this.#productIds.of)
-      if (context.content.keys.length > 0 && this.#world.switch('ledger_keys') === 'on')
+      if (context.content.keys.length > 0 && this.#world.switchValue('ledger_keys') === 'on')
         entry.keys = this.#valuesOf(context).map(({ key, value }) => ({ key, value }))
     }
     entry.items = context.content.items
-    this.#trafficRules.arrive(entry, context.startedAt, context.content)
+    this.#trafficRules.bodyArrived(entry, context.startedAt, context.content)
     if (this.#trafficRules.hasWaits)
       this.#trafficRules.checkWait(entry, claimedCaller(this.#world, context.request.headers.authorization), context.startedAt)
     this.#checkOrder(context)
@@ -56,12 +56,12 @@ export class Observer {
   }
 
   /** Records that the request ended: the answer was sent, or the connection ended. */
-  finish(context: RequestContext): void {
+  requestEnded(context: RequestContext): void {
     this.#ledger.finish(context.entry)
-    this.#trafficRules.finish(context.entry)
+    this.#trafficRules.requestEnded(context.entry)
     // A reset or restore clears `#valueOrder`. A request from before a change of the instance must not add values to it again.
     if (context.content.keys.length > 0 && context.instance === this.#world.core.instance)
-      this.#valueOrder.finish(context.entry, () => this.#valuesOf(context), context.content.keys, this.#valuesNeverRecur)
+      this.#valueOrder.requestEnded(context.entry, () => this.#valuesOf(context), context.content.keys, this.#valuesNeverRecur)
   }
 
   clearRecords(): void {
@@ -73,7 +73,7 @@ export class Observer {
 
   /** True if the test promises that no key gets an earlier value again (the switch `values_recur: never`). */
   get #valuesNeverRecur(): boolean {
-    return this.#world.switch('values_recur') === 'never'
+    return this.#world.switchValue('values_recur') === 'never'
   }
 
   /** Checks the order of the values of each key. To save time, hashes only the entries to which a rule can apply. */
@@ -82,7 +82,7 @@ export class Observer {
     const valuesNeverRecur = this.#valuesNeverRecur
     if (!valuesNeverRecur && !this.#valueOrder.tracksAny(keys)) return
     const values = this.#valuesOf(context, valuesNeverRecur ? undefined : (own) => this.#valueOrder.tracksAny(own))
-    this.#valueOrder.arrive(context.entry, values, keys, this.#world.now(), valuesNeverRecur)
+    this.#valueOrder.bodyArrived(context.entry, values, keys, this.#world.now(), valuesNeverRecur)
   }
 
   #valuesOf({ route, json }: RequestContext, isNeeded?: (keys: readonly string[]) => boolean): readonly KeyValue[] {

@@ -57,11 +57,11 @@ export class TrafficRules {
     return this.#waits.size > 0
   }
 
-  begin(entry: LedgerEntry, startedAt: number): void {
+  headersArrived(entry: LedgerEntry, startedAt: number): void {
     this.#incompleteRequests.set(entry.seq, startedAt)
   }
 
-  arrive(entry: LedgerEntry, startedAt: number, content: RequestContent): void {
+  bodyArrived(entry: LedgerEntry, startedAt: number, content: RequestContent): void {
     this.#incompleteRequests.delete(entry.seq)
     this.#beginBody(entry)
     if (content.keys.length === 0) return
@@ -72,7 +72,7 @@ export class TrafficRules {
     if (repeated > 0) this.#recordViolation(entry, 'duplicate_in_request', `keys that occur more than once in one request: ${repeated}`)
   }
 
-  finish(entry: LedgerEntry): void {
+  requestEnded(entry: LedgerEntry): void {
     this.#incompleteRequests.delete(entry.seq)
     this.#endBody(entry)
     const request = this.#seen.find((one) => one.entry === entry)

@@ -59,7 +59,13 @@ export class ValueOrder {
    * Checks the values of a request whose body arrived. `keysOfRequest`: all keys of the request. `now`: time of the sandbox's clock,
    * milliseconds since 1970. `valuesNeverRecur`: true with `values_recur: never`.
    */
-  arrive(entry: LedgerEntry, values: readonly KeyValue[], keysOfRequest: readonly string[], now: number, valuesNeverRecur: boolean): void {
+  bodyArrived(
+    entry: LedgerEntry,
+    values: readonly KeyValue[],
+    keysOfRequest: readonly string[],
+    now: number,
+    valuesNeverRecur: boolean,
+  ): void {
     const broken = new Set<string>()
     for (const value of values) {
       const rule =
@@ -71,9 +77,9 @@ export class ValueOrder {
 
   /**
    * Records the outcome of a request, as its caller sees it. `values`: returns the values of the request; called only if they are needed.
-   * `keysOfRequest`, `valuesNeverRecur`: as for `arrive`.
+   * `keysOfRequest`, `valuesNeverRecur`: as for `bodyArrived`.
    */
-  finish(entry: LedgerEntry, values: () => readonly KeyValue[], keysOfRequest: readonly string[], valuesNeverRecur: boolean): void {
+  requestEnded(entry: LedgerEntry, values: () => readonly KeyValue[], keysOfRequest: readonly string[], valuesNeverRecur: boolean): void {
     const outcome = outcomeOf(entry)
     if (outcome === 'unknown') this.#keepUnresolved(values(), keysOfRequest)
     else if (outcome === 'known' && this.tracksAny(keysOfRequest))

@@ -83,8 +83,8 @@ export function listedUnpublishedWire(
 /** Renders a draft or scheduled post for its own endpoints (docs/spec-notes.md#scheduled-and-draft-posts). */
 export function draftOrScheduledWire(post: DraftOrScheduledPost): Record<string, unknown> {
   const { account_id: _account, scheduled_at, scheduled_status, completed_at, tweet_id, ...shared } = post
-  const own = { ...shared, id: BigInt(post.id), id_str: post.id }
-  return scheduled_at === null ? own : { ...own, scheduled_at, scheduled_status, completed_at, tweet_id }
+  const ownFields = { ...shared, id: BigInt(post.id), id_str: post.id }
+  return scheduled_at === null ? ownFields : { ...ownFields, scheduled_at, scheduled_status, completed_at, tweet_id }
 }
 
 function authorWire(world: World, state: PostsState, id: string, trim: boolean): Record<string, unknown> {

@@ -34,7 +34,7 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     if (post.tweet_id !== null)
       throw adsRefusal('ACTION_NOT_ALLOWED', 'the post was published already', { parameter: 'scheduled_tweet_id' })
     // Only a new time must be in the future. A client may send the stored time again.
-    const isMoved = call.given.has('scheduled_at') && call.params['scheduled_at'] !== post.scheduled_at
+    const isMoved = call.givenNames.has('scheduled_at') && call.params['scheduled_at'] !== post.scheduled_at
     const scheduledAt = isMoved ? futureTime(call) : post.scheduled_at
     return ok(changeDraftOrScheduled(call, post, scheduledAt))
   },
@@ -154,9 +154,9 @@ interface Content {
 
 /** Reads and checks the content of a post. `stored`: stored content, which replaces missing parameters. @throws {Refusal} */
 function contentOf(call: Call<PostsState>, stored: Content = { text: '', media_keys: [], card_uri: null }): Content {
-  const text = call.given.has('text') ? (textParam(call, 'text') ?? '') : stored.text
-  const mediaKeys = call.given.has('media_keys') ? (listParam(call, 'media_keys') ?? []) : stored.media_keys
-  const cardUri = call.given.has('card_uri') ? textParam(call, 'card_uri') : stored.card_uri
+  const text = call.givenNames.has('text') ? (textParam(call, 'text') ?? '') : stored.text
+  const mediaKeys = call.givenNames.has('media_keys') ? (listParam(call, 'media_keys') ?? []) : stored.media_keys
+  const cardUri = call.givenNames.has('card_uri') ? textParam(call, 'card_uri') : stored.card_uri
   if (text.trim() === '' && mediaKeys.length === 0)
     throw adsRefusal('TWEET_CANNOT_BE_BLANK', 'text is required when there are no media_keys', { parameter: 'text' })
   checkMedia(mediaKeys)
@@ -186,8 +186,8 @@ function futureTime(call: Call<PostsState>): string {
 }
 
 function listDraftOrScheduled(call: Call<PostsState>, table: ReadonlyMap<string, DraftOrScheduledPost>): Reply {
-  const found = [...table.values()].filter((one) => isSelected(call, one, one.user_id))
-  return listReply(call, found, { sortable: ['created_at', 'updated_at', 'scheduled_at'], render: draftOrScheduledWire })
+  const selected = [...table.values()].filter((one) => isSelected(call, one, one.user_id))
+  return listReply(call, selected, { sortable: ['created_at', 'updated_at', 'scheduled_at'], render: draftOrScheduledWire })
 }
 
 function findDraftOrScheduled(
@@ -227,7 +227,7 @@ function addDraftOrScheduled(
 
 function changeDraftOrScheduled(call: Call<PostsState>, post: DraftOrScheduledPost, scheduledAt: string | null): Record<string, unknown> {
   Object.assign(post, contentOf(call, { ...post, text: post.text ?? '' }))
-  if (call.given.has('name')) post.name = textParam(call, 'name')
+  if (call.givenNames.has('name')) post.name = textParam(call, 'name')
   if (typeof call.params['nullcast'] === 'boolean') post.nullcast = call.params['nullcast']
   post.scheduled_at = scheduledAt
   post.updated_at = isoSeconds(call.now)

@@ -11,7 +11,7 @@ export const postsArea = defineArea({
   createState: createPostsState,
   handlers: { ...advertiserHandlers, ...v2Handlers, ...userHandlers },
   onClock: (world, state) => {
-    for (const post of duePosts(state, world.now())) world.record(areaRefs.posts, { kind: 'published', scheduledId: post.id })
+    for (const post of duePosts(state, world.now())) world.recordEvent(areaRefs.posts, { kind: 'published', scheduledId: post.id })
   },
   applyEvent: (world, state, { scheduledId }) => publishScheduled(world, state, scheduledId, world.newId()),
 })

@@ -10,7 +10,7 @@ const DUPLICATE_MS = 86_400_000
  * `nullcast` and references. Ignores earlier versions of the same post. Always false with the switch `duplicate_posts: accept`.
  */
 export function isDuplicate(world: World, state: PostsState, post: Post): boolean {
-  if (world.switch('duplicate_posts') === 'accept') return false
+  if (world.switchValue('duplicate_posts') === 'accept') return false
   const contentOf = (one: Post): string => JSON.stringify([one.text, one.media_keys, one.card_uri, one.nullcast, one.referenced])
   return [...state.posts.values()].some(
     (one) =>

@@ -14,7 +14,7 @@ type UserCall = Call<PostsState>
 export const userHandlers: Readonly<Record<string, Handler<PostsState>>> = {
   'users.verifyCredentials': (call) => ({ kind: 'json', body: coreUser(call, call.user?.id ?? '') }),
   'users.show': (call) => {
-    const id = call.given.has('user_id')
+    const id = call.givenNames.has('user_id')
       ? String(call.params['user_id'])
       : idOfHandle(call.world, call.state, String(call.params['screen_name']))
     const user = id === undefined ? undefined : coreUser(call, id)

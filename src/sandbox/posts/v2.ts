@@ -60,7 +60,7 @@ async function deletePost(call: Call<PostsState>): Promise<Reply> {
   if (post.author_id !== call.user?.id)
     throw v2Problem(403, 'Forbidden', 'You can delete only your own posts.', 'not-authorized-for-resource')
   call.state.posts.delete(id)
-  await call.effect(() => Promise.resolve(emitPostEvent(call.world, 'post.delete', post)), null)
+  await call.runEffect(() => Promise.resolve(emitPostEvent(call.world, 'post.delete', post)), null)
   return { kind: 'json', body: { data: { deleted: true } } }
 }
 
@@ -78,8 +78,9 @@ async function createPost(call: Call<PostsState>): Promise<Reply> {
     const version = state.posts.get(id)
     if (version !== undefined) version.edit_history = post.edit_history
   }
-  await call.effect(() => Promise.resolve(emitPostEvent(world, 'post.create', post)), null)
-  const history = world.switch('edit_history') === 'on' ? { [`edit_history_${world.switch('v2_names')}_ids`]: post.edit_history } : {}
+  await call.runEffect(() => Promise.resolve(emitPostEvent(world, 'post.create', post)), null)
+  const history =
+    world.switchValue('edit_history') === 'on' ? { [`edit_history_${world.switchValue('v2_names')}_ids`]: post.edit_history } : {}
   return { kind: 'json', status: 201, body: { data: { id: post.id, text: post.text, ...history } } }
 }
 
@@ -217,8 +218,8 @@ function mediaKeysOf(call: Call<PostsState>, alsoAllowed: readonly string[]): re
   refuseOtherFields('media', media, ['media_ids', ...alsoAllowed])
   if (!Array.isArray(ids) || ids.length === 0 || ids.length > 4 || !ids.every((id) => typeof id === 'string' && /^\d{1,19}$/.test(id)))
     throw v2ParameterRefusal('media.media_ids', textOf(ids), 'expected 1 to 4 media ids')
-  const known = libraryMedia(call)
-  return ids.map((id: string) => known.find(({ media_key: key }) => key.endsWith(`_${id}`))?.media_key ?? `3_${id}`)
+  const library = libraryMedia(call)
+  return ids.map((id: string) => library.find(({ media_key: key }) => key.endsWith(`_${id}`))?.media_key ?? `3_${id}`)
 }
 
 /** Returns the media in the libraries of the accounts to which the caller has access. */

@@ -11,8 +11,10 @@ import { includesOf, postSelectionOf, postWire } from './v2View.ts'
 export function searchPosts(call: Call<PostsState>): Reply {
   const selection = postSelectionOf(call)
   const matches = readQuery(String(call.params['query']))
-  const [start, end] = ['start_time', 'end_time'].map((name) => (call.given.has(name) ? Date.parse(String(call.params[name])) : undefined))
-  const found = [...call.state.posts.values()]
+  const [start, end] = ['start_time', 'end_time'].map((name) =>
+    call.givenNames.has(name) ? Date.parse(String(call.params[name])) : undefined,
+  )
+  const matchingPosts = [...call.state.posts.values()]
     .filter(
       (post) =>
         (call.user === undefined || post.author_id === call.user.id) &&
@@ -22,12 +24,14 @@ export function searchPosts(call: Call<PostsState>): Reply {
         matches(call, post),
     )
     .toSorted((a, b) => b.createdAt - a.createdAt || (BigInt(b.id) > BigInt(a.id) ? 1 : -1))
-  const startIndex = call.given.has('next_token') ? found.findIndex((post) => post.id === String(call.params['next_token'])) : 0
+  const startIndex = call.givenNames.has('next_token')
+    ? matchingPosts.findIndex((post) => post.id === String(call.params['next_token']))
+    : 0
   if (startIndex === -1)
     throw v2ParameterRefusal('next_token', String(call.params['next_token']), 'next_token must be from an earlier answer')
   const count = Number(call.params['max_results'])
-  const page = found.slice(startIndex, startIndex + count)
-  const next = found[startIndex + count]
+  const page = matchingPosts.slice(startIndex, startIndex + count)
+  const next = matchingPosts[startIndex + count]
   const includes = includesOf(call.world, call.state, page, selection)
   return {
     kind: 'json',
@@ -55,7 +59,7 @@ type Term = (call: Call<PostsState>, post: Post) => boolean
 function readQuery(query: string): Term {
   const tokens = tokensOf(query)
   let at = 0
-  const refused = (part: string, problem: string) => v2ParameterRefusal('query', part, problem)
+  const queryRefusal = (part: string, problem: string) => v2ParameterRefusal('query', part, problem)
   const anyOf = (): Term => {
     const parts = [allOf()]
     while (tokens[at]?.text === 'OR') {
@@ -71,18 +75,19 @@ function readQuery(query: string): Term {
       const term = token.term ?? group(token)
       parts.push(token.text.startsWith('-') ? (call, post) => !term(call, post) : term)
     }
-    if (parts.length === 0) throw refused(tokens[at]?.text ?? tokens[at - 1]?.text ?? query, 'a term is missing before or after this part')
+    if (parts.length === 0)
+      throw queryRefusal(tokens[at]?.text ?? tokens[at - 1]?.text ?? query, 'a term is missing before or after this part')
     return (call, post) => parts.every((part) => part(call, post))
   }
   const group = ({ text }: Token): Term => {
     const inner = anyOf()
-    if (tokens[at]?.text !== ')') throw refused(text, 'the parenthesis is not closed')
+    if (tokens[at]?.text !== ')') throw queryRefusal(text, 'the parenthesis is not closed')
     at++
     return inner
   }
   const whole = anyOf()
   const rest = tokens[at]
-  if (rest !== undefined) throw refused(rest.text, 'the parenthesis was not opened')
+  if (rest !== undefined) throw queryRefusal(rest.text, 'the parenthesis was not opened')
   return whole
 }
 

@@ -53,7 +53,7 @@ export function selectionOf(call: Call<PostsState>, prefix: Selection['prefix'])
     expansions: requested('expansions'),
     callerId: call.user?.id,
     prefix,
-    showsEditHistory: call.world.switch('edit_history') === 'on',
+    showsEditHistory: call.world.switchValue('edit_history') === 'on',
   }
 }
 
@@ -63,9 +63,9 @@ export function selectionOf(call: Call<PostsState>, prefix: Selection['prefix'])
  * @throws {Refusal} for fields with the other prefix, and for the expansion `edit_history_post_ids` with `tweet`
  */
 function checkedPrefix(call: Call<PostsState>): Selection['prefix'] {
-  const prefix = call.world.switch('v2_names')
+  const prefix = call.world.switchValue('v2_names')
   const otherName = prefix === 'post' ? 'tweet.fields' : 'post.fields'
-  if (call.given.has(otherName))
+  if (call.givenNames.has(otherName))
     throw v2ParameterRefusal(
       otherName,
       String(call.params[otherName]),
@@ -126,10 +126,10 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
     if (expansions.has('geo.place_id') && post.place_id !== null)
       places.set(post.place_id, pick(state.places.get(post.place_id) ?? {}, ['id', 'full_name', ...selection.place]))
   }
-  const found = Object.entries({ users, [selection.prefix === 'post' ? 'posts' : 'tweets']: tweets, media, places, polls }).filter(
+  const included = Object.entries({ users, [selection.prefix === 'post' ? 'posts' : 'tweets']: tweets, media, places, polls }).filter(
     ([, objects]) => objects.size > 0,
   )
-  return found.length === 0 ? undefined : Object.fromEntries(found.map(([name, objects]) => [name, [...objects.values()]]))
+  return included.length === 0 ? undefined : Object.fromEntries(included.map(([name, objects]) => [name, [...objects.values()]]))
 }
 
 function mediaWire(state: PostsState, key: string, post: Post, selection: Selection): Wire {

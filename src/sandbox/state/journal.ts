@@ -41,7 +41,7 @@ export type JournalEntry =
       readonly body: string
       /** Part of the request that was applied: `all`, `first:N` or `only`. */
       readonly apply: AppliedPart
-      /** Results of the effects of the call (`Call.effect`), in their order. */
+      /** Results of the effects of the call (`Call.runEffect`), in their order. */
       readonly effects: readonly unknown[]
     } & Counters)
   /** Events that an earlier version wrote have no counters. */

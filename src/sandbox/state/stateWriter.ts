@@ -46,8 +46,8 @@ export interface HandlerResult {
 interface CallConditions {
   /** Milliseconds since 1970, by the sandbox's clock. */
   readonly now: number
-  readonly applies: Call<unknown>['applies']
-  readonly effect: Call<unknown>['effect']
+  readonly appliesEntry: Call<unknown>['appliesEntry']
+  readonly runEffect: Call<unknown>['runEffect']
   /** Default: false. */
   readonly isReplay?: boolean
 }
@@ -94,7 +94,7 @@ export class StateWriter {
       (parts) => this.#world.load(parts),
       (entry) => this.#replay(entry),
     )
-    this.#world.replayAt(undefined)
+    this.#world.setReplayTime(undefined)
     this.#journal = journal
     if (journal.isEmpty) this.#write({ kind: 'reset', seed: this.#world.seed })
     this.#writeInstance()
@@ -137,7 +137,7 @@ export class StateWriter {
   /** Decodes and checks the parameters. Returns errors in the result. */
   readParameters(request: AdmittedRequest): Validated {
     const pairs = request.endpoint.auth === 'browser' ? request.pairs.filter(([name]) => !PAGE_FIELDS.includes(name)) : request.pairs
-    const strict = this.#world.switch('unknown_parameters') === 'strict'
+    const strict = this.#world.switchValue('unknown_parameters') === 'strict'
     return validate(request.endpoint, { path: request.path, pairs, body: request.body, oauth: request.oauth, strict })
   }
 
@@ -157,12 +157,12 @@ export class StateWriter {
     const isIncluded = appliesOf(part)
     const call = this.#callOf(area, request, checked, {
       now: before.now,
-      applies: (index, key) => {
+      appliesEntry: (index, key) => {
         const included = isIncluded(index, key)
         entryCounts[included ? 'applied' : 'omitted']++
         return included
       },
-      effect: async (run) => {
+      runEffect: async (run) => {
         const value = await run()
         // A handler waits only for effects, so a reset or restore can replace the state of the call only now.
         if (world.stateOf(area.ref) !== call.state) throw new DroppedRequest('the state was replaced')
@@ -198,18 +198,18 @@ export class StateWriter {
   }
 
   /**
-   * Runs the handler on a copy of the state (`WorldState.onCopy`), for the answer to a request that a fault omits. Runs no effects. Does
+   * Runs the handler on a copy of the state (`WorldState.runOnCopy`), for the answer to a request that a fault omits. Runs no effects. Does
    * not check create-only fields that the client sent back.
    *
    * @throws {Refusal}
    */
   dryRun(request: AdmittedRequest, checked: Validated): HandlerResult | Promise<HandlerResult> {
     const { area, handler } = this.#handlerOf(request.endpoint)
-    return this.#world.onCopy(() => {
+    return this.#world.runOnCopy(() => {
       const call = this.#callOf(area, request, checked, {
         now: this.#world.now(),
-        applies: appliesToAll,
-        effect: (_run, unapplied) => Promise.resolve(unapplied),
+        appliesEntry: appliesToAll,
+        runEffect: (_run, unapplied) => Promise.resolve(unapplied),
       })
       const finish = (reply: Reply): HandlerResult => ({ reply, echo: call.echo, isApplied: false })
       const reply = handler(call)
@@ -229,9 +229,13 @@ export class StateWriter {
     if (endpoint === undefined) throw new Error(`no endpoint reads the record of ${request.endpoint.name}`)
     const { area, handler } = this.#handlerOf(endpoint)
     const params = Object.fromEntries(Object.keys(request.path).map((name) => [name, checked.params[name]]))
-    const reading = { ...checked, params, given: new Set(Object.keys(params)), echo: {} }
+    const reading = { ...checked, params, givenNames: new Set(Object.keys(params)), echo: {} }
     const reply = handler(
-      this.#callOf(area, { ...request, endpoint }, reading, { now: this.#world.now(), applies: appliesToAll, effect: (run) => run() }),
+      this.#callOf(area, { ...request, endpoint }, reading, {
+        now: this.#world.now(),
+        appliesEntry: appliesToAll,
+        runEffect: (run) => run(),
+      }),
     )
     if (reply instanceof Promise || reply.kind !== 'ads') throw new Error(`${endpoint.name} does not return a record`)
     return Array.isArray(reply.data) ? reply.data[0] : reply.data
@@ -295,7 +299,7 @@ export class StateWriter {
       case 'call':
         return this.#replayCall(entry)
       case 'event':
-        world.replayAt(entry.now)
+        world.setReplayTime(entry.now)
         this.#restoreCounters(entry)
         return world.applyEvent(entry.area, entry.event)
       case 'clock':
@@ -317,7 +321,7 @@ export class StateWriter {
     if (endpoint === undefined) throw new Error(`unknown endpoint ${entry.endpoint}`)
     const { area, handler } = this.#handlerOf(endpoint)
     const world = this.#world
-    world.replayAt(entry.now)
+    world.setReplayTime(entry.now)
     const { nextId, nextShortId, random } = world.core
     this.#restoreCounters(entry)
     const rawBody = Buffer.from(entry.body)
@@ -328,16 +332,16 @@ export class StateWriter {
       query: entry.query,
       oauth: new Map(entry.oauth),
       user: entry.user === null ? undefined : world.users.get(entry.user),
-      body: endpoint.body === 'json' && rawBody.length > 0 ? world.names.neutralBody(JSON.parse(entry.body)) : undefined,
+      body: endpoint.body === 'json' && rawBody.length > 0 ? world.names.withNeutralKeys(JSON.parse(entry.body)) : undefined,
       rawBody,
     }
     const effects = [...entry.effects]
     const call = this.#callOf(area, request, this.readParameters(request), {
       now: entry.now,
-      applies: appliesOf(entry.apply),
+      appliesEntry: appliesOf(entry.apply),
       isReplay: true,
       // The journal has the results of the effects, in their order.
-      effect: <T>() => Promise.resolve(effects.shift() as T),
+      runEffect: <T>() => Promise.resolve(effects.shift() as T),
     })
     try {
       await handler(call)
@@ -371,7 +375,7 @@ export class StateWriter {
       state: this.#world.stateOf(area.ref),
       now: conditions.now,
       params: checked.params,
-      given: checked.given,
+      givenNames: checked.givenNames,
       body: request.body,
       rawBody: request.rawBody,
       query: request.query.length === 0 ? NO_QUERY : new Map(request.query),
@@ -379,9 +383,9 @@ export class StateWriter {
       user: request.user,
       account: this.#checkedAccount(request, checked),
       oauth: request.oauth,
-      applies: conditions.applies,
+      appliesEntry: conditions.appliesEntry,
       isReplay: conditions.isReplay ?? false,
-      effect: conditions.effect,
+      runEffect: conditions.runEffect,
     }
   }
 }
@@ -391,7 +395,7 @@ function canChangeState(endpoint: Endpoint): boolean {
   return endpoint.method !== 'GET' || endpoint.answer.resource === 'page'
 }
 
-/** Returns `Call.applies` for `all`, `first:N` or `only`. `FaultRunner` replaces all other parts by these. */
+/** Returns `Call.appliesEntry` for `all`, `first:N` or `only`. `FaultRunner` replaces all other parts by these. */
 function appliesOf(part: AppliedPart): (index: number, key: string) => boolean {
   if (typeof part === 'object') return (_, key) => part.only.includes(key)
   if (!part.startsWith('first:')) return appliesToAll

@@ -139,9 +139,9 @@ export class Switches {
 }
 
 function definitionOf(name: string): SwitchDefinition {
-  const found = DEFINITIONS.find(({ name: own, number }) => own === name || (number !== undefined && String(number) === name))
-  if (found === undefined) throw new ControlError(`no switch "${name}"; there are: ${DEFINITIONS.map((one) => one.name).join(', ')}`)
-  return found
+  const definition = DEFINITIONS.find(({ name: own, number }) => own === name || (number !== undefined && String(number) === name))
+  if (definition === undefined) throw new ControlError(`no switch "${name}"; there are: ${DEFINITIONS.map((one) => one.name).join(', ')}`)
+  return definition
 }
 
 /**

@@ -47,7 +47,7 @@ export interface Snapshot {
 /** World without the members that change the state but write no entry to the journal. Only `StateWriter` uses those. */
 export type SandboxWorld = Omit<
   WorldState,
-  'core' | 'switches' | 'reset' | 'restore' | 'load' | 'setClockOffset' | 'replayAt' | 'applyEvent'
+  'core' | 'switches' | 'reset' | 'restore' | 'load' | 'setClockOffset' | 'setReplayTime' | 'applyEvent'
 > & { readonly core: Readonly<CoreState>; readonly switches: Pick<Switches, 'all'> }
 
 /** Name of the shared part in the journal. */
@@ -82,7 +82,7 @@ export class WorldState implements World {
   #states = new Map<string, unknown>()
   /** Past states for the fault `stale`, oldest first. `until`: machine time of the change that ended the state. */
   #past: { readonly until: number; readonly snapshot: Snapshot }[] = []
-  /** True while `onCopy` runs. */
+  /** True while `runOnCopy` runs. */
   #isCopy = false
   /** Time of the journal entry that is replayed; undefined outside a replay. */
   #replayNow: number | undefined
@@ -114,7 +114,7 @@ export class WorldState implements World {
   now = (): number => this.#replayNow ?? this.machineNow() + this.#core.clockOffsetMs
   newId = (): string => String(this.#core.nextId++)
   newShortId = (): string => (this.#core.nextShortId++).toString(36)
-  switch = <N extends SwitchName>(name: N): SwitchValue<N> => this.switches.get(name)
+  switchValue = <N extends SwitchName>(name: N): SwitchValue<N> => this.switches.get(name)
 
   stateOf = <S>(area: AreaRef<S, unknown>): S => {
     // The area made this value, and `AreaRef` has the type of the area's state.
@@ -129,7 +129,7 @@ export class WorldState implements World {
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
   }
 
-  record = <Event>({ name }: AreaRef<unknown, Event>, event: NoInfer<Event>): void => {
+  recordEvent = <Event>({ name }: AreaRef<unknown, Event>, event: NoInfer<Event>): void => {
     if (!this.#isCopy) {
       if (this.#areaOf(name).isHiddenFromReads?.(event) !== true) this.keepPastState()
       this.#onEvent(name, event)
@@ -156,7 +156,7 @@ export class WorldState implements World {
     if (lagMs === 0) return
     const now = this.machineNow()
     this.#past = this.#past.filter(({ until }) => until > now - lagMs)
-    // `asOf` reads only the first of several copies with the same time.
+    // `readAsOf` reads only the first of several copies with the same time.
     if (this.#past.at(-1)?.until !== now) this.#past.push({ until: now, snapshot: this.snapshot() })
   }
 
@@ -170,7 +170,7 @@ export class WorldState implements World {
    * after `time`, the state is the current one. The sandbox's clock, instance, users, tokens and roles are always the current ones. `read`
    * must be synchronous, and must not change the state.
    */
-  asOf<T>(time: number, read: () => T): T {
+  readAsOf<T>(time: number, read: () => T): T {
     const past = this.#past.find(({ until }) => until >= time)
     if (past === undefined) return read()
     const [core, states] = [this.#core, this.#states]
@@ -194,7 +194,7 @@ export class WorldState implements World {
    * Runs `change` on a copy of the state, then drops the copy. Writes no event to the journal. An async `change` gets the copy from the
    * world only until its first `await`.
    */
-  onCopy<T>(change: () => T): T {
+  runOnCopy<T>(change: () => T): T {
     const [core, states] = [this.#core, this.#states]
     const copied = this.snapshot()
     this.#core = copied.core
@@ -215,7 +215,7 @@ export class WorldState implements World {
   }
 
   /** Sets the time of the journal entry that is replayed; undefined after the replay. */
-  replayAt(now: number | undefined): void {
+  setReplayTime(now: number | undefined): void {
     this.#replayNow = now
   }
 

@@ -34,19 +34,19 @@ const strictCache = new WeakMap<Endpoint, Accepted>()
 /** Returns the accepted parameters and fields. `isStrict`: only documented ones (the switch `unknown_parameters`). */
 export function acceptedBy(endpoint: Endpoint, isStrict: boolean): Accepted {
   const cache = isStrict ? strictCache : tolerantCache
-  let found = cache.get(endpoint)
-  if (found === undefined) cache.set(endpoint, (found = isStrict ? documented(endpoint) : withReturnedFields(endpoint)))
-  return found
+  let cached = cache.get(endpoint)
+  if (cached === undefined) cache.set(endpoint, (cached = isStrict ? acceptedIfStrict(endpoint) : acceptedIfTolerant(endpoint)))
+  return cached
 }
 
-function documented(endpoint: Endpoint): Accepted {
+function acceptedIfStrict(endpoint: Endpoint): Accepted {
   const parameters = endpoint.parameters.filter((one) => one.outsideSpec !== true)
-  return { parameters, byName: byName(endpoint, parameters), ignored: NO_NAMES, createOnly: NO_PARAMETERS }
+  return { parameters, byName: parametersByName(endpoint, parameters), ignored: NO_NAMES, createOnly: NO_PARAMETERS }
 }
 
-function withReturnedFields(endpoint: Endpoint): Accepted {
+function acceptedIfTolerant(endpoint: Endpoint): Accepted {
   const parameters = takesWithDeleted(endpoint) ? [...endpoint.parameters, withDeleted] : endpoint.parameters
-  const names = byName(endpoint, parameters)
+  const names = parametersByName(endpoint, parameters)
   return { parameters, byName: names, ignored: ignoredFields(endpoint, names), createOnly: createOnlyFields(endpoint, names) }
 }
 
@@ -64,9 +64,9 @@ function createOnlyFields(endpoint: Endpoint, names: ReadonlyMap<string, Paramet
   return new Map([...creationParameters(endpoint)].filter(([name]) => fields.includes(name)))
 }
 
-/** Returns the fields of the record that have the access `searched` and are not among the accepted `names`. */
-function unwrittenFields(endpoint: Endpoint, names: ReadonlyMap<string, Parameter>, searched: FieldAccess): string[] {
-  return [...fieldAccess(endpoint)].flatMap(([name, access]) => (access === searched && !names.has(name) ? [name] : []))
+/** Returns the fields of the record that have the access `wanted` and are not among the accepted `names`. */
+function unwrittenFields(endpoint: Endpoint, names: ReadonlyMap<string, Parameter>, wanted: FieldAccess): string[] {
+  return [...fieldAccess(endpoint)].flatMap(([name, access]) => (access === wanted && !names.has(name) ? [name] : []))
 }
 
 /**
@@ -86,7 +86,7 @@ function readsRecord({ path }: Endpoint): boolean {
   return /\/:\w+$/.test(path) || endpoints.some((one) => one.method === 'PUT' && one.path === path)
 }
 
-function byName(endpoint: Endpoint, parameters: readonly Parameter[]): ReadonlyMap<string, Parameter> {
+function parametersByName(endpoint: Endpoint, parameters: readonly Parameter[]): ReadonlyMap<string, Parameter> {
   const names = new Map(parameters.map((parameter) => [parameter.name, parameter]))
   for (const [, name = ''] of endpoint.path.matchAll(/:(\w+)/g)) if (!names.has(name)) names.set(name, { name, in: 'path', type: 'string' })
   return names

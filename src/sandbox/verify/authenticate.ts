@@ -55,32 +55,44 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
   if (endpoint.auth === 'browser') return { user: undefined, oauth: NONE, id: 'browser' }
   const header = request.authorization
   const scheme = /^\s*(\w+)/.exec(header ?? '')?.[1]?.toLowerCase()
-  const requiredAuth = endpoint.host !== 'core' && world.switch('ads_auth') === 'bearer' ? 'bearer' : endpoint.auth
+  const requiredAuth = endpoint.host !== 'core' && world.switchValue('ads_auth') === 'bearer' ? 'bearer' : endpoint.auth
   switch (requiredAuth) {
     case 'basic':
-      return byBasic(world, header)
+      return authenticateByBasic(world, header)
     case 'basic-or-user':
-      return scheme === 'oauth' ? bySignature(world, nonces, endpoint, request, 'user') : byBasic(world, header)
+      return scheme === 'oauth' ? authenticateBySignature(world, nonces, endpoint, request, 'user') : authenticateByBasic(world, header)
     case 'bearer':
       if (scheme === 'oauth') throw endpoint.host === 'core' ? wrongTokenTypeRefusal() : unauthorizedAccessRefusal()
       // With the switch `ads_auth: bearer`, the token acts for the first user.
-      return checkApproved(world, endpoint, byBearer(world, endpoint, header, requiredAuth === endpoint.auth ? undefined : FIXED_USER))
+      return requireApproved(
+        world,
+        endpoint,
+        authenticateByBearer(world, endpoint, header, requiredAuth === endpoint.auth ? undefined : FIXED_USER),
+      )
     case 'bearer-or-user':
-      return scheme === 'oauth' ? bySignature(world, nonces, endpoint, request, 'user') : byBearer(world, endpoint, header)
+      return scheme === 'oauth'
+        ? authenticateBySignature(world, nonces, endpoint, request, 'user')
+        : authenticateByBearer(world, endpoint, header)
     default:
       if (scheme === 'bearer' && endpoint.host === 'core') {
         // Throws if the token is not valid.
-        byBearer(world, endpoint, header)
+        authenticateByBearer(world, endpoint, header)
         throw request.rawPath.startsWith('/2/')
           ? wrongTokenTypeRefusal()
           : coreRefusal(403, 220, 'Your credentials do not allow access to this resource')
       }
-      return bySignature(world, nonces, endpoint, request, requiredAuth)
+      return authenticateBySignature(world, nonces, endpoint, request, requiredAuth)
   }
 }
 
 /** Verifies an OAuth 1.0a signature. @throws {Refusal} unless it is valid and fresh, and the token and the app may make the call */
-function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, request: AuthInput, requiredAuth: Endpoint['auth']): Caller {
+function authenticateBySignature(
+  world: SandboxWorld,
+  nonces: Nonces,
+  endpoint: Endpoint,
+  request: AuthInput,
+  requiredAuth: Endpoint['auth'],
+): Caller {
   const oauth = request.authorization === undefined ? undefined : parseAuthorization(request.authorization.trim())
   // A function: a refusal captures the stack, which would cost time for each correct request.
   const makeRefusal = (): Refusal => unauthenticatedRefusal(world, endpoint, request)
@@ -93,19 +105,19 @@ function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, re
     if (!fields.get(name)) throw makeRefusal()
   if (fields.get('oauth_signature_method') !== 'HMAC-SHA1' || (fields.get('oauth_version') ?? '1.0') !== '1.0') throw makeRefusal()
   if (fields.get('oauth_consumer_key') !== world.credentials.consumerKey) throw makeRefusal()
-  if (world.switch('raw_reserved') === 'reject' && /[:/,]/.test(request.rawQuery)) throw makeRefusal()
+  if (world.switchValue('raw_reserved') === 'reject' && /[:/,]/.test(request.rawQuery)) throw makeRefusal()
   const { user, secrets } = signerOf(world, endpoint, request, fields, requiredAuth, makeRefusal)
-  const duplicates = world.switch('duplicate_oauth')
+  const duplicates = world.switchValue('duplicate_oauth')
   const { consumerSecret } = world.credentials
   if (!secrets.some((tokenSecret) => verifySignature({ ...request, oauth }, { consumerSecret, tokenSecret }, duplicates)))
     throw makeRefusal()
   checkFreshness(world, nonces, fields, makeRefusal)
-  return checkApproved(world, endpoint, { user, oauth: fields, id: user?.id ?? 'app' })
+  return requireApproved(world, endpoint, { user, oauth: fields, id: user?.id ?? 'app' })
 }
 
 /** Returns the caller. @throws {Refusal} on the advertising host, if the application is not approved (switch `app_approved`) */
-function checkApproved(world: SandboxWorld, endpoint: Endpoint, caller: Caller): Caller {
-  if (world.switch('app_approved') === 'no' && endpoint.host !== 'core')
+function requireApproved(world: SandboxWorld, endpoint: Endpoint, caller: Caller): Caller {
+  if (world.switchValue('app_approved') === 'no' && endpoint.host !== 'core')
     throw adsRefusal('UNAUTHORIZED_CLIENT_APPLICATION', 'The client application making this request does not have access to this API')
   return caller
 }
@@ -153,19 +165,19 @@ function signerOf(
 function checkFreshness(world: SandboxWorld, nonces: Nonces, fields: ReadonlyMap<string, string>, makeRefusal: () => Refusal): void {
   const timestamp = fields.get('oauth_timestamp') ?? ''
   const nowS = Math.floor((world.machineNow() + world.skewMs) / 1000)
-  const windowS = Number(world.switch('timestamp_window_s'))
+  const windowS = Number(world.switchValue('timestamp_window_s'))
   if (!/^\d{1,12}$/.test(timestamp) || Math.abs(Number(timestamp) - nowS) > windowS) throw makeRefusal()
   if (!nonces.add(Number(timestamp), `${fields.get('oauth_token') ?? ''} ${fields.get('oauth_nonce') ?? ''}`, windowS, nowS))
     throw makeRefusal()
 }
 
 /** Verifies an app-only token. `asUser`: id of the user that the token acts for; by default none. @throws {Refusal} */
-function byBearer(world: SandboxWorld, endpoint: Endpoint, header: string | undefined, asUser?: string): Caller {
+function authenticateByBearer(world: SandboxWorld, endpoint: Endpoint, header: string | undefined, asUser?: string): Caller {
   const auth = authState(world)
   const token = /^\s*bearer\s+(\S+)\s*$/i.exec(header ?? '')?.[1]
   if (token === undefined || auth.bearer === null || token !== auth.bearer) {
     if (endpoint.host !== 'core') throw unauthorizedAccessRefusal()
-    if (world.switch('v2_auth_errors') === 'problem' && endpoint.path.startsWith('/2/'))
+    if (world.switchValue('v2_auth_errors') === 'problem' && endpoint.path.startsWith('/2/'))
       throw v2Problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
     throw header === undefined ? coreRefusal(401, 32, 'Could not authenticate you.') : invalidTokenRefusal('bearer')
   }
@@ -173,7 +185,7 @@ function byBearer(world: SandboxWorld, endpoint: Endpoint, header: string | unde
 }
 
 /** Verifies basic authentication: Base64 of the URL-encoded key and secret, joined by `:`. @throws {Refusal} */
-function byBasic(world: SandboxWorld, header: string | undefined): Caller {
+function authenticateByBasic(world: SandboxWorld, header: string | undefined): Caller {
   const text = Buffer.from(/^\s*basic\s+(\S+)\s*$/i.exec(header ?? '')?.[1] ?? '', 'base64').toString()
   const colon = text.indexOf(':')
   const { consumerKey, consumerSecret } = world.credentials
@@ -202,7 +214,7 @@ function unauthorizedAccessRefusal(): Refusal {
 /** Returns the 401 in the form of the endpoint's host. */
 function unauthenticatedRefusal(world: SandboxWorld, endpoint: Endpoint, request: AuthInput): Refusal {
   if (endpoint.host !== 'core') return unauthorizedAccessRefusal()
-  if (request.rawPath.startsWith('/2/') && world.switch('v2_auth_errors') === 'problem')
+  if (request.rawPath.startsWith('/2/') && world.switchValue('v2_auth_errors') === 'problem')
     return v2Problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
   return coreRefusal(401, 32, 'Could not authenticate you.')
 }

@@ -4,15 +4,15 @@ import { exclusiveParameters, missingParameter, type AdsError } from '../refusal
 import { textOf } from '../text.ts'
 
 /**
- * Adds an error to `errors` for each rule of the endpoint that the parameters break, and for `with_total_count` with `cursor`. `given`:
+ * Adds an error to `errors` for each rule of the endpoint that the parameters break, and for `with_total_count` with `cursor`. `givenNames`:
  * names of the parameters that count as present: those sent or, for a stored record, those with a value.
  * - Kind `exclusive` adds no second `EXCLUSIVE_PARAMETERS`.
  * - Kind `required-if` adds no second error for a parameter.
  * - Handlers check the rules of kind `other`.
  */
-export function checkRules(endpoint: Endpoint, params: Record<string, unknown>, given: ReadonlySet<string>, errors: AdsError[]): void {
-  if (params['with_total_count'] === true && given.has('cursor')) errors.push(exclusiveParameters(['with_total_count', 'cursor']))
-  const isPresent = (name: string) => given.has(name) && params[name] !== null
+export function checkRules(endpoint: Endpoint, params: Record<string, unknown>, givenNames: ReadonlySet<string>, errors: AdsError[]): void {
+  if (params['with_total_count'] === true && givenNames.has('cursor')) errors.push(exclusiveParameters(['with_total_count', 'cursor']))
+  const isPresent = (name: string) => givenNames.has(name) && params[name] !== null
   for (const rule of endpoint.rules ?? []) checkRule(rule, params, isPresent, errors)
 }
 
@@ -28,7 +28,7 @@ function checkRule(rule: Rule, params: Record<string, unknown>, isPresent: (name
       if (countedNames.length > 1 && !errors.some((error) => error.code === 'EXCLUSIVE_PARAMETERS'))
         errors.push(exclusiveParameters(countedNames))
       return
-    case 'one-of':
+    case 'at-least-one':
       if (countedNames.length === 0)
         errors.push({
           ...missingParameter(rule.names[0] ?? ''),

@@ -9,7 +9,7 @@ import type { Pair } from './signature.ts'
 
 /** Parameters of a request, not checked yet. */
 export interface RequestInput {
-  /** Decoded path parameters, by their names in the called path. The contract may name them differently (`Endpoint.alsoNamed`). */
+  /** Decoded path parameters, by their names in the called path. The contract may name them differently (`Endpoint.namesOnAliases`). */
   readonly path: Readonly<Record<string, string>>
   /** Query and form pairs, decoded. */
   readonly pairs: readonly Pair[]
@@ -25,8 +25,8 @@ export interface RequestInput {
 export interface Validated {
   /** As `Call.params`. */
   readonly params: Record<string, unknown>
-  /** As `Call.given`. */
-  readonly given: Set<string>
+  /** As `Call.givenNames`. */
+  readonly givenNames: Set<string>
   /** `request.params` of the answer. */
   readonly echo: Record<string, unknown>
   readonly errors: AdsError[]
@@ -42,12 +42,12 @@ interface Validation {
   readonly accepted: Accepted
   readonly strict: boolean
   readonly params: Record<string, unknown>
-  readonly given: Set<string>
+  readonly givenNames: Set<string>
   readonly errors: AdsError[]
   readonly sentBack: Map<string, unknown>
   /** Texts of `sentBack` before they were decoded. A name that was sent several times has the texts joined by commas. */
   readonly sentBackTexts: Map<string, string>
-  /** Name of a parameter in the contract → its name as sent (`Endpoint.alsoNamed`). */
+  /** Name of a parameter in the contract → its name as sent (`Endpoint.namesOnAliases`). */
   readonly sentNames: Map<string, string>
 }
 
@@ -63,37 +63,37 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
     accepted,
     strict,
     params: { ...path },
-    given: new Set(Object.keys(path)),
+    givenNames: new Set(Object.keys(path)),
     errors: [],
     sentBack: new Map(),
     sentBackTexts: new Map(),
     sentNames,
   }
-  const { params, given, errors } = validation
+  const { params, givenNames, errors } = validation
   for (const parameter of accepted.parameters) {
     if (parameter.in === 'path' && parameter.type !== 'string') decodeInto(validation, parameter, path[parameter.name] ?? '')
     const value = parameter.in === 'oauth' ? input.oauth.get(parameter.name) : undefined
     if (value === undefined) continue
-    given.add(parameter.name)
+    givenNames.add(parameter.name)
     decodeInto(validation, parameter, value)
   }
   readPairs(validation, path, input.pairs)
   const takesOnlyArray = endpoint.bodyIs === 'array'
   readBody(validation, input.body)
   for (const parameter of accepted.parameters) {
-    if (given.has(parameter.name)) {
+    if (givenNames.has(parameter.name)) {
       if (params[parameter.name] !== undefined)
         echo[sentNames.get(parameter.name) ?? parameter.name] = echoed(parameter, params[parameter.name])
     } else if (parameter.default !== undefined) params[parameter.name] = defaultOf(parameter)
     else if (parameter.required === true && parameter.in !== 'path' && !(parameter.in === 'body' && takesOnlyArray))
       errors.push(missingParameter(parameter.name))
   }
-  checkRules(endpoint, params, given, errors)
-  return { params, given, echo, errors, sentBack: validation.sentBack }
+  checkRules(endpoint, params, givenNames, errors)
+  return { params, givenNames, echo, errors, sentBack: validation.sentBack }
 }
 
 function readPairs(validation: Validation, path: Readonly<Record<string, string>>, pairs: readonly Pair[]): void {
-  const { endpoint, accepted, strict, given, errors, sentNames } = validation
+  const { endpoint, accepted, strict, givenNames, errors, sentNames } = validation
   const seen = new Map<string, string>()
   for (const [sent, value] of pairs) {
     const name = contractNameOf(endpoint, sent)
@@ -113,7 +113,7 @@ function readPairs(validation: Validation, path: Readonly<Record<string, string>
       continue
     }
     // The header has precedence. Without it, the first of several pairs counts.
-    if (given.has(name) && parameter.in === 'oauth') continue
+    if (givenNames.has(name) && parameter.in === 'oauth') continue
     // A parameter may be in the query and the form with the same value. Two different values are refused: it is unclear which one counts.
     const before = seen.get(name)
     if (before === value) continue
@@ -126,7 +126,7 @@ function readPairs(validation: Validation, path: Readonly<Record<string, string>
     const text = before === undefined ? value : `${before},${value}`
     seen.set(name, text)
     sentNames.set(name, sent)
-    given.add(name)
+    givenNames.add(name)
     decodeInto(validation, parameter, text)
   }
 }
@@ -151,8 +151,8 @@ function acceptSentBack(validation: Validation, name: string, value: unknown): b
 }
 
 /** Returns the name that a parameter has in the contract. `sent`: its name on the called path. */
-function contractNameOf({ alsoNamed }: Endpoint, sent: string): string {
-  return alsoNamed?.[sent] ?? sent
+function contractNameOf({ namesOnAliases }: Endpoint, sent: string): string {
+  return namesOnAliases?.[sent] ?? sent
 }
 
 /** OAuth parameters that only a signature needs. */
@@ -172,7 +172,7 @@ function acceptsOauthParameter({ path, auth }: Endpoint, name: string, strict: b
  * the endpoint takes only an array, its handler reads the entries.
  */
 function readBody(validation: Validation, sent: unknown): void {
-  const { endpoint, accepted, strict, params, given, errors } = validation
+  const { endpoint, accepted, strict, params, givenNames, errors } = validation
   const body = strict ? sent : unwrapped(endpoint, sent)
   if (endpoint.body !== 'json') return
   if (endpoint.bodyIs === 'array') {
@@ -183,7 +183,7 @@ function readBody(validation: Validation, sent: unknown): void {
   if (Array.isArray(body) && endpoint.bodyIs === 'object-or-array') {
     const only = endpoint.parameters.find((parameter) => parameter.in === 'body')
     if (only !== undefined) {
-      given.add(only.name)
+      givenNames.add(only.name)
       decodeJsonInto(validation, only, body)
     }
     return
@@ -199,7 +199,7 @@ function readBody(validation: Validation, sent: unknown): void {
       })
       continue
     }
-    given.add(name)
+    givenNames.add(name)
     if (value === null) {
       params[name] = null
       if (parameter.required === true) errors.push(missingParameter(name))

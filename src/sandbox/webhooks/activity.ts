@@ -41,7 +41,7 @@ export const activityHandlers: Readonly<Record<string, Handler<WebhooksState>>> 
     return { kind: 'stream', open: (response) => openStream(call.world, response) }
   },
   'connections.closeAll': async (call) => {
-    const closed = await call.effect(() => Promise.resolve(closeStreams(call.world)), [])
+    const closed = await call.runEffect(() => Promise.resolve(closeStreams(call.world)), [])
     const results = closed.map((uuid) => ({ uuid, success: true }))
     return { kind: 'json', body: { data: { successful_kills: closed.length, failed_kills: 0, results } } }
   },

@@ -13,7 +13,7 @@ const INVALID_AFTER_MS = 28 * HOUR
 /** Sends a challenge to the URL. Resolves to the outcome; `transient` if {@link cancelSignal} aborts. `token`: default random. */
 export function sendChallenge(world: World, url: string, token?: string): Promise<CheckOutcome> {
   const { consumerSecret: secret } = world.credentials
-  return checkWebhook({ url, secret, form: world.switch('signature_form'), token, cancelled: cancelSignal(world) })
+  return checkWebhook({ url, secret, form: world.switchValue('signature_form'), token, cancelled: cancelSignal(world) })
 }
 
 /**
@@ -48,12 +48,12 @@ export function invalidateIfExpired(webhook: Webhook, now: number): void {
 
 /** Runs every check that is due, and makes expired webhooks invalid. Resolves when all outcomes are recorded or cancelled. */
 export async function runChecks(world: World, state: WebhooksState): Promise<void> {
-  const period = world.switch('crc_period')
+  const period = world.switchValue('crc_period')
   const checks: Promise<void>[] = []
   for (const webhook of state.webhooks.values()) {
     if (isCheckDue(webhook, world.now(), period))
       checks.push(startUnlessRunning(world, `check ${webhook.id}`, (cancelled) => runCheck(world, webhook, cancelled)))
-    else if (isExpired(webhook, world.now())) world.record(areaRefs.webhooks, { kind: 'expired', id: webhook.id })
+    else if (isExpired(webhook, world.now())) world.recordEvent(areaRefs.webhooks, { kind: 'expired', id: webhook.id })
   }
   await Promise.all(checks)
 }
@@ -61,7 +61,7 @@ export async function runChecks(world: World, state: WebhooksState): Promise<voi
 async function runCheck(world: World, webhook: Webhook, cancelled: AbortSignal): Promise<void> {
   const outcome = await sendChallenge(world, webhook.url)
   if (cancelled.aborted) return
-  world.record(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: world.now() })
+  world.recordEvent(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: world.now() })
 }
 
 function isExpired(webhook: Webhook, now: number): boolean {

@@ -83,7 +83,7 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
       entries.push({ at: world.now(), webhookId: webhook.id, uuid, body: envelope(copy) })
   }
   if (entries.length > 0)
-    world.record(areaRefs.webhooks, {
+    world.recordEvent(areaRefs.webhooks, {
       kind: 'event',
       entries,
       signature: options.signature ?? 'good',
@@ -112,9 +112,9 @@ function copiesFor(
   options: EmitOptions,
 ): CopyFields[] {
   if (options.webhookId !== undefined && receiver !== options.webhookId) return []
-  const own = subscriptions.filter((one) => one.webhook_id === receiver)
-  if (own.length > 0)
-    return own.filter((one) => matches(one, event)).map(({ tag, filter }) => ({ tag: tag ?? event.tag, keyword: filter.keyword }))
+  const matching = subscriptions.filter((one) => one.webhook_id === receiver)
+  if (matching.length > 0)
+    return matching.filter((one) => matches(one, event)).map(({ tag, filter }) => ({ tag: tag ?? event.tag, keyword: filter.keyword }))
   return options.subscribedOnly === true ? [] : [{ tag: event.tag }]
 }
 
@@ -153,7 +153,7 @@ async function attempt(
   const status = isValid ? await postEvent(world, webhook.url, delivery, cancelled) : 0
   if (cancelled.aborted) return
   if (isValid) onAttempt(delivery, isSuccess(status))
-  world.record(areaRefs.webhooks, {
+  world.recordEvent(areaRefs.webhooks, {
     kind: 'attempt',
     key: delivery.key,
     done: !isValid || isSuccess(status) || delivery.attempts + 1 >= MAX_ATTEMPTS,
@@ -176,9 +176,9 @@ export function postEvent(
     cancelled,
     body: delivery.body,
     secret: world.credentials.consumerSecret,
-    form: world.switch('signature_form'),
+    form: world.switchValue('signature_form'),
     signature: delivery.signature,
-    header: world.names.own('x-service-webhooks-signature'),
+    header: world.names.toOwn('x-service-webhooks-signature'),
     ...(delivery.bytesPerS === undefined ? {} : { bytesPerS: delivery.bytesPerS }),
   })
 }
@@ -257,6 +257,6 @@ function shownFilter(world: World, event: ActivityEvent): SubscriptionFilter {
   if (direction === undefined || !/^(dm|chat)\./.test(event.event_type)) return event.filter
   return {
     ...event.filter,
-    direction: world.switch('direction_values') === 'documented' ? (direction === 'sent' ? 'outbound' : 'inbound') : direction,
+    direction: world.switchValue('direction_values') === 'documented' ? (direction === 'sent' ? 'outbound' : 'inbound') : direction,
   }
 }

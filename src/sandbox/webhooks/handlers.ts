@@ -19,7 +19,7 @@ type Reason = (typeof webhookReasons)[number]
 export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> = {
   'webhooks.create': async (call) => {
     const url = String(call.params['url'])
-    const urlProblem = webhookUrlProblem(url, call.world.switch('webhook_dev_urls') === 'on')
+    const urlProblem = webhookUrlProblem(url, call.world.switchValue('webhook_dev_urls') === 'on')
     if (urlProblem !== undefined) throw webhookRefusal('UrlValidationFailed', urlProblem, 'url', url)
     const checkRegistrations = (): void => {
       if ([...call.state.webhooks.values()].some((one) => one.url === url))
@@ -29,7 +29,7 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     }
     checkRegistrations()
     const id = call.world.newId()
-    const outcome = await call.effect(() => sendChallenge(call.world, url), 'valid')
+    const outcome = await call.runEffect(() => sendChallenge(call.world, url), 'valid')
     if (outcome !== 'valid') throw webhookRefusal('CrcValidationFailed', failureReason(outcome), 'url', url)
     // Another call may have registered a webhook while this one waited for the receiver.
     checkRegistrations()
@@ -51,12 +51,12 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
   },
   'webhooks.check': async (call) => {
     const webhook = findWebhook(call, call.params['webhook_id'])
-    const outcome = await call.effect(() => sendChallenge(call.world, webhook.url), 'valid')
+    const outcome = await call.runEffect(() => sendChallenge(call.world, webhook.url), 'valid')
     // Another call may have deleted the webhook while this one waited for the receiver.
     findWebhook(call, webhook.id)
     if (outcome !== 'valid') {
       // The journal does not contain refused calls. So an event records the outcome.
-      call.world.record(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: call.now })
+      call.world.recordEvent(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: call.now })
       throw webhookRefusal('CrcValidationFailed', failureReason(outcome), 'webhook_id', webhook.id)
     }
     recordCheck(webhook, 'valid', call.now)
@@ -82,7 +82,7 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     const created = new Date(call.now).toISOString()
     // The range includes the whole minute of `to_date`.
     call.state.jobs.set(id, { job_id: id, webhookId: webhook.id, from, to: to + MINUTE, created_at: created, state: 'pending' })
-    await call.effect(() => {
+    await call.runEffect(() => {
       const cancelled = cancelSignal(call.world)
       setImmediate(() => {
         if (!cancelled.aborted) void runJobs(call.world, call.state)

@@ -39,7 +39,11 @@ async function runJob(world: World, state: WebhooksState, job: ReplayJob, cancel
     await postEvent(world, webhook.url, { body: JSON.stringify({ replay_job_status: status }), signature: 'good' }, cancelled)
   }
   if (cancelled.aborted) return
-  world.record(areaRefs.webhooks, { kind: 'replayed', id: job.job_id, state: isValid && failedCount === 0 ? 'Complete' : 'Incomplete' })
+  world.recordEvent(areaRefs.webhooks, {
+    kind: 'replayed',
+    id: job.job_id,
+    state: isValid && failedCount === 0 ? 'Complete' : 'Incomplete',
+  })
 }
 
 /** Reads `yyyymmddhhmm` in UTC. Returns milliseconds since 1970; undefined for any other text. */

@@ -17,9 +17,9 @@ interface Work {
 const runtimes = new WeakMap<World, Runtime>()
 
 function runtimeOf(world: World): Runtime {
-  let found = runtimes.get(world)
-  if (found === undefined) runtimes.set(world, (found = { streams: new Set(), work: newWork() }))
-  return found
+  let runtime = runtimes.get(world)
+  if (runtime === undefined) runtimes.set(world, (runtime = { streams: new Set(), work: newWork() }))
+  return runtime
 }
 
 function newWork(): Work {

@@ -23,14 +23,17 @@ for (const [network, prefix] of [
 ] as const)
   notPublic.addSubnet(network, prefix, 'ipv6')
 
-/** Returns why the URL is refused; undefined if it is accepted. `devUrls`: also accepts loopback hosts, with http or https and any port. */
-export function webhookUrlProblem(text: string, devUrls: boolean): string | undefined {
+/**
+ * Returns why the URL is refused; undefined if it is accepted. `allowsDevUrls`: also accepts loopback hosts, with http or https and any
+ * port.
+ */
+export function webhookUrlProblem(text: string, allowsDevUrls: boolean): string | undefined {
   if (!URL.canParse(text)) return 'the url must be a complete URL'
   const url = new URL(text)
   if (url.username !== '' || url.password !== '') return 'the url must not contain credentials'
   if (url.hash !== '') return 'the url must not contain a fragment'
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  if (devUrls && isLoopback(url.hostname) && (url.protocol === 'http:' || url.protocol === 'https:')) return undefined
+  if (allowsDevUrls && isLoopback(url.hostname) && (url.protocol === 'http:' || url.protocol === 'https:')) return undefined
   if (url.protocol !== 'https:') return 'the url must be https'
   // No port is allowed, not even `:443`, which the URL parser drops. So this also checks the text.
   if (url.port !== '' || /^https:[/\\]*[^/\\?#]*:\d*(?:[/\\?#]|$)/i.test(text.trim())) return 'the url must not contain a port'

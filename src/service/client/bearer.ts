@@ -8,8 +8,8 @@ import type { CallOptions } from './typed.ts'
 /** Cache of the app-only token. */
 export interface Bearer {
   /**
-   * Returns the cached token, or fetches a token. Concurrent callers share one request. It ends early if every one of them is aborted by
-   * its `options.signal`. `options.timeoutMs` does not limit it. A call with `retry: false` sends its own request, only once.
+   * Returns the cached token, or fetches a token. Concurrent callers share one request. The request ends early if the
+   * `options.signal` of every caller is aborted. `options.timeoutMs` does not limit it. A call with `retry: false` sends its own request, only once.
    * @throws {UnreachableError} if `options.signal` is aborted
    * @throws {BearerRefusedError} without a request, for a minute after the service refused a token with code 99
    */
@@ -28,21 +28,21 @@ const quietMs = 60_000
 /** Token request that several calls share. */
 interface SharedRequest {
   readonly token: Promise<string>
-  readonly ending: AbortController
+  readonly controller: AbortController
   callers: number
 }
 
 export function createBearer(fetchToken: (options: CallOptions) => Promise<string>, clock: Clock): Bearer {
   let token: string | undefined
   let pending: SharedRequest | undefined
-  let refused: { readonly error: BearerRefusedError; readonly untilMs: number } | undefined
+  let refusal: { readonly error: BearerRefusedError; readonly untilMs: number } | undefined
 
   const fetchOnce = async (options: CallOptions) => {
     try {
       token = await fetchToken(options)
       return token
     } catch (error) {
-      if (error instanceof BearerRefusedError) refused = { error, untilMs: clock.monotonic() + quietMs }
+      if (error instanceof BearerRefusedError) refusal = { error, untilMs: clock.monotonic() + quietMs }
       throw error
     }
   }
@@ -52,12 +52,12 @@ export function createBearer(fetchToken: (options: CallOptions) => Promise<strin
   return {
     async get(options = {}) {
       if (token !== undefined) return token
-      if (refused !== undefined && clock.monotonic() < refused.untilMs) throw refused.error
+      if (refusal !== undefined && clock.monotonic() < refusal.untilMs) throw refusal.error
       if (options.retry === false) return fetchOnce(options)
-      if (options.signal?.aborted === true) throw cancelled()
+      if (options.signal?.aborted === true) throw cancelledError()
       if (pending === undefined) {
-        const ending = new AbortController()
-        pending = { token: fetchOnce({ signal: ending.signal }), ending, callers: 0 }
+        const controller = new AbortController()
+        pending = { token: fetchOnce({ signal: controller.signal }), controller, callers: 0 }
       }
       const shared = pending
       shared.callers += 1
@@ -67,7 +67,7 @@ export function createBearer(fetchToken: (options: CallOptions) => Promise<strin
         shared.callers -= 1
         if (shared.callers === 0) {
           // No effect on a request that is over.
-          shared.ending.abort()
+          shared.controller.abort()
           if (pending === shared) pending = undefined
         }
       }
@@ -90,7 +90,7 @@ export function isAppOnly(credentials: Credentials): credentials is Extract<Cred
 async function unlessAborted(shared: Promise<string>, signal: AbortSignal | undefined): Promise<string> {
   if (signal === undefined) return shared
   const aborted = Promise.withResolvers<never>()
-  const onAbort = () => aborted.reject(cancelled())
+  const onAbort = () => aborted.reject(cancelledError())
   signal.addEventListener('abort', onAbort, { once: true })
   try {
     return await Promise.race([shared, aborted.promise])
@@ -99,7 +99,7 @@ async function unlessAborted(shared: Promise<string>, signal: AbortSignal | unde
   }
 }
 
-function cancelled(): UnreachableError {
+function cancelledError(): UnreachableError {
   return new UnreachableError('nothing was sent: the call was cancelled while it waited for an app-only token', {
     where: 'POST /oauth2/token',
     hint: 'Call again.',

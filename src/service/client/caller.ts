@@ -59,7 +59,7 @@ export interface Caller {
 const maxAttempts = 8
 /** Longest sum of the waits of one call: a rate limit window of 15 minutes, and one minute more. */
 const maxWaitMs = 16 * 60_000
-const backoff = { backoffMinMs: 1_000, backoffMaxMs: 60_000 }
+const backoffLimits = { backoffMinMs: 1_000, backoffMaxMs: 60_000 }
 
 export function createCaller(parts: CallerParts): Caller {
   const { config, clock } = parts
@@ -158,21 +158,21 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: Earlie
     }
     earlier.wasSent ||= exchange.kind !== 'not-sent'
     const context = { endpoint, where, nowMs: clock.now(), asApplication: isAppOnly(credentials) }
-    let failed: ServiceError
+    let failure: ServiceError
     if (exchange.kind === 'answer') {
       const decoded = decodeAnswer(endpoint.gzipped === true ? decompress(exchange) : exchange, spelling)
       const error = toServiceError(exchange, context, decoded)
       if (error === undefined) return toResult(endpoint, exchange, decoded, log)
-      failed = error
-    } else failed = toServiceError(exchange, context)
-    const requestedMs = failed.waitUntilMs === undefined ? 0 : Math.min(failed.waitUntilMs - context.nowMs, longestRequestedWaitMs)
+      failure = error
+    } else failure = toServiceError(exchange, context)
+    const requestedMs = failure.waitUntilMs === undefined ? 0 : Math.min(failure.waitUntilMs - context.nowMs, longestRequestedWaitMs)
     if (requestedMs > 0)
       waits.set(endpoint.limit, Math.max(waits.get(endpoint.limit) ?? Number.NEGATIVE_INFINITY, clock.monotonic() + requestedMs))
     // The token is dropped even if this call is not retried, so that the next call does not send it.
-    const tokenDropped = failed instanceof TokenInvalidError && bearer?.dropRefused(credentials) === true
-    if (options.retry === false || options.signal?.aborted === true || sender.closing.aborted) throw failed
+    const tokenDropped = failure instanceof TokenInvalidError && bearer?.dropRefused(credentials) === true
+    if (options.retry === false || options.signal?.aborted === true || sender.closing.aborted) throw failure
 
-    if (failed instanceof BadSignatureError && !signedAgain && sender.clockCorrections() > correctionsBefore) {
+    if (failure instanceof BadSignatureError && !signedAgain && sender.clockCorrections() > correctionsBefore) {
       signedAgain = true
       continue
     }
@@ -180,17 +180,17 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: Earlie
       tokenRenewed = true
       continue
     }
-    if (!isRetryable(failed, endpoint.repeatable) || attempt >= maxAttempts) throw failed
-    const waitMs = Math.max(backoffMs(attempt, backoff, parts.random), requestedMs)
+    if (!isRetryable(failure, endpoint.repeatable) || attempt >= maxAttempts) throw failure
+    const waitMs = Math.max(backoffMs(attempt, backoffLimits, parts.random), requestedMs)
     waitedMs += waitMs
-    if (waitedMs > maxWaitMs) throw failed
+    if (waitedMs > maxWaitMs) throw failure
     log.info(
-      { code: failed.code, status: failed.status, waitMs: Math.round(waitMs), attempt },
+      { code: failure.code, status: failure.status, waitMs: Math.round(waitMs), attempt },
       'the call failed and is retried after a wait',
     )
-    earlier.mayBeApplied ||= endpoint.method !== 'GET' && !failed.notApplied
+    earlier.mayBeApplied ||= endpoint.method !== 'GET' && !failure.notApplied
     await clock.sleep(waitMs, endOfWaits(sender, options))
-    if (sender.closing.aborted) throw failed
+    if (sender.closing.aborted) throw failure
   }
 }
 

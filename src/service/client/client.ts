@@ -31,8 +31,8 @@ interface General {
   /** Same as `call`, for names that are known only at run time. @throws {CallError} for an unknown name, and for a page for a browser */
   readonly callByName: (name: string, params: Params, options?: CallOptions) => Promise<CallResult>
   /**
-   * Returns the address at which a user authorizes the application. Default: `authorize`, which requires approval each time. `authenticate`
-   * skips the approval for a user who has approved before, if the app's settings enable sign-in.
+   * Returns the address at which a user authorizes the application. `page`: `authorize` (default) requires approval each time.
+   * `authenticate` skips the approval for a user who has approved before, if the app's settings enable sign-in.
    */
   readonly authorizeUrl: (
     query: { readonly oauth_token: string; readonly force_login?: boolean; readonly screen_name?: string },

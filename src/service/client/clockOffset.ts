@@ -17,17 +17,17 @@ export interface ClockOffset {
 /** Creates an offset of zero. It is corrected once, and again only after an answer with a status below 300. */
 export function createClockOffset(clock: Clock): ClockOffset {
   let offsetMs = 0
-  let corrected = false
+  let isCorrected = false
   let corrections = 0
   return {
     now: () => clock.now() + offsetMs,
     update(status, date) {
-      if (status < 300) corrected = false
-      if (status !== 401 || corrected || date === undefined) return
+      if (status < 300) isCorrected = false
+      if (status !== 401 || isCorrected || date === undefined) return
       const serviceMs = Date.parse(date)
       if (Number.isNaN(serviceMs) || Math.abs(serviceMs - (clock.now() + offsetMs)) < clockToleranceMs) return
       offsetMs = serviceMs - clock.now()
-      corrected = true
+      isCorrected = true
       corrections += 1
     },
     corrections: () => corrections,

@@ -7,7 +7,7 @@ export interface ServiceConfig {
   /** Address of the advertising host. */
   readonly adsBaseUrl: string
   /**
-   * Address of the service's own sandbox. Default: `baseUrl` if `adsBaseUrl` is the same address, as with the local emulator. Without an
+   * Address of the service's own sandbox. Default: `baseUrl` if `adsBaseUrl` is the same address, as with `sluice sandbox`. Without an
    * address, calls to that sandbox fail before a request is sent, because some of them delete accounts.
    */
   readonly adsSandboxBaseUrl?: string | undefined

@@ -72,7 +72,7 @@ export function describeRule(rule: Rule): string {
   switch (rule.kind) {
     case 'exclusive':
       return `only one of ${rule.names.join(', ')}`
-    case 'one-of':
+    case 'at-least-one':
       return `at least one of ${rule.names.join(', ')}`
     case 'exactly-one':
       return `exactly one of ${rule.names.join(', ')}`

@@ -27,7 +27,8 @@ export function readIssues(body: unknown): readonly ServiceIssue[] | undefined {
   if (typeof body['title'] === 'string' && (typeof body['type'] === 'string' || typeof body['detail'] === 'string'))
     return [readProblem(body)]
   // OAuth 2.0 servers write `error` and `error_description` (RFC 6749 5.2).
-  if (typeof body['error'] === 'string') return [{ code: redactServiceText(body['error']), message: text(body['error_description']) }]
+  if (typeof body['error'] === 'string')
+    return [{ code: redactServiceText(body['error']), message: redactedText(body['error_description']) }]
   return undefined
 }
 
@@ -48,12 +49,12 @@ function readOperationErrors(operations: unknown): ServiceIssue[] {
 }
 
 function readIssue(item: unknown): ServiceIssue {
-  if (!isPlainRecord(item)) return { code: '', message: text(item) }
+  if (!isPlainRecord(item)) return { code: '', message: redactedText(item) }
   const parameter =
     item['parameter'] ?? item['attribute'] ?? (isPlainRecord(item['parameters']) ? Object.keys(item['parameters'])[0] : undefined)
   return {
-    code: text(item['code'] ?? lastSegment(item['type'])),
-    message: text(item['message'] ?? item['detail'] ?? item['title']),
+    code: redactedText(item['code'] ?? lastSegment(item['type'])),
+    message: redactedText(item['message'] ?? item['detail'] ?? item['title']),
     ...(typeof parameter === 'string' && parameter !== '' ? { parameter: redactServiceText(parameter) } : {}),
     ...(typeof item['details'] === 'string' && item['details'] !== '' ? { details: redactServiceText(item['details']) } : {}),
   }
@@ -62,14 +63,14 @@ function readIssue(item: unknown): ServiceIssue {
 /** Reads a v2 problem `{ title, detail, type, status }`. The code is the last segment of `type`. */
 function readProblem(body: Readonly<Record<string, unknown>>): ServiceIssue {
   const { detail, title, type } = body
-  return { code: lastSegment(type), message: text(detail ?? title) }
+  return { code: lastSegment(type), message: redactedText(detail ?? title) }
 }
 
 function lastSegment(type: unknown): string {
   return typeof type === 'string' ? redactServiceText(type.split('/').at(-1) ?? '') : ''
 }
 
-function text(value: unknown): string {
+function redactedText(value: unknown): string {
   return value === undefined || value === null ? '' : redactServiceText(typeof value === 'object' ? stringifyExact(value) : String(value))
 }
 

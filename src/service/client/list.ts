@@ -63,14 +63,14 @@ export class List<Item> implements AsyncIterable<Item> {
     const yieldedIds = new Set<string>()
     let restarts = 0
     for (;;) {
-      let pages = 0
+      let pageCount = 0
       try {
         for await (const page of this.pages()) {
-          pages += 1
+          pageCount += 1
           for (const item of page.items) {
             const id = idOf(item)
             // A list of a single page has no cursor, and so never restarts. Its ids are not stored.
-            if (id !== undefined && (restarts > 0 || pages > 1 || page.nextCursor !== undefined)) {
+            if (id !== undefined && (restarts > 0 || pageCount > 1 || page.nextCursor !== undefined)) {
               if (restarts > 0 && yieldedIds.has(id)) continue
               yieldedIds.add(id)
             }
@@ -79,7 +79,7 @@ export class List<Item> implements AsyncIterable<Item> {
         }
         return
       } catch (error) {
-        if (restarts > 0 || pages === 0 || !isRefusedCursor(error)) throw error
+        if (restarts > 0 || pageCount === 0 || !isRefusedCursor(error)) throw error
         restarts += 1
       }
     }

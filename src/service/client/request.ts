@@ -66,12 +66,12 @@ export function buildRequest(endpoint: Endpoint, params: Params, version: string
       else query[name] = text
     }
   }
-  const formBody = endpoint.host === 'core' && endpoint.body === 'form' && !endpoint.path.startsWith('/oauth/')
+  const isFormBody = endpoint.host === 'core' && endpoint.body === 'form' && !endpoint.path.startsWith('/oauth/')
   const body = endpoint.body === 'json' ? toBody(endpoint, params, fields) : undefined
   return {
     path: path.replace(/^\/12\//, `/${version}/`),
-    query: formBody ? {} : query,
-    ...(formBody ? { form: query } : {}),
+    query: isFormBody ? {} : query,
+    ...(isFormBody ? { form: query } : {}),
     ...(body === undefined ? {} : { body }),
     oauth,
   }
@@ -79,13 +79,13 @@ export function buildRequest(endpoint: Endpoint, params: Params, version: string
 
 /** Returns the JSON body: the parameter `body` if it is given and the endpoint takes it, else an object of the fields. */
 function toBody(endpoint: Endpoint, params: Params, fields: Readonly<Record<string, unknown>>): Uint8Array {
-  const whole = params['body']
-  if (endpoint.bodyIs === 'array' && !Array.isArray(whole))
+  const wholeBody = params['body']
+  if (endpoint.bodyIs === 'array' && !Array.isArray(wholeBody))
     throw new CallError(`${endpoint.name} takes an array`, {
       where: 'body',
       hint: `Give it as body: [ … ], each entry with ${bodyFields(endpoint)}.`,
     })
-  return Buffer.from(toJson(endpoint, 'body', takesWholeBody(endpoint) && whole !== undefined ? whole : fields))
+  return Buffer.from(toJson(endpoint, 'body', takesWholeBody(endpoint) && wholeBody !== undefined ? wholeBody : fields))
 }
 
 /** Returns true if the endpoint takes the JSON body as the parameter `body`. */

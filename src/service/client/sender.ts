@@ -28,7 +28,7 @@ export interface Sender {
    * again.
    */
   readonly clockCorrections: () => number
-  /** Aborts when `close` is called. A failed request must then not be sent again. */
+  /** Signal that `close` aborts. A failed request must then not be sent again. */
   readonly closing: AbortSignal
   /** Loads the code that sends requests. */
   readonly load: () => Promise<void>

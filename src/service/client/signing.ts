@@ -27,18 +27,18 @@ export type OAuthParameters = Readonly<Record<string, string>>
 /** Returns the signature in Base64 for given OAuth parameters. Pure, so that tests can use the examples of RFC 5849. */
 export function signatureOf(request: SignedRequest, keys: OAuthKeys, parameters: OAuthParameters): string {
   const { origin, pathname, search } = splitUrl(request.url)
-  const data = withoutPrototype<string | string[]>()
+  const valuesByName = withoutPrototype<string | string[]>()
   // The library loses a name that is in both query and form, so the pairs are collected here (RFC 5849 3.4.1.3.1).
   for (const [name, value] of [...decodePairs(search), ...decodePairs(request.form ?? '')]) {
-    const before = data[name]
-    if (before === undefined) data[name] = value.toWellFormed()
-    else data[name] = [...(Array.isArray(before) ? before : [before]), value.toWellFormed()]
+    const earlier = valuesByName[name]
+    if (earlier === undefined) valuesByName[name] = value.toWellFormed()
+    else valuesByName[name] = [...(Array.isArray(earlier) ? earlier : [earlier]), value.toWellFormed()]
   }
   // The library omits the data if a body hash is among the OAuth parameters, so the hash is passed with the data.
   const { oauth_body_hash: bodyHash, ...rest } = parameters
-  if (bodyHash !== undefined) data['oauth_body_hash'] = bodyHash
-  return signer(keys).getSignature(
-    { method: request.method, url: origin + pathname, data },
+  if (bodyHash !== undefined) valuesByName['oauth_body_hash'] = bodyHash
+  return createSigner(keys).getSignature(
+    { method: request.method, url: origin + pathname, data: valuesByName },
     keys.tokenSecret,
     rest as unknown as OAuth.Data, // requires all OAuth parameters, but the library only enumerates the given ones
   )
@@ -68,7 +68,7 @@ export function sign(request: SignedRequest, keys: OAuthKeys, timestampMs: numbe
   return authorizationHeader(parameters)
 }
 
-function signer({ consumerKey, consumerSecret }: OAuthKeys): OAuth {
+function createSigner({ consumerKey, consumerSecret }: OAuthKeys): OAuth {
   return new OAuth({
     consumer: { key: consumerKey, secret: consumerSecret },
     signature_method: 'HMAC-SHA1',

@@ -20,21 +20,21 @@ export interface Spelling {
 
 /** Creates the translation. Without names it changes nothing. */
 export function createSpelling(names: Names = {}): Spelling {
-  const pairs = Object.entries(names).filter(([neutral, real]) => neutral !== real)
+  const pairs = Object.entries(names).filter(([neutral, serviceName]) => neutral !== serviceName)
   if (pairs.length === 0)
     return { toService: (name) => name, bodyToService: (body) => body, toNeutral: (name) => name, changesNames: false }
-  const outward = new Map(pairs)
-  const inward = new Map(pairs.map(([neutral, real]) => [real, neutral]))
-  const keys = pairs.map(([neutral]) => neutral.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|')
+  const serviceNames = new Map(pairs)
+  const neutralWords = new Map(pairs.map(([neutral, serviceName]) => [serviceName, neutral]))
+  const neutralPattern = pairs.map(([neutral]) => neutral.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|')
   // JSON escapes quotes inside a text. So a quoted word before a colon is a key, unless a backslash escapes its first quote.
-  const key = new RegExp(String.raw`(?<!\\)"(${keys})"(?=\s*:)`, 'g')
+  const keyPattern = new RegExp(String.raw`(?<!\\)"(${neutralPattern})"(?=\s*:)`, 'g')
   return {
-    toService: (name) => outward.get(name) ?? name,
-    toNeutral: (name) => inward.get(name) ?? name,
+    toService: (name) => serviceNames.get(name) ?? name,
+    toNeutral: (name) => neutralWords.get(name) ?? name,
     bodyToService(body) {
       // latin1 maps each byte to one character, so bytes beyond ASCII do not change.
       const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
-      const spelled = text.replace(key, (_match, word: string) => JSON.stringify(outward.get(word)))
+      const spelled = text.replace(keyPattern, (_match, word: string) => JSON.stringify(serviceNames.get(word)))
       return spelled === text ? body : Buffer.from(spelled, 'latin1')
     },
     changesNames: true,

@@ -128,7 +128,7 @@ interface FailedAnswer {
   readonly hasCode: (...codes: readonly string[]) => boolean
 }
 
-/** Largest time that a `Date` can have. A later one has no ISO text. */
+/** Largest time of a `Date`, in epoch milliseconds. A later time has no ISO text. */
 export const maxDateMs = 8.64e15
 
 /** Classifies rate limits and failures of the service (408, 423 and 5xx). Undefined for any other answer. */

@@ -41,27 +41,27 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
     (wire ??= import('./wire.ts').then(({ createWire }) => createWire({ clock, connections: options.connections ?? 64, maxAnswerBytes })))
   const spelling = createSpelling(config.names)
   const baseOf = createBaseLookup(config)
-  const offset = createClockOffset(clock)
+  const clockOffset = createClockOffset(clock)
   const closing = new AbortController()
 
   return {
     async send(request) {
       const base = baseOf(request)
-      if (closing.signal.aborted) return closedClient()
+      if (closing.signal.aborted) return closedClientOutcome()
       const { send } = await loadWire()
-      const exchange = await send(prepare({ spelling, base, request, config, nowMs: offset.now() }))
-      if (exchange.kind === 'answer') offset.update(exchange.status, exchange.headers['date'])
+      const exchange = await send(toWireRequest({ spelling, base, request, config, nowMs: clockOffset.now() }))
+      if (exchange.kind === 'answer') clockOffset.update(exchange.status, exchange.headers['date'])
       return exchange.kind !== 'not-sent' && exchange.headers !== undefined && spelling.changesNames
         ? { ...exchange, headers: renameHeaders(exchange.headers, spelling) }
         : exchange
     },
     async open(request) {
       const base = baseOf(request)
-      if (closing.signal.aborted) return closedClient()
+      if (closing.signal.aborted) return closedClientOutcome()
       const { openWire } = await import('./wireStream.ts')
-      return openWire(prepare({ spelling, base, request, config, nowMs: offset.now() }), maxAnswerBytes)
+      return openWire(toWireRequest({ spelling, base, request, config, nowMs: clockOffset.now() }), maxAnswerBytes)
     },
-    clockCorrections: () => offset.corrections(),
+    clockCorrections: () => clockOffset.corrections(),
     load: async () => void (await loadWire()),
     closing: closing.signal,
     close: async () => {
@@ -71,8 +71,8 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
   }
 }
 
-/** Returns the outcome of a request after `close`. Also if nothing was sent before: a new connection would never be closed. */
-function closedClient(): NotSent {
+/** Returns the outcome of a request after `close`. Nothing is sent, because nothing would close the new connection. */
+function closedClientOutcome(): NotSent {
   return { kind: 'not-sent', error: Object.assign(new Error('the client is closed'), { code: 'CLOSED' }), durationMs: 0 }
 }
 
@@ -108,7 +108,7 @@ interface Preparation {
 }
 
 /** Returns the request as it is sent: with the service's spelling of names, encoded, and with the header of its credentials. */
-function prepare({ spelling, base, request, config, nowMs }: Preparation): WireRequest {
+function toWireRequest({ spelling, base, request, config, nowMs }: Preparation): WireRequest {
   const { method, credentials } = request
   const query = encodePairs(spelledPairs(request.query, spelling))
   const path = `${base.prefix}${request.path}${query === '' ? '' : `?${query}`}`

@@ -86,7 +86,7 @@ type OptionalOf<E> = Extract<Exclude<CallParameters<E>, { readonly required: tru
 type Unset<P> = P extends { readonly unsettable: true } ? null : never
 
 /** Type of a parameter: from `JsonBodies`, else from the contract. */
-type Typed<E, P extends Named> = E extends { readonly name: infer N extends keyof JsonBodies }
+type ParameterValue<E, P extends Named> = E extends { readonly name: infer N extends keyof JsonBodies }
   ? P['name'] extends keyof JsonBodies[N]
     ? JsonBodies[N][P['name']]
     : ValueOf<P>
@@ -98,8 +98,8 @@ type ArrayBody<E> = E extends { readonly bodyIs: 'array' }
   : unknown
 
 /** Parameters of a call by their name in the contract. `body`: the bare array, for endpoints that take an array. */
-export type ParamsOf<E> = { readonly [P in RequiredOf<E> as P['name']]: Typed<E, P> } & {
-  readonly [P in OptionalOf<E> as P['name']]?: Typed<E, P> | Unset<P> | undefined
+export type ParamsOf<E> = { readonly [P in RequiredOf<E> as P['name']]: ParameterValue<E, P> } & {
+  readonly [P in OptionalOf<E> as P['name']]?: ParameterValue<E, P> | Unset<P> | undefined
 } & ArrayBody<E>
 
 type FieldValue<F> = F extends { readonly type: 'enum'; readonly values: readonly (infer V)[] }
@@ -140,15 +140,15 @@ type ContractRecord<R extends ResourceName> = {
  */
 export type RecordOf<R extends ResourceName> = R extends 'feature'
   ? (typeof accountFeatures | typeof listedFeatures)[number] | (string & {})
-  : R extends keyof Details
-    ? Omit<ContractRecord<R>, keyof Details[R]> & Details[R]
+  : R extends keyof ObjectFields
+    ? Omit<ContractRecord<R>, keyof ObjectFields[R]> & ObjectFields[R]
     : ContractRecord<R>
 
 /** Fields that the contract does not list. */
 type Unlisted = Readonly<Record<string, unknown>>
 
 /** Types of fields that contain objects, more precise than those of the contract. */
-interface Details {
+interface ObjectFields {
   readonly productsResponse: { readonly products_response: readonly RecordOf<'productResult'>[] }
   readonly deleteProducts: { readonly delete_products: readonly RecordOf<'deletedProduct'>[] }
   readonly productSet: { readonly filters: readonly RecordOf<'productFilter'>[] }

@@ -93,7 +93,7 @@ export function createWire(options: WireOptions): Wire {
 function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: WireOptions, resolve: (exchange: Exchange) => void): void {
   const startedAt = clock.monotonic()
   let controller: Dispatcher.DispatchController | undefined
-  let done = false
+  let hasEnded = false
   let status: number | undefined
   let headers: Record<string, string> = {}
   let hasMarkedEnd = false
@@ -101,8 +101,8 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
   const chunks: Buffer[] = []
 
   const finish = (exchange: Exchange) => {
-    if (done) return
-    done = true
+    if (hasEnded) return
+    hasEnded = true
     clearTimeout(timer)
     request.signal?.removeEventListener('abort', onAbort)
     resolve(exchange)
@@ -127,7 +127,7 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
       // Nothing is written. Thrown, because `abort` would close the connection. undici passes the error to `onResponseError`.
-      if (done) throw new WireError('ABORTED', 'the request was aborted before it was sent')
+      if (hasEnded) throw new WireError('ABORTED', 'the request was aborted before it was sent')
       // A second start would be a resend by undici.
       if (controller !== undefined) {
         fail(new WireError('RESENT', 'the connection broke while the request was sent'))
@@ -146,11 +146,11 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
         statusCode === 304 ||
         headers['content-length'] !== undefined ||
         /\bchunked\b/i.test(headers['transfer-encoding'] ?? '')
-      if (Number(headers['content-length'] ?? 0) > maxAnswerBytes) giveUp(tooLarge(maxAnswerBytes))
+      if (Number(headers['content-length'] ?? 0) > maxAnswerBytes) giveUp(tooLargeError(maxAnswerBytes))
     },
     onResponseData(_controller, chunk) {
       size += chunk.length
-      if (size > maxAnswerBytes) return giveUp(tooLarge(maxAnswerBytes))
+      if (size > maxAnswerBytes) return giveUp(tooLargeError(maxAnswerBytes))
       chunks.push(chunk)
     },
     onResponseEnd() {
@@ -194,6 +194,6 @@ function isCompleteJson(body: Buffer): boolean {
   }
 }
 
-export function tooLarge(maxAnswerBytes: number): WireError {
+export function tooLargeError(maxAnswerBytes: number): WireError {
   return new WireError('TOO_LARGE', `the answer is larger than ${maxAnswerBytes} bytes`)
 }

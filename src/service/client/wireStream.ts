@@ -2,7 +2,7 @@
 import { Client } from 'undici'
 import { connectorSkippingInterim } from '../../http/interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
-import { flatHeaders, tooLarge, WireError, type WireRequest } from './wire.ts'
+import { flatHeaders, tooLargeError, WireError, type WireRequest } from './wire.ts'
 
 export interface OpenedStream {
   readonly kind: 'open'
@@ -45,7 +45,7 @@ export async function openWire(request: WireRequest, maxAnswerBytes: number): Pr
     let size = 0
     for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
       size += chunk.length
-      if (size > maxAnswerBytes) throw tooLarge(maxAnswerBytes)
+      if (size > maxAnswerBytes) throw tooLargeError(maxAnswerBytes)
       chunks.push(chunk)
     }
     close()

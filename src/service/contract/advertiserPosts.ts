@@ -16,8 +16,8 @@ const nullcast = query('nullcast', 'boolean', { default: true, source: 'spec 4.4
 const asUser = query('as_user_id', 'long', { required: true, source: 'spec 4.4; spec 5 rule 6' })
 const userFilter = query('user_id', 'long', { source: notes })
 const scheduledAt = query('scheduled_at', 'timestamp', { required: true, source: notes })
-const textOrMedia = [
-  { kind: 'one-of', names: ['text', 'media_keys'], source: 'spec 4.4' },
+const contentRules = [
+  { kind: 'at-least-one', names: ['text', 'media_keys'], source: 'spec 4.4' },
   { kind: 'other', text: 'media: up to 4 images, or 1 GIF, or 1 video', source: 'spec 8' },
 ] as const
 
@@ -43,7 +43,7 @@ export const advertiserPostEndpoints = [
       query('video_title', 'string', { maxLength: 70, source: 'spec 8' }),
     ]),
     rules: [
-      ...textOrMedia,
+      ...contentRules,
       { kind: 'other', text: 'the advertiser `as_user_id` has granted access to the account', source: 'spec 5 rule 6' },
       { kind: 'other', text: '`nullcast` false only for the authenticated user', source: 'spec 4.4' },
     ],
@@ -96,7 +96,7 @@ export const advertiserPostEndpoints = [
       postName,
       nullcast,
     ]),
-    rules: textOrMedia,
+    rules: contentRules,
     source: notes,
   },
   {
@@ -122,7 +122,7 @@ export const advertiserPostEndpoints = [
   },
   {
     ...createOne('draftPosts.create', 'draft_tweets', 'draftPost', [asUser, text, mediaKeys, cardUri, postName, nullcast]),
-    rules: textOrMedia,
+    rules: contentRules,
     source: notes,
   },
   {

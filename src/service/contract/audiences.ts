@@ -67,7 +67,7 @@ export const audienceEndpoints = [
     ...readRequest,
     path: permissionsPath,
     aliases: [permissionsAlias],
-    alsoNamed: aliasNames,
+    namesOnAliases: aliasNames,
     parameters: [
       accountId,
       tailoredAudienceId,
@@ -86,7 +86,7 @@ export const audienceEndpoints = [
     ...createRequest,
     path: permissionsPath,
     aliases: [permissionsAlias],
-    alsoNamed: aliasNames,
+    namesOnAliases: aliasNames,
     parameters: [
       accountId,
       tailoredAudienceId,
@@ -104,7 +104,7 @@ export const audienceEndpoints = [
     ...deleteRequest,
     path: `${permissionsPath}/:tailored_audience_permission_id`,
     aliases: [`${permissionsAlias}/:custom_audience_permission_id`],
-    alsoNamed: aliasNames,
+    namesOnAliases: aliasNames,
     parameters: [accountId, tailoredAudienceId, path('tailored_audience_permission_id')],
     answer: { resource: 'audiencePermission', many: false },
     repeatable: false,

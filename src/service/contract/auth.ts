@@ -2,7 +2,7 @@
 import type { Endpoint } from './endpoint.ts'
 import { query } from './parameter.ts'
 
-const oauth = <const Name extends string>(name: Name, source: string) =>
+const oauthParameter = <const Name extends string>(name: Name, source: string) =>
   ({ name, in: 'oauth', type: 'string', required: true, source }) as const
 
 /** Properties of most requests for tokens. An endpoint may replace some. */
@@ -32,7 +32,7 @@ export const authEndpoints = [
     path: '/oauth/request_token',
     auth: 'consumer',
     parameters: [
-      oauth('oauth_callback', 'spec 4.1: a URL approved in the app settings, or oob'),
+      oauthParameter('oauth_callback', 'spec 4.1: a URL approved in the app settings, or oob'),
       query('svc_auth_access_type', 'enum', { values: ['read', 'write'], source: 'spec 4.1' }),
     ],
     rules: [{ kind: 'other', text: '`oauth_nonce` accepts ASCII only', source: 'spec 4.1' }],
@@ -47,8 +47,8 @@ export const authEndpoints = [
     path: '/oauth/access_token',
     auth: 'request-token',
     parameters: [
-      oauth('oauth_token', 'spec 4.1: of the request token step'),
-      oauth('oauth_verifier', 'spec 4.1: of the callback URL, or the PIN'),
+      oauthParameter('oauth_token', 'spec 4.1: of the request token step'),
+      oauthParameter('oauth_verifier', 'spec 4.1: of the callback URL, or the PIN'),
     ],
     answer: { resource: 'accessToken', many: false },
     // A request token can be exchanged once: after a lost answer, the service refuses a second attempt (docs/spec-notes.md#tokens).

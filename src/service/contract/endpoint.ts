@@ -80,14 +80,14 @@ export interface Parameter {
 /**
  * Rule across several parameters:
  * - `exclusive`: at most one of them
- * - `one-of`: at least one
- * - `exactly-one`: exactly one
+ * - `at-least-one`: at least one of them
+ * - `exactly-one`: exactly one of them
  * - `required-if`: if the parameter `when.name` has one of the values `is`, `names` are required. Without `is`, any value counts.
  * - `other`: a rule as text. The handler of the sandbox checks it. The text has parameter names in backticks, because the hint about a
  *   parameter shows each rule that contains its name in backticks.
  */
 export type Rule =
-  | { readonly kind: 'exclusive' | 'one-of' | 'exactly-one'; readonly names: readonly string[]; readonly source: string }
+  | { readonly kind: 'exclusive' | 'at-least-one' | 'exactly-one'; readonly names: readonly string[]; readonly source: string }
   | {
       readonly kind: 'required-if'
       readonly names: readonly string[]
@@ -106,7 +106,7 @@ export interface Endpoint {
   /** Other paths of the same endpoint, such as `/1.1/oauth/invalidate_token.json`. */
   readonly aliases?: readonly string[]
   /** Names that parameters have on `aliases`, each with its name in `parameters`: `{ custom_audience_id: 'tailored_audience_id' }`. */
-  readonly alsoNamed?: Readonly<Record<string, string>>
+  readonly namesOnAliases?: Readonly<Record<string, string>>
   /** True for an endpoint outside the specification, which the sandbox serves because official SDKs or common clients call it. */
   readonly outsideSpec?: true
   readonly auth: Auth

@@ -12,8 +12,8 @@ export type FieldAccess = 'read-only' | 'create-only' | 'modifiable'
 
 /** Returns the fields of the resource that the endpoint returns; none for an unknown resource. */
 export function fieldsOf(endpoint: Endpoint): readonly Field[] {
-  const known: Readonly<Record<string, { readonly fields: readonly Field[] }>> = resources
-  return known[endpoint.answer.resource]?.fields ?? []
+  const fieldsByResource: Readonly<Record<string, { readonly fields: readonly Field[] }>> = resources
+  return fieldsByResource[endpoint.answer.resource]?.fields ?? []
 }
 
 /** Returns the access of each field of the record that `update` changes, by name. */
@@ -26,8 +26,8 @@ export function fieldAccess(update: Endpoint): ReadonlyMap<string, FieldAccess> 
 }
 
 /**
- * Returns the parameters of the endpoint that creates the record that `update` changes, by name. Omits those of the path. None if no
- * endpoint creates such a record.
+ * Finds the endpoint that creates records of the kind that `update` changes. Returns its parameters by name, without those of the path.
+ * None if there is no such endpoint.
  */
 export function creationParameters(update: Endpoint): ReadonlyMap<string, Parameter> {
   const create = endpoints.find(
@@ -49,9 +49,9 @@ export function readOnlyFields(create: Endpoint): ReadonlySet<string> {
   )
   const hasOwnParameters = create.parameters.some((one) => one.in !== 'path')
   if (!hasOwnParameters || create.bodyIs === 'array' || !related.some(({ method }) => method === 'GET')) return new Set()
-  const writing = [create, ...related.filter(({ method }) => method === 'PUT')]
-  const written = new Set(writing.flatMap(({ parameters }) => parameters.map(({ name }) => name)))
-  return new Set(fieldsOf(create).flatMap(({ name }) => (written.has(name) ? [] : [name])))
+  const writers = [create, ...related.filter(({ method }) => method === 'PUT')]
+  const writtenNames = new Set(writers.flatMap(({ parameters }) => parameters.map(({ name }) => name)))
+  return new Set(fieldsOf(create).flatMap(({ name }) => (writtenNames.has(name) ? [] : [name])))
 }
 
 /** Returns the endpoint that reads the record at the path of `endpoint`; undefined if there is none. */

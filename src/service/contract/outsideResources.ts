@@ -62,27 +62,27 @@ export const taxSettingsNames = [
 
 const source = 'outside the specification: shapes that official SDKs read'
 /** Creates a text that may be null or missing. */
-const maybe = <const Name extends string>(name: Name) => field(name, 'string', { nullable: true, optional: true })
+const optionalText = <const Name extends string>(name: Name) => field(name, 'string', { nullable: true, optional: true })
 
 export const outsideResources = {
   targetingOption: {
     fields: [
       field('name', 'string'),
-      maybe('id'),
-      maybe('targeting_type'),
-      maybe('targeting_value'),
-      maybe('country_code'),
+      optionalText('id'),
+      optionalText('targeting_type'),
+      optionalText('targeting_value'),
+      optionalText('country_code'),
       field('location_type', 'enum', { values: locationTypes, optional: true }),
-      maybe('conversation_type'),
-      maybe('event_type'),
-      maybe('genre'),
-      maybe('locale'),
-      maybe('manufacturer'),
-      maybe('number'),
-      maybe('os_type'),
-      maybe('platform'),
-      maybe('start_time'),
-      maybe('end_time'),
+      optionalText('conversation_type'),
+      optionalText('event_type'),
+      optionalText('genre'),
+      optionalText('locale'),
+      optionalText('manufacturer'),
+      optionalText('number'),
+      optionalText('os_type'),
+      optionalText('platform'),
+      optionalText('start_time'),
+      optionalText('end_time'),
       field('is_global', 'boolean', { optional: true }),
       field('estimated_users', 'integer', { optional: true }),
     ],

@@ -57,7 +57,7 @@ export const postEndpoints = [
       }),
     ],
     rules: [
-      { kind: 'one-of', names: ['text', 'media', 'card_uri', 'quote_tweet_id'], source: 'spec 4.7' },
+      { kind: 'at-least-one', names: ['text', 'media', 'card_uri', 'quote_tweet_id'], source: 'spec 4.7' },
       { kind: 'required-if', names: ['community_id'], when: { name: 'share_with_followers', is: ['true'] }, source: 'spec 4.7' },
       {
         kind: 'other',

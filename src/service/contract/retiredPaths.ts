@@ -8,7 +8,7 @@ export interface RetiredPath {
   /** Path to call instead. The answer is 410 with a successor, else 404: the path is outside the specification. */
   readonly successor?: string
   /** Reason that the sandbox adds to the message of a 404. */
-  readonly why?: string
+  readonly reason?: string
 }
 
 /** All retired paths. The first match applies. */
@@ -37,7 +37,7 @@ export const retiredPaths: readonly RetiredPath[] = [
   { path: '/1.1/statuses/destroy/:id', successor: '/2/tweets/:id' },
   { path: '/1.1/search/tweets', successor: '/2/tweets/search/recent' },
   { path: '/2/account_activity/replay/webhooks/:webhook_id/subscriptions/all', successor: '/2/webhooks/replay' },
-  { path: '/1.1/media/upload', why: 'every well-formed media key counts as uploaded' },
+  { path: '/1.1/media/upload', reason: 'every well-formed media key counts as uploaded' },
   ...[
     'app_event_tags',
     'app_lists',

@@ -28,20 +28,20 @@ const pollFields = [
   query('media_key', 'string', { unsettable: true, source: 'spec 4.4; needs the PROMOTED_MEDIA_POLLS feature (spec 5 rule 7)' }),
 ] as const
 
-const cta = { source: 'spec 4.4' } as const
+const ctaSource = { source: 'spec 4.4' } as const
 const ctaLength = {
   kind: 'other',
   text: '`first_cta`, `second_cta`, `third_cta` and `fourth_cta` have at most 20 characters, not counting `#`',
   source: 'spec 4.4; spec 8',
 } as const
-const conversationOptional = [
+const optionalConversationFields = [
   query('title', 'string', { maxLength: 23, unsettable: true, source: 'spec 8' }),
-  query('second_cta', 'string', { ...cta, unsettable: true }),
-  query('second_cta_tweet', 'string', { ...cta, unsettable: true }),
-  query('third_cta', 'string', { ...cta, unsettable: true }),
-  query('third_cta_tweet', 'string', { ...cta, unsettable: true }),
-  query('fourth_cta', 'string', { ...cta, unsettable: true }),
-  query('fourth_cta_tweet', 'string', { ...cta, unsettable: true }),
+  query('second_cta', 'string', { ...ctaSource, unsettable: true }),
+  query('second_cta_tweet', 'string', { ...ctaSource, unsettable: true }),
+  query('third_cta', 'string', { ...ctaSource, unsettable: true }),
+  query('third_cta_tweet', 'string', { ...ctaSource, unsettable: true }),
+  query('fourth_cta', 'string', { ...ctaSource, unsettable: true }),
+  query('fourth_cta_tweet', 'string', { ...ctaSource, unsettable: true }),
   query('poster_media_key', 'string', { unsettable: true, source: 'spec 4.4' }),
   query('thank_you_url', 'url', { unsettable: true, source: 'spec 4.4' }),
   query('unlocked_image_media_key', 'string', { unsettable: true, source: 'spec 4.4: write-only' }),
@@ -64,16 +64,16 @@ export const specialCardEndpoints = [
   { ...readOne('videoConversationCards.get', 'cards/video_conversation', 'card_id', 'videoConversationCard'), source: 'spec 4.4' },
   {
     ...createOne('videoConversationCards.create', 'cards/video_conversation', 'videoConversationCard', [
-      query('first_cta', 'string', { required: true, ...cta }),
-      query('first_cta_tweet', 'string', { required: true, ...cta }),
+      query('first_cta', 'string', { required: true, ...ctaSource }),
+      query('first_cta_tweet', 'string', { required: true, ...ctaSource }),
       query('media_key', 'string', { required: true, source: 'spec 4.4: library video, 16:9' }),
       query('name', 'string', { required: true, ...cardName }),
       query('thank_you_text', 'string', { required: true, maxLength: 23, source: 'spec 8' }),
-      ...conversationOptional,
+      ...optionalConversationFields,
     ]),
     rules: [
       ctaLength,
-      { kind: 'one-of', names: ['title', 'second_cta'], source: 'spec 4.4' },
+      { kind: 'at-least-one', names: ['title', 'second_cta'], source: 'spec 4.4' },
       { kind: 'required-if', names: ['second_cta_tweet'], when: { name: 'second_cta' }, source: 'spec 4.4' },
       { kind: 'required-if', names: ['third_cta_tweet'], when: { name: 'third_cta' }, source: 'spec 4.4' },
       { kind: 'required-if', names: ['fourth_cta_tweet'], when: { name: 'fourth_cta' }, source: 'spec 4.4' },
@@ -82,12 +82,12 @@ export const specialCardEndpoints = [
   },
   {
     ...updateOne('videoConversationCards.update', 'cards/video_conversation', 'card_id', 'videoConversationCard', [
-      query('first_cta', 'string', cta),
-      query('first_cta_tweet', 'string', cta),
+      query('first_cta', 'string', ctaSource),
+      query('first_cta_tweet', 'string', ctaSource),
       query('media_key', 'string', { source: 'spec 4.4' }),
       query('name', 'string', cardName),
       query('thank_you_text', 'string', { maxLength: 23, source: 'spec 8' }),
-      ...conversationOptional,
+      ...optionalConversationFields,
     ]),
     rules: [ctaLength, { kind: 'other', text: 'the rules of creation apply to the card with the changes', source: 'spec 4.4' }],
     source: notes,

@@ -4,9 +4,9 @@ import { body, path } from './parameter.ts'
 
 const webhookId = path('webhook_id')
 /** Properties of the endpoints that list, delete and check webhooks. */
-const managed = { host: 'core', auth: 'bearer', body: 'none', limit: 'webhooks', repeatable: true } as const
+const webhookRequest = { host: 'core', auth: 'bearer', body: 'none', limit: 'webhooks', repeatable: true } as const
 /** Properties of a parameter with a UTC time in the form `yyyymmddhhmm`. */
-const minute = { required: true, minLength: 12, maxLength: 12, source: 'docs/spec-notes.md#replays' } as const
+const minuteParameter = { required: true, minLength: 12, maxLength: 12, source: 'docs/spec-notes.md#replays' } as const
 
 export const webhookEndpoints = [
   {
@@ -28,7 +28,7 @@ export const webhookEndpoints = [
   },
   {
     name: 'webhooks.list',
-    ...managed,
+    ...webhookRequest,
     method: 'GET',
     path: '/2/webhooks',
     parameters: [],
@@ -37,7 +37,7 @@ export const webhookEndpoints = [
   },
   {
     name: 'webhooks.delete',
-    ...managed,
+    ...webhookRequest,
     method: 'DELETE',
     path: '/2/webhooks/:webhook_id',
     parameters: [webhookId],
@@ -46,7 +46,7 @@ export const webhookEndpoints = [
   },
   {
     name: 'webhooks.check',
-    ...managed,
+    ...webhookRequest,
     method: 'PUT',
     path: '/2/webhooks/:webhook_id',
     parameters: [webhookId],
@@ -63,8 +63,8 @@ export const webhookEndpoints = [
     body: 'json',
     parameters: [
       body('webhook_id', 'string', { required: true, source: 'docs/spec-notes.md#replays' }),
-      body('from_date', 'string', minute),
-      body('to_date', 'string', minute),
+      body('from_date', 'string', minuteParameter),
+      body('to_date', 'string', minuteParameter),
     ],
     rules: [{ kind: 'other', text: '`from_date` at most 5 days back and before `to_date`', source: 'docs/spec-notes.md#replays' }],
     answer: { resource: 'replayJob', many: false },

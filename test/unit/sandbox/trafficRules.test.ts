@@ -24,11 +24,11 @@ beforeEach(() => {
 function begin(): { readonly entry: LedgerEntry; readonly arrive: (...keys: string[]) => void; readonly finish: () => void } {
   const startedAt = now
   const entry = ledger.open({ time: '', method: 'PUT', path: '/', query: '', endpoint: 'products.put', connection: 1, worker: null })
-  rules.begin(entry, startedAt)
+  rules.headersArrived(entry, startedAt)
   return {
     entry,
-    arrive: (...keys) => rules.arrive(entry, startedAt, { items: keys.length, keys }),
-    finish: () => rules.finish(entry),
+    arrive: (...keys) => rules.bodyArrived(entry, startedAt, { items: keys.length, keys }),
+    finish: () => rules.requestEnded(entry),
   }
 }
 
@@ -54,7 +54,7 @@ test.for([
     const startedAt = now
     const { entry, finish } = begin()
     const content = { items: 1, keys: ['p 4001 a'] }
-    rules.arrive(entry, startedAt, content)
+    rules.bodyArrived(entry, startedAt, content)
     now++
     finish()
     return new WeakRef(content)

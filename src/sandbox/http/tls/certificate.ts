@@ -71,18 +71,18 @@ export function makeCertificate(options: CertificateOptions): Certificate {
     integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
     algorithm,
     distinguishedName(issuer.commonName),
-    sequence(time(options.notBefore), time(options.notAfter)),
+    sequence(encodedTime(options.notBefore), encodedTime(options.notAfter)),
     distinguishedName(options.commonName),
     subjectKey,
     der(0xa3, extensions),
   )
   const signature = sign('sha256', content, { key: issuer.privateKey, dsaEncoding: 'der' })
-  const whole = sequence(content, algorithm, bitString(signature))
+  const certificate = sequence(content, algorithm, bitString(signature))
   return {
     commonName: options.commonName,
     privateKey,
     keyId,
-    certificatePem: `-----BEGIN CERTIFICATE-----\n${whole.toString('base64').replaceAll(/.{1,64}/g, '$&\n')}-----END CERTIFICATE-----\n`,
+    certificatePem: `-----BEGIN CERTIFICATE-----\n${certificate.toString('base64').replaceAll(/.{1,64}/g, '$&\n')}-----END CERTIFICATE-----\n`,
     privateKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   }
 }
@@ -126,7 +126,7 @@ function distinguishedName(commonName: string): Buffer {
 /**
  * Encodes a time (RFC 5280 4.1.2.5). A time before 2050 is a UTCTime, which has two digits of the year. A later time is a GeneralizedTime.
  */
-function time(at: Date): Buffer {
+function encodedTime(at: Date): Buffer {
   const digits = `${at.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`
   return at.getUTCFullYear() < 2050 ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits))
 }
