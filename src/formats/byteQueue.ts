@@ -20,7 +20,7 @@ export class ByteQueue implements AsyncIterable<Buffer> {
     return undefined
   }
 
-  /** Returns the next `size` bytes without taking them; fewer only at the end. The chunks that `next` returns stay the same. */
+  /** Returns the next `size` bytes without taking them; fewer only at the end. Does not change the chunks that `next` returns. */
   async peek(size: number): Promise<Buffer> {
     const parts: Buffer[] = []
     let length = 0

@@ -13,7 +13,7 @@ export interface Decoded {
 }
 
 /** Encodings that are declared outside the file. */
-export interface CharsetHints {
+export interface EncodingSettings {
   /** Name of the source in messages. */
   readonly name: string
   /** Value of `encoding:` in the pipeline file; `auto` to detect the encoding. */
@@ -28,28 +28,33 @@ export interface CharsetHints {
  *
  * @throws RunError FILE_ENCODING, here or while the chunks are read; FILE_TRUNCATED if the file ends inside a character
  */
-export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise<Decoded> {
+export async function decodeText(input: ByteQueue, settings: EncodingSettings): Promise<Decoded> {
   const head = await input.peek(512)
   const mark = byteOrderMark(head)
-  const setting = hints.setting === 'auto' ? undefined : labelOf(hints.setting, hints.name)
+  const setting = settings.setting === 'auto' ? undefined : labelOf(settings.setting, settings.name)
   // The setting `utf-16` names no byte order, so the mark of either order agrees with it.
-  const agrees = mark?.encoding === setting || (hints.setting.toLowerCase() === 'utf-16' && mark?.encoding.startsWith('utf-16') === true)
-  if (mark !== undefined && setting !== undefined && !agrees) {
-    throw fileError('FILE_ENCODING', `the file starts with the byte order mark of ${mark.encoding}, but the setting is ${hints.setting}`, {
-      name: hints.name,
-      at: 'byte 0',
-      hint: 'Remove `encoding:` or set it to the encoding of the file.',
-    })
+  const markAgrees =
+    mark?.encoding === setting || (settings.setting.toLowerCase() === 'utf-16' && mark?.encoding.startsWith('utf-16') === true)
+  if (mark !== undefined && setting !== undefined && !markAgrees) {
+    throw fileError(
+      'FILE_ENCODING',
+      `the file starts with the byte order mark of ${mark.encoding}, but the setting is ${settings.setting}`,
+      {
+        name: settings.name,
+        at: 'byte 0',
+        hint: 'Remove `encoding:` or set it to the encoding of the file.',
+      },
+    )
   }
   const declared = /^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']/.exec(head.toString('latin1'))?.[1]
-  const httpCharset = hints.httpCharset === '' ? undefined : hints.httpCharset
-  const precedingEncoding = mark?.encoding ?? setting ?? (httpCharset === undefined ? undefined : labelOf(httpCharset, hints.name))
-  const encoding = precedingEncoding ?? labelOf(declared ?? 'utf-8', hints.name)
+  const httpCharset = settings.httpCharset === '' ? undefined : settings.httpCharset
+  const precedingEncoding = mark?.encoding ?? setting ?? (httpCharset === undefined ? undefined : labelOf(httpCharset, settings.name))
+  const encoding = precedingEncoding ?? labelOf(declared ?? 'utf-8', settings.name)
   // `declared` was read with one byte for each character, so the file is not UTF-16. Programs write such a declaration if they encode their
   // text later.
   if (precedingEncoding === undefined && encoding.startsWith('utf-16')) {
     throw fileError('FILE_ENCODING', 'the XML declaration names utf-16, but it is not UTF-16 itself', {
-      name: hints.name,
+      name: settings.name,
       at: 'byte 0',
       hint: 'Set `encoding: utf-8` of the source, or correct the declaration.',
     })
@@ -58,14 +63,14 @@ export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise
   if (encoding === 'utf-8') {
     if (mark === undefined && looksLikeUtf16(head)) {
       throw fileError('FILE_ENCODING', 'every second byte is zero: this looks like UTF-16 without a byte order mark', {
-        name: hints.name,
+        name: settings.name,
         at: 'byte 0',
         hint: 'Set `encoding: utf-16le` (or utf-16be), or export as UTF-8.',
       })
     }
-    return { encoding, chunks: checkedUtf8(input, hints.name, mark?.length ?? 0) }
+    return { encoding, chunks: checkedUtf8(input, settings.name, mark?.length ?? 0) }
   }
-  return { encoding, chunks: transcoded(input, encoding, hints.name, mark?.length ?? 0) }
+  return { encoding, chunks: transcoded(input, encoding, settings.name, mark?.length ?? 0) }
 }
 
 function byteOrderMark(head: Buffer): { readonly encoding: string; readonly length: number } | undefined {
@@ -103,20 +108,20 @@ function looksLikeUtf16(head: Buffer): boolean {
 }
 
 /**
- * Yields UTF-8 unchanged, split between characters. Validates it with `isUtf8`, which is vectorized. `skipped`: length of the byte order
- * mark.
+ * Yields UTF-8 unchanged, split between characters. Validates it with `isUtf8`, which is vectorized. `markLength`: length of the
+ * byte order mark.
  */
-async function* checkedUtf8(input: ByteQueue, name: string, skipped: number): AsyncGenerator<Buffer> {
+async function* checkedUtf8(input: ByteQueue, name: string, markLength: number): AsyncGenerator<Buffer> {
   let carry: Buffer = Buffer.alloc(0)
-  let offset = skipped
+  let offset = markLength
   for await (const chunk of input) {
     const bytes = carry.length === 0 ? chunk : Buffer.concat([carry, chunk])
-    const whole = bytes.length - countIncompleteBytes(bytes)
-    const text = bytes.subarray(0, whole)
-    if (!isUtf8(text)) throw await notUtf8(input, { name, bytes, offset })
-    offset += whole
+    const completeBytes = bytes.length - countIncompleteBytes(bytes)
+    const text = bytes.subarray(0, completeBytes)
+    if (!isUtf8(text)) throw await notUtf8Error(input, { name, bytes, offset })
+    offset += completeBytes
     // The rest is copied, because the chunk may be reused.
-    carry = Buffer.from(bytes.subarray(whole))
+    carry = Buffer.from(bytes.subarray(completeBytes))
     if (text.length > 0) yield text
   }
   if (carry.length > 0) {
@@ -157,20 +162,20 @@ function firstInvalidByte(text: Buffer): number {
 const bytesForGuess = 65_536
 
 /** Returns the error for a chunk with an invalid byte, with guesses of the encoding. `offset`: offset of the chunk in the file. */
-async function notUtf8(
+async function notUtf8Error(
   input: ByteQueue,
   piece: { readonly name: string; readonly bytes: Buffer; readonly offset: number },
 ): Promise<EncodingError> {
   const invalidAt = firstInvalidByte(piece.bytes)
   const lineStart = piece.bytes.lastIndexOf(0x0a, invalidAt) + 1
-  const found = await guessEncodings(Buffer.concat([piece.bytes.subarray(lineStart), await input.peek(bytesForGuess)]))
-  return new EncodingError({ name: piece.name, byte: piece.offset + invalidAt, found })
+  const guesses = await guessEncodings(Buffer.concat([piece.bytes.subarray(lineStart), await input.peek(bytesForGuess)]))
+  return new EncodingError({ name: piece.name, byte: piece.offset + invalidAt, found: guesses })
 }
 
-/** Yields the text of another encoding as UTF-8. `skipped`: length of the byte order mark. */
-async function* transcoded(input: AsyncIterable<Buffer>, encoding: string, name: string, skipped: number): AsyncGenerator<Buffer> {
+/** Yields the text of another encoding as UTF-8. `markLength`: length of the byte order mark. */
+async function* transcoded(input: AsyncIterable<Buffer>, encoding: string, name: string, markLength: number): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
-  let offset = skipped
+  let offset = markLength
   for await (const chunk of input) {
     const text = decodeOr(
       () => decoder.decode(chunk, { stream: true }),

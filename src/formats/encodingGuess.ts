@@ -54,10 +54,10 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
     const texts = label === undefined ? undefined : decodeAll(cells, label)
     if (label === undefined || texts === undefined || isUnlikely(texts)) continue
     const reading = texts.join('\n')
-    const known = readings.get(reading)
+    const existing = readings.get(reading)
     // Encodings that read the bytes as the same texts are one guess, under the most likely name.
     const weighted = oldEncoding.test(label) ? confidence * oldWeight : confidence
-    if (known === undefined || weighted > known.confidence) readings.set(reading, { encoding: label, confidence: weighted, texts })
+    if (existing === undefined || weighted > existing.confidence) readings.set(reading, { encoding: label, confidence: weighted, texts })
   }
   const sorted = [...readings.values()].toSorted((a, b) => b.confidence - a.confidence)
   const [first, second] = sorted

@@ -48,7 +48,7 @@ export class FileError extends RunError {
 }
 
 /** Returns the error for a part of a file that is larger than `limitBytes` (`ReadLimits.recordBytes`). `part`: for example `a line`. */
-export function recordTooLarge(options: {
+export function recordTooLargeError(options: {
   readonly name: string
   readonly part: string
   readonly limitBytes: number

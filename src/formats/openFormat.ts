@@ -40,7 +40,7 @@ export interface OpenedFormat {
 }
 
 /** Values that are needed to open a format, besides the definition of the source. */
-export interface FormatHints {
+export interface OpenOptions {
   /** Name of the source in messages. */
   readonly name: string
   readonly limits: ReadLimits
@@ -57,11 +57,11 @@ const sampleBytes = 65_536
  *
  * @throws RunError `FILE_…`, WRONG_FORMAT, HEADER_MISMATCH or UNEXPECTED_CONTENT, here or while rows are read
  */
-export async function openFormat(input: ByteQueue, definition: SourceDefinition, hints: FormatHints): Promise<OpenedFormat> {
-  const { name, limits } = hints
+export async function openFormat(input: ByteQueue, definition: SourceDefinition, options: OpenOptions): Promise<OpenedFormat> {
+  const { name, limits } = options
   const trailer = definition.complete.kind === 'trailer' ? { trailer: definition.complete.pattern } : {}
-  const context: FormatContext = { name, limits, ...trailer, ...(hints.gate === undefined ? {} : { gate: hints.gate }) }
-  if ((await input.peek(1)).length === 0) throw emptyFile(name)
+  const context: FormatContext = { name, limits, ...trailer, ...(options.gate === undefined ? {} : { gate: options.gate }) }
+  if ((await input.peek(1)).length === 0) throw emptyFileError(name)
   if (definition.format === 'xlsx' || (definition.format === 'auto' && (await isOfficeDocument(input))))
     return openSheet(input, definition, context)
   const decompressed = await decompress(input, definition.compression, {
@@ -69,12 +69,12 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
     ...(definition.member === undefined ? {} : { member: definition.member }),
   })
   const head = await decompressed.bytes.peek(signatureBytes)
-  if (head.length === 0) throw emptyFile(name)
+  if (head.length === 0) throw emptyFileError(name)
   rejectUnsupportedFile(head, name)
   const decoded = await decodeText(decompressed.bytes, {
     name,
     setting: definition.encoding,
-    ...(hints.charset === undefined ? {} : { httpCharset: hints.charset }),
+    ...(options.charset === undefined ? {} : { httpCharset: options.charset }),
   })
   const text = new ByteQueue(decoded.chunks)
   const sample = await text.peek(sampleBytes)
@@ -130,7 +130,7 @@ async function openTable({ text, sample, format }: TextFile, definition: SourceD
 
 async function openJson({ text, sample, format }: TextFile, definition: SourceDefinition, context: FormatContext): Promise<OpenedText> {
   const { readJsonArray, readJsonLines } = await import('./json/readJson.ts')
-  const place = await placeOf(sample, definition, format, context.name)
+  const place = await findRecordsPlace(sample, definition, format, context.name)
   if (place !== undefined)
     return {
       detected: { format: 'json', notes: place.isDetected ? [`the records are the array at "${place.path.join('.')}"`] : [] },
@@ -171,7 +171,7 @@ async function openSheet(input: ByteQueue, definition: SourceDefinition, context
       hint: 'Save it as .xlsx without a password, or as CSV.',
     })
   }
-  if (!(await input.peek(4)).equals(zipMark)) throw wrongFormat(context.name, 'not a workbook', 'xlsx')
+  if (!(await input.peek(4)).equals(zipMark)) throw wrongFormatError(context.name, 'not a workbook', 'xlsx')
   const { openWorkbook } = await import('./workbook/readWorkbook.ts')
   const { reader, header } = await openWorkbook(
     input,
@@ -203,8 +203,8 @@ async function readWithRowGroups(
   const { gate: _, ...ungated } = context
   const reader = read(ungated)
   const end = () => {
-    const ended = reader.end()
-    return { ...ended, notes: [...ended.notes, ...joiner.notes()] }
+    const endOfTable = reader.end()
+    return { ...endOfTable, notes: [...endOfTable.notes, ...joiner.notes()] }
   }
   return { rows: joinRowGroups(reader.rows, joiner), end }
 }
@@ -235,18 +235,18 @@ function formatOf(sample: Buffer, definition: SourceDefinition, name: string): T
   const configured = definition.format
   const isXml = start.startsWith('<')
   if (isXml && (configured === 'auto' || configured === 'google-rss' || configured === 'google-atom'))
-    return definition.xml?.item === undefined ? rootOf(start) : 'xml'
+    return definition.xml?.item === undefined ? feedLayoutOf(start) : 'xml'
   if (configured === 'csv' || configured === 'tsv') {
-    if (/^<\?xml|^<(rss|feed)[\s>]/.test(start)) throw wrongFormat(name, 'an XML feed', configured)
+    if (/^<\?xml|^<(rss|feed)[\s>]/.test(start)) throw wrongFormatError(name, 'an XML feed', configured)
     return configured
   }
   const jsonFormat = start.startsWith('[') ? 'json' : start.startsWith('{') || start.startsWith('\u001e') ? 'jsonl' : undefined
   if (configured === 'json' || configured === 'jsonl') {
-    if (isXml) throw wrongFormat(name, 'an XML feed', configured)
-    if (jsonFormat === undefined && configured === 'json') throw wrongFormat(name, 'not a JSON array', configured)
+    if (isXml) throw wrongFormatError(name, 'an XML feed', configured)
+    if (jsonFormat === undefined && configured === 'json') throw wrongFormatError(name, 'not a JSON array', configured)
     return jsonFormat ?? 'jsonl'
   }
-  if (configured !== 'auto') throw wrongFormat(name, jsonFormat === undefined ? 'a text table' : 'JSON', configured)
+  if (configured !== 'auto') throw wrongFormatError(name, jsonFormat === undefined ? 'a text table' : 'JSON', configured)
   return jsonFormat ?? 'csv'
 }
 
@@ -256,7 +256,12 @@ function formatOf(sample: Buffer, definition: SourceDefinition, name: string): T
  *
  * @throws RunError WRONG_FORMAT if a place is configured and the file is an array
  */
-async function placeOf(sample: Buffer, definition: SourceDefinition, format: TextFormat, name: string): Promise<RecordsPlace | undefined> {
+async function findRecordsPlace(
+  sample: Buffer,
+  definition: SourceDefinition,
+  format: TextFormat,
+  name: string,
+): Promise<RecordsPlace | undefined> {
   const { json, format: configured } = definition
   if (json !== undefined) {
     if (format === 'jsonl') return { path: json.records.split('.'), isDetected: false }
@@ -270,17 +275,17 @@ async function placeOf(sample: Buffer, definition: SourceDefinition, format: Tex
 }
 
 /** Returns the layout of a feed by its root element, to be shown to the user. The XML splitter checks the root. */
-function rootOf(start: string): 'google-rss' | 'google-atom' {
+function feedLayoutOf(start: string): 'google-rss' | 'google-atom' {
   return /<(?:[\w.-]+:)?feed[\s>]/.test(start) && !/<rss[\s>]/.test(start) ? 'google-atom' : 'google-rss'
 }
 
-function wrongFormat(name: string, found: string, configured: string) {
+function wrongFormatError(name: string, found: string, configured: string) {
   return fileError('WRONG_FORMAT', `the file is ${found}, but the setting is ${configured}`, {
     name,
     hint: 'Set `format: auto`, or the format of the file.',
   })
 }
 
-function emptyFile(name: string) {
+function emptyFileError(name: string) {
   return fileError('FILE_EMPTY', 'the file is empty', { name, hint: 'Export the file again. An empty file never means an empty shop.' })
 }

@@ -44,9 +44,9 @@ export interface QualityFigures {
   readonly optedOut?: number
   /** Number of rejected rows whose key could not be read; absent for a read of an earlier version. */
   readonly withoutKey?: number
-  /** Products: the reference brand (mapping/statistics/sourceStatistics.ts). */
+  /** Products: first brand of the source. The next gated read compares its first brand with it (mapping/statistics/sourceStatistics.ts). */
   readonly brand?: string
-  /** Products: the reference item group. */
+  /** Products: first item group of the source, for the same comparison. */
   readonly group?: string
 }
 

@@ -83,8 +83,8 @@ function findHeader(records: readonly SampleRecord[], headerRow: number | 'auto'
   for (const [index, record] of records.entries()) {
     const mayBeAboveHeader = widest > 1 && records.length > index + 1
     if (mayBeAboveHeader && isComment(record)) throw commentError(record, records.slice(index + 1), name)
-    const filledFields = record.fields.filter((field) => field.trim() !== '')
-    if (!mayBeAboveHeader || filledFields.length > 1) return index
+    const nonEmptyFields = record.fields.filter((field) => field.trim() !== '')
+    if (!mayBeAboveHeader || nonEmptyFields.length > 1) return index
   }
   return 0
 }

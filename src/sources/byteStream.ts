@@ -12,7 +12,7 @@ export interface ByteStream {
    * Reads the file at the path of the source plus `suffix`. If there is no such file, resolves to undefined or rejects. Call this before
    * `close`. Absent if a source of this type has no path.
    */
-  readonly beside?: (suffix: string) => Promise<Beside | undefined>
+  readonly readBeside?: (suffix: string) => Promise<BesideFile | undefined>
   /** Time of the last change of a local file, in milliseconds since 1970. Absent for other sources. */
   readonly changedMs?: number
   /**
@@ -24,8 +24,8 @@ export interface ByteStream {
   close: () => Promise<void>
 }
 
-/** File beside a source: a manifest or a completion marker. */
-export interface Beside {
+/** File in the folder of a source: a manifest or a completion marker. */
+export interface BesideFile {
   /** Whole content of the file. Empty if the file is larger than `maxBesideBytes`, or if S3 does not declare its size. */
   readonly content: Buffer
   /** True if the file is older than the source: then it belongs to an earlier export. False if one of the two times is not known. */

@@ -1,7 +1,7 @@
 /** Reads completion markers and manifests. They prove the end of a source. */
 import { readFile, stat } from 'node:fs/promises'
 import type { SourceDefinition } from '../model/pipeline.ts'
-import type { Beside, ByteStream } from './byteStream.ts'
+import type { BesideFile, ByteStream } from './byteStream.ts'
 import { maxBesideBytes } from './byteStream.ts'
 import type { MarkerOrManifest } from './completeness.ts'
 import { recordOf } from '../unknownValue.ts'
@@ -22,8 +22,8 @@ export async function readMarkerOrManifest(definition: SourceDefinition, stream:
   const { path } = complete
   try {
     const found =
-      path.startsWith(sourcePath) && stream.beside !== undefined
-        ? await stream.beside(path.slice(sourcePath.length))
+      path.startsWith(sourcePath) && stream.readBeside !== undefined
+        ? await stream.readBeside(path.slice(sourcePath.length))
         : await readLocalBeside(
             path.replaceAll(sourcePath, () => stream.label),
             stream.changedMs,
@@ -42,7 +42,7 @@ export async function readMarkerOrManifest(definition: SourceDefinition, stream:
  *
  * @throws the error of the system, for example if there is no such file
  */
-export async function readLocalBeside(path: string, changedMs: number | undefined): Promise<Beside | undefined> {
+export async function readLocalBeside(path: string, changedMs: number | undefined): Promise<BesideFile | undefined> {
   const found = await stat(path)
   if (!found.isFile()) return undefined
   return {

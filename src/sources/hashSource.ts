@@ -49,8 +49,8 @@ export async function hashSource(definition: SourceDefinition, expectedBytes?: n
 async function hashBoth(join: SourceJoin, definition: SourceDefinition): Promise<SourceHash | undefined> {
   const { join: _, ...main } = definition
   if (!isLocalFile(main.uri) || !isLocalFile(join.source.uri)) return undefined
-  const [first, second] = [await hashSource(main), await hashSource(join.source)]
-  return first && second && hashOfBoth(first, second)
+  const [mainHash, joinedHash] = [await hashSource(main), await hashSource(join.source)]
+  return mainHash && joinedHash && hashOfBoth(mainHash, joinedHash)
 }
 
 /** Combines the digests and sizes of a source and its joined file. */

@@ -49,8 +49,8 @@ export async function openJoined(
 ): Promise<OpenedSource> {
   const { join: _, ...main } = definition
   const { gate: __, previous, ...rest } = context
-  const file = await readJoinedFile(join, { ...rest, ...unconditional(previous?.joined?.file) }, open)
-  const source = await open(main, { ...rest, ...unconditional(previous?.joined?.main) })
+  const file = await readJoinedFile(join, { ...rest, ...previousWithoutValidators(previous?.joined?.file) }, open)
+  const source = await open(main, { ...rest, ...previousWithoutValidators(previous?.joined?.main) })
   const widen = createWidener(file, join)
   async function* rows(): AsyncGenerator<readonly Row[]> {
     for await (const batch of source.rows) yield batch.map(widen)
@@ -65,7 +65,7 @@ export async function openJoined(
 }
 
 /** Returns facts that make no request conditional. Both files are needed, even if only one has changed. */
-function unconditional(facts: SourceFacts | undefined): { readonly previous?: SourceFacts } {
+function previousWithoutValidators(facts: SourceFacts | undefined): { readonly previous?: SourceFacts } {
   return facts === undefined ? {} : { previous: withoutValidators(facts) }
 }
 
@@ -79,7 +79,7 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
   let earlier: readonly (Cell | undefined)[] | null | undefined
   /** JSON of the cells of the last row, if this row added them to `conflicts`. */
   let lastVariant: string | undefined
-  let [keyed, unkeyed, variants] = [0, 0, 0]
+  let [rowsWithId, rowsWithoutId, variantCount] = [0, 0, 0]
   try {
     for await (const rows of source.rows) {
       context.signal?.throwIfAborted()
@@ -88,10 +88,10 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
         // A row that cannot be read is skipped. If no other row has its id, the product of this id is rejected.
         const id = row.fault === undefined ? columns.idOf(row) : undefined
         if (id === undefined) {
-          unkeyed++
+          rowsWithoutId++
           continue
         }
-        keyed++
+        rowsWithId++
         lastId = id
         const joinedCells = columns.cellsOf(row)
         earlier = cells.get(id)
@@ -106,9 +106,9 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
         if (conflict !== undefined && text !== undefined && !conflict.has(text)) {
           conflict.set(text, joinedCells)
           lastVariant = text
-          variants++
+          variantCount++
         }
-        if (cells.size + variants > maxJoined)
+        if (cells.size + variantCount > maxJoined)
           throw new RunError('JOIN_TOO_LARGE', `the joined file has more than ${maxJoined} ids and different rows of one id`, {
             where: shownAddress(join.source.uri),
             hint: 'Join both in the database or export that writes the source.',
@@ -117,7 +117,7 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
     }
     const facts = source.facts()
     columns.addHeader(facts.columns)
-    const note = `joined with ${basename(facts.uri)} by ${join.fileColumn}: ${keyed} rows${conflicts.size === 0 ? '' : `, ${conflicts.size} ids with different values`}${unkeyed === 0 ? '' : `, ${unkeyed} rows without a usable ${join.fileColumn}`}`
+    const note = `joined with ${basename(facts.uri)} by ${join.fileColumn}: ${rowsWithId} rows${conflicts.size === 0 ? '' : `, ${conflicts.size} ids with different values`}${rowsWithoutId === 0 ? '' : `, ${rowsWithoutId} rows without a usable ${join.fileColumn}`}`
     // The last row may be cut off, for example `10` of `100.00`. Earlier rows of its id are kept, because they may opt out.
     if (!facts.completeness.complete && lastId !== undefined) {
       cells.delete(lastId)
@@ -128,7 +128,7 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
       columns: columns.names(),
       cells,
       conflicts,
-      facts: { ...facts, rows: keyed + unkeyed },
+      facts: { ...facts, rows: rowsWithId + rowsWithoutId },
       note,
     }
   } finally {
@@ -161,13 +161,13 @@ class JoinedColumns {
 
   idOf(row: Row): string | undefined {
     const id = textOf(row.cells[this.#idIndex])
-    return id === undefined ? undefined : copied(id)
+    return id === undefined ? undefined : copyOf(id)
   }
 
   cellsOf(row: Row): readonly (Cell | undefined)[] {
     return this.#indexes.map((index) => {
       const cell = row.cells[index]
-      return typeof cell === 'string' ? copied(cell) : cell?.map(copied)
+      return typeof cell === 'string' ? copyOf(cell) : cell?.map(copyOf)
     })
   }
 
@@ -205,8 +205,8 @@ function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Ro
   const widenHeader = (given: readonly string[]): WideHeader => {
     const columns = [...given]
     const joinedIndexes = file.columns.map((name) => {
-      const found = findColumn(columns, name)
-      return found >= 0 ? found : columns.push(name) - 1
+      const index = findColumn(columns, name)
+      return index >= 0 ? index : columns.push(name) - 1
     })
     return { columns, joinedIndexes, idIndex: findColumn(given, sourceColumn) }
   }
@@ -266,7 +266,7 @@ function factsOfBoth(main: SourceFacts, { columns, facts: file, note }: JoinedFi
 }
 
 /** Returns a copy of a text. A cell may be a part of the text of its record, and would keep the whole record in memory. */
-function copied(text: string): string {
+function copyOf(text: string): string {
   // V8 itself copies a part of fewer than 13 characters.
   return text.length < 13 ? text : (JSON.parse(JSON.stringify(text)) as string)
 }

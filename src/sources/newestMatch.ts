@@ -7,7 +7,7 @@ export const wildcard = /[*?[{]/
 export interface Match {
   readonly name: string
   /** Time of the last change, in the same unit for all matches. */
-  readonly at: number | bigint
+  readonly changedAt: number | bigint
 }
 
 /** Endings that uploaders, browsers and editors give to unfinished files. */
@@ -23,6 +23,6 @@ const markerEnding = /\.(done|ok|ready|md5|sha1|sha256|sha512)$/i
 export function newerMatch<T extends Match>(best: T | undefined, match: T, pattern: string): T | undefined {
   const ending = unfinishedEnding.exec(match.name)?.[0] ?? markerEnding.exec(match.name)?.[0]
   if (ending !== undefined && !pattern.toLowerCase().endsWith(ending.toLowerCase())) return best
-  if (best === undefined || match.at > best.at || (match.at === best.at && match.name > best.name)) return match
+  if (best === undefined || match.changedAt > best.changedAt || (match.changedAt === best.changedAt && match.name > best.name)) return match
   return best
 }

@@ -40,16 +40,16 @@ export async function decompress(
   const compression = compressionOf(head)
   const notes = setting === 'auto' || setting === compression ? [] : [`compression is ${compression}, not ${setting} as configured`]
   if (compression === 'none') return { compression, bytes: input, notes, proof: undefined }
-  let taken = 0
+  let takenBytes = 0
   const countedInput = new ByteQueue(
     (async function* () {
       for await (const chunk of input) {
-        taken += chunk.length
+        takenBytes += chunk.length
         yield chunk
       }
     })(),
   )
-  const countExpanded = expansionCounter(() => taken, context)
+  const countExpanded = expansionCounter(() => takenBytes, context)
   const members =
     compression === 'zip'
       ? decompressZip(countedInput, context, countExpanded)
@@ -115,17 +115,17 @@ async function* decompressMembers(
 }
 
 /**
- * Returns a function that counts decompressed bytes, and throws RunError FILE_BOMB above the limits. `taken`: returns the number of
+ * Returns a function that counts decompressed bytes, and throws RunError FILE_BOMB above the limits. `takenBytes`: returns the number of
  * compressed bytes so far.
  */
-function expansionCounter(taken: () => number, { limits, name }: FormatContext): (bytes: number) => void {
-  let expanded = 0
+function expansionCounter(takenBytes: () => number, { limits, name }: FormatContext): (bytes: number) => void {
+  let expandedBytes = 0
   return (bytes) => {
-    expanded += bytes
-    if (expanded > limits.expandedBytes || (expanded > limits.ratioFromBytes && expanded > taken() * limits.ratio)) {
+    expandedBytes += bytes
+    if (expandedBytes > limits.expandedBytes || (expandedBytes > limits.ratioFromBytes && expandedBytes > takenBytes() * limits.ratio)) {
       throw fileError(
         'FILE_BOMB',
-        `the file decompresses to more than ${expanded > limits.expandedBytes ? `${limits.expandedBytes} bytes` : `${limits.ratio} times its size`}`,
+        `the file decompresses to more than ${expandedBytes > limits.expandedBytes ? `${limits.expandedBytes} bytes` : `${limits.ratio} times its size`}`,
         { name, hint: 'Send the file uncompressed if this size is correct.' },
       )
     }

@@ -17,11 +17,11 @@ export async function* decompressStream(
   decompressor: Decompressor,
   { format, name }: { readonly format: string; readonly name: string },
 ): AsyncGenerator<Buffer> {
-  let fed = 0
-  let last: Buffer = Buffer.alloc(0)
+  let fedBytes = 0
+  let lastChunk: Buffer = Buffer.alloc(0)
   let failure: unknown
-  let ended = false
-  decompressor.once('end', () => (ended = true))
+  let hasEnded = false
+  decompressor.once('end', () => (hasEnded = true))
   const feeding = (async () => {
     for (;;) {
       const chunk = await input.next()
@@ -29,10 +29,10 @@ export async function* decompressStream(
         decompressor.end()
         return
       }
-      last = chunk
-      fed += chunk.length
+      lastChunk = chunk
+      fedBytes += chunk.length
       await new Promise<void>((resolve) => decompressor.write(chunk, () => resolve()))
-      if (ended || decompressor.destroyed || decompressor.bytesWritten < fed) return
+      if (hasEnded || decompressor.destroyed || decompressor.bytesWritten < fedBytes) return
     }
   })().catch((error: unknown) => {
     failure = error
@@ -41,7 +41,7 @@ export async function* decompressStream(
   try {
     for await (const chunk of decompressor) yield bufferOf(chunk)
     await feeding
-    if (decompressor.bytesWritten < fed) input.giveBack(last.subarray(last.length - (fed - decompressor.bytesWritten)))
+    if (decompressor.bytesWritten < fedBytes) input.giveBack(lastChunk.subarray(lastChunk.length - (fedBytes - decompressor.bytesWritten)))
   } catch (error) {
     // The error of `input` is more precise than the resulting error of the decompressor.
     throw failure ?? compressionError(error, format, name)

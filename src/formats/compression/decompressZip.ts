@@ -17,9 +17,9 @@ interface Member {
   readonly name: string
   /** 0: stored, 8: deflate. No other method is supported. */
   readonly method: number
-  readonly encrypted: boolean
+  readonly isEncrypted: boolean
   /** True if the checksum and the sizes follow the content. */
-  readonly describedLater: boolean
+  readonly hasDescriptor: boolean
   readonly hasZip64: boolean
   readonly crc: number
   readonly compressedBytes: number
@@ -91,7 +91,7 @@ export async function* decompressZip(
       if (isRequested) yield chunk
     }
     if (member.method === 0) compressedBytes = member.compressedBytes
-    const tail = member.describedLater ? await readDescriptor(input, member, context) : { crc: member.crc, bytes: 0 }
+    const tail = member.hasDescriptor ? await readDescriptor(input, member, context) : { crc: member.crc, bytes: 0 }
     if (tail.crc !== crc)
       throw fileError('FILE_CORRUPT', 'the checksum of the archive member does not match', {
         name: context.name,
@@ -101,7 +101,7 @@ export async function* decompressZip(
     members.push({ name: member.name, crc, bytes, offset: start })
   }
   if (!wasFound)
-    throw archiveError(
+    throw unsupportedArchiveError(
       context,
       fileCount === 0 ? 'the archive contains no file' : 'the archive does not contain the named member',
       'Check `member:` and the archive.',
@@ -124,19 +124,19 @@ async function readLocalHeader(
   const member: Member = {
     name,
     method: fixed.readUInt16LE(4),
-    encrypted: (flags & 1) !== 0,
-    describedLater: (flags & 8) !== 0,
+    isEncrypted: (flags & 1) !== 0,
+    hasDescriptor: (flags & 8) !== 0,
     hasZip64: zip64Bytes !== undefined,
     crc: fixed.readUInt32LE(10),
     compressedBytes: zip64Bytes ?? sizes.compressed,
   }
-  if (member.encrypted) throw archiveError(context, 'the archive is encrypted', 'Create the archive without a password.')
+  if (member.isEncrypted) throw unsupportedArchiveError(context, 'the archive is encrypted', 'Create the archive without a password.')
   if (/(^|[/\\])\.\.([/\\]|$)|^[/\\]|^[A-Za-z]:/.test(name))
-    throw archiveError(context, 'the archive contains a path outside of itself', 'Create the archive with plain file names.')
+    throw unsupportedArchiveError(context, 'the archive contains a path outside of itself', 'Create the archive with plain file names.')
   if (member.method !== 0 && member.method !== 8)
-    throw archiveError(context, `the archive uses compression method ${member.method}`, 'Create an ordinary zip (deflate).')
-  if (member.method === 0 && member.describedLater && !name.endsWith('/'))
-    throw archiveError(context, 'the archive does not store the size of its member', 'Create an ordinary zip (deflate).')
+    throw unsupportedArchiveError(context, `the archive uses compression method ${member.method}`, 'Create an ordinary zip (deflate).')
+  if (member.method === 0 && member.hasDescriptor && !name.endsWith('/'))
+    throw unsupportedArchiveError(context, 'the archive does not store the size of its member', 'Create an ordinary zip (deflate).')
   return { member, headerBytes: 30 + nameBytes + extraBytes }
 }
 
@@ -159,7 +159,7 @@ async function* readStored(input: ByteQueue, member: Member, context: FormatCont
   let left = member.compressedBytes
   while (left > 0) {
     const chunk = await input.next()
-    if (chunk === undefined) throw truncated(context)
+    if (chunk === undefined) throw truncatedError(context)
     if (chunk.length > left) input.giveBack(chunk.subarray(left))
     const part = chunk.subarray(0, left)
     left -= part.length
@@ -201,19 +201,19 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
     const member = members[index++]
     const size = fixed.readUInt32LE(20)
     const offset = fixed.readUInt32LE(38)
-    const agrees =
+    const matchesMember =
       member !== undefined &&
       member.name === name &&
       member.crc === fixed.readUInt32LE(12) &&
       (size === 0xffffffff || size === member.bytes) &&
       (offset === 0xffffffff || offset === member.offset)
-    if (!agrees)
+    if (!matchesMember)
       throw fileError('FILE_CORRUPT', 'the directory of the archive does not match its members', {
         name: context.name,
         hint: 'Create the archive again.',
       })
     if (((fixed.readUInt32LE(34) >>> 28) & 0xf) === 0xa)
-      throw archiveError(context, 'the archive contains a symbolic link', 'Add the file itself to the archive.')
+      throw unsupportedArchiveError(context, 'the archive contains a symbolic link', 'Add the file itself to the archive.')
     signature = (await takeExactly(input, 4, context)).readUInt32LE(0)
   }
   if (signature === directoryEnd64) {
@@ -241,14 +241,14 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
 /** Takes `size` bytes. @throws RunError FILE_TRUNCATED if the archive ends before */
 async function takeExactly(input: ByteQueue, size: number, context: FormatContext): Promise<Buffer> {
   const bytes = await input.take(size)
-  if (bytes === undefined) throw truncated(context)
+  if (bytes === undefined) throw truncatedError(context)
   return bytes
 }
 
-function truncated(context: FormatContext) {
+function truncatedError(context: FormatContext) {
   return fileError('FILE_TRUNCATED', 'the zip archive is cut', { name: context.name, hint: 'Transfer or export the file again.' })
 }
 
-function archiveError(context: FormatContext, message: string, hint: string) {
+function unsupportedArchiveError(context: FormatContext, message: string, hint: string) {
   return fileError('FILE_ARCHIVE', message, { name: context.name, hint })
 }

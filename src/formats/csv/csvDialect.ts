@@ -28,13 +28,13 @@ const delimiters = [',', ';', '\t', '|'] as const
 const maxSampleRecords = 50
 
 /**
- * Detects delimiter and header from the first bytes of a file. `whole`: true if the sample is the whole file.
+ * Detects delimiter and header from the first bytes of a file. `isWhole`: true if the sample is the isWhole file.
  *
  * @throws RunError WRONG_FORMAT, HEADER_MISMATCH, FILE_EMPTY and the errors of `chooseHeader` and `CsvSplitter`
  */
 export function detectCsvDialect(
   sample: Buffer,
-  whole: boolean,
+  isWhole: boolean,
   settings: CsvSettings,
   source: { readonly name: string; readonly limits: ReadLimits },
 ): CsvDialect {
@@ -57,7 +57,7 @@ export function detectCsvDialect(
         : `line 1 names the delimiter ${describeDelimiter(declared)}, which is not the configured one, and is left out`,
     )
   const split = (delimiter: string) =>
-    splitSample(sample, whole, { delimiter, ...quoting }, source).filter(({ line }) => line > separatorLine)
+    splitSample(sample, isWhole, { delimiter, ...quoting }, source).filter(({ line }) => line > separatorLine)
   const chosenDelimiter = configured ?? guessDelimiter(sample, split)
   const records = split(chosenDelimiter)
   if (records.length === 0) {
@@ -103,7 +103,7 @@ export function relaxedFieldsOf(
   { delimiter, quote, relaxedQuotes }: CsvSyntax,
 ): ReturnType<typeof splitRelaxedFields> {
   const relaxed = splitRelaxedFields(recordText(batch, index), delimiter, quote)
-  return relaxedQuotes === true ? relaxed : { ...relaxed, ambiguous: true }
+  return relaxedQuotes === true ? relaxed : { ...relaxed, isAmbiguous: true }
 }
 
 /** Returns the delimiter of a first row `sep=;`, a convention of spreadsheets; undefined without such a row. */
@@ -111,10 +111,10 @@ function separatorRow(sample: Buffer): string | undefined {
   return /^"?sep=([^\r\n"])"?(?:\r|\n|$)/i.exec(sample.subarray(0, 16).toString('latin1'))?.[1]
 }
 
-/** Returns the first records of a sample, at most `maxSampleRecords`. Includes a last record without a line end only if `whole` is true. */
+/** Returns the first records of a sample, at most `maxSampleRecords`. Includes a last record without a line end only if `isWhole` is true. */
 function splitSample(
   sample: Buffer,
-  whole: boolean,
+  isWhole: boolean,
   syntax: CsvSyntax,
   { name, limits }: { readonly name: string; readonly limits: ReadLimits },
 ): readonly SampleRecord[] {
@@ -126,7 +126,7 @@ function splitSample(
     }
   }
   addRecords(splitter.push(sample))
-  if (whole && records.length < maxSampleRecords) {
+  if (isWhole && records.length < maxSampleRecords) {
     try {
       addRecords(splitter.end())
     } catch {
@@ -138,8 +138,8 @@ function splitSample(
 
 /** Returns the fields of a record with invalid quoting. It is one field if the end of a field is ambiguous. */
 function sampleFields(batch: RecordBatch, index: number, syntax: CsvSyntax): readonly string[] {
-  const { fields, ambiguous } = relaxedFieldsOf(batch, index, syntax)
-  return ambiguous ? [recordText(batch, index)] : fields
+  const { fields, isAmbiguous } = relaxedFieldsOf(batch, index, syntax)
+  return isAmbiguous ? [recordText(batch, index)] : fields
 }
 
 /**

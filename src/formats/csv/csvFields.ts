@@ -64,8 +64,8 @@ export function splitOddFields(text: string, delimiter: string, quote: string): 
 }
 
 /**
- * Returns the fields of a record in which a quote inside an unquoted field is text (`5" nail`; docs/inputs.md, case 19). `keptIn`: index of
- * the first field with such a quote; -1 if there is none. `ambiguous`: true if the end of a field is ambiguous. Then `fields` has only the
+ * Returns the fields of a record in which a quote inside an unquoted field is text (`5" nail`; docs/inputs.md, case 19). `quoteFieldIndex`: index of
+ * the first field with such a quote; -1 if there is none. `isAmbiguous`: true if the end of a field is ambiguous. Then `fields` has only the
  * fields before it. The end is ambiguous in these cases:
  * - text follows a closing quote
  * - a quote is not closed
@@ -75,30 +75,30 @@ export function splitRelaxedFields(
   text: string,
   delimiter: string,
   quote: string,
-): { readonly fields: readonly string[]; readonly keptIn: number; readonly ambiguous: boolean } {
+): { readonly fields: readonly string[]; readonly quoteFieldIndex: number; readonly isAmbiguous: boolean } {
   const fields: string[] = []
-  let keptIn = -1
+  let quoteFieldIndex = -1
   let at = 0
   for (;;) {
     let field: string
     if (text.startsWith(quote, at)) {
       let close = text.indexOf(quote, at + 1)
       while (close !== -1 && text[close + 1] === quote) close = text.indexOf(quote, close + 2)
-      if (close === -1) return { fields, keptIn, ambiguous: true }
+      if (close === -1) return { fields, quoteFieldIndex, isAmbiguous: true }
       field = text.slice(at + 1, close).replaceAll(quote + quote, quote)
       at = close + 1
-      if (at < text.length && !text.startsWith(delimiter, at)) return { fields, keptIn, ambiguous: true }
+      if (at < text.length && !text.startsWith(delimiter, at)) return { fields, quoteFieldIndex, isAmbiguous: true }
     } else {
-      const found = text.indexOf(delimiter, at)
-      field = text.slice(at, found === -1 ? text.length : found)
+      const delimiterAt = text.indexOf(delimiter, at)
+      field = text.slice(at, delimiterAt === -1 ? text.length : delimiterAt)
       // `CsvSplitter` compares only the last byte of a delimiter outside ASCII. So it may take another letter for the delimiter, and a
       // quote after this letter for an opening quote. A line end then seems to be a part of a quoted field.
-      if (/[\r\n]/.test(field)) return { fields, keptIn, ambiguous: true }
-      if (keptIn < 0 && field.includes(quote)) keptIn = fields.length
+      if (/[\r\n]/.test(field)) return { fields, quoteFieldIndex, isAmbiguous: true }
+      if (quoteFieldIndex < 0 && field.includes(quote)) quoteFieldIndex = fields.length
       at += field.length
     }
     fields.push(field)
-    if (at >= text.length) return { fields, keptIn, ambiguous: false }
+    if (at >= text.length) return { fields, quoteFieldIndex, isAmbiguous: false }
     at += delimiter.length
   }
 }

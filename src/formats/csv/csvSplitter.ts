@@ -1,5 +1,5 @@
 import { CarryBuffer } from '../carryBuffer.ts'
-import { fileError, recordTooLarge } from '../fileError.ts'
+import { fileError, recordTooLargeError } from '../fileError.ts'
 import type { RecordGate } from '../formatReader.ts'
 import type { ReadLimits } from '../limits.ts'
 import type { RecordSplitter } from '../recordBatch.ts'
@@ -173,7 +173,13 @@ export class CsvSplitter implements RecordSplitter {
     const { name } = this.#options
     const line = this.#recordLine
     if (this.#state !== quoted)
-      throw recordTooLarge({ name, part: 'a record', limitBytes: limit, line, hint: 'Check the line ends and the delimiter of the file.' })
+      throw recordTooLargeError({
+        name,
+        part: 'a record',
+        limitBytes: limit,
+        line,
+        hint: 'Check the line ends and the delimiter of the file.',
+      })
     throw fileError('FILE_UNCLOSED_QUOTE', `a quoted field is longer than ${limit} bytes`, {
       name,
       at: `line ${line}`,

@@ -102,7 +102,7 @@ class CsvReader {
     const flags = batch.flagsOf(index)
     const strict = fieldsOf(batch, index, this.#dialect)
     const relaxed = strict === undefined ? relaxedFieldsOf(batch, index, this.#dialect) : undefined
-    const fields = relaxed === undefined ? strict : relaxed.ambiguous ? undefined : relaxed.fields
+    const fields = relaxed === undefined ? strict : relaxed.isAmbiguous ? undefined : relaxed.fields
     const width = this.#dialect.header.length
     const size = batch.endOf(index) - batch.startOf(index)
     this.#lastShortLine = fields === undefined || fields.length < width ? line : 0
@@ -119,8 +119,8 @@ class CsvReader {
     if (size > this.#context.limits.fieldBytes) this.#checkFields(fields, line)
     if (fields.length === width && (flags & recordFlags.nul) === 0 && !this.#isRepeatedHeader(fields)) {
       const cells = this.#namedCells(fields)
-      if (relaxed === undefined || relaxed.keptIn < 0) return { line, columns: this.#columns, cells }
-      return { line, columns: this.#columns, cells, warnings: [this.#quoteWarning(relaxed.keptIn)] }
+      if (relaxed === undefined || relaxed.quoteFieldIndex < 0) return { line, columns: this.#columns, cells }
+      return { line, columns: this.#columns, cells, warnings: [this.#quoteWarning(relaxed.quoteFieldIndex)] }
     }
     const fault = this.#fault(fields, flags)
     this.#counts.countFault(line)
@@ -149,7 +149,7 @@ class CsvReader {
     if (line <= this.#dialect.skipThroughLine || !gate.skips(bytes, start, end, line)) return false
     this.#counts.countRow()
     this.#lastKnownLine = line
-    if (this.#trailer !== undefined) throw this.#behindTrailer(line)
+    if (this.#trailer !== undefined) throw this.#rowsAfterTrailerError(line)
     return true
   }
 
@@ -186,15 +186,15 @@ class CsvReader {
 
   /** Returns true if the record is the trailer. @throws RunError FILE_MALFORMED if rows follow the trailer */
   #takeTrailer(batch: RecordBatch, index: number, line: number): boolean {
-    if (this.#trailer !== undefined) throw this.#behindTrailer(line)
+    if (this.#trailer !== undefined) throw this.#rowsAfterTrailerError(line)
     const rows = this.#trailerOf?.(recordText(batch, index))
     if (rows === undefined) return false
-    if (this.#lastKnownLine > line) throw this.#behindTrailer(this.#lastKnownLine)
+    if (this.#lastKnownLine > line) throw this.#rowsAfterTrailerError(this.#lastKnownLine)
     this.#trailer = { line, rows }
     return true
   }
 
-  #behindTrailer(line: number): Error {
+  #rowsAfterTrailerError(line: number): Error {
     return fileError('FILE_MALFORMED', 'rows follow the trailer row', {
       name: this.#context.name,
       at: `line ${line}`,

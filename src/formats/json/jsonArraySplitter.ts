@@ -1,5 +1,5 @@
 import { CarryBuffer } from '../carryBuffer.ts'
-import { fileError, recordTooLarge } from '../fileError.ts'
+import { fileError, recordTooLargeError } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
 import type { RecordSplitter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
@@ -79,7 +79,7 @@ export class JsonArraySplitter implements RecordSplitter {
           if (--this.#depth === 0) addElement(i + 1)
         } else if (this.#depth === 0 && (byte === 0x2c || byte === 0x5d)) {
           addElement(i)
-          this.#between(byte)
+          this.#checkBetween(byte)
         }
         continue
       }
@@ -91,11 +91,11 @@ export class JsonArraySplitter implements RecordSplitter {
         start = i
         if (byte === 0x7b || byte === 0x5b) this.#depth = 1
         else if (byte === 0x22) this.#inString = true
-      } else this.#between(byte)
+      } else this.#checkBetween(byte)
     }
     this.#carry.release(this.#state === inElement ? start : length)
     if (this.#carry.carried > this.#limits.recordBytes) {
-      throw recordTooLarge({
+      throw recordTooLargeError({
         name: this.#name,
         part: 'an element',
         limitBytes: this.#limits.recordBytes,
@@ -121,7 +121,7 @@ export class JsonArraySplitter implements RecordSplitter {
   }
 
   /** Checks a byte between two elements or at an end of the array, and sets the state. */
-  #between(byte: number): void {
+  #checkBetween(byte: number): void {
     if (this.#state === beforeArray && byte === 0x5b) this.#state = beforeElement
     else if (this.#state === afterElement && byte === 0x2c) this.#state = beforeElement
     else if (byte === 0x5d && (this.#state === afterElement || (this.#state === beforeElement && this.#isEmpty))) {

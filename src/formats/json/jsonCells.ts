@@ -28,7 +28,7 @@ export function readJsonCells(
 ): JsonCells {
   const scanner = new JsonScanner(text, columns, limits)
   try {
-    scanner.document()
+    scanner.readDocument()
     return { cells: scanner.cells }
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error
@@ -83,10 +83,10 @@ class JsonScanner {
     this.#limits = limits
   }
 
-  document(): void {
+  readDocument(): void {
     if (this.#peek() !== '{') throw new JsonFault('ROW_JSON', 'the record is not a JSON object')
-    this.#object('', false, false)
-    if (this.#peek() !== '') throw this.#unexpected()
+    this.#readObject('', false, false)
+    if (this.#peek() !== '') throw this.#unexpectedError()
   }
 
   /**
@@ -127,52 +127,52 @@ class JsonScanner {
     if (position >= 0) this.cells[position] ??= text
   }
 
-  /** `repeated`: true inside an array. `ignored`: true inside the value of a `__proto__` key. */
-  #object(path: string, repeated: boolean, ignored: boolean): void {
+  /** `isRepeated`: true inside an array. `isIgnored`: true inside the value of a `__proto__` key. */
+  #readObject(path: string, isRepeated: boolean, isIgnored: boolean): void {
     this.#enter()
     const keys = new Set<string>()
     if (this.#peek() === '}') return this.#leave()
     for (;;) {
-      if (this.#peek() !== '"') throw this.#unexpected()
-      const key = this.#string()
+      if (this.#peek() !== '"') throw this.#unexpectedError()
+      const key = this.#readString()
       if (keys.has(key)) throw new JsonFault('ROW_JSON_KEYS', 'a key is repeated in one object')
       // Postgres cannot store such a column name.
       if (key.includes('\0')) throw new JsonFault('TEXT_BROKEN', 'a key contains a NUL character')
       if (isPersonal(key)) throw new JsonFault('ROW_JSON_NAME', 'a key is an email or phone number')
       keys.add(key)
-      if (this.#peek() !== ':') throw this.#unexpected()
+      if (this.#peek() !== ':') throw this.#unexpectedError()
       this.#at++
-      this.#value(path === '' ? key : `${path}.${key}`, repeated, ignored || key === '__proto__')
+      this.#readValue(path === '' ? key : `${path}.${key}`, isRepeated, isIgnored || key === '__proto__')
       const next = this.#peek()
       if (next === '}') return this.#leave()
-      if (next !== ',') throw this.#unexpected()
+      if (next !== ',') throw this.#unexpectedError()
       this.#at++
     }
   }
 
-  #array(path: string, ignored: boolean): void {
+  #readArray(path: string, isIgnored: boolean): void {
     this.#enter()
     if (this.#peek() === ']') return this.#leave()
     for (;;) {
-      this.#value(path, true, ignored)
+      this.#readValue(path, true, isIgnored)
       const next = this.#peek()
       if (next === ']') return this.#leave()
-      if (next !== ',') throw this.#unexpected()
+      if (next !== ',') throw this.#unexpectedError()
       this.#at++
     }
   }
 
-  #value(path: string, repeated: boolean, ignored: boolean): void {
+  #readValue(path: string, isRepeated: boolean, isIgnored: boolean): void {
     const first = this.#peek()
-    if (first === '{') return this.#object(path, repeated, ignored)
-    if (first === '[') return this.#array(path, ignored)
-    const scalar = this.#scalar(first)
-    if (scalar === undefined || ignored) return
+    if (first === '{') return this.#readObject(path, isRepeated, isIgnored)
+    if (first === '[') return this.#readArray(path, isIgnored)
+    const scalar = this.#readScalar(first)
+    if (scalar === undefined || isIgnored) return
     if (path.length > maxNameLength) throw new JsonFault('ROW_COLUMNS', `a key with its path is longer than ${maxNameLength} characters`)
     // Eight times the limit: see `ReadLimits.columns`.
     const position = this.#columns.position(path, this.#limits.columns * 8)
     if (position < 0) throw new JsonFault('ROW_COLUMNS', 'the records name too many different keys')
-    if (!repeated) {
+    if (!isRepeated) {
       // `{"a": {"b": …}, "a.b": …}` has two values for the column `a.b`.
       if (this.cells[position] !== undefined) throw new JsonFault('ROW_JSON_KEYS', 'two keys of the record give the same column')
       this.cells[position] = scalar
@@ -182,8 +182,8 @@ class JsonScanner {
     else addText(this.cells, position, scalar)
   }
 
-  #scalar(first: string): string | undefined {
-    if (first === '"') return this.#string()
+  #readScalar(first: string): string | undefined {
+    if (first === '"') return this.#readString()
     for (const word of ['true', 'false', 'null'] as const) {
       if (first === word[0] && this.#text.startsWith(word, this.#at)) {
         this.#at += word.length
@@ -192,12 +192,12 @@ class JsonScanner {
     }
     numberPattern.lastIndex = this.#at
     const number = numberPattern.exec(this.#text)?.[0]
-    if (number === undefined) throw this.#unexpected()
+    if (number === undefined) throw this.#unexpectedError()
     this.#at += number.length
     return number
   }
 
-  #string(): string {
+  #readString(): string {
     plainStringPattern.lastIndex = this.#at
     const plain = plainStringPattern.exec(this.#text)
     if (plain !== null) {
@@ -206,7 +206,7 @@ class JsonScanner {
     }
     escapedStringPattern.lastIndex = this.#at
     const escaped = escapedStringPattern.exec(this.#text)?.[0]
-    if (escaped === undefined) throw this.#unexpected()
+    if (escaped === undefined) throw this.#unexpectedError()
     this.#at += escaped.length
     // The pattern has checked the grammar, so JSON.parse only unescapes and returns a string.
     const value = JSON.parse(escaped) as string
@@ -234,7 +234,7 @@ class JsonScanner {
     this.#depth--
   }
 
-  #unexpected(): JsonFault {
+  #unexpectedError(): JsonFault {
     return new JsonFault('ROW_JSON', `the record is not valid JSON at character ${this.#at + 1}`)
   }
 }

@@ -1,5 +1,5 @@
 import { CarryBuffer } from '../carryBuffer.ts'
-import { recordTooLarge } from '../fileError.ts'
+import { recordTooLargeError } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
 import type { RecordSplitter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
@@ -55,7 +55,7 @@ export class JsonLinesSplitter implements RecordSplitter {
     this.#lastByte = last
     this.#carry.release(start)
     if (this.#carry.carried > this.#limits.recordBytes) {
-      throw recordTooLarge({
+      throw recordTooLargeError({
         name: this.#name,
         part: 'a line',
         limitBytes: this.#limits.recordBytes,

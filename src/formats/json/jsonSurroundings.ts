@@ -1,4 +1,4 @@
-import { fileError, recordTooLarge } from '../fileError.ts'
+import { fileError, recordTooLargeError } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
 import { maxPathKeys, type RecordsPlace } from './findRecords.ts'
 
@@ -65,7 +65,7 @@ export class JsonSurroundings {
       const isRecords = byte === openBracket && this.#isPlace()
       this.#open.push({ isArray: byte === openBracket, key: this.#key })
       this.#key = undefined
-      if (isRecords && this.#foundRecords) throw this.#malformed(`"${this.#path}" is repeated`)
+      if (isRecords && this.#foundRecords) throw this.#malformedError(`"${this.#path}" is repeated`)
       this.#foundRecords ||= isRecords
       return isRecords
     } else if (byte === closeBrace || byte === closeBracket) this.#pop()
@@ -91,7 +91,7 @@ export class JsonSurroundings {
     try {
       around = JSON.parse(this.#bytes.toString('utf8', 0, this.#length))
     } catch {
-      throw this.#malformed('the text around the records is not valid JSON')
+      throw this.#malformedError('the text around the records is not valid JSON')
     }
     if (!this.#foundRecords) {
       throw fileError('WRONG_FORMAT', `the file has no array at "${this.#path}"`, {
@@ -123,7 +123,7 @@ export class JsonSurroundings {
   }
 
   #pop(): void {
-    if (this.#open.pop() === undefined) throw this.#malformed('a bracket is closed that was never opened')
+    if (this.#open.pop() === undefined) throw this.#malformedError('a bracket is closed that was never opened')
     this.#key = undefined
     this.#closedRoot ||= this.#open.length === 0
   }
@@ -141,7 +141,7 @@ export class JsonSurroundings {
 
   #append(byte: number): void {
     if (this.#length === this.#limitBytes) {
-      throw recordTooLarge({
+      throw recordTooLargeError({
         name: this.#name,
         part: 'the text around the records',
         limitBytes: this.#limitBytes,
@@ -156,7 +156,7 @@ export class JsonSurroundings {
     this.#bytes[this.#length++] = byte
   }
 
-  #malformed(message: string) {
+  #malformedError(message: string) {
     return fileError('FILE_MALFORMED', message, { name: this.#name, hint: 'Export the file again as valid JSON.' })
   }
 }

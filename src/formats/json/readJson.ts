@@ -114,7 +114,7 @@ class JsonReader {
   }
 
   rejectIfTooManyFaults(): void {
-    if (this.isSpread) throw this.#notLines(this.#spreadLine)
+    if (this.isSpread) throw this.#notLinesError(this.#spreadLine)
     this.#counts.rejectIfTooManyFaults('Write one valid JSON object for each record.')
   }
 
@@ -129,12 +129,12 @@ class JsonReader {
 
   #countFault(line: number, text: string): void {
     // A first record that ends after a bracket or key begins an object over several lines (docs/inputs.md, case 48).
-    if (this.#counts.rowCount === 1 && /^\s*\{\s*("[^"]*"\s*:\s*(?:[[{]\s*)?)?$/.test(text)) throw this.#notLines(line)
+    if (this.#counts.rowCount === 1 && /^\s*\{\s*("[^"]*"\s*:\s*(?:[[{]\s*)?)?$/.test(text)) throw this.#notLinesError(line)
     if (this.#counts.rowCount === 1 && endsInside(text)) this.#spreadLine = line
     this.#counts.countFault(line)
   }
 
-  #notLines(line: number): Error {
+  #notLinesError(line: number): Error {
     return fileError('FILE_NOT_JSON_LINES', 'an object is spread over several lines', {
       name: this.#context.name,
       at: `line ${line}`,

@@ -1,7 +1,7 @@
 import type { Row } from '../../model/record.ts'
 import type { ByteQueue } from '../byteQueue.ts'
 import { RowCounts } from '../rowCounts.ts'
-import { fileError, recordTooLarge } from '../fileError.ts'
+import { fileError, recordTooLargeError } from '../fileError.ts'
 import type { FormatContext, FormatReader } from '../formatReader.ts'
 import type { ReadLimits } from '../limits.ts'
 import { rowsPerBatch } from '../limits.ts'
@@ -98,7 +98,7 @@ async function readWhole(input: ByteQueue, name: string): Promise<Buffer> {
   return Buffer.concat(parts)
 }
 
-/** Yields the filled rows of the sheet in batches. */
+/** Yields the rows of the sheet in batches, without empty rows. */
 async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, context: FormatContext): AsyncGenerator<readonly SampleRecord[]> {
   const sheet = new SheetRows(workbook, context)
   for await (const _ of parsePart(archive, workbook.sheet, sheet, context.name)) {
@@ -107,7 +107,7 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
   if (sheet.rows.length > 0) yield sheet.takeRows()
 }
 
-/** Builds the filled rows of a sheet. An empty cell is an empty text; empty cells at the end of a row are left out. */
+/** Builds the rows of a sheet that are not empty. An empty cell is an empty text; empty cells at the end of a row are left out. */
 class SheetRows implements XmlPartHandler {
   readonly #workbook: WorkbookParts
   readonly #name: string
@@ -196,7 +196,7 @@ class SheetRows implements XmlPartHandler {
 
   #tooLarge(): Error {
     const { recordBytes: limitBytes } = this.#limits
-    return recordTooLarge({ name: this.#name, part: 'a row', limitBytes, line: this.#line, hint: 'Shorten the cells of that row.' })
+    return recordTooLargeError({ name: this.#name, part: 'a row', limitBytes, line: this.#line, hint: 'Shorten the cells of that row.' })
   }
 
   #wrongReference(element: 'row' | 'cell', reference = ''): Error {
@@ -226,7 +226,7 @@ function cellText(value: string, type: string, isDate: boolean, workbook: Workbo
   if (type !== 'n') return value
   const number = Number(value)
   if (!Number.isFinite(number)) return value
-  if (isDate) return dateText(number, workbook.from1904)
+  if (isDate) return dateText(number, workbook.countsFrom1904)
   // From here on, the text of the double may have other digits than the stored number, such as those of another id.
   if (Math.abs(number) > Number.MAX_SAFE_INTEGER) return value
   // A number is stored with up to 17 digits. The shortest text of the same double is the number that the user entered.
@@ -238,8 +238,8 @@ function cellText(value: string, type: string, isDate: boolean, workbook: Workbo
  * Converts serial days to ISO 8601 without a zone. Excel counts 29 February 1900 as day 60. That day does not exist, so earlier days have
  * another epoch.
  */
-function dateText(serial: number, from1904: boolean): string {
-  const epoch = from1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, serial < 60 ? 31 : 30)
+function dateText(serial: number, countsFrom1904: boolean): string {
+  const epoch = countsFrom1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, serial < 60 ? 31 : 30)
   const at = new Date(epoch + Math.round(serial * 86_400) * 1000)
   if (Number.isNaN(at.getTime())) return String(serial)
   const text = at.toISOString()

@@ -40,10 +40,10 @@ function memberOf(target: string, part: string, archive: ZipDirectory): string {
   }
   const member = steps.join('/')
   // Some programs encode a target, and not the name of its member.
-  return archive.has(member) ? member : decoded(member)
+  return archive.has(member) ? member : decodeOrKeep(member)
 }
 
-function decoded(text: string): string {
+function decodeOrKeep(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

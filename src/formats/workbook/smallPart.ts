@@ -33,21 +33,21 @@ export async function readSmallPart(archive: ZipDirectory, member: string, name:
   const decoder = new StringDecoder('utf8')
   for await (const chunk of archive.read(member)) {
     text += decoder.write(chunk)
-    if (text.length > maxPartLength) throw unreadablePart('is larger than 64 MB', name)
+    if (text.length > maxPartLength) throw unreadablePartError('is larger than 64 MB', name)
   }
   text = (text + decoder.end()).replace(/^\ufeff/, '')
-  if (/<!DOCTYPE/i.test(text)) throw unreadablePart('has a document type declaration', name)
-  if (XMLValidator.validate(text) !== true) throw unreadablePart('is not well-formed XML', name)
+  if (/<!DOCTYPE/i.test(text)) throw unreadablePartError('has a document type declaration', name)
+  if (XMLValidator.validate(text) !== true) throw unreadablePartError('is not well-formed XML', name)
   try {
     return smallPartParser.parse(text)
   } catch {
     // The parser rejects, for example, a name such as `__proto__`, or too many entity references.
-    throw unreadablePart('cannot be read', name)
+    throw unreadablePartError('cannot be read', name)
   }
 }
 
 /** Returns the error for a part that cannot be used. `message` follows the words "a part of the workbook". */
-export function unreadablePart(message: string, name: string): RunError {
+export function unreadablePartError(message: string, name: string): RunError {
   return fileError('FILE_MALFORMED', `a part of the workbook ${message}`, {
     name,
     hint: 'Save the workbook again, or save the sheet as CSV.',

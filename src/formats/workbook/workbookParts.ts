@@ -6,7 +6,7 @@ import { isRecord } from '../../unknownValue.ts'
 import { fileError } from '../fileError.ts'
 import type { FormatContext } from '../formatReader.ts'
 import { readRelations } from './relations.ts'
-import { attributesAt, readSmallPart, unreadablePart } from './smallPart.ts'
+import { attributesAt, readSmallPart, unreadablePartError } from './smallPart.ts'
 import type { ZipDirectory } from './zipDirectory.ts'
 
 /** Functions that `parsePart` calls. Names of elements are without their prefixes; names of attributes are unchanged. */
@@ -24,10 +24,10 @@ export interface XmlPartHandler {
 export async function* parsePart(archive: ZipDirectory, member: string, handler: XmlPartHandler, name: string): AsyncGenerator<void> {
   const parser = new SaxesParser()
   parser.on('error', () => {
-    throw unreadablePart('is not well-formed XML', name)
+    throw unreadablePartError('is not well-formed XML', name)
   })
   parser.on('doctype', () => {
-    throw unreadablePart('has a document type declaration', name)
+    throw unreadablePartError('has a document type declaration', name)
   })
   const localName = (tag: SaxesTagPlain) => tag.name.slice(tag.name.indexOf(':') + 1)
   parser.on('opentag', (tag) => handler.open(localName(tag), tag.attributes))
@@ -51,7 +51,7 @@ export interface WorkbookParts {
   /** True, by style number, if numbers of that style are dates. */
   readonly dateStyles: readonly boolean[]
   /** True if days are counted from 1904. */
-  readonly from1904: boolean
+  readonly countsFrom1904: boolean
   /** One note with the names of the sheets if there are several, else empty. */
   readonly notes: readonly string[]
 }
@@ -75,10 +75,10 @@ export async function readWorkbookParts(
 ): Promise<WorkbookParts> {
   const main = (await readRelations(archive, '', name)).byType('officeDocument') ?? 'xl/workbook.xml'
   // The main part of a binary workbook (.xlsb) is not XML.
-  if (!archive.has(main) || main.endsWith('.bin')) throw notAWorkbook(name)
+  if (!archive.has(main) || main.endsWith('.bin')) throw notAWorkbookError(name)
   const workbook = await readSmallPart(archive, main, name)
   // Other documents, such as .docx, have the same kind of archive.
-  if (!isRecord(workbook) || !('workbook' in workbook)) throw notAWorkbook(name)
+  if (!isRecord(workbook) || !('workbook' in workbook)) throw notAWorkbookError(name)
   const relations = await readRelations(archive, main, name)
   // A chart, dialog or macro sheet has no table.
   const sheets = attributesAt(workbook, 'workbook', 'sheets', 'sheet')
@@ -86,9 +86,10 @@ export async function readWorkbookParts(
     .filter(({ id }) => ['worksheet', undefined].includes(relations.typeOf(id)))
   const [settings] = attributesAt(workbook, 'workbook', 'workbookPr')
   const sheet = requested === undefined ? sheets[0] : sheets.find((candidate) => candidate.name === requested)
-  if (sheet === undefined) throw missingSheet(sheets, name)
+  if (sheet === undefined) throw missingSheetError(sheets, name)
   const part = relations.byId(sheet.id)
-  if (part === undefined || !archive.has(part)) throw unreadablePart(`is missing: the one of sheet ${JSON.stringify(sheet.name)}`, name)
+  if (part === undefined || !archive.has(part))
+    throw unreadablePartError(`is missing: the one of sheet ${JSON.stringify(sheet.name)}`, name)
   // Some programs write no relationship to these parts, but give them their usual names.
   const strings = relations.byType('sharedStrings') ?? 'xl/sharedStrings.xml'
   const styles = relations.byType('styles') ?? 'xl/styles.xml'
@@ -96,7 +97,7 @@ export async function readWorkbookParts(
     sheet: part,
     strings: archive.has(strings) ? await readStrings(archive, strings, { name, limits }) : [],
     dateStyles: archive.has(styles) ? await readDateStyles(archive, styles, name) : [],
-    from1904: settings?.['date1904'] === '1' || settings?.['date1904'] === 'true',
+    countsFrom1904: settings?.['date1904'] === '1' || settings?.['date1904'] === 'true',
     notes:
       sheets.length < 2
         ? []
@@ -104,11 +105,11 @@ export async function readWorkbookParts(
   }
 }
 
-function notAWorkbook(name: string): RunError {
+function notAWorkbookError(name: string): RunError {
   return fileError('WRONG_FORMAT', 'the archive is not an Excel workbook', { name, hint: 'Save the file as .xlsx, or as CSV.' })
 }
 
-function missingSheet(sheets: readonly { readonly name: string }[], name: string): RunError {
+function missingSheetError(sheets: readonly { readonly name: string }[], name: string): RunError {
   if (sheets.length === 0)
     return fileError('WRONG_FORMAT', 'the workbook has no sheet', { name, hint: 'Save the workbook again, or save the sheet as CSV.' })
   return fileError('WRONG_FORMAT', 'the workbook has no sheet of that name', {

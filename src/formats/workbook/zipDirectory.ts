@@ -37,7 +37,7 @@ export class ZipDirectory {
       const zip = await fromBufferPromise(archive, { decodeStrings: false })
       for await (const entry of zip.eachEntry()) await directory.#add(zip, entry)
     } catch {
-      throw directory.#corrupt()
+      throw directory.#corruptError()
     }
     return directory
   }
@@ -54,7 +54,7 @@ export class ZipDirectory {
    */
   async *read(member: string): AsyncGenerator<Buffer> {
     const found = this.#members.get(comparable(member))
-    if (found === undefined) throw this.#corrupt()
+    if (found === undefined) throw this.#corruptError()
     const { entry, start } = found
     const compressed = this.#archive.subarray(start, start + entry.compressedSize)
     let crc = 0
@@ -70,7 +70,7 @@ export class ZipDirectory {
       }
       yield chunk
     }
-    if (crc !== entry.crc32 || bytes !== entry.uncompressedSize) throw this.#corrupt()
+    if (crc !== entry.crc32 || bytes !== entry.uncompressedSize) throw this.#corruptError()
   }
 
   async #add(zip: ZipFile, entry: Entry): Promise<void> {
@@ -85,7 +85,7 @@ export class ZipDirectory {
     return decompressStream(new ByteQueue(once(compressed)), decompressor, { format: 'workbook', name: this.#name })
   }
 
-  #corrupt() {
+  #corruptError() {
     return fileError('FILE_CORRUPT', 'the workbook is damaged', { name: this.#name, hint: 'Save or transfer the workbook again.' })
   }
 }

@@ -4,7 +4,7 @@
  * `beginning`: first part of the file, cut off anywhere.
  */
 export function likelyItem(beginning: string): string | undefined {
-  const found = new Map<string, { depth: number; count: number; hasChildren: boolean }>()
+  const statsByElement = new Map<string, { depth: number; count: number; hasChildren: boolean }>()
   const open: string[] = []
   for (const [, close, name = '', selfClosed] of beginning.matchAll(
     /<(\/)?([A-Za-z_][\w.:-]*)(?![\w.:-])(?:[^<>"']|"[^"<]*"|'[^'<]*')*?(\/)?>/g,
@@ -15,14 +15,14 @@ export function likelyItem(beginning: string): string | undefined {
       continue
     }
     if (open.length === 0 && /^(?:rss|feed|channel|html)$/i.test(local)) return undefined
-    const parent = found.get(open.at(-1) ?? '')
+    const parent = statsByElement.get(open.at(-1) ?? '')
     if (parent !== undefined) parent.hasChildren = true
-    const known = found.get(local)
+    const known = statsByElement.get(local)
     if (known !== undefined) known.count++
-    else found.set(local, { depth: open.length, count: 1, hasChildren: false })
+    else statsByElement.set(local, { depth: open.length, count: 1, hasChildren: false })
     if (selfClosed === undefined) open.push(local)
   }
-  const [best] = [...found]
+  const [best] = [...statsByElement]
     .filter(([, { depth, count, hasChildren }]) => depth > 0 && hasChildren && count > 1)
     .sort(([, a], [, b]) => a.depth - b.depth || b.count - a.count)
   return best?.[0]

@@ -139,12 +139,12 @@ export class PlainItemReader {
     if (uri === undefined || uri === xincludeNamespace) return undefined
     const fromProduct = uri.startsWith(productNamespaceStart)
     // Copied, because a part of a string keeps the whole item in memory.
-    const [own, column] = [copied(tag), copied(local)]
+    const [own, column] = [copyOf(tag), copyOf(local)]
     const omitsPrefix = fromProduct || prefix === '' || uri === atomNamespace
     const element: PlainElement = {
       start: `<${own}>`,
       end: empty === '' ? `</${own}>` : '',
-      column: omitsPrefix ? column : `${copied(prefix)}:${column}`,
+      column: omitsPrefix ? column : `${copyOf(prefix)}:${column}`,
       fromProduct,
       hasPrefixG: prefix === 'g',
       position: -1,
@@ -201,6 +201,6 @@ function withoutReturns(text: string, hasReturns: boolean): string {
   return hasReturns ? text.replace(/\r\n?/g, '\n') : text
 }
 
-function copied(ascii: string): string {
+function copyOf(ascii: string): string {
   return Buffer.from(ascii, 'latin1').latin1Slice(0, ascii.length)
 }

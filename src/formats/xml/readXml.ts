@@ -64,8 +64,8 @@ class XmlReader {
     this.#splitter = new XmlSplitter({
       name,
       limits,
-      skeleton: (text, line) => this.#skeleton.write(text, line),
-      itemStarts: () => this.#scopes.push(this.#skeleton.beginItem()),
+      onSkeletonText: (text, line) => this.#skeleton.write(text, line),
+      onItemStart: () => this.#scopes.push(this.#skeleton.beginItem()),
       ...(item === undefined ? {} : { item }),
       ...(likelyItem === undefined ? {} : { likelyItem }),
     })
@@ -164,7 +164,7 @@ class XmlReader {
       const { name } = this.#context
       const fault = findXmlFault(text)
       throw fault === undefined
-        ? malformed(name, withoutValues(error.message), line + error.line, remedyFor(text, this.#settings))
+        ? malformedError(name, withoutValues(error.message), line + error.line, remedyFor(text, this.#settings))
         : faultError(name, text, fault, line, this.#settings)
     }
   }
@@ -200,14 +200,19 @@ class Skeleton {
       if (this.#rawAmpersand !== undefined)
         throw faultError(name, this.#rawAmpersand.text, this.#rawAmpersand.fault, this.#rawAmpersand.line, settings)
       const remedy = !htmlEntities && error.message.includes('undefined entity') ? htmlEntitiesRemedy : noRemedy
-      throw malformed(name, withoutValues(error.message.replace(/^\d+:\d+: /, '')), this.#line + parser.line - this.#parserLine, remedy)
+      throw malformedError(
+        name,
+        withoutValues(error.message.replace(/^\d+:\d+: /, '')),
+        this.#line + parser.line - this.#parserLine,
+        remedy,
+      )
     })
     parser.on('doctype', () => {
       throw fileError('FILE_DOCTYPE', 'the file has a document type declaration', { name, hint: 'Remove the <!DOCTYPE …>.' })
     })
     parser.on('opentag', (tag) => {
       if (this.#scopes.length === 0 && tag.local === 'channel' && !mapped && item === undefined && !namesProducts(tag))
-        throw bareChannel(name)
+        throw bareChannelError(name)
       // Often it includes further items. Without them the read would be incomplete.
       if (tag.uri === xincludeNamespace)
         throw fileError('FILE_MALFORMED', 'the file includes another one by XInclude, which is not supported', {
@@ -245,7 +250,7 @@ class Skeleton {
   close(): void {
     if (this.#escaper !== undefined) this.#read(this.#escaper.end())
     this.#parser.close()
-    if (this.#scopes.length > 0) throw malformed(this.#name, 'the root element is not closed', undefined)
+    if (this.#scopes.length > 0) throw malformedError(this.#name, 'the root element is not closed', undefined)
   }
 
   #read(text: string): void {
@@ -277,7 +282,7 @@ function namesProducts(tag: SaxesTagNS): boolean {
  * Returns the error for a root element `channel` that does not declare the product namespace (docs/inputs.md, case 145). Such a feed can be
  * read only with a `map:`.
  */
-function bareChannel(name: string) {
+function bareChannelError(name: string) {
   return fileError('WRONG_FORMAT', 'the root element is a bare <channel>: without <rss> and without the product namespace', {
     name,
     hint: 'Export the feed as Google Shopping RSS 2.0, or name its elements in `map:` of the pipeline, such as `map: { id: id, title: title }`.',
@@ -309,10 +314,10 @@ const htmlEntitiesRemedy: Remedy = { text: ' Or set `xml.html_entities` of the s
 /** Returns the error for a fault in `text`. `line`: line on which `text` starts. */
 function faultError(name: string, text: string, fault: XmlFault, line: number, settings: XmlSettings) {
   const quote = settings.mayQuote === true ? `: ${excerptAt(text, fault.at)}` : ''
-  return malformed(name, `${fault.message}${quote}`, line + fault.line, remedyFor(text, settings))
+  return malformedError(name, `${fault.message}${quote}`, line + fault.line, remedyFor(text, settings))
 }
 
-function malformed(name: string, message: string, line: number | undefined, remedy = noRemedy) {
+function malformedError(name: string, message: string, line: number | undefined, remedy = noRemedy) {
   return fileError('FILE_MALFORMED', `not well-formed XML: ${message}`, {
     name,
     ...(line === undefined ? {} : { at: `line ${line}` }),

@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import { CarryBuffer } from '../carryBuffer.ts'
-import { fileError, recordTooLarge } from '../fileError.ts'
+import { fileError, recordTooLargeError } from '../fileError.ts'
 import type { ErrorCode } from '../../model/errorCodes.ts'
 import type { ReadLimits } from '../limits.ts'
 import type { RecordSplitter } from '../recordBatch.ts'
@@ -16,9 +16,9 @@ export interface XmlSplitterOptions {
   /** Proposal for `item`, for the hint if the root is unknown. */
   readonly likelyItem?: string
   /** Receives all text outside the items (prolog, root, channel) in pieces, in order. `line`: line of the first character of the piece. */
-  readonly skeleton: (text: string, line: number) => void
-  /** Called at the start of an item, after `skeleton` has received all text before the item. */
-  readonly itemStarts: () => void
+  readonly onSkeletonText: (text: string, line: number) => void
+  /** Called at the start of an item, after `onSkeletonText` has received all text before the item. */
+  readonly onItemStart: () => void
 }
 
 /** States of the scan. */
@@ -42,7 +42,7 @@ for (const byte of [0x0a, 0x0d, 0x22, 0x27, 0x3c, 0x3e]) ordinary[byte] = 0
  * `</item>`. Keeps one chunk and one item in memory. docs/benchmarks.md#feeds-xml has the times of whole feeds.
  *
  * Checks depth and sizes, and rejects document types and processing instructions. The item parser checks whether an item is well-formed.
- * Passes all text outside the items to `skeleton`.
+ * Passes all text outside the items to `onSkeletonText`.
  *
  * @throws RunError FILE_DOCTYPE, FILE_TOO_DEEP, FILE_RECORD_TOO_LARGE, FILE_FIELD_TOO_LARGE, FILE_MALFORMED, WRONG_FORMAT,
  * UNEXPECTED_CONTENT
@@ -66,11 +66,11 @@ export class XmlSplitter implements RecordSplitter {
   /** Depth of the start tag of the open item; -1 outside of items. */
   #openItemDepth = -1
   #itemLine = 1
-  /** Line of the first character of the next piece for `skeleton`. */
+  /** Line of the first character of the next piece for `onSkeletonText`. */
   #skeletonLine = 1
   #line = 1
   #lastByte = 0
-  /** Number of characters in the pieces for `skeleton` since the last piece with a `>`. */
+  /** Number of characters in the pieces for `onSkeletonText` since the last piece with a `>`. */
   #textLength = 0
   #sawRoot = false
   /** Layout of the feed; undefined before its first tag, and for other XML. */
@@ -115,8 +115,8 @@ export class XmlSplitter implements RecordSplitter {
           const selfClosed = bytes[i - 1] === 0x2f
           if (this.#open(bytes, { from, token, end: i, selfClosed })) {
             // The text before this item is outside the items.
-            this.#skeleton(bytes, from, token)
-            this.#options.itemStarts()
+            this.#passSkeleton(bytes, from, token)
+            this.#options.onItemStart()
             from = token
             this.#itemLine = line - countLines(bytes, token, i)
             if (selfClosed) {
@@ -174,7 +174,7 @@ export class XmlSplitter implements RecordSplitter {
   end(): RecordBatch {
     if (this.#state !== inText || this.#depth > 0 || !this.#sawRoot) throw this.#truncated()
     const rest = this.#carry.takeRest()
-    this.#skeletonText(rest.toString('utf8'))
+    this.#passSkeletonText(rest.toString('utf8'))
     this.#batch.begin(rest)
     return this.#batch
   }
@@ -256,7 +256,7 @@ export class XmlSplitter implements RecordSplitter {
         at: `line ${this.#itemLine + fault.line}`,
         hint,
       })
-    const what =
+    const openPart =
       this.#state === cdata
         ? 'a CDATA section'
         : this.#state === comment
@@ -266,7 +266,7 @@ export class XmlSplitter implements RecordSplitter {
             : 'an item'
     const isInSection = this.#state === cdata || this.#state === comment
     const line = this.#openItemDepth === -1 ? this.#line : this.#itemLine + (isInSection ? linesIn(open.slice(0, this.#tokenStart)) : 0)
-    return fileError('FILE_TRUNCATED', `${what} is not closed`, { name, at: `line ${line}`, hint })
+    return fileError('FILE_TRUNCATED', `${openPart} is not closed`, { name, at: `line ${line}`, hint })
   }
 
   /** Chooses the layout by the root element. @throws RunError UNEXPECTED_CONTENT, WRONG_FORMAT */
@@ -307,12 +307,12 @@ export class XmlSplitter implements RecordSplitter {
     let start = from
     if (this.#openItemDepth === -1) {
       start = state === inText ? length : Math.max(from, token)
-      this.#skeleton(bytes, from, start)
+      this.#passSkeleton(bytes, from, start)
     }
     this.#carry.release(start)
     this.#tokenStart = token - start
     if (this.#carry.carried > this.#options.limits.recordBytes) {
-      throw this.#tooLarge(
+      throw this.#tooLargeError(
         'an item, comment or tag',
         'Check that every item, comment and CDATA section is closed.',
         this.#openItemDepth === -1 ? this.#line : this.#itemLine,
@@ -320,20 +320,20 @@ export class XmlSplitter implements RecordSplitter {
     }
   }
 
-  #skeleton(bytes: Buffer, from: number, to: number): void {
-    if (to > from) this.#skeletonText(this.#decoder.write(bytes.subarray(from, to)))
+  #passSkeleton(bytes: Buffer, from: number, to: number): void {
+    if (to > from) this.#passSkeletonText(this.#decoder.write(bytes.subarray(from, to)))
   }
 
-  #skeletonText(text: string): void {
+  #passSkeletonText(text: string): void {
     this.#textLength = text.includes('>') ? 0 : this.#textLength + text.length
     if (this.#textLength > this.#options.limits.recordBytes)
-      throw this.#tooLarge('the text between two elements', 'Check the head of the feed.', this.#line)
-    this.#options.skeleton(text, this.#skeletonLine)
+      throw this.#tooLargeError('the text between two elements', 'Check the head of the feed.', this.#line)
+    this.#options.onSkeletonText(text, this.#skeletonLine)
     this.#skeletonLine += linesIn(text)
   }
 
-  #tooLarge(part: string, hint: string, line: number) {
-    return recordTooLarge({ name: this.#options.name, part, limitBytes: this.#options.limits.recordBytes, line, hint })
+  #tooLargeError(part: string, hint: string, line: number) {
+    return recordTooLargeError({ name: this.#options.name, part, limitBytes: this.#options.limits.recordBytes, line, hint })
   }
 
   #error(code: ErrorCode, message: string, hint: string) {

@@ -39,7 +39,7 @@ export async function openLocalFile(uri: string, chunkBytes = defaultChunkBytes)
     reuseBuffers: () => {
       reuse = true
     },
-    beside: (suffix) => readLocalBeside(path + suffix, changedMs),
+    readBeside: (suffix) => readLocalBeside(path + suffix, changedMs),
     changedMs,
     end: async (): Promise<TransportEnd> => {
       const now = await file.stat({ bigint: true })
@@ -69,8 +69,8 @@ export async function findFile(uri: string): Promise<string> {
   if (!wildcard.test(path) || (await lstat(path).catch(() => undefined)) !== undefined) return resolve(path)
   let newest: Match | undefined
   for await (const match of glob(path)) {
-    const found = await stat(match, { bigint: true }).catch(() => undefined)
-    if (found?.isFile() === true) newest = newerMatch(newest, { name: match, at: found.mtimeNs }, path)
+    const fileStat = await stat(match, { bigint: true }).catch(() => undefined)
+    if (fileStat?.isFile() === true) newest = newerMatch(newest, { name: match, changedAt: fileStat.mtimeNs }, path)
   }
   if (newest === undefined)
     throw new RunError('SOURCE_MISSING', 'no finished file matches the pattern', {
@@ -106,13 +106,13 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
   const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch((error: unknown) => {
     throw openError(error, path)
   })
-  const found = await file.stat()
-  if (found.isFile()) return file
+  const fileStat = await file.stat()
+  if (fileStat.isFile()) return file
   await file.close()
   throw rejection(
-    found.isDirectory() ? 'a folder' : 'not a regular file',
+    fileStat.isDirectory() ? 'a folder' : 'not a regular file',
     uri,
-    found.isDirectory()
+    fileStat.isDirectory()
       ? 'Name a file, or a pattern such as `exports/*.csv` for the newest.'
       : 'Name a regular file, or `-` for standard input.',
   )

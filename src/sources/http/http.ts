@@ -30,7 +30,7 @@ export async function openHttp(definition: SourceDefinition, context: HttpContex
     label: fetcher.label,
     chunks: body.read(),
     ...(charset === undefined ? {} : { charset }),
-    beside: (suffix) => fetcher.fetchBeside(suffix, header(firstAnswer, 'last-modified')),
+    readBeside: (suffix) => fetcher.fetchBeside(suffix, header(firstAnswer, 'last-modified')),
     end: async () => ({
       ...(await body.end()),
       ...((await fetcher.hasChanged(firstAnswer)) ? { doubt: 'the feed changed on the server while it was read' } : {}),

@@ -8,7 +8,7 @@ import type { SourceFacts } from '../../formats/rows.ts'
 import { requestedWaitMs } from '../../http/retryAfter.ts'
 import { connectorSkippingInterim } from '../../http/interimAnswers.ts'
 import type { SourceDefinition } from '../../model/pipeline.ts'
-import type { Beside } from '../byteStream.ts'
+import type { BesideFile } from '../byteStream.ts'
 import { maxBesideBytes } from '../byteStream.ts'
 import { tooLongError } from '../timeouts.ts'
 import { credentialHeaders } from './credentialHeaders.ts'
@@ -51,7 +51,7 @@ export class HttpFetcher implements Fetcher {
     this.#definition = definition
     this.#context = context
     this.#ownOrigin = namesThisMachine(definition.uri) ? new URL(definition.uri).origin : undefined
-    this.#start = this.#url = checkUrl(definition.uri, this.#allows(definition.uri))
+    this.#start = this.#url = checkUrl(definition.uri, this.#allowsPrivate(definition.uri))
     this.label = safeLabel(this.#start)
     this.#backoffMs = context.backoffMs ?? 500
     const limits = context.limits ?? readLimits
@@ -134,7 +134,7 @@ export class HttpFetcher implements Fetcher {
    * Fetches the file at the feed's path plus `suffix`. Returns undefined for any status but 200. Also returns undefined if the content
    * seems to be a web page, because many servers send a page for a missing file.
    */
-  async fetchBeside(suffix: string, feedLastModified: string | undefined): Promise<Beside | undefined> {
+  async fetchBeside(suffix: string, feedLastModified: string | undefined): Promise<BesideFile | undefined> {
     const url = new URL(this.#start)
     url.pathname += suffix
     const answer = await this.#follow(url, this.#unconditionalHeaders())
@@ -218,7 +218,7 @@ export class HttpFetcher implements Fetcher {
         : rejection(`more than ${maxRedirects} redirects`)
     if (location === undefined || !URL.canParse(location, this.#url.href)) throw rejection('a redirect without a usable address')
     const target = new URL(location, this.#url).href
-    const next = checkUrl(target, this.#allows(target))
+    const next = checkUrl(target, this.#allowsPrivate(target))
     // For a source on this machine, the name lookup accepts private addresses. So it would also accept a redirect to another private
     // address.
     if (this.#ownOrigin !== undefined && next.origin !== this.#ownOrigin && !this.#definition.allowPrivate)
@@ -230,7 +230,7 @@ export class HttpFetcher implements Fetcher {
   }
 
   /** Returns true if private addresses are allowed for this address: by a setting, or because the pipeline names this machine. */
-  #allows(address: string): boolean {
+  #allowsPrivate(address: string): boolean {
     return this.#definition.allowPrivate || (this.#ownOrigin !== undefined && new URL(address).origin === this.#ownOrigin)
   }
 

@@ -55,13 +55,13 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
     return {
       label,
       chunks: readObject(firstAnswer, { label, timeouts, backoffMs: context.backoffMs ?? 500, get }),
-      beside: async (suffix) => {
-        const found = await get({ Key: key + suffix })
-        const stream = streamOf(found)
-        const isSmall = (found.ContentLength ?? Infinity) <= maxBesideBytes
+      readBeside: async (suffix) => {
+        const markerObject = await get({ Key: key + suffix })
+        const stream = streamOf(markerObject)
+        const isSmall = (markerObject.ContentLength ?? Infinity) <= maxBesideBytes
         const content = isSmall ? Buffer.concat(await Array.fromAsync(timeouts.chunks(stream))) : Buffer.alloc(0)
         stream.destroy()
-        return { content, older: isBefore(found.LastModified, firstAnswer.LastModified) }
+        return { content, older: isBefore(markerObject.LastModified, firstAnswer.LastModified) }
       },
       end: () => Promise.resolve(endOf(firstAnswer)),
       close: () => Promise.resolve(client.destroy()),
@@ -220,7 +220,7 @@ async function newestKey(client: S3Client, { bucket, pattern, label, signal }: K
     for (const { Key, LastModified } of page.Contents ?? []) {
       if (Key === pattern) return pattern
       if (Key !== undefined && matchesGlob(Key, pattern))
-        newest = newerMatch(newest, { name: Key, at: LastModified?.getTime() ?? 0 }, pattern)
+        newest = newerMatch(newest, { name: Key, changedAt: LastModified?.getTime() ?? 0 }, pattern)
     }
   }
   if (newest === undefined)

@@ -37,12 +37,12 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
     return {
       label,
       chunks: body.read(),
-      beside: async (suffix) => {
-        const found = await connection.perform((client) => client.stat(file + suffix))
-        if (!found.isFile) return undefined
-        const content = found.size > maxBesideBytes ? Buffer.alloc(0) : await connection.perform((client) => client.get(file + suffix))
+      readBeside: async (suffix) => {
+        const markerStat = await connection.perform((client) => client.stat(file + suffix))
+        if (!markerStat.isFile) return undefined
+        const content = markerStat.size > maxBesideBytes ? Buffer.alloc(0) : await connection.perform((client) => client.get(file + suffix))
         // Without a target, the client returns the bytes, and an empty list for an empty file (ssh2-sftp-client 12.1).
-        return { content: Buffer.isBuffer(content) ? content : Buffer.alloc(0), older: found.modifyTime < before.modifyTime }
+        return { content: Buffer.isBuffer(content) ? content : Buffer.alloc(0), older: markerStat.modifyTime < before.modifyTime }
       },
       end: async (): Promise<TransportEnd> => {
         // A file that was deleted meanwhile counts as changed.
@@ -107,7 +107,7 @@ async function newestMatch(client: SftpClient, path: string, label: string): Pro
     // A link counts as its target; a broken link does not count.
     const found = entry.type === 'l' ? await client.stat(posix.join(folder, entry.name)).catch(ignoreMissing) : undefined
     if (entry.type === '-' || found?.isFile === true)
-      newest = newerMatch(newest, { name: entry.name, at: found?.modifyTime ?? entry.modifyTime }, name)
+      newest = newerMatch(newest, { name: entry.name, changedAt: found?.modifyTime ?? entry.modifyTime }, name)
   }
   if (newest === undefined)
     throw new RunError('SOURCE_MISSING', 'no finished file matches the pattern', {

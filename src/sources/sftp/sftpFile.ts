@@ -88,18 +88,18 @@ async function* readSlots(
 /** Reads exactly `slotBytes`, fewer only at the end of the file. */
 async function fillSlot(session: Session, handle: Buffer, position: number): Promise<Buffer> {
   const slot = Buffer.allocUnsafeSlow(slotBytes)
-  let filled = 0
-  while (filled < slotBytes) {
+  let filledBytes = 0
+  while (filledBytes < slotBytes) {
     const bytesRead = await new Promise<number>((resolve, reject) => {
-      session.read(handle, slot, filled, slotBytes - filled, position + filled, (error, count) => {
+      session.read(handle, slot, filledBytes, slotBytes - filledBytes, position + filledBytes, (error, count) => {
         if (error) reject(error)
         else resolve(count)
       })
     })
     if (bytesRead === 0) break
-    filled += bytesRead
+    filledBytes += bytesRead
   }
-  return slot.subarray(0, filled)
+  return slot.subarray(0, filledBytes)
 }
 
 /** Returns ssh2's session. ssh2-sftp-client stores it as `sftp`, and omits it from its types. @throws once the connection is lost */

@@ -32,7 +32,7 @@ export function databaseError(error: unknown, where: string, rowsRead = 0): RunE
     const fault = queryFault(error, code, rowsRead)
     if (fault !== undefined) return new RunError('SOURCE_QUERY', `${fault.message} (${code})`, { where, hint: fault.hint })
   }
-  return new RunError('SOURCE_UNAVAILABLE', `the database cannot be read${after(rowsRead)} (${code})`, {
+  return new RunError('SOURCE_UNAVAILABLE', `the database cannot be read${afterRows(rowsRead)} (${code})`, {
     where,
     hint: serverHints[code] ?? 'Check the address and the network; then run again.',
     cause,
@@ -57,7 +57,7 @@ function queryFault(
 ): { readonly message: string; readonly hint: string } | undefined {
   if (code.startsWith('22'))
     return {
-      message: `a value breaks the query${after(rowsRead)}`,
+      message: `a value breaks the query${afterRows(rowsRead)}`,
       hint: 'Run the query by hand; exclude or replace values that cannot be computed or converted.',
     }
   // The routine is compared, because the message may be translated.
@@ -69,14 +69,14 @@ function queryFault(
   const endedBy = endingSettings[code]
   if (endedBy !== undefined)
     return {
-      message: `the database ended the query${after(rowsRead)}`,
+      message: `the database ended the query${afterRows(rowsRead)}`,
       hint: `${endedBy} ended it: raise the timeout or ask the administrator.`,
     }
   // Classes of SQLSTATE, in this order: integrity, transaction state, syntax or access, cardinality, unsupported feature, program limit,
   // names and external routines, PL/pgSQL.
   if (/^(23|25|42|21|0A|54|3|P0)/.test(code))
     return {
-      message: `the database rejected the query${after(rowsRead)}`,
+      message: `the database rejected the query${afterRows(rowsRead)}`,
       hint: 'Run the query by hand with the same user; it must be one read-only select.',
     }
   return undefined
@@ -89,6 +89,6 @@ const endingSettings: Readonly<Record<string, string>> = {
   '25P04': 'The transaction_timeout of the user or the database',
 }
 
-function after(rowsRead: number): string {
+function afterRows(rowsRead: number): string {
   return rowsRead === 0 ? '' : ` after ${rowsRead} ${rowsRead === 1 ? 'row' : 'rows'}`
 }

@@ -18,11 +18,11 @@ import { Timeouts } from '../timeouts.ts'
 import { catchUnknownMessages, streamOf } from './postgresDriver.ts'
 
 /** Object ids of types in Postgres. */
-const bool = 16
-const timestamp = 1114
-const timestamptz = 1184
+const boolOid = 16
+const timestampOid = 1114
+const timestamptzOid = 1184
 /** Arrays of char, name, int2, int4, text, bpchar, varchar, int8, float4, float8, date, numeric, uuid. */
-const listTypes = new Set([1002, 1003, 1005, 1007, 1009, 1014, 1015, 1016, 1021, 1022, 1182, 1231, 2951])
+const listTypeOids = new Set([1002, 1003, 1005, 1007, 1009, 1014, 1015, 1016, 1021, 1022, 1182, 1231, 2951])
 
 /**
  * Number of rows in one fetch. Each fetch costs a round trip. With 64 rows and a round trip of 20 ms, a read would get 3,200 rows per
@@ -38,7 +38,7 @@ const maxFetchBytes = 134_217_728
  * Its parameters are bound, never put into the text. Line 1 is the first row. Values are texts as Postgres writes them, except
  * - boolean: `true` or `false`
  * - timestamp: ISO 8601; a timestamp with a zone in UTC
- * - array of one of `listTypes`: a cell of several texts
+ * - array of one of `listTypeOids`: a cell of several texts
  * - null: an absent cell
  *
  * The end of the cursor proves a complete read, once the transaction has ended. If the connection is lost, the read cannot be resumed,
@@ -273,13 +273,13 @@ function configuredAddress(definition: SourceDefinition, env: Readonly<Record<st
   const named = readCredential('url', definition.credentials, env)
   if (named !== undefined) return named
   if (!namesNoDatabase(definition.uri)) return definition.uri
-  const own = env['DATABASE_URL']
-  if (own === undefined || own === '')
+  const ownDatabaseUrl = env['DATABASE_URL']
+  if (ownDatabaseUrl === undefined || ownDatabaseUrl === '')
     throw new RunError('SOURCE_CREDENTIALS', 'the source does not name a database and DATABASE_URL is not set', {
       where: 'source.url',
       hint: 'Write postgres://user@host/database, or name a variable under `credentials: { url: … }`.',
     })
-  return own
+  return ownDatabaseUrl
 }
 
 /**
@@ -313,9 +313,9 @@ function bytesOf(value: Cell): number {
 
 /** Returns the function that converts values of a type of Postgres. */
 function parserOf(oid: number): (value: string) => unknown {
-  if (oid === bool) return (value) => (value === 't' ? 'true' : 'false')
-  if (oid === timestamptz || oid === timestamp) return (value) => value.replace(' ', 'T').replace(/\+00$/, 'Z')
-  if (listTypes.has(oid)) {
+  if (oid === boolOid) return (value) => (value === 't' ? 'true' : 'false')
+  if (oid === timestamptzOid || oid === timestampOid) return (value) => value.replace(' ', 'T').replace(/\+00$/, 'Z')
+  if (listTypeOids.has(oid)) {
     // The driver's TypeScript types have a few dozen object ids and omit those of arrays. 1009 is text[].
     const parse = (pg.types.getTypeParser as (oid: number) => (value: string) => unknown)(1009)
     return (value) => {

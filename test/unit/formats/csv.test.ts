@@ -60,7 +60,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     fc.assert(
       fc.property(fc.array(cell, { minLength: 2, maxLength: 6 }), (cells) => {
         const text = cells.map((value) => `"${value.replaceAll('"', '""')}"`).join(',')
-        expect(splitRelaxedFields(text, ',', '"')).toEqual({ fields: parse(text)[0], keptIn: -1, ambiguous: false })
+        expect(splitRelaxedFields(text, ',', '"')).toEqual({ fields: parse(text)[0], quoteFieldIndex: -1, isAmbiguous: false })
       }),
     )
   })
