@@ -41,7 +41,7 @@ export interface Caller {
 export type ServerEnv = { Variables: { caller: Caller } }
 
 /** Command that adds a token to `.env`. It works only in a shell: written into `.env`, the text `$(…)` would itself be the token. */
-const createToken = String.raw`printf '\nSLUICE_API_TOKEN=%s\n' "$(openssl rand -hex 32)" >> .env`
+const createTokenCommand = String.raw`printf '\nSLUICE_API_TOKEN=%s\n' "$(openssl rand -hex 32)" >> .env`
 const sessionCookie = 'sluice_session'
 const sessionHours = 12
 
@@ -50,7 +50,7 @@ const sessionHours = 12
  *
  * @throws {UsageError} `TOKEN_REQUIRED` if other machines can call the server, by host or public address, and there is no token
  */
-export function checkedAccess(settings: AccessSettings): AccessSettings {
+export function requireSafeAccess(settings: AccessSettings): AccessSettings {
   const openSettings = [
     ...(listensOnLoopback(settings) ? [] : [`--host ${settings.host}`]),
     ...(isPublished(settings) ? ['SLUICE_PUBLIC_URL'] : []),
@@ -61,7 +61,7 @@ export function checkedAccess(settings: AccessSettings): AccessSettings {
     `${openSettings.join(' and ')} opens the server to other machines, and SLUICE_API_TOKEN is not set. Nothing was started.`,
     {
       where: openSettings[0] ?? '--host',
-      hint: `${createToken}   (or --host 127.0.0.1)`,
+      hint: `${createTokenCommand}   (or --host 127.0.0.1)`,
     },
   )
 }
@@ -82,7 +82,13 @@ export function sameHostOnly(settings: AccessSettings) {
         'set SLUICE_PUBLIC_URL to the address that people use',
       )
     if (settings.token === undefined && isForwarded(c))
-      return deny(c, 401, 'TOKEN_INVALID', 'the request came through a proxy, and this server has no token. Nothing was done.', createToken)
+      return deny(
+        c,
+        401,
+        'TOKEN_INVALID',
+        'the request came through a proxy, and this server has no token. Nothing was done.',
+        createTokenCommand,
+      )
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD' && isCrossSite(settings, c, host))
       return deny(
         c,
@@ -144,7 +150,7 @@ export function pageAccess(settings: AccessSettings) {
 /** Starts a session for a browser that sent the right token. Returns false for a wrong token, and if no token is configured. */
 export function signIn(settings: AccessSettings, c: Context, given: string): boolean {
   const { token } = settings
-  if (token === undefined || !equals(given, token)) return false
+  if (token === undefined || !equalsInConstantTime(given, token)) return false
   const until = String(Date.now() + sessionHours * 3_600_000)
   setCookie(c, sessionCookie, `${until}.${sessionSignature(token, until)}`, {
     httpOnly: true,
@@ -209,12 +215,12 @@ function isCrossSite({ publicUrl }: AccessSettings, c: Context, host: string): b
 
 function hasToken({ token }: AccessSettings, c: Context): boolean {
   const [, given] = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '') ?? []
-  return token !== undefined && given !== undefined && equals(given, token)
+  return token !== undefined && given !== undefined && equalsInConstantTime(given, token)
 }
 
 function hasSession({ token }: AccessSettings, c: Context): boolean {
   const [until = '', mac = ''] = (getCookie(c, sessionCookie) ?? '').split('.')
-  return token !== undefined && Number(until) > Date.now() && equals(mac, sessionSignature(token, until))
+  return token !== undefined && Number(until) > Date.now() && equalsInConstantTime(mac, sessionSignature(token, until))
 }
 
 /** Returns the user that the proxy names, else undefined. Trusts the header only for a local request, or with the token or a session. */
@@ -243,7 +249,7 @@ function sessionSignature(token: string, until: string): string {
 }
 
 /** Compares two texts in constant time. */
-function equals(a: string, b: string): boolean {
+function equalsInConstantTime(a: string, b: string): boolean {
   const key = 'compare'
   // Compares digests, because `timingSafeEqual` needs equal lengths.
   return timingSafeEqual(createHmac('sha256', key).update(a).digest(), createHmac('sha256', key).update(b).digest())

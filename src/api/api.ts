@@ -66,7 +66,7 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
       throw new UsageError('INVALID_VALUE', '"wait" must be a number of seconds. Nothing was done.', { where: 'wait', hint: '?wait=30' })
     await next()
   })
-  api.use(limitBody(16_384, (c) => problem(c, 413, 'INVALID_VALUE', 'the body is larger than 16 kB')))
+  api.use(limitBody(16_384, (c) => problemResponse(c, 413, 'INVALID_VALUE', 'the body is larger than 16 kB')))
   const actorOf = (c: Context<ServerEnv>) => c.get('caller').actor ?? 'API'
 
   api.post('/pipelines/:name/runs', async (c) => {
@@ -116,7 +116,7 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
     })
   }
   // A route instead of `notFound`: hono calls only the `notFound` of the outermost app, which answers with a page.
-  api.all('*', (c) => problem(c, 404, 'UNKNOWN_PATH', `there is no ${c.req.method} ${c.req.path}`))
+  api.all('*', (c) => problemResponse(c, 404, 'UNKNOWN_PATH', `there is no ${c.req.method} ${c.req.path}`))
   api.onError((error, c) => {
     if (error instanceof SluiceError) return c.json({ error: errorJson(error) }, statusOf(error))
     throw error
@@ -205,6 +205,6 @@ export function statusOf(error: SluiceError): 400 | 404 | 409 | 500 {
   return error instanceof UsageError ? 400 : error instanceof ConfigError ? 409 : 500
 }
 
-function problem(c: Context, status: 404 | 413, code: string, message: string) {
+function problemResponse(c: Context, status: 404 | 413, code: string, message: string) {
   return c.json({ error: { code, message, where: c.req.path, hint: 'sluice help serve' } }, status)
 }

@@ -32,14 +32,14 @@ const oldestHeartbeatS = 60
 
 /** Runs the checks of `/ready`. If the database does not answer in time, returns only the check `database`. */
 export function checkReadiness(deps: ReadyDeps): Promise<readonly ReadinessCheck[]> {
-  return inTime(Math.min(deps.answerMs ?? readyMs, readyMs), runChecks(deps)).catch(() => [failed('database', 'does not answer')])
+  return inTime(Math.min(deps.answerMs ?? readyMs, readyMs), runChecks(deps)).catch(() => [failedCheck('database', 'does not answer')])
 }
 
 async function runChecks(deps: ReadyDeps): Promise<readonly ReadinessCheck[]> {
   try {
     await deps.db.query('select 1')
   } catch (error) {
-    return [failed('database', `does not answer${codeOf(error)}`)]
+    return [failedCheck('database', `does not answer${codeOf(error)}`)]
   }
   const idle = deps.schedulerIdleS()
   return [
@@ -52,7 +52,7 @@ async function runChecks(deps: ReadyDeps): Promise<readonly ReadinessCheck[]> {
 
 async function checkMigrations(db: Database): Promise<ReadinessCheck> {
   const { applied, known, isPrefix } = await compareJournal(db)
-  if (!isPrefix) return failed('migrations', 'do not match this version')
+  if (!isPrefix) return failedCheck('migrations', 'do not match this version')
   return { check: 'migrations', ok: applied === known, message: `${applied} of ${known}` }
 }
 
@@ -63,7 +63,7 @@ function checkScheduler(idleS: number): ReadinessCheck {
 
 async function checkWorker({ db, workerId }: ReadyDeps): Promise<ReadinessCheck> {
   const worker = await findWorker(db, workerId)
-  if (worker === undefined) return failed('worker', 'is not registered')
+  if (worker === undefined) return failedCheck('worker', 'is not registered')
   return { check: 'worker', ok: worker.idleS <= oldestHeartbeatS, message: `last heartbeat ${Math.round(worker.idleS)} s ago` }
 }
 
@@ -72,11 +72,11 @@ async function readCheck(check: ReadinessCheck['check'], run: () => Promise<Read
   try {
     return await run()
   } catch (error) {
-    return failed(check, `cannot be read${codeOf(error)}`)
+    return failedCheck(check, `cannot be read${codeOf(error)}`)
   }
 }
 
-function failed(check: ReadinessCheck['check'], message: string): ReadinessCheck {
+function failedCheck(check: ReadinessCheck['check'], message: string): ReadinessCheck {
   return { check, ok: false, message }
 }
 

@@ -16,8 +16,8 @@ resolveOwnFiles()
 keepMemoryFlat()
 
 /**
- * Milliseconds from a signal to the forced end of the process. Below the promised 10 s after Ctrl-C and 25 s after SIGTERM
- * (docs/operations.md). A command needs that long only if the database or a server does not answer.
+ * Milliseconds from a signal to the forced end of the process. docs/operations.md promises an end within 10 s after Ctrl-C, and within
+ * 25 s after SIGTERM. A command needs that long only if the database or a server does not answer.
  */
 const stopWithinMs = { SIGINT: 9_000, SIGTERM: 24_000, SIGHUP: 24_000 } as const
 
@@ -29,11 +29,11 @@ exitAfterOutput()
  * points of tests.
  */
 async function main(argv: readonly string[]): Promise<number> {
-  const stdout = output(process.stdout)
-  const stderr = output(process.stderr)
+  const stdout = createOutput(process.stdout)
+  const stderr = createOutput(process.stderr)
   const inFlight = { requests: 0 }
   const stop = stopOnSignals(stderr, inFlight, (message) => {
-    if (argv.includes('--json') && !stdout.started()) stdout.write(`${JSON.stringify({ error: interruptedError(message) })}\n`)
+    if (argv.includes('--json') && !stdout.hasStarted()) stdout.write(`${JSON.stringify({ error: interruptedError(message) })}\n`)
   })
   try {
     const { execute } = await import('./execute.ts')
@@ -77,25 +77,25 @@ interface Stream extends Output {
   /** Returns the error of the first failed write; undefined if all succeeded, or failed because the pipe was closed. */
   readonly failure: () => NodeJS.ErrnoException | undefined
   /** Returns true after the first `write`. */
-  readonly started: () => boolean
+  readonly hasStarted: () => boolean
 }
 
 /** Returns the output to a stream of the process. Its `write` never throws. */
-function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
+function createOutput(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
   // If the pipe is closed (`| head`) or the disk is full, the command runs to its end without output.
-  let closed = false
-  let started = false
-  let failed: NodeJS.ErrnoException | undefined
+  let isClosed = false
+  let hasStarted = false
+  let firstFailure: NodeJS.ErrnoException | undefined
   const fail = (error: NodeJS.ErrnoException) => {
-    closed = true
-    if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') failed ??= error
+    isClosed = true
+    if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') firstFailure ??= error
   }
   stream.on('error', fail)
   const writesDirectly = !stream.isTTY && isFileOrDevice(stream.fd)
   return {
     write: (text) => {
-      started = true
-      if (closed) return
+      hasStarted = true
+      if (isClosed) return
       if (!writesDirectly) return void stream.write(text)
       try {
         // Node's own stream treats a partial write to a file as complete.
@@ -104,8 +104,8 @@ function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
         fail(error instanceof Error ? error : new Error(String(error)))
       }
     },
-    failure: () => failed,
-    started: () => started,
+    failure: () => firstFailure,
+    hasStarted: () => hasStarted,
     isTTY: stream.isTTY === true,
     get columns() {
       // A terminal without a size, such as that of `docker exec -t`, has 0 columns.

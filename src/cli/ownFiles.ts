@@ -66,10 +66,10 @@ export function resolveOwnFiles(): void {
         const file = packageFile(specifier, parentURL, from)
         if (file !== undefined) return { ...file, shortCircuit: true }
       }
-      const found = next(specifier, context)
+      const resolved = next(specifier, context)
       if (isListed(specifier) && parentURL?.startsWith(folder) === true)
-        packages.set(specifier, { folder: new URL('./', found.url).href, format: formats[specifier] })
-      return found
+        packages.set(specifier, { folder: new URL('./', resolved.url).href, format: formats[specifier] })
+      return resolved
     },
   })
 }

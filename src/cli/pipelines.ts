@@ -20,7 +20,7 @@ export async function pipelinesNamed(context: Context, patterns: readonly string
   } catch (error) {
     if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
   }
-  throw await unknownPipeline(context, patterns)
+  throw await unknownPipelineError(context, patterns)
 }
 
 /**
@@ -36,7 +36,7 @@ export async function pipelinesToCheck(context: Context, patterns: readonly stri
   } catch (error) {
     if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
   }
-  throw await unknownPipeline(context, patterns)
+  throw await unknownPipelineError(context, patterns)
 }
 
 /**
@@ -51,13 +51,13 @@ export async function pipelinesToPause(context: Context, patterns: readonly stri
   } catch (error) {
     if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
   }
-  throw await unknownPipeline(context, patterns)
+  throw await unknownPipelineError(context, patterns)
 }
 
 /**
  * Returns `NO_PIPELINES` for an empty folder, else `UNKNOWN_PIPELINE`. The hint of the latter repeats the call with the most similar name.
  */
-async function unknownPipeline(context: Context, patterns: readonly string[]): Promise<UsageError> {
+async function unknownPipelineError(context: Context, patterns: readonly string[]): Promise<UsageError> {
   const { names } = await loadPipelines(context.pipelines, context.config().env)
   const folder = `${context.pipelines.replace(/\/+$/, '')}/`
   if (names.length === 0) {

@@ -21,14 +21,14 @@ export async function serviceOf(context: Context, credentials: string | undefine
   const config = context.config()
   if (credentials === undefined) return needService(config)
   const { file, credentials: sets } = await readProjectFile(context.pipelines, config.env)
-  const notConfigured = (message: string, hint: string) =>
+  const notConfiguredError = (message: string, hint: string) =>
     new ConfigError('SERVICE_NOT_CONFIGURED', `${message}. Nothing was read or sent.`, [], { where: file, hint })
   const set = sets[credentials]
   if (set === undefined)
-    throw notConfigured(`there are no credentials "${credentials}" in ${file}`, `add credentials.${credentials} to ${file}`)
+    throw notConfiguredError(`there are no credentials "${credentials}" in ${file}`, `add credentials.${credentials} to ${file}`)
   const baseUrl = set.base_url ?? config.service.baseUrl
   if (baseUrl === undefined)
-    throw notConfigured(
+    throw notConfiguredError(
       `credentials "${credentials}" have no base_url, and SLUICE_BASE_URL is not set`,
       `add base_url to credentials.${credentials} in ${file}`,
     )
@@ -64,7 +64,7 @@ export async function identityOf(context: Context, { credentials }: Pick<Pipelin
 }
 
 /** Returns service, application and user of a pipeline. Undefined if one is not configured, for example before the sign-in. */
-export async function environmentIfKnown(context: Context, { credentials }: Pick<Pipeline, 'credentials'>): Promise<Fence | undefined> {
+export async function identityIfConfigured(context: Context, { credentials }: Pick<Pipeline, 'credentials'>): Promise<Fence | undefined> {
   try {
     return serviceIdentity(await serviceOf(context, credentials))
   } catch (error) {

@@ -66,21 +66,21 @@ export function writeFully(descriptor: number, content: string | Uint8Array): vo
 export function openWholeFile(path: string, options: WholeFileOptions = {}): WholeFile {
   const existing = options.exclusive ? undefined : statOf(path)
   // A device or a pipe cannot be replaced by a file.
-  const direct = options.exclusive === true || (existing !== undefined && !existing.isFile())
+  const writesDirectly = options.exclusive === true || (existing !== undefined && !existing.isFile())
   const target = existing === undefined ? path : realpathSync(path)
-  const writtenPath = direct ? path : join(dirname(target), `.${basename(target)}.${process.pid}.part`)
+  const writtenPath = writesDirectly ? path : join(dirname(target), `.${basename(target)}.${process.pid}.part`)
   // A killed process with the same id may have left such a file, which would keep its mode.
-  if (!direct) rmSync(writtenPath, { force: true })
-  const mustBeNew = options.exclusive === true || !direct
+  if (!writesDirectly) rmSync(writtenPath, { force: true })
+  const mustBeNew = options.exclusive === true || !writesDirectly
   const descriptor = openNamed(path, writtenPath, mustBeNew ? 'wx' : 'w', modeOf(existing, options))
-  let open = true
+  let isOpen = true
   const close = () => {
-    if (open) closeSync(descriptor)
-    open = false
+    if (isOpen) closeSync(descriptor)
+    isOpen = false
   }
   const discard = () => {
     close()
-    if (!direct || options.exclusive) rmSync(writtenPath, { force: true })
+    if (!writesDirectly || options.exclusive) rmSync(writtenPath, { force: true })
   }
   const discardOnError = (work: () => void) => {
     try {
@@ -94,7 +94,7 @@ export function openWholeFile(path: string, options: WholeFileOptions = {}): Who
     write: (content) => discardOnError(() => writeFully(descriptor, content)),
     finish: () =>
       discardOnError(() => {
-        if (direct) return close()
+        if (writesDirectly) return close()
         // Some file systems report a full disk or quota only here.
         fsyncSync(descriptor)
         close()

@@ -93,7 +93,7 @@ export interface CompleteServiceSettings {
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 /** Names of variables whose values are secrets if they have at least eight characters. */
-const secretName = /SECRET|TOKEN|PASSW(?:OR)?D|(?:API|PRIVATE|ACCESS)_?KEY/i
+const secretNamePattern = /SECRET|TOKEN|PASSW(?:OR)?D|(?:API|PRIVATE|ACCESS)_?KEY/i
 
 /**
  * Reads the environment: the variables of the process, else those of `.env` in the working directory. `NAME_FILE` names the file of a
@@ -114,7 +114,7 @@ export function loadConfig(
   const userToken = (name: string) => readSecret(name, env, options.signIn ? [] : problems, secrets)
   // Pipeline files may contain these values by `${NAME}`, so they are secrets too.
   for (const [name, value = ''] of Object.entries(env))
-    if (secretName.test(name) && value.trim().length >= 8) addSecret(value.trim(), secrets)
+    if (secretNamePattern.test(name) && value.trim().length >= 8) addSecret(value.trim(), secrets)
   const url = (name: string) => readUrl(name, env, problems)
 
   const baseUrl = url('SLUICE_BASE_URL')

@@ -44,13 +44,15 @@ export function readText(env: Environment, name: string): string | undefined {
 
 /** Reads a secret from the variable, or from the file that `NAME_FILE` names. Undefined if neither is set or there is a problem. */
 export function readSecret(name: string, env: Environment, problems: Problem[], secrets: Secret[]): Secret | undefined {
-  const read = readSecretValue(env, name)
-  if (read === undefined) return undefined
-  if ('value' in read) return addSecret(read.value, secrets)
+  const secretValue = readSecretValue(env, name)
+  if (secretValue === undefined) return undefined
+  if ('value' in secretValue) return addSecret(secretValue.value, secrets)
   const file = `${name}_FILE`
-  if (read.fault === 'both') problems.push({ path: name, message: `is set, and ${file} too`, hint: `unset one of ${name} and ${file}` })
-  else if (read.fault === 'empty') problems.push({ path: file, message: 'names an empty file', hint: `put the value of ${name} into it` })
-  else problems.push({ path: file, message: `names a file that cannot be read (${read.code})`, hint: `correct ${file}` })
+  if (secretValue.fault === 'both')
+    problems.push({ path: name, message: `is set, and ${file} too`, hint: `unset one of ${name} and ${file}` })
+  else if (secretValue.fault === 'empty')
+    problems.push({ path: file, message: 'names an empty file', hint: `put the value of ${name} into it` })
+  else problems.push({ path: file, message: `names a file that cannot be read (${secretValue.code})`, hint: `correct ${file}` })
   return undefined
 }
 

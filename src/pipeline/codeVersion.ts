@@ -45,7 +45,7 @@ const pureModules = new Set([
  * Computes the version of `file`. Reads the file and every local module that it imports, directly or not. Of packages, only the
  * `package.json` is a part of the digest.
  */
-export async function codeVersion(file: string): Promise<CodeVersion> {
+export async function computeCodeVersion(file: string): Promise<CodeVersion> {
   const start = path.resolve(file)
   const textByPath = new Map<string, string>()
   const toRead = [start]
@@ -71,27 +71,27 @@ export async function codeVersion(file: string): Promise<CodeVersion> {
   return { digest: digest.digest('hex'), isSelfContained }
 }
 
-/** Imported module: a local file, the `package.json` of a package, or code that is a part of Sluice or of Node. */
-type Module = { readonly local: string } | { readonly package: string } | { readonly own: true }
+/** Imported module: a local file, the `package.json` of a package, or a module of Sluice or Node. */
+type Module = { readonly local: string } | { readonly package: string } | { readonly builtIn: true }
 
 /** Returns true for a module name that `importPipeline` resolves to this program. */
-export function isSluice(specifier: string): boolean {
+export function isSluiceModule(specifier: string): boolean {
   return specifier === 'sluice' || specifier === 'sluice/pipeline'
 }
 
 /** Finds an imported module. Returns undefined if its code is not known, or if it may depend on more than its arguments. */
 async function moduleOf(specifier: string, from: string): Promise<Module | undefined> {
   // A change of Sluice's own mapping rules is covered by `mappingRulesVersion` (mapping/mapper.ts).
-  if (isSluice(specifier)) return { own: true }
-  if (isBuiltin(specifier)) return pureModules.has(specifier.replace(/^node:/, '')) ? { own: true } : undefined
-  const base = pathToFileURL(from)
+  if (isSluiceModule(specifier)) return { builtIn: true }
+  if (isBuiltin(specifier)) return pureModules.has(specifier.replace(/^node:/, '')) ? { builtIn: true } : undefined
+  const importer = pathToFileURL(from)
   try {
-    if (/^(?:\.{0,2}\/|file:)/.test(specifier)) return { local: fileURLToPath(new URL(specifier, base)) }
-    const manifest = findPackageJSON(specifier, base)
+    if (/^(?:\.{0,2}\/|file:)/.test(specifier)) return { local: fileURLToPath(new URL(specifier, importer)) }
+    const manifest = findPackageJSON(specifier, importer)
     if (manifest === undefined) return undefined
-    const real = await realpath(manifest)
+    const realManifest = await realpath(manifest)
     // A package that is linked to its sources may change without a new version.
-    return real.split(path.sep).includes('node_modules') ? { package: manifest } : undefined
+    return realManifest.split(path.sep).includes('node_modules') ? { package: manifest } : undefined
   } catch {
     return undefined
   }

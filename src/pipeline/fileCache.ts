@@ -38,6 +38,8 @@ export function createFileCache<Result>(): FileCache<Result> {
 
 /** Returns the state of a file. A missing file has a new state each time, so that `load` is called and its error has the reason. */
 function stateOf(file: string): string {
-  const found = statSync(file, { bigint: true, throwIfNoEntry: false })
-  return found === undefined ? `missing ${process.hrtime.bigint()}` : `${found.ctimeNs} ${found.mtimeNs} ${found.size} ${found.ino}`
+  const fileStat = statSync(file, { bigint: true, throwIfNoEntry: false })
+  return fileStat === undefined
+    ? `missing ${process.hrtime.bigint()}`
+    : `${fileStat.ctimeNs} ${fileStat.mtimeNs} ${fileStat.size} ${fileStat.ino}`
 }

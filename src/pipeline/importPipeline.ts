@@ -4,7 +4,7 @@ import { registerHooks } from 'node:module'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isSource, ownPath } from '../ownPackage.ts'
-import { codeVersion, isSluice } from './codeVersion.ts'
+import { computeCodeVersion, isSluiceModule } from './codeVersion.ts'
 
 export interface ImportedPipeline {
   /** The default export. */
@@ -25,7 +25,7 @@ let isHookRegistered = false
  */
 export async function importPipeline(file: string, limitMs = maxLoadMs): Promise<ImportedPipeline> {
   if (!isHookRegistered) registerHook()
-  const { digest, isSelfContained } = await codeVersion(file)
+  const { digest, isSelfContained } = await computeCodeVersion(file)
   const module = await withinLimit(import(`${pathToFileURL(path.resolve(file)).href}${versionMark}${digest}`), limitMs)
   const exported = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
   if (exported === undefined) throw new Error('has no default export; write: export default definePipeline({ … })')
@@ -51,16 +51,16 @@ async function withinLimit(loading: Promise<unknown>, limitMs: number): Promise<
  */
 function registerHook(): void {
   isHookRegistered = true
-  const index = {
+  const sluiceModule = {
     url: pathToFileURL(isSource ? ownPath('src', 'index.ts') : ownPath('dist', 'index.js')).href,
     format: isSource ? 'module-typescript' : 'module',
     shortCircuit: true,
   }
   registerHooks({
     resolve: (specifier, context, next) => {
-      if (isSluice(specifier)) return index
+      if (isSluiceModule(specifier)) return sluiceModule
       const resolved = next(specifier, context)
-      const version = versionOf(context.parentURL)
+      const version = versionSuffixOf(context.parentURL)
       return version === '' || !resolved.url.startsWith('file:') || resolved.url.includes('/node_modules/')
         ? resolved
         : { ...resolved, url: resolved.url + version }
@@ -69,7 +69,7 @@ function registerHook(): void {
 }
 
 /** Returns the end of a URL from `versionMark` on; empty if the URL has no mark. */
-function versionOf(url: string | undefined): string {
+function versionSuffixOf(url: string | undefined): string {
   const at = url?.lastIndexOf(versionMark) ?? -1
   return at === -1 ? '' : (url?.slice(at) ?? '')
 }

@@ -10,9 +10,9 @@ import { readProjectFile, withDefaults, type ProjectFile } from './projectFile.t
 import { readJson, readYaml } from './readDocument.ts'
 import { pipelineFiles, pipelineNameOf } from './files.ts'
 import { resolveFile } from './markets.ts'
-import { invalidFile, problemAt, withLines, type LineOf, type PathProblem, type ValuePath } from './problems.ts'
+import { invalidFileError, problemAt, withLines, type LineOf, type PathProblem, type ValuePath } from './problems.ts'
 import { createFileCache } from './fileCache.ts'
-import { expandVariables, withoutTextsAt, type Variables } from './variables.ts'
+import { expandVariables, retypeTextsAt, type Variables } from './variables.ts'
 import { destinationOf } from '../destinations/index.ts'
 
 const maxBytes = 10 * 1024 * 1024
@@ -56,7 +56,7 @@ export async function loadPipelines(directory: string, variables: Variables = {}
       const pipelinesOfFile = isCode(file) ? await load() : await fileCache.get(filePath, otherInputs, load)
       const sameName = pipelinesOfFile.map(({ name }) => loaded.get(name)).find((other) => other !== undefined)
       if (sameName !== undefined) {
-        const error = unusableFile(filePath, `${sameName.file} has a pipeline of the same name (${sameName.name})`)
+        const error = unusableFileError(filePath, `${sameName.file} has a pipeline of the same name (${sameName.name})`)
         ambiguous.set(sameName.name, error)
         throw error
       }
@@ -108,7 +108,7 @@ function withSuppressing(pipeline: Pipeline, suppressing: readonly Pipeline[]): 
 
 /** Maps each pipeline to another one with the same destination, if there is one. Either may be wrong, so both are rejected. */
 function conflictsOf(pipelines: readonly Pipeline[]): ReadonlyMap<Pipeline, Pipeline> {
-  const destinationKey = ({ credentials, destination }: Pipeline) => JSON.stringify([credentials, identityOf(destination)])
+  const destinationKey = ({ credentials, destination }: Pipeline) => JSON.stringify([credentials, identityText(destination)])
   const byDestination = Map.groupBy(pipelines, destinationKey)
   const pairs = pipelines.map((pipeline) => {
     const writers = byDestination.get(destinationKey(pipeline))
@@ -118,7 +118,7 @@ function conflictsOf(pipelines: readonly Pipeline[]): ReadonlyMap<Pipeline, Pipe
 }
 
 function conflictError(pipeline: Pipeline, otherFile: string): ConfigError {
-  return invalidPipeline(pipeline.file, [
+  return invalidPipelineError(pipeline.file, [
     {
       path: 'destination',
       message: `${otherFile} writes to the same destination: each would delete what the other sends`,
@@ -192,9 +192,9 @@ async function loadMatching(directory: string, patterns: readonly string[], vari
   for (const pattern of patterns.length === 0 ? ['*'] : patterns) {
     // The name of a file with markets matches all of its pipelines.
     const namesOfFile = byFile.get(pattern) ?? []
-    const found = names.filter((name) => name === pattern || namesOfFile.includes(name) || path.matchesGlob(name, pattern))
-    if (found.length === 0 && pattern !== '*') throw unknownPipeline(pattern, directory, names)
-    for (const name of found) picked.add(name)
+    const matches = names.filter((name) => name === pattern || namesOfFile.includes(name) || path.matchesGlob(name, pattern))
+    if (matches.length === 0 && pattern !== '*') throw unknownPipelineError(pattern, directory, names)
+    for (const name of matches) picked.add(name)
   }
   const pickedErrors = new Map([...broken].filter(([name]) => picked.has(name)))
   return {
@@ -226,9 +226,9 @@ function throwAll(directory: string, given: readonly ConfigError[]): void {
  * @throws as `selectPipelines`; {UsageError} SEVERAL_PIPELINES for the name of a file with several markets
  */
 export async function loadPipeline(directory: string, name: string, variables: Variables = {}): Promise<Pipeline> {
-  if (!/^[\w.-]+$/.test(name)) throw unknownPipeline(name, directory, (await loadPipelines(directory, variables)).names)
+  if (!/^[\w.-]+$/.test(name)) throw unknownPipelineError(name, directory, (await loadPipelines(directory, variables)).names)
   const [pipeline, another] = await selectPipelines(directory, [name], variables)
-  if (pipeline === undefined) throw unknownPipeline(name, directory, [])
+  if (pipeline === undefined) throw unknownPipelineError(name, directory, [])
   if (another !== undefined)
     throw new UsageError('SEVERAL_PIPELINES', `"${name}" matches several pipelines, and one is needed`, {
       where: directory,
@@ -249,7 +249,7 @@ export async function loadFile(file: string, { variables = {}, project }: LoadOp
   const { input: written, lineOf, codeVersion } = await readInput(file)
   const expanded = expandVariables(written, variables)
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
-    throw unusableFile(file, 'the file name must have up to 100 letters, digits, ., - and _, and begin with a letter or digit')
+    throw unusableFileError(file, 'the file name must have up to 100 letters, digits, ., - and _, and begin with a letter or digit')
   const { pipelines, problems: fileProblems } = resolveExpanded(withProjectDefaults(expanded, project), (value) =>
     resolveFile(value, name, file, codeVersion),
   )
@@ -260,7 +260,7 @@ export async function loadFile(file: string, { variables = {}, project }: LoadOp
   )
   const problems = [...expanded.problems, ...independentProblems]
   if (pipelines !== undefined && problems.length === 0) return pipelines
-  throw invalidPipeline(file, withLines(problems, file, lineOf))
+  throw invalidPipelineError(file, withLines(problems, file, lineOf))
 }
 
 type Expanded = Pick<ReturnType<typeof expandVariables>, 'value' | 'references'>
@@ -269,8 +269,8 @@ type Expanded = Pick<ReturnType<typeof expandVariables>, 'value' | 'references'>
 function withProjectDefaults({ value, references }: Expanded, project: LoadOptions['project']): Expanded {
   if (project === undefined) return { value, references }
   const merged = withDefaults(value, project.defaults)
-  const ofDefaults = project.defaultReferences.filter((path) => valueAt(merged, path) !== undefined && valueAt(value, path) === undefined)
-  return { value: merged, references: [...references, ...ofDefaults] }
+  const fromDefaults = project.defaultReferences.filter((path) => valueAt(merged, path) !== undefined && valueAt(value, path) === undefined)
+  return { value: merged, references: [...references, ...fromDefaults] }
 }
 
 /** Returns the value at a path; undefined if there is none. */
@@ -279,8 +279,8 @@ function valueAt(value: unknown, path: ValuePath): unknown {
 }
 
 /**
- * Resolves a file after its variables were replaced. A variable is a text, but a setting may need a number or a boolean. So the variables at
- * which there are problems are also tried as such. Repeats this, because some problems are found only without others.
+ * Resolves a file after its variables were replaced. A variable is a text, but a setting may need a number or a boolean. So values of variables
+ * that have a problem are tried again as numbers or booleans. Repeats this, because some problems show only after others are solved.
  */
 function resolveExpanded(
   { value, references }: Expanded,
@@ -289,12 +289,12 @@ function resolveExpanded(
   const hasProblemAt = ({ problems }: ReturnType<typeof resolveFile>, path: ValuePath) =>
     problems.some(({ parts }) => pathsOverlap(parts, path))
   const resolved = resolve(value)
-  const doubtful = references.filter((path) => hasProblemAt(resolved, path))
-  if (doubtful.length === 0) return resolved
-  const retyped = withoutTextsAt(value, doubtful)
-  const further = resolve(retyped)
-  if (doubtful.every((path) => hasProblemAt(further, path))) return resolved
-  return resolveExpanded({ value: retyped, references: references.filter((path) => !doubtful.includes(path)) }, resolve)
+  const rejectedReferences = references.filter((path) => hasProblemAt(resolved, path))
+  if (rejectedReferences.length === 0) return resolved
+  const retyped = retypeTextsAt(value, rejectedReferences)
+  const resolvedAgain = resolve(retyped)
+  if (rejectedReferences.every((path) => hasProblemAt(resolvedAgain, path))) return resolved
+  return resolveExpanded({ value: retyped, references: references.filter((path) => !rejectedReferences.includes(path)) }, resolve)
 }
 
 /** Returns true if one of the paths begins with the other one. */
@@ -310,43 +310,43 @@ function pathsOverlap(one: ValuePath, other: ValuePath): boolean {
  */
 function nameProblems({ credentials, alerts = [] }: Pipeline, project: LoadOptions['project']): PathProblem[] {
   if (project === undefined) return []
-  const unknown = (key: string, name: string, known: readonly string[]): PathProblem[] => {
+  const unknownNameProblems = (key: string, name: string, known: readonly string[]): PathProblem[] => {
     if (known.includes(name)) return []
     const near = suggestName(name, known)
     const hint = near === undefined ? `add it to ${key} in ${project.file}` : `write ${near}`
     return [problemAt([key], `"${name}" is not in ${project.file}`, hint)]
   }
-  const ofCredentials = (name: string): PathProblem[] => {
+  const credentialsProblems = (name: string): PathProblem[] => {
     const [fault] = (Object.hasOwn(project.unusableCredentials, name) ? project.unusableCredentials[name] : undefined) ?? []
-    if (fault === undefined) return unknown('credentials', name, Object.keys(project.credentials))
+    if (fault === undefined) return unknownNameProblems('credentials', name, Object.keys(project.credentials))
     const message = `"${name}" cannot be used: ${fault.message}, for ${fault.path} of ${project.file}`
     return [problemAt(['credentials'], message, fault.hint)]
   }
   return [
-    ...(credentials === undefined ? [] : ofCredentials(credentials)),
-    ...alerts.flatMap((name) => unknown('alerts', name, Object.keys(project.receivers))),
+    ...(credentials === undefined ? [] : credentialsProblems(credentials)),
+    ...alerts.flatMap((name) => unknownNameProblems('alerts', name, Object.keys(project.receivers))),
   ]
 }
 
-function invalidPipeline(file: string, problems: readonly Problem[]): ConfigError {
-  return invalidFile('PIPELINE_INVALID', file, problems)
+function invalidPipelineError(file: string, problems: readonly Problem[]): ConfigError {
+  return invalidFileError('PIPELINE_INVALID', file, problems)
 }
 
-function unusableFile(file: string, message: string): ConfigError {
-  return invalidPipeline(file, [{ path: '', message, where: file }])
+function unusableFileError(file: string, message: string): ConfigError {
+  return invalidPipelineError(file, [{ path: '', message, where: file }])
 }
 
 async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf; codeVersion?: string }> {
   try {
     const { size } = await stat(file)
-    if (size > maxBytes) throw unusableFile(file, 'is larger than 10 MB')
+    if (size > maxBytes) throw unusableFileError(file, 'is larger than 10 MB')
     if (isCode(file)) return { ...(await importPipeline(file)), lineOf: () => undefined }
     const text = (await readFile(file, 'utf8')).replace(/^\ufeff/, '')
-    const fail = (problems: readonly Problem[]) => invalidPipeline(file, problems)
-    return file.endsWith('.json') ? readJson(text, file, fail) : readYaml(text, file, fail)
+    const toError = (problems: readonly Problem[]) => invalidPipelineError(file, problems)
+    return file.endsWith('.json') ? readJson(text, file, toError) : readYaml(text, file, toError)
   } catch (error) {
     if (error instanceof ConfigError) throw error
-    throw unusableFile(file, `cannot be loaded: ${redactPersonalData(error instanceof Error ? error.message : String(error))}`)
+    throw unusableFileError(file, `cannot be loaded: ${redactPersonalData(error instanceof Error ? error.message : String(error))}`)
   }
 }
 
@@ -354,7 +354,7 @@ function isCode(file: string): boolean {
   return /\.m?ts$/.test(file)
 }
 
-function unknownPipeline(pattern: string, directory: string, names: readonly string[]): UsageError {
+function unknownPipelineError(pattern: string, directory: string, names: readonly string[]): UsageError {
   const near = suggestName(pattern, names)
   const list = names.length === 0 ? 'There is none yet: put a pipeline file into it.' : `There are ${names.slice(0, 10).join(', ')}.`
   return new UsageError('UNKNOWN_PIPELINE', `no pipeline "${pattern}" in ${directory}. Nothing was read or sent.`, {
@@ -363,7 +363,7 @@ function unknownPipeline(pattern: string, directory: string, names: readonly str
   })
 }
 
-function identityOf(destination: DestinationDefinition): string {
+function identityText(destination: DestinationDefinition): string {
   const { accountId, targetId } = destinationOf(destination.kind).identity(destination)
   return `${destination.kind} ${accountId} ${targetId}`
 }

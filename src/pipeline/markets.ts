@@ -1,6 +1,6 @@
 /** Resolves `markets`: one pipeline file for several destinations. Each market becomes a pipeline, named FILE-MARKET. */
 import { isPlainRecord } from '../unknownValue.ts'
-import { flattenIssues, problemAt, type PathProblem } from './problems.ts'
+import { problemsOfIssues, problemAt, type PathProblem } from './problems.ts'
 import { resolvePipeline, type Resolved } from './resolve.ts'
 import { marketsSchema } from './schema.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -18,7 +18,7 @@ export function resolveFile(input: unknown, name: string, file: string, codeVers
   }
   const { markets, ...shared } = input
   const shape = marketsSchema.safeParse({ markets })
-  const formProblems = shape.success ? [] : flattenIssues(shape.error.issues, { markets })
+  const formProblems = shape.success ? [] : problemsOfIssues(shape.error.issues, { markets })
   if (shared['destination'] !== undefined) formProblems.push(problemAt(['destination'], 'belongs to each market, not beside markets'))
   if (formProblems.length > 0) return { problems: formProblems }
   const pipelines: Pipeline[] = []
@@ -66,12 +66,12 @@ function mergeSettings(key: string, shared: unknown, own: unknown): Settings {
 
 /** Returns the problem with its path in the file: inside the market if the market has the setting, else beside `markets`. */
 function inMarket(problem: PathProblem, market: string, given: Settings): PathProblem {
-  const [first = '', ...rest] = problem.parts
-  const inside = first === 'source' && rest[0] === 'join' && given['join'] !== undefined ? rest : problem.parts
-  const [setting = '', key = ''] = inside
+  const [firstStep = '', ...rest] = problem.parts
+  const pathInMarket = firstStep === 'source' && rest[0] === 'join' && given['join'] !== undefined ? rest : problem.parts
+  const [setting = '', key = ''] = pathInMarket
   const own = given[setting]
   // Guards and options are merged key by key. Their problem is in the market only if the market sets the key.
   const isOwn = setting === 'guards' || setting === 'options' ? isPlainRecord(own) && own[key] !== undefined : own !== undefined
   if (!isOwn) return problem
-  return problemAt(['markets', market, ...inside], problem.message, problem.hint)
+  return problemAt(['markets', market, ...pathInMarket], problem.message, problem.hint)
 }

@@ -31,7 +31,7 @@ export function withLines(problems: readonly PathProblem[], file: string, lineOf
 }
 
 /** Returns the error for an invalid file. Its message has the first problem, in a form that Postgres can store. */
-export function invalidFile(
+export function invalidFileError(
   code: 'PIPELINE_INVALID' | 'PROJECT_INVALID',
   file: string,
   problems: readonly Problem[],
@@ -50,7 +50,7 @@ export function invalidFile(
  * Converts issues of zod to problems: one for each issue or unknown key. For a union, returns the problems of the branch that fits the
  * input best. `basePath`: path of the checked value in `input`.
  */
-export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknown, basePath: ValuePath = []): PathProblem[] {
+export function problemsOfIssues(issues: readonly z.core.$ZodIssue[], input: unknown, basePath: ValuePath = []): PathProblem[] {
   return issues.flatMap((issue): PathProblem[] => {
     // The types of zod also permit symbols.
     const at = [...basePath, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))]
@@ -64,7 +64,7 @@ export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknow
     const value = valueAt(input, at)
     if (at.length > 0 && issue.code !== 'custom' && value === undefined)
       return [problemAt(at, `is missing: it ${issue.message === 'Invalid input' ? 'is required' : issue.message}`)]
-    const branch = issue.code === 'invalid_union' ? bestBranch(issue, input, at) : undefined
+    const branch = issue.code === 'invalid_union' ? problemsOfBestBranch(issue, input, at) : undefined
     return branch ?? [problemAt(at, issue.message === 'Invalid input' ? 'is not valid' : issue.message)]
   })
 }
@@ -73,11 +73,11 @@ export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknow
  * Returns the problems of the branch of a union that fits the form of the value. If several fit, chooses the one with the fewest problems.
  * Undefined if none fits.
  */
-function bestBranch(union: z.core.$ZodIssueInvalidUnion, input: unknown, at: ValuePath): PathProblem[] | undefined {
+function problemsOfBestBranch(union: z.core.$ZodIssueInvalidUnion, input: unknown, at: ValuePath): PathProblem[] | undefined {
   const value = valueAt(input, at)
   if (!isPlainRecord(value) && !Array.isArray(value)) return undefined
   return union.errors
-    .map((errors) => flattenIssues(errors, input, at))
+    .map((errors) => problemsOfIssues(errors, input, at))
     .filter(
       (branch) =>
         branch.some(({ parts }) => parts.length > at.length) ||

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import type { ConfigError, Problem } from '../errors.ts'
 import { readYaml } from './readDocument.ts'
-import { flattenIssues, invalidFile, problemAt, withLines, type PathProblem, type ValuePath } from './problems.ts'
+import { problemsOfIssues, invalidFileError, problemAt, withLines, type PathProblem, type ValuePath } from './problems.ts'
 import { nameSchema, pipelineDefaultsSchema } from './schema.ts'
 import { serviceAddressFault } from '../serviceAddress.ts'
 import { oneOf, strict, text } from '../settings/values.ts'
@@ -77,7 +77,7 @@ export async function readProjectFile(directory: string, variables: Variables): 
       content = await readFile(path.join(folder, name), 'utf8')
     } catch (error) {
       if (errorCode(error) === 'ENOENT') continue
-      throw invalid(file, [{ path: '', message: `cannot be read (${errorCode(error) ?? 'unknown'})`, where: file }])
+      throw invalidProjectError(file, [{ path: '', message: `cannot be read (${errorCode(error) ?? 'unknown'})`, where: file }])
     }
     return parseProjectFile(content, file, variables)
   }
@@ -93,17 +93,17 @@ export async function readProjectFile(directory: string, variables: Variables): 
 }
 
 function parseProjectFile(content: string, file: string, variables: Variables): ProjectFile {
-  const { input, lineOf } = readYaml(content, file, (problems) => invalid(file, problems))
+  const { input, lineOf } = readYaml(content, file, (problems) => invalidProjectError(file, problems))
   const expanded = expandVariables(input ?? {}, variables)
   const located = (problems: readonly PathProblem[] = []) => withLines(problems, file, lineOf)
   const { '': otherProblems, ...problemsBySet } = Object.groupBy(expanded.problems, ({ parts: [key, name] }) =>
     key === 'credentials' && name !== undefined ? String(name) : '',
   )
-  if (otherProblems !== undefined) throw invalid(file, located(otherProblems))
+  if (otherProblems !== undefined) throw invalidProjectError(file, located(otherProblems))
   const checked = projectSchema.safeParse(expanded.value)
-  if (!checked.success) throw invalid(file, located(flattenIssues(checked.error.issues, expanded.value)))
+  if (!checked.success) throw invalidProjectError(file, located(problemsOfIssues(checked.error.issues, expanded.value)))
   const { receivers, defaultReceivers, problems } = readAlerts(checked.data.alerts ?? {})
-  if (problems.length > 0) throw invalid(file, located(problems))
+  if (problems.length > 0) throw invalidProjectError(file, located(problems))
   const credentials = Object.entries(checked.data.credentials ?? {})
   for (const [name, set] of credentials) {
     const addressFaults = addressProblems(name, set)
@@ -174,8 +174,8 @@ function hasAddresses(text: string): boolean {
   return addresses.length > 0 && addresses.every((part) => /^(?:[^<>]*<[^\s@<>]+@[^\s@<>]+>|\s*[^\s@<>]+@[^\s@<>]+)\s*$/.test(part))
 }
 
-function invalid(file: string, problems: readonly Problem[]): ConfigError {
-  return invalidFile('PROJECT_INVALID', file, problems, problems[0]?.where)
+function invalidProjectError(file: string, problems: readonly Problem[]): ConfigError {
+  return invalidFileError('PROJECT_INVALID', file, problems, problems[0]?.where)
 }
 
 /** Merges `input` over `defaults`: objects key by key, any other value as a whole. */

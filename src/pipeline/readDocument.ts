@@ -3,27 +3,27 @@ import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Documen
 import type { Problem } from '../errors.ts'
 import type { LineOf } from './problems.ts'
 
-type Fail = (problems: readonly Problem[]) => Error
+type ToError = (problems: readonly Problem[]) => Error
 
 /**
  * Parses YAML.
  *
- * @throws the error that `fail` returns for all syntax errors and repeated keys, or for more than `maxAliases` expansions of aliases
+ * @throws the error that `toError` returns for all syntax errors and repeated keys, or for more than `maxAliases` expansions of aliases
  */
-export function readYaml(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
+export function readYaml(text: string, file: string, toError: ToError): { readonly input: unknown; readonly lineOf: LineOf } {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false })
   const errors = document.errors.map(({ message, pos }) => ({ message, at: pos[0] }))
   const syntaxProblems = [...errors, ...repeatedKeys(document)].toSorted((a, b) => a.at - b.at)
   if (syntaxProblems.length > 0)
-    throw fail(syntaxProblems.map(({ message, at }) => ({ path: '', message, where: `${file}:${lines.linePos(at).line}` })))
+    throw toError(syntaxProblems.map(({ message, at }) => ({ path: '', message, where: `${file}:${lines.linePos(at).line}` })))
   keepTexts(document.contents, false)
   let input: unknown
   try {
     input = document.toJS({ maxAliasCount: maxAliases })
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error
-    throw fail([
+    throw toError([
       {
         path: '',
         message: `expands aliases (*name) more than ${maxAliases} times`,
@@ -32,7 +32,7 @@ export function readYaml(text: string, file: string, fail: Fail): { readonly inp
       },
     ])
   }
-  return { input, lineOf: linesOf(document, lines) }
+  return { input, lineOf: lineFinder(document, lines) }
 }
 
 /** Settings with values that are texts, also in lists and mappings below them. */
@@ -62,8 +62,8 @@ function keepText(scalar: Scalar): void {
 /** Maximum number of expansions of aliases. Without a limit, a small file could become a huge document. */
 const maxAliases = 20
 
-/** Parses JSON. @throws the error that `fail` returns for a syntax error or a repeated key */
-export function readJson(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
+/** Parses JSON. @throws the error that `toError` returns for a syntax error or a repeated key */
+export function readJson(text: string, file: string, toError: ToError): { readonly input: unknown; readonly lineOf: LineOf } {
   let input: unknown
   try {
     input = JSON.parse(text)
@@ -71,14 +71,14 @@ export function readJson(text: string, file: string, fail: Fail): { readonly inp
     const message = error instanceof Error ? error.message : String(error)
     const at = /line (\d+)/.exec(message)?.[1]
     const where = at === undefined ? file : `${file}:${at}`
-    throw fail([{ path: '', message: `is not JSON: ${message.replace(/"[^"]*"\.\.\. /g, '')}`, where }])
+    throw toError([{ path: '', message: `is not JSON: ${message.replace(/"[^"]*"\.\.\. /g, '')}`, where }])
   }
   const lines = new LineCounter()
   // The parser of YAML finds lines and repeated keys. YAML includes JSON.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false })
   const [repeated] = repeatedKeys(document)
-  if (repeated !== undefined) throw fail([{ path: '', message: repeated.message, where: `${file}:${lines.linePos(repeated.at).line}` }])
-  return { input, lineOf: linesOf(document, lines) }
+  if (repeated !== undefined) throw toError([{ path: '', message: repeated.message, where: `${file}:${lines.linePos(repeated.at).line}` }])
+  return { input, lineOf: lineFinder(document, lines) }
 }
 
 /** Finds repeated keys. The option `uniqueKeys` of the library compares each key with all others: minutes for a large file. */
@@ -98,7 +98,7 @@ function repeatedKeys(document: Document): { readonly message: string; readonly 
 }
 
 /** Returns a function that finds the line of a value. Indexes the keys of each mapping, because a file may have many problems. */
-function linesOf(document: Document, lines: LineCounter): LineOf {
+function lineFinder(document: Document, lines: LineCounter): LineOf {
   const indexes = new WeakMap<YAMLMap, Map<string, unknown>>()
   const indexOf = (map: YAMLMap) => {
     const known = indexes.get(map)

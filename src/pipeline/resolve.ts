@@ -13,10 +13,10 @@ import type {
   ValueTest,
 } from '../model/pipeline.ts'
 import { identifierTypes } from '../model/record.ts'
-import { unknownName } from '../settings/values.ts'
+import { unknownNameMessage } from '../settings/values.ts'
 import { isPlainRecord } from '../unknownValue.ts'
 import { withoutUndefined } from '../withoutUndefined.ts'
-import { flattenIssues, problemAt, type PathProblem } from './problems.ts'
+import { problemsOfIssues, problemAt, type PathProblem } from './problems.ts'
 import { fieldSchema, pipelineSchema, removeSchema, type ParsedField, type ParsedPipeline } from './schema.ts'
 import type { ParsedSource } from './sourceSchema.ts'
 import { destinationOf, findDestination } from '../destinations/index.ts'
@@ -34,7 +34,7 @@ export function resolvePipeline(input: unknown, name: string, file: string, code
   const checked = pipelineSchema.safeParse(input)
   const { problems: mapProblems, ...fields } = readMap(isPlainRecord(input) ? input : {})
   const problems = [
-    ...(checked.success ? [] : flattenIssues(checked.error.issues, input)),
+    ...(checked.success ? [] : problemsOfIssues(checked.error.issues, input)),
     ...mapProblems,
     ...(checked.success ? checkNames(checked.data) : []),
     ...(checked.success ? checkSources(checked.data) : []),
@@ -59,11 +59,11 @@ function readMap(input: Readonly<Record<string, unknown>>): MapFields & { readon
   const given = isPlainRecord(input['map']) ? input['map'] : {}
   for (const [field, value] of Object.entries(given)) {
     const at = ['map', field]
-    if (!type.fields.includes(field)) problems.push(problemAt(at, unknownName('field', field, type.fields)))
+    if (!type.fields.includes(field)) problems.push(problemAt(at, unknownNameMessage('field', field, type.fields)))
     else if (field === 'remove') {
       const checked = removeSchema.safeParse(value)
       if (checked.success) remove = checked.data
-      else problems.push(...flattenIssues(checked.error.issues, input, at))
+      else problems.push(...problemsOfIssues(checked.error.issues, input, at))
     } else {
       const checked = fieldSchema.safeParse(value)
       if (checked.success) {
@@ -71,7 +71,7 @@ function readMap(input: Readonly<Record<string, unknown>>): MapFields & { readon
         map[field] = mapping
         if (type.keys === 'identifiers' && isDefaultAlone(field, mapping))
           problems.push(problemAt(at, 'needs a column: with a default alone, all rows would be one person', `map: { ${field}: COLUMN }`))
-      } else problems.push(...flattenIssues(checked.error.issues, input, at))
+      } else problems.push(...problemsOfIssues(checked.error.issues, input, at))
     }
   }
   const mapFaults = type.checkMap({
@@ -108,7 +108,7 @@ function checkNames({ preset, options }: ParsedPipeline): PathProblem[] {
   const problems: PathProblem[] = []
   if (preset !== undefined && presetByName(preset) === undefined) {
     const known = presets.map(({ name }) => name)
-    problems.push(problemAt(['preset'], unknownName('preset', preset, known)))
+    problems.push(problemAt(['preset'], unknownNameMessage('preset', preset, known)))
   }
   const currency = options?.default_currency?.toUpperCase()
   if (currency !== undefined && !currencyDecimals.has(currency))
@@ -152,25 +152,27 @@ function buildPipeline(
   }))
   const mapping = toMappingOptions(parsed.options)
   const duplicates = parsed.duplicates === 'last' ? { duplicates: parsed.duplicates } : {}
-  const reading = sources.map(({ uri, format, complete: proof, encoding, member, sheet, csv, xml, json, query, parameters, join }) => ({
-    uri,
-    proof,
-    format,
-    encoding,
-    member,
-    sheet,
-    csv,
-    xml,
-    json,
-    query,
-    parameters,
-    join,
-  }))
+  const readSettings = sources.map(
+    ({ uri, format, complete: proof, encoding, member, sheet, csv, xml, json, query, parameters, join }) => ({
+      uri,
+      proof,
+      format,
+      encoding,
+      member,
+      sheet,
+      csv,
+      xml,
+      json,
+      query,
+      parameters,
+      join,
+    }),
+  )
   const {
     consent,
     destination: { kind },
   } = parsed
-  const definition = { reading, preset, map, consent, ignore, remove, mapping, only, except, ...duplicates, kind }
+  const definition = { reading: readSettings, preset, map, consent, ignore, remove, mapping, only, except, ...duplicates, kind }
   const versioned = withoutUndefined({
     name,
     sources,

@@ -9,7 +9,7 @@ import { argumentFault, transforms } from '../mapping/transforms.ts'
 import { parseInstant } from '../mapping/instant.ts'
 import type { FieldMapping } from '../model/pipeline.ts'
 import { destinationSettings, type DestinationSettings } from '../destinations/index.ts'
-import { column, count, oneOf, strict, scalarText, text, unknownName } from '../settings/values.ts'
+import { column, count, oneOf, strict, scalarText, text, unknownNameMessage } from '../settings/values.ts'
 import { joinSchema, sourceSchema } from './sourceSchema.ts'
 
 const percent = z
@@ -26,7 +26,7 @@ const isoDate = z
   .union([z.string(), z.date()], 'must be a date such as "2025-01-31"')
   .transform((given) => (given instanceof Date ? given.toISOString() : given))
   .refine((text) => parseInstant(text, 'utc-midnight') !== undefined, 'must be a date such as "2025-01-31"')
-const instantOf = (date: string) => parseInstant(date, 'utc-midnight')?.ms ?? Number.NaN
+const msOf = (date: string) => parseInstant(date, 'utc-midnight')?.ms ?? Number.NaN
 const consentTest = strict({
   column,
   values: wordList
@@ -42,7 +42,7 @@ const consentTest = strict({
     'needs exactly one of: values (that mean yes), not_values (that mean no), or before and after for dates',
   )
   .refine(
-    ({ before, after }) => before === undefined || after === undefined || instantOf(after) < instantOf(before),
+    ({ before, after }) => before === undefined || after === undefined || msOf(after) < msOf(before),
     'needs before to be later than after; otherwise no date means yes',
   )
 
@@ -98,7 +98,7 @@ const transform = z
     return entries.flatMap(([name, value]) => {
       const entry = transforms[name]
       if (entry === undefined) {
-        context.addIssue({ code: 'custom', message: unknownName('transform', name, Object.keys(transforms)) })
+        context.addIssue({ code: 'custom', message: unknownNameMessage('transform', name, Object.keys(transforms)) })
         return []
       }
       const args = argumentsOf(name, value)

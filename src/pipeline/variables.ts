@@ -25,7 +25,7 @@ export function expandVariables(
   const problems: PathProblem[] = []
   const references: ValuePath[] = []
   /** Objects and lists around the current value, and itself. Their copies are not complete yet. */
-  const around = new Set<unknown>()
+  const enclosing = new Set<unknown>()
   return { value: expand(value, []), problems, references }
 
   function expand(part: unknown, parts: ValuePath): unknown {
@@ -36,11 +36,11 @@ export function expandVariables(
       return text
     }
     if (!Array.isArray(part) && !isPlainObject(part)) return part
-    if (around.has(part) || parts.length > maxDepth) {
-      problems.push(problemAt(parts, around.has(part) ? 'contains itself' : `is nested more than ${maxDepth} levels deep`))
+    if (enclosing.has(part) || parts.length > maxDepth) {
+      problems.push(problemAt(parts, enclosing.has(part) ? 'contains itself' : `is nested more than ${maxDepth} levels deep`))
       return undefined
     }
-    around.add(part)
+    enclosing.add(part)
     const copy = Array.isArray(part)
       ? part.map((item, index) => expand(item, [...parts, index]))
       : Object.fromEntries(
@@ -49,7 +49,7 @@ export function expandVariables(
             return [key, expand(item, [...parts, key])]
           }),
         )
-    around.delete(part)
+    enclosing.delete(part)
     return copy
   }
 
@@ -77,14 +77,14 @@ export function expandVariables(
  * Returns a copy of `value` in which the texts at `paths` are numbers or booleans, if they read so: `5`, `0.5`, `true`. Used where a setting
  * does not take the text of a variable.
  */
-export function withoutTextsAt(value: unknown, paths: readonly ValuePath[]): unknown {
-  return paths.reduce<unknown>((copy, path) => replaceAt(copy, path), value)
+export function retypeTextsAt(value: unknown, paths: readonly ValuePath[]): unknown {
+  return paths.reduce<unknown>((copy, path) => retypeAt(copy, path), value)
 }
 
-function replaceAt(part: unknown, [name, ...rest]: ValuePath): unknown {
+function retypeAt(part: unknown, [name, ...rest]: ValuePath): unknown {
   if (name === undefined) return typeof part === 'string' ? numberOrBoolean(part) : part
-  if (Array.isArray(part)) return part.map((item: unknown, index) => (index === name ? replaceAt(item, rest) : item))
-  return isPlainObject(part) ? { ...part, [name]: replaceAt(part[name], rest) } : part
+  if (Array.isArray(part)) return part.map((item: unknown, index) => (index === name ? retypeAt(item, rest) : item))
+  return isPlainObject(part) ? { ...part, [name]: retypeAt(part[name], rest) } : part
 }
 
 function numberOrBoolean(text: string): unknown {

@@ -12,14 +12,14 @@ export function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
       const known = Object.keys(shape)
       return listOf(issue['keys'])
         .map(String)
-        .map((key) => unknownName('key', key, known))
+        .map((key) => unknownNameMessage('key', key, known))
         .join('; ')
     },
   })
 }
 
 /** Returns the message about an unknown name: `unknown key "fromat"; did you mean "format"?`. */
-export function unknownName(noun: string, name: string, known: readonly string[]): string {
+export function unknownNameMessage(noun: string, name: string, known: readonly string[]): string {
   const near = suggestName(name, known)
   return `unknown ${noun} "${name}"${near === undefined ? `; known are ${known.join(', ')}` : `; did you mean "${near}"?`}`
 }

@@ -3,7 +3,7 @@ import { getRequestListener } from '@hono/node-server'
 import { createServer, request, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { checkedAccess, type AccessSettings } from '../../src/api/access.ts'
+import { requireSafeAccess, type AccessSettings } from '../../src/api/access.ts'
 import { createWebApp } from '../../src/dashboard/app.ts'
 import type { ServerDeps } from '../../src/dashboard/deps.ts'
 import { startWorker, type Worker } from '../../src/jobs/index.ts'
@@ -41,7 +41,7 @@ export async function startServer(
     ...engine.deps,
     version: '0.0.0-test',
     metrics: createMetrics({ db: engine.db, version: '0.0.0-test' }),
-    access: checkedAccess({
+    access: requireSafeAccess({
       host: '127.0.0.1',
       token: undefined,
       userHeader: undefined,

@@ -115,11 +115,11 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
  * a name with more than 28 characters begins on the next line.
  */
 function formatPairs(rows: readonly (readonly [string, string])[]): string[] {
-  const left = Math.min(28, Math.max(...rows.map(([name]) => name.length)))
+  const nameWidth = Math.min(28, Math.max(...rows.map(([name]) => name.length)))
   return rows.flatMap(([name, meaning]) => {
-    const [first = '', ...rest] = wrap(meaning, width - left - 4)
-    const head = name.length > left ? [`  ${name}`, `  ${' '.repeat(left)}  ${first}`] : [`  ${name.padEnd(left)}  ${first}`]
-    return [...head, ...rest.map((line) => `  ${' '.repeat(left)}  ${line}`)]
+    const [first = '', ...rest] = wrap(meaning, width - nameWidth - 4)
+    const head = name.length > nameWidth ? [`  ${name}`, `  ${' '.repeat(nameWidth)}  ${first}`] : [`  ${name.padEnd(nameWidth)}  ${first}`]
+    return [...head, ...rest.map((line) => `  ${' '.repeat(nameWidth)}  ${line}`)]
   })
 }
 

@@ -32,22 +32,22 @@ export interface Globals {
 export function parseCommandLine(argv: readonly string[], version: string): Request {
   const help = requestedHelp(argv)
   if (help !== undefined) return { kind: 'print', text: help }
-  let found: Request | undefined
+  let request: Request | undefined
   const program = configure(new Command('sluice')).version(version, '-V, --version')
-  for (const entry of catalogue) program.addCommand(buildCommand(entry, [entry.name], program, (request) => (found = request)))
+  for (const entry of catalogue) program.addCommand(buildCommand(entry, [entry.name], program, (parsed) => (request = parsed)))
   program.action(() => undefined)
   program.allowExcessArguments(true)
   try {
-    const resolved = resolve(commandWords(argv))
-    if (resolved.unknown !== undefined) throw unknownCommand(resolved, argv)
-    if (resolved.entry?.commands !== undefined) throw missingCommand(resolved)
+    const resolved = resolveCommand(commandWords(argv))
+    if (resolved.unknown !== undefined) throw unknownCommandError(resolved, argv)
+    if (resolved.entry?.commands !== undefined) throw missingCommandError(resolved)
     program.parse(argv, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.code === 'commander.version') return { kind: 'print', text: `${version}\n` }
     throw usageError(error, argv)
   }
-  return found ?? { kind: 'print', text: mainHelp(catalogue) }
+  return request ?? { kind: 'print', text: mainHelp(catalogue) }
 }
 
 /**
@@ -66,8 +66,8 @@ function requestedHelp(argv: readonly string[]): string | undefined {
   const path = first === 'help' ? rest : first === undefined ? [] : [first, ...rest]
   const topic = topics.find((name) => name === path[0])
   if (topic && first === 'help') return topicHelp(topic)
-  const resolved = resolve(path)
-  if (resolved.unknown !== undefined) throw unknownCommand(resolved, argv, first === 'help' && path.length === 1 ? topics : [])
+  const resolved = resolveCommand(path)
+  if (resolved.unknown !== undefined) throw unknownCommandError(resolved, argv, first === 'help' && path.length === 1 ? topics : [])
   // The help of a group, such as `help auth`, lists its commands.
   return resolved.entry ? commandHelp(resolved.path, resolved.entry) : mainHelp(catalogue)
 }
@@ -83,7 +83,7 @@ function commandWords(argv: readonly string[]): string[] {
   return words
 }
 
-/** Result of `resolve`: the command that the first words name. */
+/** Result of `resolveCommand`: the command that the first words name. */
 interface Resolved {
   /** Words that name the command; empty for `sluice` itself. */
   readonly path: readonly string[]
@@ -96,7 +96,7 @@ interface Resolved {
 }
 
 /** Finds the command that `words` (of `commandWords`) name. Further words are its arguments. */
-function resolve(words: readonly string[]): Resolved {
+function resolveCommand(words: readonly string[]): Resolved {
   const path: string[] = []
   let entry: CommandEntry | undefined
   let commands = catalogue
@@ -114,7 +114,7 @@ function resolve(words: readonly string[]): Resolved {
  * Returns the error for a word that names no command. The hint repeats the call with the most similar name. `topicNames`: given only if the
  * user requested help. The hint may suggest these topics too, and requests help, because the suggested command may change something.
  */
-function unknownCommand(
+function unknownCommandError(
   { path, commands, unknown: word = '' }: Resolved,
   argv: readonly string[],
   topicNames?: readonly string[],
@@ -131,7 +131,7 @@ function unknownCommand(
 }
 
 /** Returns the error for a group without a command, such as `sluice auth`. */
-function missingCommand({ path, commands }: Resolved): UsageError {
+function missingCommandError({ path, commands }: Resolved): UsageError {
   const names = commands.map(({ name }) => name).join(', ')
   return new UsageError('MISSING_ARGUMENT', `sluice ${path.join(' ')} needs one of: ${names}. Nothing was done.`, {
     where: `sluice ${path.join(' ')}`,
@@ -175,7 +175,7 @@ function configure(command: Command): Command {
 
 /** Converts commander's error. For an unknown option, the hint has the most similar one. Else it is the help page of the command. */
 function usageError(error: CommanderError, argv: readonly string[]): UsageError {
-  const { path, entry } = resolve(commandWords(argv))
+  const { path, entry } = resolveCommand(commandWords(argv))
   const name = ['sluice', ...path].join(' ')
   const reason = `${error.message.replace(/^error: /, '').replace(/\.$/, '')}. Nothing was done.`
   const help = `sluice help${path.length > 0 ? ` ${path.join(' ')}` : ''}`

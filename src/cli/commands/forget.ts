@@ -102,8 +102,8 @@ async function replay(context: Context, invocation: Invocation, file: string): P
     )
   const missing = await withStore(context, ({ db }) => missingErasures(db, exported))
   const operatorFor = (id: string) => operator(`replay of ${id}${reason === undefined ? '' : `: ${reason}`}`)
-  const done: { readonly receipt: Receipt; readonly keyCount: number }[] = []
-  const add = (keys: ErasedKeys, receipt: Receipt) => done.push({ receipt, keyCount: keys.records.length })
+  const replayed: { readonly receipt: Receipt; readonly keyCount: number }[] = []
+  const add = (keys: ErasedKeys, receipt: Receipt) => replayed.push({ receipt, keyCount: keys.records.length })
   for (const [service, erasures] of Map.groupBy(missing, (erasure) => erasure.service)) {
     const requests = erasures.map(({ id, keys }) => ({ ...keys, ...operatorFor(id) }))
     const eraseAll = (deps: EngineDeps) => forgetAll(deps, requests, { wait: waits(invocation) })
@@ -119,10 +119,10 @@ async function replay(context: Context, invocation: Invocation, file: string): P
         for (const { id, keys } of erasures) add(keys, await suppressOnly(db, { ...keys, ...operatorFor(id), service }))
       })
   }
-  const receipts = done.map(({ receipt }) => receipt)
+  const receipts = replayed.map(({ receipt }) => receipt)
   if (context.json) writeJson(context, receipts)
   else if (receipts.length === 0) context.stdout.write('Nothing to replay: all erasures of the file are stored.\n')
-  else context.stdout.write(done.map(({ receipt, keyCount }) => receiptText(receipt, keyCount, context.stdout)).join('\n'))
+  else context.stdout.write(replayed.map(({ receipt, keyCount }) => receiptText(receipt, keyCount, context.stdout)).join('\n'))
   return exitCodeOfErasures(receipts, waits(invocation))
 }
 
@@ -132,13 +132,13 @@ async function replay(context: Context, invocation: Invocation, file: string): P
  */
 async function credentialsByService(context: Context): Promise<ReadonlyMap<string, string | undefined>> {
   const sets = await credentialSets(context)
-  const found = new Map<string, string | undefined>()
+  const credentialsByOrigin = new Map<string, string | undefined>()
   for (const name of sets) {
     if (name === undefined && sets.length > 1 && context.config().service.baseUrl === undefined) continue
     const { origin } = serviceIdentity(await serviceOf(context, name))
-    if (!found.has(origin)) found.set(origin, name)
+    if (!credentialsByOrigin.has(origin)) credentialsByOrigin.set(origin, name)
   }
-  return found
+  return credentialsByOrigin
 }
 
 /** Writes the erasures at all services to a file, as digests, for `--replay`. */
@@ -156,11 +156,11 @@ async function exportTo(context: Context, path: string): Promise<number> {
 async function listAll(context: Context): Promise<number> {
   return withStore(context, async ({ db }) => {
     const receipts = await listReceipts(db)
-    const several = new Set(receipts.map(({ service }) => service)).size > 1
+    const hasSeveralServices = new Set(receipts.map(({ service }) => service)).size > 1
     if (context.json) writeJson(context, receipts)
     else if (receipts.length === 0)
       context.stdout.write(`No erasures yet.   ${hintText('sluice forget --email ADDRESS', context.stdout)}\n`)
-    else context.stdout.write(receipts.map((receipt) => receiptLine(receipt, { service: several })).join(''))
+    else context.stdout.write(receipts.map((receipt) => receiptLine(receipt, { service: hasSeveralServices })).join(''))
     return 0
   })
 }

@@ -8,7 +8,7 @@ import { readProjectFile } from '../../pipeline/projectFile.ts'
 import { listArgument, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { operator } from '../operator.ts'
 import { pipelinesToPause } from '../pipelines.ts'
-import { environmentIfKnown, identityOf } from '../services.ts'
+import { identityIfConfigured, identityOf } from '../services.ts'
 import { withStore } from '../store.ts'
 import { hintText } from '../terminal/text.ts'
 
@@ -65,7 +65,7 @@ interface Target {
 /** Returns the target of a pipeline. @throws {RunError} `OTHER_CREDENTIALS` if its destination belongs to another environment */
 async function targetOf(context: Context, db: Store['db'], pipeline: Pipeline): Promise<Target> {
   const service = await identityOf(context, pipeline)
-  const isUserKnown = (await environmentIfKnown(context, pipeline)) !== undefined
+  const isUserKnown = (await identityIfConfigured(context, pipeline)) !== undefined
   if (isUserKnown) await ownDestinationId({ db, service }, pipeline)
   return { name: pipeline.name, change: (action, by) => changePause({ db, service }, pipeline, action, { ...by, isUserKnown }) }
 }
@@ -100,7 +100,7 @@ async function environmentOf(
   context: Context,
   setting: Pick<Pipeline, 'credentials'>,
 ): Promise<{ readonly origin: string; readonly credentials?: string } | undefined> {
-  const known = await environmentIfKnown(context, setting)
+  const known = await identityIfConfigured(context, setting)
   if (known !== undefined) return known
   try {
     return { origin: (await identityOf(context, setting)).origin }

@@ -11,7 +11,7 @@ import { argument, flag, writeJson, writeResult, type CommandRun, type Context, 
 import { changesOf } from '../reports/planFile.ts'
 import { changeLine, planMarkdown } from '../reports/planChanges.ts'
 import { environmentText, funnel } from '../reports/funnel.ts'
-import { environmentIfKnown } from '../services.ts'
+import { identityIfConfigured } from '../services.ts'
 import { withStore } from '../store.ts'
 import { instant, nextLines, plural, safe } from '../terminal/text.ts'
 
@@ -27,13 +27,13 @@ export const run: CommandRun = async (context, invocation) =>
     const report = await loadRun(store.db, showsChanges ? made : applied)
     if (showsChanges) return showChanges(context, invocation, store, report)
     const actions = await listActions(store.db, { pipeline: report.pipeline, runId: runNumber(report.runId), limit: 100 })
-    const obstacle = context.json ? '' : await obstacleTo(context, store.db, report)
+    const obstacle = context.json ? '' : await obstacleText(context, store.db, report)
     writeResult(context, { ...report, actions }, funnel(report, context.stdout, report.stages, actionLines(actions), obstacle))
     return 0
   })
 
 /** Returns why no command for the run is offered, as a line; empty if there is no reason. */
-async function obstacleTo(context: Context, db: Store['db'], report: StoredRun): Promise<string> {
+async function obstacleText(context: Context, db: Store['db'], report: StoredRun): Promise<string> {
   const removedAt = await removalOfDestination(db, runNumber(report.runId))
   if (removedAt !== undefined)
     return `The state of its destination was removed at ${instant(removedAt)} (sluice db remove), so nothing of this run can be sent again.\n`
@@ -53,8 +53,10 @@ async function obstacleTo(context: Context, db: Store['db'], report: StoredRun):
 async function isOfOtherEnvironment(context: Context, { pipeline: name, service, credentials }: StoredRun): Promise<boolean> {
   if (service === null) return false
   try {
-    const own = await environmentIfKnown(context, await definitionOf(context, name))
-    return own !== undefined && (service !== own.origin || (credentials !== null && credentials !== own.credentials))
+    const ownIdentity = await identityIfConfigured(context, await definitionOf(context, name))
+    return (
+      ownIdentity !== undefined && (service !== ownIdentity.origin || (credentials !== null && credentials !== ownIdentity.credentials))
+    )
   } catch (error) {
     if (error instanceof ConfigError) return false
     throw error
@@ -86,9 +88,9 @@ function actionLines(actions: readonly StoredAction[]): string {
 async function showChanges(context: Context, invocation: Invocation, store: Store, report: StoredRun): Promise<number> {
   const changes = changesOf(store.db, report)
   if (context.json) {
-    const all = []
-    for await (const change of changes) all.push(change)
-    writeJson(context, { ...report, changes: all })
+    const allChanges = []
+    for await (const change of changes) allChanges.push(change)
+    writeJson(context, { ...report, changes: allChanges })
   } else if (flag(invocation, 'markdown')) context.stdout.write(await planMarkdown(report, changes))
   else {
     let isEmpty = true

@@ -55,8 +55,8 @@ function exampleLines(examples: readonly AuditExample[]): string {
     ),
   )
   for (const [kind, name] of Object.entries(kindsWithoutFields)) {
-    const found = examples.filter((example) => example.found === kind).slice(0, maxShownProducts)
-    const names = found.map(
+    const shownExamples = examples.filter((example) => example.found === kind).slice(0, maxShownProducts)
+    const names = shownExamples.map(
       ({ id, deletedBy }) => `${safe(id)}${deletedBy === undefined ? '' : ` (deleted by ${deletedBy}, and listed again)`}`,
     )
     if (names.length > 0) lines.push(`${name}  ${names.join(', ')}\n`)

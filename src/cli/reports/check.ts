@@ -143,11 +143,11 @@ export function checkAgainLine(checks: readonly Check[], output: Output): string
 function warningGroups({ warnings }: SourceCheck, foldLine: (line: string) => string): string {
   const groups = new Map<string, { note: Note; lines: number[] }>()
   for (const { code, field, message, line } of warnings) {
-    const known = groups.get(`${code} ${field}`)
-    const lines = known?.lines ?? []
+    const group = groups.get(`${code} ${field}`)
+    const lines = group?.lines ?? []
     if (line > 0 && lines.length < 3 && !lines.includes(line)) lines.push(line)
     groups.set(`${code} ${field}`, {
-      note: { code, field, message: known?.note.message ?? message, count: (known?.note.count ?? 0) + 1, lines },
+      note: { code, field, message: group?.note.message ?? message, count: (group?.note.count ?? 0) + 1, lines },
       lines,
     })
   }

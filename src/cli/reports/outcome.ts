@@ -14,10 +14,10 @@ export function runOutcome(report: RunReport, output: Output): string {
   return output.isTTY ? formatForTerminal(report, output) : formatForPipe(report, output)
 }
 
-const words = { succeeded: 'DONE', partial: 'PART', failed: 'FAIL', cancelled: 'CANCELLED', skipped: 'SKIP' } as const
+const statusWords = { succeeded: 'DONE', partial: 'PART', failed: 'FAIL', cancelled: 'CANCELLED', skipped: 'SKIP' } as const
 
 function headline({ status, guards }: RunReport): string {
-  return status === 'withheld' ? (guards[0] === undefined ? 'WITHHELD' : guardHeadline(guards[0])) : words[status]
+  return status === 'withheld' ? (guards[0] === undefined ? 'WITHHELD' : guardHeadline(guards[0])) : statusWords[status]
 }
 
 function formatForTerminal(report: RunReport, output: Output): string {
@@ -135,11 +135,13 @@ function endOfMessage({ error, counts }: RunReport): string {
 /** Formats the next commands, each with its reason if both fit on a line of the terminal. Empty if the run needs no action. */
 function commandLines(report: RunReport, output: Pick<Output, 'columns' | 'completeHint'>): string {
   if (exitCodeOfStatus[report.status] === 0 && report.counts.rejected === 0) return ''
-  const commands = nextCommands(report).map(([command, why]) => [hintText(command, output), why] as const)
+  const commands = nextCommands(report).map(([command, reason]) => [hintText(command, output), reason] as const)
   const widest = Math.max(...commands.map(([command]) => width(command)), 0)
   const room = (output.columns ?? 0) - 'Next  '.length
   return nextLines(
-    commands.map(([command, why]) => (why !== '' && widest + 3 + why.length <= room ? `${padded(command, widest)}   ${why}` : command)),
+    commands.map(([command, reason]) =>
+      reason !== '' && widest + 3 + reason.length <= room ? `${padded(command, widest)}   ${reason}` : command,
+    ),
     output,
   )
 }

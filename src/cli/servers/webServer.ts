@@ -1,6 +1,6 @@
 /** Starts the server of `serve` and `demo --keep`: dashboard, API, health, metrics and webhook receiver on one port, and alerts. */
 import { getRequestListener } from '@hono/node-server'
-import { checkedAccess, type AccessSettings } from '../../api/access.ts'
+import { requireSafeAccess, type AccessSettings } from '../../api/access.ts'
 import type { Config, CompleteServiceSettings } from '../../config/config.ts'
 import { createWebApp } from '../../dashboard/app.ts'
 import { loadPipeline, loadPipelines } from '../../pipeline/load.ts'
@@ -31,9 +31,9 @@ export interface WebServerOptions {
   readonly sets?: ReadonlySet<string | undefined>
 }
 
-/** Returns the access settings of dashboard and API. @throws {UsageError} `TOKEN_REQUIRED`, as `checkedAccess` */
+/** Returns the access settings of dashboard and API. @throws {UsageError} `TOKEN_REQUIRED`, as `requireSafeAccess` */
 export function accessSettings(config: Config, host: string): AccessSettings {
-  return checkedAccess({
+  return requireSafeAccess({
     host,
     token: config.server.apiToken?.reveal(),
     userHeader: config.server.userHeader,

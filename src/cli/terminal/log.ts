@@ -17,10 +17,10 @@ export function createLogger(output: Output, config: Config, now: () => number, 
   const logAt = (lineLevel: Exclude<LogLevel, 'silent'>) => (fields: LogFields, message: string) => {
     // pino has 30 modules and most commands log nothing, so the first logged line loads it.
     if (levels.indexOf(lineLevel) >= levels.indexOf(level))
-      (log ??= openPino(output, config, level, now))[lineLevel](completed(fields), message)
+      (log ??= openPino(output, config, level, now))[lineLevel](withCompleteHints(fields), message)
   }
   const { completeHint } = output
-  const completed = (fields: LogFields): LogFields => {
+  const withCompleteHints = (fields: LogFields): LogFields => {
     const { next, hint } = fields
     if (completeHint === undefined) return fields
     return {

@@ -37,13 +37,13 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
     }
   }
   const { code, place } = systemFacts(error)
-  const known = systemErrors[code]
-  if (known)
+  const systemError = systemErrors[code]
+  if (systemError)
     return {
-      code: known.code,
-      message: hide(`${known.message}${place === undefined ? '' : `: ${place}`}`),
+      code: systemError.code,
+      message: hide(`${systemError.message}${place === undefined ? '' : `: ${place}`}`),
       where: place === undefined ? null : hide(place),
-      hint: known.hint,
+      hint: systemError.hint,
     }
   const diskError = diskFault(error)
   if (diskError !== undefined) return presentError(diskError, secrets)

@@ -40,16 +40,16 @@ function plainLines(output: Output, clock: Clock, { label, format }: { label: st
   const begunAt = clock.monotonic()
   let lastLineAt = begunAt - minLineMs
   const rate = createRate(clock)
-  const write = (stage: string, known: readonly Fact[], run?: Progress['run']) =>
+  const write = (stage: string, facts: readonly Fact[], run?: Progress['run']) =>
     output.write(
       format === 'json'
-        ? `${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: 'info', msg: 'progress', ...(run ?? { label }), stage, ...Object.fromEntries(known) })}\n`
-        : `${[instant(clock.now()), ...(run === undefined ? [label] : [run.pipeline, run.runId]), stage, ...known.map(([name, value]) => `${name}=${name === 'waiting' ? JSON.stringify(value) : value}`)].join(' ')}\n`,
+        ? `${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: 'info', msg: 'progress', ...(run ?? { label }), stage, ...Object.fromEntries(facts) })}\n`
+        : `${[instant(clock.now()), ...(run === undefined ? [label] : [run.pipeline, run.runId]), stage, ...facts.map(([name, value]) => `${name}=${name === 'waiting' ? JSON.stringify(value) : value}`)].join(' ')}\n`,
     )
   const writeProgress = (progress: Progress) => {
     lastLineAt = clock.monotonic()
     printed = progress
-    write(progress.stage, facts(progress, rate(progress)), progress.run)
+    write(progress.stage, factsOf(progress, rate(progress)), progress.run)
   }
   /** Writes the last count of a stage, unless the last line has it. */
   const writeLastOfStage = () => {
@@ -84,14 +84,14 @@ function plainLines(output: Output, clock: Clock, { label, format }: { label: st
 
 type Fact = readonly [name: string, value: string | number]
 
-function facts(progress: Progress, perSecond: number | undefined): readonly Fact[] {
+function factsOf(progress: Progress, perSecond: number | undefined): readonly Fact[] {
   const { stage, done, total, rejected, waiting } = progress
-  const moving = waiting === undefined && perSecond !== undefined && perSecond > 0
+  const isMoving = waiting === undefined && perSecond !== undefined && perSecond > 0
   return [
     ...(stage === 'read' ? [['rows', done] as const] : isCounted(progress) ? [['done', done] as const] : []),
     ...(total === undefined ? [] : [['of', total] as const]),
-    ...(moving ? [['per_second', Math.round(perSecond)] as const] : []),
-    ...(moving && total !== undefined && done < total ? [['left', `${Math.ceil((total - done) / perSecond)}s`] as const] : []),
+    ...(isMoving ? [['per_second', Math.round(perSecond)] as const] : []),
+    ...(isMoving && total !== undefined && done < total ? [['left', `${Math.ceil((total - done) / perSecond)}s`] as const] : []),
     ...(rejected ? [['rejected', rejected] as const] : []),
     ...(waiting === undefined ? [] : [['waiting', waiting] as const]),
   ]
@@ -105,7 +105,7 @@ function isCounted({ done, total }: Progress): boolean {
 function terminalBar(output: Output, clock: Clock): ProgressView {
   const rate = createRate(clock)
   let bar: cliProgress.SingleBar | undefined
-  const make = () => {
+  const createBar = () => {
     // Loaded here, because only a terminal has a bar. The cast is needed, because require has no types.
     const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof cliProgress
     return new SingleBar({
@@ -126,7 +126,7 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
   const draw = (payload: Bar, done: number, total: number | undefined) => {
     clearTimeout(firstDraw)
     if (!bar) {
-      bar = make()
+      bar = createBar()
       bar.start(total ?? 1, done, payload)
     } else {
       bar.setTotal(Math.max(total ?? done + 1, done + 1))
@@ -172,13 +172,15 @@ interface Bar {
 /** Returns the text and share of the bar for a stage. Exported for its test, because cli-progress skips frames. */
 export function barOf(progress: Progress, perSecond: number | undefined): Bar {
   const { stage, done, total, rejected, waiting } = progress
-  const moving = waiting === undefined && perSecond !== undefined && perSecond > 0
+  const isMoving = waiting === undefined && perSecond !== undefined && perSecond > 0
   const parts = [
     ...(!isCounted(progress)
       ? []
       : [total === undefined ? `${count(done)}${stage === 'read' ? ' rows' : ''}` : `${count(done)}/${count(total)}`]),
-    ...(moving ? [`${count(Math.round(perSecond))}/s`] : []),
-    ...(moving && total !== undefined && done < total ? [`${duration(((total - done) / perSecond) * 1000).replace(/\.\d/, '')} left`] : []),
+    ...(isMoving ? [`${count(Math.round(perSecond))}/s`] : []),
+    ...(isMoving && total !== undefined && done < total
+      ? [`${duration(((total - done) / perSecond) * 1000).replace(/\.\d/, '')} left`]
+      : []),
     ...(rejected ? [`rejected ${count(rejected)}`] : []),
     ...(waiting === undefined ? [] : [waiting]),
   ]

@@ -11,21 +11,21 @@ export async function waiting<Result>(context: Pick<Context, 'stderr'>, activity
   const { stderr } = context
   if (!stderr.isTTY) return work()
   const begunAt = performance.now()
-  let shown = false
+  let isShown = false
   const timer = setInterval(() => {
     if (stderr.style.plain) {
-      if (!shown) stderr.write(`${activity} …\n`)
+      if (!isShown) stderr.write(`${activity} …\n`)
     } else {
       const words = `${activity} … ${duration(performance.now() - begunAt).replace(/\.\d/, '')}`
       stderr.write(`\r${stderr.style.dim(words.slice(0, (stderr.columns ?? 80) - 1))}\u001b[K`)
     }
-    shown = true
+    isShown = true
   }, redrawMs)
   timer.unref()
   try {
     return await work()
   } finally {
     clearInterval(timer)
-    if (shown && !stderr.style.plain) stderr.write('\r\u001b[K')
+    if (isShown && !stderr.style.plain) stderr.write('\r\u001b[K')
   }
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { codeVersion } from '../../../src/pipeline/codeVersion.ts'
+import { computeCodeVersion } from '../../../src/pipeline/codeVersion.ts'
 
 let folder: string
 beforeEach(async () => {
@@ -21,7 +21,7 @@ async function write(files: Readonly<Record<string, string>>): Promise<void> {
     await writeFile(path.join(folder, name), text)
   }
 }
-const version = () => codeVersion(path.join(folder, 'shop.ts'))
+const version = () => computeCodeVersion(path.join(folder, 'shop.ts'))
 
 const modules = {
   'shop.ts': `import { price } from './prices.ts'\nimport type { Row } from "./row.ts"\nexport default { price }\n`,

@@ -65,8 +65,8 @@ function readCall(invocation: Invocation): Call {
   }
   const [path = '', search = ''] = target.split(/\?(.*)/s, 2)
   const { endpoint, host, auth } = routeOf(method, path)
-  const fields = oneForEachName(readFields(invocation), endpoint)
-  const query = oneForEachName([...new URLSearchParams(search)], endpoint)
+  const fields = joinRepeatedNames(readFields(invocation), endpoint)
+  const query = joinRepeatedNames([...new URLSearchParams(search)], endpoint)
   const data = readData(option(invocation, 'data'))
   const json = data ?? (endpoint?.body === 'json' && Object.keys(fields).length > 0 ? jsonBody(fields, endpoint) : undefined)
   const fieldsInQuery = data !== undefined || (json === undefined && (method === 'GET' || method === 'DELETE'))
@@ -103,7 +103,7 @@ function readFields(invocation: Invocation): (readonly [name: string, value: str
  *
  * @throws {UsageError} `INVALID_VALUE` for a repeated name if the endpoint's parameter is not a list
  */
-function oneForEachName(pairs: readonly (readonly [string, string])[], endpoint: Endpoint | undefined): Record<string, string> {
+function joinRepeatedNames(pairs: readonly (readonly [string, string])[], endpoint: Endpoint | undefined): Record<string, string> {
   const values = new Map<string, string>()
   for (const [name, value] of pairs) {
     const earlier = values.get(name)
@@ -204,7 +204,7 @@ async function withAllPages(context: Context, caller: Caller, call: Call, first:
   const includes: Record<string, unknown[]> = {}
   let last: Readonly<Record<string, unknown>> = firstPage
   const parameter = nextPage(firstPage)?.name ?? 'cursor'
-  const laterPage = async (cursor: string) => {
+  const fetchLaterPage = async (cursor: string) => {
     const answer = await caller.answer({ ...call, query: { ...query, [parameter]: cursor } })
     if (isFailure(answer, call)) throw serviceError(answer, call, context.clock.now())
     const body = answer.body.toString('utf8')
@@ -212,7 +212,7 @@ async function withAllPages(context: Context, caller: Caller, call: Call, first:
     throw new RunError('SERVICE_ANSWER_UNREADABLE', 'a later page is not JSON', { where, hint: 'sluice doctor' })
   }
   const fetchPage = async (cursor: string | undefined) => {
-    const page = cursor === undefined ? firstPage : await laterPage(cursor)
+    const page = cursor === undefined ? firstPage : await fetchLaterPage(cursor)
     return { page, nextCursor: nextPage(page)?.value }
   }
   for await (const { page } of eachPage(fetchPage, where)) {
@@ -246,9 +246,9 @@ function metaOfAll(
 /** Adds the records in `includes` of a page of v2 to `all`, except records that an earlier page had. */
 function addIncludes(all: Record<string, unknown[]>, page: Readonly<Record<string, unknown>>): void {
   for (const [kind, records] of Object.entries(recordOf(page['includes']))) {
-    const known = (all[kind] ??= [])
-    const texts = new Set(known.map((record) => stringify(record)))
-    known.push(...listOf(records).filter((record) => !texts.has(stringify(record))))
+    const knownRecords = (all[kind] ??= [])
+    const texts = new Set(knownRecords.map((record) => stringify(record)))
+    knownRecords.push(...listOf(records).filter((record) => !texts.has(stringify(record))))
   }
 }
 

@@ -91,12 +91,12 @@ async function signInByCallback(context: Context, calls: ServiceCalls): Promise<
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
   try {
     const port = listeningPort(server)
-    const called = receiveCallback(server, state, context.signal)
+    const callback = receiveCallback(server, state, context.signal)
     // A signal may reject the promise before it is awaited, and an unhandled rejection would end the process.
-    called.catch(() => undefined)
+    callback.catch(() => undefined)
     const request = await requestToken(calls, `http://127.0.0.1:${port}/callback?state=${state}`)
     context.stderr.write(`Open this address and agree:\n  ${calls.authorizeUrl({ oauth_token: request.token })}\n`)
-    const { token, verifier } = await called
+    const { token, verifier } = await callback
     if (token !== request.token)
       throw new RunError('LOGIN_MISMATCH', 'the answer belongs to another sign-in. Nothing was kept.', {
         where: 'callback',
@@ -129,11 +129,11 @@ function receiveCallback(
         return
       }
       const { searchParams } = url
-      const denied = searchParams.has('denied')
+      const isDenied = searchParams.has('denied')
       response
         .writeHead(200, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
-        .end(denied ? 'Denied. You may close this page.\n' : 'Signed in. You may close this page.\n')
-      if (denied)
+        .end(isDenied ? 'Denied. You may close this page.\n' : 'Signed in. You may close this page.\n')
+      if (isDenied)
         reject(
           new RunError('LOGIN_DENIED', 'the sign-in was denied in the browser. Nothing was kept.', {
             where: 'callback',
@@ -198,9 +198,9 @@ function textOf(value: unknown): string {
 /** Reads the request token that an earlier call stored. @throws {UsageError} `NO_PENDING_LOGIN` for a missing or damaged file */
 function readPending(file: string): UserToken {
   try {
-    const kept: unknown = JSON.parse(readFileSync(file, 'utf8'))
-    if (typeof kept === 'object' && kept !== null && 'token' in kept && 'secret' in kept)
-      return { token: String(kept.token), secret: String(kept.secret) }
+    const stored: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (typeof stored === 'object' && stored !== null && 'token' in stored && 'secret' in stored)
+      return { token: String(stored.token), secret: String(stored.secret) }
   } catch {
     // A damaged file has the same hint as a missing one: sign in from the start.
   }

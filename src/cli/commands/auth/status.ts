@@ -15,17 +15,17 @@ interface Account {
 /** Shows the user, the advertising approval, all accessible accounts, and missing approvals. Exits 1 if any is missing. */
 export const run: CommandRun = async (context) => {
   const service = needService(context.config())
-  const found = await withClient(context, service, ({ call }) => listAccounts(call)).catch((error: unknown) => {
+  const accessible = await withClient(context, service, ({ call }) => listAccounts(call)).catch((error: unknown) => {
     // 403: the user is known but may not advertise. Every other status is an error.
     if (error instanceof ServiceError && error.status === 403) return undefined
     throw error
   })
-  const approved = found !== undefined
-  const accounts = found ?? []
+  const isApproved = accessible !== undefined
+  const accounts = accessible ?? []
   // Access tokens begin with the id of their user.
   const userId = /^(\d+)-/.exec(service.accessToken)?.[1] ?? null
   const missing = [
-    ...(approved
+    ...(isApproved
       ? []
       : [
           {
@@ -33,7 +33,7 @@ export const run: CommandRun = async (context) => {
             hint: 'apply for advertising access of the application at the service',
           },
         ]),
-    ...(approved && accounts.length === 0
+    ...(isApproved && accounts.length === 0
       ? [{ what: 'no advertising account is accessible', hint: "ask an account's owner to add this user" }]
       : []),
     ...accounts
@@ -43,9 +43,9 @@ export const run: CommandRun = async (context) => {
         hint: 'wait for the approval of the account, or ask the service',
       })),
   ]
-  if (context.json) writeJson(context, { userId, advertising: approved, accounts, missing })
+  if (context.json) writeJson(context, { userId, advertising: isApproved, accounts, missing })
   else {
-    context.stdout.write(`signed in as user ${userId ?? 'unknown'}, advertising ${approved ? 'allowed' : 'refused'}\n`)
+    context.stdout.write(`signed in as user ${userId ?? 'unknown'}, advertising ${isApproved ? 'allowed' : 'refused'}\n`)
     context.stdout.write(table(accounts.map(({ id, name, approvalStatus }) => ['  account', id, safe(name), approvalStatus])))
     for (const { what, hint } of missing) context.stdout.write(`problem  ${what}\nhint     ${hint}\n`)
   }

@@ -58,12 +58,12 @@ function probeWritable<Files extends TokenFiles>(files: Files, where: string): F
         where,
         hint: `mkdir -p ${quoteArgument(dirname(file))}`,
       })
-    const found = statSync(file, { throwIfNoEntry: false })
+    const fileStat = statSync(file, { throwIfNoEntry: false })
     // A device or a pipe is not probed, because bytes written to it cannot be removed.
-    if (found !== undefined && !found.isFile() && !found.isDirectory()) continue
-    const kept = found?.isFile() === true ? readLines(file) : []
+    if (fileStat !== undefined && !fileStat.isFile() && !fileStat.isDirectory()) continue
+    const existingLines = fileStat?.isFile() === true ? readLines(file) : []
     const probe = openWholeFile(file, { private: true })
-    probe.write(`${kept.join('\n')}${' '.repeat(1_000)}`)
+    probe.write(`${existingLines.join('\n')}${' '.repeat(1_000)}`)
     probe.discard()
   }
   return files
@@ -78,10 +78,10 @@ export function storeUserToken(files: TokenFiles, pair: UserToken): void {
     return
   }
   const values = { SLUICE_ACCESS_TOKEN: pair.token, SLUICE_ACCESS_TOKEN_SECRET: pair.secret }
-  const kept = readLines(file).filter(
+  const otherLines = readLines(file).filter(
     (line) => !Object.keys(values).some((name) => new RegExp(`^\\s*(export\\s+)?${name}\\s*=`).test(line)),
   )
-  const lines = [...kept, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)]
+  const lines = [...otherLines, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)]
   writeWholeFile(file, `${lines.join('\n')}\n`, { private: true })
 }
 

@@ -28,17 +28,17 @@ type Hold = SourceCheck['holds'][number]
  */
 export async function checkSources(context: Context, pipeline: Pipeline, limit: number): Promise<readonly SourceCheck[]> {
   const related = new RelatedRows(sourceNames(pipeline))
-  const read: SourceReading[] = []
+  const readings: SourceReading[] = []
   for (const [source, definition] of pipeline.sources.entries()) {
     const tally = new RowTally(pipeline, source, related, new Date(context.clock.now()))
-    read.push(await waiting(context, 'reading the source', () => readSource(context, definition, tally, limit)))
+    readings.push(await waiting(context, 'reading the source', () => readSource(context, definition, tally, limit)))
   }
   // A key or an identifier may be in several sources.
   const { keyField, removesBy } = destinationOf(pipeline.destination.kind)
   const outcomes = related.resolve({ keyField, removesBy, winner: pipeline.duplicates === 'last' ? 'last' : 'first' })
-  for (const [source, outcome] of outcomes.entries()) read[source]?.tally.addRelated(outcome)
-  const checks = read.map((reading) => sourceCheck(pipeline, reading))
-  const rejects = read.flatMap(({ tally }) => tally.outcomes().rejects)
+  for (const [source, outcome] of outcomes.entries()) readings[source]?.tally.addRelated(outcome)
+  const checks = readings.map((reading) => sourceCheck(pipeline, reading))
+  const rejects = readings.flatMap(({ tally }) => tally.outcomes().rejects)
   const hold = checks.every(({ whole }) => whole) ? rejectsHold(pipeline, checks, rejects) : undefined
   if (hold === undefined) return checks
   // The guard is about all sources, and is shown with the source that has the most rejects.
@@ -49,9 +49,9 @@ export async function checkSources(context: Context, pipeline: Pipeline, limit: 
 /** Returns the result of the guard for rejects on all sources together; undefined if a run would continue. */
 function rejectsHold({ guards, name }: Pipeline, checks: readonly SourceCheck[], rejects: readonly Reject[]): Hold | undefined {
   const codes = groupRejects(rejects)
-  const read = checks.reduce((sum, { rows }) => sum + rows, 0)
+  const readCount = checks.reduce((sum, { rows }) => sum + rows, 0)
   const filtered = checks.reduce((sum, check) => sum + (check.filtered ?? 0), 0)
-  const tooMany = guardResultOfRejects({ guards, read, rejected: rejects.length, filtered, pipeline: name, codes })
+  const tooMany = guardResultOfRejects({ guards, read: readCount, rejected: rejects.length, filtered, pipeline: name, codes })
   // The hint of the most frequent reject helps more than the guard's own hint.
   return tooMany && { code: tooMany.code, message: tooMany.message, hint: codes[0]?.hint ?? tooMany.hint }
 }

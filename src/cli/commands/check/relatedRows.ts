@@ -46,7 +46,7 @@ interface ResolveOptions {
  * - A run merges the identifiers of the rows of a do-not-reach list. So all rows but one are duplicates, and none is rejected.
  */
 export class RelatedRows {
-  readonly #names: readonly string[]
+  readonly #sourceNames: readonly string[]
   readonly #rowsByKey = new Map<string, RowsOfKey>()
   readonly #optedOut = new Set<string>()
   /** Pairs of both forms of one identifier. */
@@ -54,27 +54,27 @@ export class RelatedRows {
 
   /** `names`: names of the sources, for messages. */
   constructor(names: readonly string[]) {
-    this.#names = names
+    this.#sourceNames = names
   }
 
   /** Registers the record of a mapped row. Call this in the order of the sources, numbered from 0. */
   add(record: MappedRecord, source: number): void {
     const key = Buffer.from(record.key).toString('base64')
-    let ofKey = this.#rowsByKey.get(key)
-    if (ofKey === undefined) this.#rowsByKey.set(key, (ofKey = { rows: [], optedOut: false }))
+    let rowsOfKey = this.#rowsByKey.get(key)
+    if (rowsOfKey === undefined) this.#rowsByKey.set(key, (rowsOfKey = { rows: [], optedOut: false }))
     const { line } = record
     if (record.kind === 'product') {
-      ofKey.rows.push({ source, line, identifiers: [], content: record.json })
+      rowsOfKey.rows.push({ source, line, identifiers: [], content: record.json })
       return
     }
     this.addOptOuts(record.withoutConsent ?? [])
     if (record.desired) {
       const content = `${record.effectiveAtMs} ${record.expiresAtMs}`
-      ofKey.rows.push({ source, line, identifiers: record.identifiers.map(textOf), content })
+      rowsOfKey.rows.push({ source, line, identifiers: record.identifiers.map(textOf), content })
       const forms = (record.bothForms ?? []).map(textOf)
       for (let i = 0; i + 1 < forms.length; i += 2) this.#bothForms.push([forms[i] ?? '', forms[i + 1] ?? ''])
     } else {
-      ofKey.optedOut = true
+      rowsOfKey.optedOut = true
       this.addOptOuts(record.identifiers)
     }
   }
@@ -86,11 +86,11 @@ export class RelatedRows {
 
   /** Returns the outcomes for each source, by its number. */
   resolve(options: ResolveOptions): readonly RelatedOutcomes[] {
-    const outcomes = this.#names.map((): RelatedOutcomes => ({ duplicates: 0, suppressed: 0, rejects: [] }))
-    if (options.removesBy === 'identifier') this.#resolveList(outcomes)
+    const outcomes = this.#sourceNames.map((): RelatedOutcomes => ({ duplicates: 0, suppressed: 0, rejects: [] }))
+    if (options.removesBy === 'identifier') this.#resolveDoNotReach(outcomes)
     else {
       this.#optOutOtherForms()
-      for (const ofKey of this.#rowsByKey.values()) this.#resolveKey(ofKey, options, outcomes)
+      for (const rowsOfKey of this.#rowsByKey.values()) this.#resolveKey(rowsOfKey, options, outcomes)
     }
     return outcomes
   }
@@ -104,8 +104,8 @@ export class RelatedRows {
   }
 
   #resolveKey({ rows, optedOut }: RowsOfKey, { keyField, winner }: ResolveOptions, outcomes: readonly RelatedOutcomes[]): void {
-    const isEmptied = ({ identifiers }: RelatedRow) => identifiers.length > 0 && identifiers.every((one) => this.#optedOut.has(one))
-    if (optedOut || rows.some(isEmptied)) {
+    const hasOnlyOptedOut = ({ identifiers }: RelatedRow) => identifiers.length > 0 && identifiers.every((one) => this.#optedOut.has(one))
+    if (optedOut || rows.some(hasOnlyOptedOut)) {
       suppress(rows, outcomes)
       return
     }
@@ -114,7 +114,7 @@ export class RelatedRows {
     } else countDuplicates(rows, winner, outcomes)
   }
 
-  #resolveList(outcomes: readonly RelatedOutcomes[]): void {
+  #resolveDoNotReach(outcomes: readonly RelatedOutcomes[]): void {
     // A row whose key is removed also removes its own identifiers.
     const removed = new Set(this.#optedOut)
     for (const { rows, optedOut } of this.#rowsByKey.values())
@@ -150,7 +150,7 @@ export class RelatedRows {
       return first?.line === last?.line
         ? `${rows.length} records of line ${first?.line}`
         : `lines ${shown.map(({ line }) => line).join(', ')}`
-    return shown.map(({ source, line }) => `line ${line} of ${this.#names[source]}`).join(', ')
+    return shown.map(({ source, line }) => `line ${line} of ${this.#sourceNames[source]}`).join(', ')
   }
 }
 
@@ -163,10 +163,10 @@ function suppress(rows: readonly RelatedRow[], outcomes: readonly RelatedOutcome
 
 /** Counts all rows but the winner as duplicates. */
 function countDuplicates(rows: readonly RelatedRow[], winner: ResolveOptions['winner'], outcomes: readonly RelatedOutcomes[]): void {
-  const kept = rows.at(winner === 'last' ? -1 : 0)
+  const winningRow = rows.at(winner === 'last' ? -1 : 0)
   for (const row of rows) {
     const outcome = outcomes[row.source]
-    if (row !== kept && outcome !== undefined) outcome.duplicates++
+    if (row !== winningRow && outcome !== undefined) outcome.duplicates++
   }
 }
 

@@ -97,7 +97,7 @@ export class RowTally {
     if (record.kind === 'member' && !record.desired) this.#suppressed++
     else this.#valid++
     this.#related.add(record, this.#source)
-    if (this.#records.length < maxSamples) this.#records.push(sample(record, row, this.#mapper.mask(row)))
+    if (this.#records.length < maxSamples) this.#records.push(sampleOf(record, row, this.#mapper.mask(row)))
   }
 
   /** Counts valid rows as duplicates, suppressed or rejected if another row makes them so. Call this once, after the last row. */
@@ -159,7 +159,7 @@ export class RowTally {
 }
 
 /** Returns a record as `check` shows it: the fields of a product, or the masked cells and shortened identifiers of a person. */
-function sample(record: MappedRecord, row: Row, masked: readonly string[]): SampleRecord {
+function sampleOf(record: MappedRecord, row: Row, masked: readonly string[]): SampleRecord {
   if (record.kind === 'product') {
     return { line: record.line, fields: recordOf(JSON.parse(record.json)) }
   }

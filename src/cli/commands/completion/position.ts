@@ -27,7 +27,7 @@ export interface Position {
 }
 
 /** Candidates by the placeholder of an argument or of a flag's value. Any other placeholder has none. */
-const expectedOf: Readonly<Record<string, Expected>> = {
+const expectedByPlaceholder: Readonly<Record<string, Expected>> = {
   PIPELINE: { kind: 'pipelines' },
   RUN_ID: { kind: 'runs' },
   PLAN_ID: { kind: 'plans' },
@@ -43,31 +43,32 @@ const nothing: Expected = { kind: 'nothing' }
 /** Returns the position of the last word. Pure. `words`: the words after `sluice`, the last one incomplete. */
 export function positionOf(catalogue: readonly CommandEntry[], words: readonly string[]): Position {
   const flags: { pipelines: string; database: string | undefined } = { pipelines: defaultPipelines, database: undefined }
-  let here: Place = rootOf(catalogue)
+  let place: Place = rootPlace(catalogue)
   let argumentCount = 0
   /** Previous word, if it is a flag that needs a value. */
-  let flagBefore: string | undefined
+  let flagWithoutValue: string | undefined
   for (const word of words.slice(0, -1)) {
-    const [name, value] = flagBefore === undefined ? splitFlag(word) : [flagBefore, word]
-    if (flagBefore === undefined && value === undefined && word.startsWith('-')) {
-      flagBefore = valueOf(here, word) === undefined ? undefined : word
+    const [name, value] = flagWithoutValue === undefined ? splitFlag(word) : [flagWithoutValue, word]
+    if (flagWithoutValue === undefined && value === undefined && word.startsWith('-')) {
+      flagWithoutValue = expectedValueOf(place, word) === undefined ? undefined : word
       continue
     }
-    flagBefore = undefined
+    flagWithoutValue = undefined
     if (name === '--pipelines' && value !== undefined) flags.pipelines = value
     else if (name === '--database' && value !== undefined) flags.database = value
     if (value !== undefined) continue
-    const next: Place | undefined = here.commands.get(word)
+    const next: Place | undefined = place.commands.get(word)
     if (next === undefined) argumentCount++
-    else here = next
+    else place = next
   }
   const last = words.at(-1) ?? ''
-  if (flagBefore !== undefined) return { ...flags, expected: valueOf(here, flagBefore) ?? nothing, typed: last, prefix: '' }
+  if (flagWithoutValue !== undefined)
+    return { ...flags, expected: expectedValueOf(place, flagWithoutValue) ?? nothing, typed: last, prefix: '' }
   const [name, value] = splitFlag(last)
-  if (value !== undefined) return { ...flags, expected: valueOf(here, name) ?? nothing, typed: value, prefix: `${name}=` }
+  if (value !== undefined) return { ...flags, expected: expectedValueOf(place, name) ?? nothing, typed: value, prefix: `${name}=` }
   const expected: Expected = last.startsWith('-')
-    ? { kind: 'words', words: here.options.flatMap(({ flags, meaning }) => spellings(flags).map((word) => ({ word, meaning }))) }
-    : here.argument(argumentCount)
+    ? { kind: 'words', words: place.options.flatMap(({ flags, meaning }) => spellings(flags).map((word) => ({ word, meaning }))) }
+    : place.argument(argumentCount)
   return { ...flags, expected, typed: last, prefix: '' }
 }
 
@@ -80,7 +81,7 @@ interface Place {
 }
 
 /** Returns the place after `sluice` itself. */
-function rootOf(catalogue: readonly CommandEntry[]): Place {
+function rootPlace(catalogue: readonly CommandEntry[]): Place {
   const shown = catalogue.filter((entry) => !entry.hidden)
   const commands = shown.map(candidateOf)
   const options = [...globalOptions, { flags: '-V, --version', meaning: 'the version' }]
@@ -109,7 +110,7 @@ function placeOf(entry: CommandEntry): Place {
       if (words.length > 0) return firstOnly(words)(index)
       const last = placeholders.at(-1)
       const [, name = ''] = placeholders[index] ?? (last?.[2] === undefined ? [] : last)
-      return expectedOf[name] ?? nothing
+      return expectedByPlaceholder[name] ?? nothing
     },
   }
 }
@@ -120,10 +121,10 @@ function firstOnly(words: readonly Candidate[]): Place['argument'] {
 }
 
 /** Returns the candidates for the value of a flag; undefined for a flag without a value and for an unknown flag. */
-function valueOf({ options }: Place, flag: string): Expected | undefined {
+function expectedValueOf({ options }: Place, flag: string): Expected | undefined {
   const flags = options.find((option) => spellings(option.flags).includes(flag))?.flags
   const placeholder = /<(.+)>/.exec(flags ?? '')?.[1]
-  return placeholder === undefined ? undefined : (expectedOf[placeholder] ?? nothing)
+  return placeholder === undefined ? undefined : (expectedByPlaceholder[placeholder] ?? nothing)
 }
 
 /** Splits `--flag=value`. Returns any other word whole, without a value. */

@@ -9,15 +9,15 @@ import { destinationKey } from '../../../sync/destinationKey.ts'
 import { listDestinations, type StoredDestination } from '../../../sync/reports/destinations.ts'
 import { argument, flag, option, writeJson, writeResult, type CommandRun, type Context } from '../../context.ts'
 import { operator } from '../../operator.ts'
-import { environmentIfKnown } from '../../services.ts'
+import { identityIfConfigured } from '../../services.ts'
 import { withStore } from '../../store.ts'
 import { hintText, instant, nextLines, plural, safe, tableWithin } from '../../terminal/text.ts'
 
 /** Prints every destination of the database. */
 export const list: CommandRun = async (context) => {
-  const users = await usersOf(context, { strict: false })
+  const pipelinesUsing = await findPipelinesUsing(context, { strict: false })
   return withStore(context, async ({ db }) => {
-    const destinations = (await listDestinations(db)).map((one) => ({ ...one, usedBy: users(one) }))
+    const destinations = (await listDestinations(db)).map((one) => ({ ...one, usedBy: pipelinesUsing(one) }))
     if (context.json) writeJson(context, destinations)
     else if (destinations.length === 0) context.stdout.write(`no destinations yet: ${hintText('sluice run PIPELINE', context.stdout)}\n`)
     else {
@@ -44,7 +44,7 @@ export const list: CommandRun = async (context) => {
  */
 export const remove: CommandRun = async (context, invocation) => {
   const id = argument(invocation, 0)
-  const users = await usersOf(context, { strict: true })
+  const pipelinesUsing = await findPipelinesUsing(context, { strict: true })
   return withStore(context, async ({ db }) => {
     const destination = (await listDestinations(db)).find((one) => one.id === id)
     if (destination === undefined)
@@ -52,7 +52,7 @@ export const remove: CommandRun = async (context, invocation) => {
         where: id,
         hint: 'sluice db destinations',
       })
-    assertRemovable(destination, users(destination), context.pipelines)
+    assertRemovable(destination, pipelinesUsing(destination), context.pipelines)
     if (!flag(invocation, 'yes')) {
       const { openRequests, openErasureDeletes, rows } = destination
       const planned = { id: destination.id, removed: false, rows, openRequests, openErasureDeletes }
@@ -79,19 +79,19 @@ function nameOf({ kind, accountId, targetId }: StoredDestination): string {
 }
 
 /** Names of the pipelines of the folder that use a destination. */
-type Users = (stored: StoredDestination) => readonly string[]
+type PipelinesUsing = (stored: StoredDestination) => readonly string[]
 
 /**
  * Finds the pipelines of the folder by their destination. If the service of a pipeline is not configured, the ids alone decide. `strict`:
  * throws the error of an invalid pipeline file, because its destination is not known.
  */
-async function usersOf(context: Context, { strict }: { readonly strict: boolean }): Promise<Users> {
+async function findPipelinesUsing(context: Context, { strict }: { readonly strict: boolean }): Promise<PipelinesUsing> {
   const { pipelines, broken } = await pipelinesOfFolder(context)
   const [error] = broken.values()
   if (strict && error !== undefined) throw error
   const keyedPipelines: { readonly name: string; readonly key: DestinationKey; readonly service: string | undefined }[] = []
   for (const pipeline of pipelines) {
-    const service = (await environmentIfKnown(context, pipeline))?.origin
+    const service = (await identityIfConfigured(context, pipeline))?.origin
     keyedPipelines.push({ name: pipeline.name, key: destinationKey({ service: { origin: service ?? '' } }, pipeline), service })
   }
   return (stored) => {
@@ -115,12 +115,12 @@ async function pipelinesOfFolder(context: Context): Promise<Pick<LoadedPipelines
 }
 
 /** @throws {UsageError} `DESTINATION_IN_USE` */
-function assertRemovable(destination: StoredDestination, users: readonly string[], folder: string): void {
-  const [user] = users
-  if (user !== undefined)
-    throw new UsageError('DESTINATION_IN_USE', `${nameOf(destination)} is the destination of ${user}. Nothing was removed.`, {
-      where: user,
-      hint: `move the file of ${user} out of ${folder} first`,
+function assertRemovable(destination: StoredDestination, using: readonly string[], folder: string): void {
+  const [first] = using
+  if (first !== undefined)
+    throw new UsageError('DESTINATION_IN_USE', `${nameOf(destination)} is the destination of ${first}. Nothing was removed.`, {
+      where: first,
+      hint: `move the file of ${first} out of ${folder} first`,
     })
   if (destinationOf(destination.kind).suppresses)
     throw new UsageError(

@@ -38,10 +38,10 @@ const order = ['demo-do-not-reach', 'demo-catalog', 'demo-audience'] as const
  * folder, with its own sandbox and embedded database. Uses neither the database nor the service of the environment. With `--keep`, then
  * serves the dashboard until a signal.
  */
-export const run: CommandRun = async (outer, invocation) => {
-  const startedAt = outer.clock.monotonic()
+export const run: CommandRun = async (outerContext, invocation) => {
+  const startedAt = outerContext.clock.monotonic()
   const folder = mkdtempSync(join(tmpdir(), 'sluice-demo-'))
-  const home = process.cwd()
+  const originalFolder = process.cwd()
   const keep = flag(invocation, 'keep')
   try {
     // If this process runs as root, the embedded server runs as another user, who needs access to these files.
@@ -51,12 +51,12 @@ export const run: CommandRun = async (outer, invocation) => {
     process.chdir(folder)
     await using sandbox = await startSandbox()
     const env = { ...environmentFor(sandbox.url, sandbox.credentials), SLUICE_DATA_DIR: join(folder, 'state') }
-    const config = loadConfig({ ...env, SLUICE_LOG_LEVEL: outer.env['SLUICE_LOG_LEVEL'] }, { dotenv: join(folder, '.env') })
+    const config = loadConfig({ ...env, SLUICE_LOG_LEVEL: outerContext.env['SLUICE_LOG_LEVEL'] }, { dotenv: join(folder, '.env') })
     const context: Context = {
-      ...outer,
+      ...outerContext,
       pipelines: 'pipelines',
       config: () => config,
-      log: (level) => createLogger(outer.stderr, config, outer.clock.now, level),
+      log: (level) => createLogger(outerContext.stderr, config, outerContext.clock.now, level),
     }
     return await withEngine(
       context,
@@ -75,7 +75,7 @@ export const run: CommandRun = async (outer, invocation) => {
       keep ? { role: 'serve' } : {},
     )
   } finally {
-    process.chdir(home)
+    process.chdir(originalFolder)
     rmSync(folder, { recursive: true, force: true })
   }
 }
@@ -136,13 +136,13 @@ function formatDotenv(env: Readonly<Record<string, string>>): string {
 
 /** Runs the pipelines on each day, with changed inputs between them. Returns the reports by day. */
 async function showDays(context: Context, engine: Engine, sandbox: Sandbox): Promise<RunReport[][]> {
-  const data = join('pipelines', 'data')
+  const dataFolder = join('pipelines', 'data')
   print(context, title(context, 'Day one: everything is new'))
   const one = await showDay(context, engine, sandbox, { reasons: true })
-  makeDayTwo(data)
+  makeDayTwo(dataFolder)
   print(context, title(context, 'Day two: a new export of the feed, some customers changed, removed and new'))
   const two = await showDay(context, engine, sandbox, { reasons: true })
-  makeDayThree(data)
+  makeDayThree(dataFolder)
   print(context, title(context, 'Day three: a few prices, one customer removed'))
   const three = await showDay(context, engine, sandbox, { reasons: false })
   print(context, title(context, 'Once more: nothing is new'))
@@ -179,14 +179,14 @@ async function showDay(context: Context, engine: Engine, sandbox: Sandbox, show:
     if (!pipeline)
       throw new RunError('DEMO_INCOMPLETE', `the sample ${name} is missing`, { where: shippedFolder, hint: 'install Sluice again' })
     context.signal.throwIfAborted()
-    const before = await lastRequest(sandbox)
+    const lastSeq = await lastRequestNumber(sandbox)
     const report = await engine.withProgress(name, (deps) => runPipeline(deps, pipeline, { trigger: 'manual' }))
     reports.push(report)
     const { stages } = await loadRun(engine.deps.db, report.runId)
     // The next command is removed, because it is useful only for the user's own files.
     print(context, `\n${funnel({ ...report, warnings: [] }, context.stdout, stages).replace(/^Next .*\n/m, '')}`)
     if (show.reasons && report.counts.rejected > 0) print(context, await rejectReasons(context, engine, report.runId))
-    print(context, await sentSince(sandbox, before))
+    print(context, await sentSince(sandbox, lastSeq))
   }
   return reports
 }
@@ -213,7 +213,7 @@ async function sentSince(sandbox: Sandbox, after: number): Promise<string> {
 }
 
 /** Returns the number of the sandbox's last request; 0 if there is none. */
-async function lastRequest(sandbox: Sandbox): Promise<number> {
+async function lastRequestNumber(sandbox: Sandbox): Promise<number> {
   return (await sandbox.ledger()).at(-1)?.seq ?? 0
 }
 

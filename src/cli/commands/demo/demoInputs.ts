@@ -11,8 +11,10 @@ export function makeDayTwo(folder: string): void {
   const [header = '', ...rows] = readFileSync(file, 'utf8').trimEnd().split(/\r?\n/)
   const columns = header.split(',')
   const phone = columns.indexOf('phone')
-  const kept = rows.filter((_, i) => i % 100 !== 50)
-  const changed = kept.map((row, i) => (i % 33 === 7 && !row.includes('"') ? row.split(',').with(phone, phoneNumber(i)).join(',') : row))
+  const keptRows = rows.filter((_, i) => i % 100 !== 50)
+  const changed = keptRows.map((row, i) =>
+    i % 33 === 7 && !row.includes('"') ? row.split(',').with(phone, phoneNumber(i)).join(',') : row,
+  )
   const added = Array.from({ length: 40 }, (_, i) => newCustomer(columns, i))
   writeFileSync(file, `${[header, ...changed, ...added].join('\n')}\n`)
 }

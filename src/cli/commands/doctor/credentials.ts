@@ -1,16 +1,20 @@
 import type { Answer } from '../../../service/client/exchange.ts'
 import { plural } from '../../terminal/text.ts'
 import { listOf, recordOf } from '../../../unknownValue.ts'
-import { parsed, textOf } from './serviceReads.ts'
+import { parsedBody, textOf } from './serviceReads.ts'
 import type { ReportFinding } from './finding.ts'
 
 /**
  * Reports whether the service accepted the credentials. `answer`: the list of accounts, or a 401 or 403. Returns the ids of the accessible
- * accounts on the first page; undefined for a 401 or 403. `refused`: result of `Transport.refusedCredentials`, which sends test requests and
+ * accounts on the first page; undefined for a 401 or 403. `refusedVariables`: result of `Transport.refusedCredentials`, which sends test requests and
  * returns the names of the variables that may be wrong.
  */
-export function examineCredentials(answer: Answer, refused: string | undefined, report: ReportFinding): readonly string[] | undefined {
-  const body = parsed(answer)
+export function examineCredentials(
+  answer: Answer,
+  refusedVariables: string | undefined,
+  report: ReportFinding,
+): readonly string[] | undefined {
+  const body = parsedBody(answer)
   if (answer.status === 200) {
     const { data, next_cursor: next } = recordOf(body)
     const accounts = listOf(data).flatMap((account) => textOf(recordOf(account)['id']))
@@ -29,12 +33,12 @@ export function examineCredentials(answer: Answer, refused: string | undefined, 
   const [code = ''] = listOf(recordOf(body)['errors']).flatMap((error) => textOf(recordOf(error)['code']))
   const reason = `${answer.status}${code === '' ? '' : `, code ${code}`}`
   const refusal = refusalOf(answer.status, code)
-  // If the test requests do not show which variable is wrong, `refused` has all four.
-  const isConsumer = refused?.includes('CONSUMER') === true && !refused.includes('ACCESS')
+  // If the test requests do not show which variable is wrong, `refusedVariables` has all four.
+  const isConsumer = refusedVariables?.includes('CONSUMER') === true && !refusedVariables.includes('ACCESS')
   report({
     check: 'credentials',
     state: 'failed',
-    message: `${refused === undefined ? refusal.message : `${refused} refused`} (${reason})`,
+    message: `${refusedVariables === undefined ? refusal.message : `${refusedVariables} refused`} (${reason})`,
     hint: isConsumer ? 'correct it, then sluice doctor' : refusal.hint,
   })
   return undefined

@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts'
 import { namesOfSettings, serviceOf } from '../../services.ts'
 import { waiting } from '../../terminal/waiting.ts'
 import { recordOf } from '../../../unknownValue.ts'
-import { get, parsed } from './serviceReads.ts'
+import { get, parsedBody } from './serviceReads.ts'
 import { examineClock } from './clock.ts'
 import { examineCredentials } from './credentials.ts'
 import { reportFailure, type ReportFinding } from './finding.ts'
@@ -38,11 +38,13 @@ async function examineService(
   } catch (error) {
     return reportFailure(error, 'service', report)
   }
-  const direct = createTransport(service)
+  const plainTransport = createTransport(service)
   const transport: Transport = {
-    ...direct,
+    ...plainTransport,
     async exchange(request) {
-      const exchange = await waiting(context, 'waiting for the service', () => direct.exchange({ ...request, signal: context.signal }))
+      const exchange = await waiting(context, 'waiting for the service', () =>
+        plainTransport.exchange({ ...request, signal: context.signal }),
+      )
       context.signal.throwIfAborted()
       return exchange
     },
@@ -60,8 +62,8 @@ async function examineService(
       })
     }
     // The transport signs a second request with the service's time. So a wrong clock is not also reported as refused credentials.
-    const again = first.status === 401 ? await get(transport, path) : first
-    const answer = again.kind === 'answer' ? again : first
+    const second = first.status === 401 ? await get(transport, path) : first
+    const answer = second.kind === 'answer' ? second : first
     const isUsable = isAboutCredentials(answer)
     if (isUsable) report({ check: 'service', state: 'ok', message: `${service.adsBaseUrl} answers in ${Math.round(first.durationMs)} ms` })
     else
@@ -73,8 +75,8 @@ async function examineService(
       })
     examineClock(first, answeredMs, report)
     if (!isUsable) return
-    const refused = answer.status === 401 ? await transport.refusedCredentials?.() : undefined
-    const accounts = examineCredentials(answer, refused, report)
+    const refusedVariables = answer.status === 401 ? await transport.refusedCredentials?.() : undefined
+    const accounts = examineCredentials(answer, refusedVariables, report)
     if (accounts) await examineTargets(transport, service, pipelines, accounts, report)
   } finally {
     await transport.close()
@@ -83,7 +85,7 @@ async function examineService(
 
 /** Returns true for a list of accounts, a 401 or a 403. Any other answer is not about the credentials. */
 function isAboutCredentials(answer: Answer): boolean {
-  return answer.status === 200 ? Array.isArray(recordOf(parsed(answer))['data']) : answer.status === 401 || answer.status === 403
+  return answer.status === 200 ? Array.isArray(recordOf(parsedBody(answer))['data']) : answer.status === 401 || answer.status === 403
 }
 
 /** Returns the hint for an answer that is not about the credentials. */

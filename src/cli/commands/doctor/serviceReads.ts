@@ -9,7 +9,7 @@ export function get(transport: Transport, path: string): Promise<Exchange> {
 }
 
 /** Returns the parsed body; undefined if it is not JSON. */
-export function parsed(answer: Answer): unknown {
+export function parsedBody(answer: Answer): unknown {
   try {
     return JSON.parse(answer.body.toString('utf8'))
   } catch {

@@ -2,7 +2,7 @@ import type { CompleteServiceSettings } from '../../../config/config.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import type { Transport } from '../../../service/client/exchange.ts'
 import { listOf, recordOf } from '../../../unknownValue.ts'
-import { get, parsed, textOf } from './serviceReads.ts'
+import { get, parsedBody, textOf } from './serviceReads.ts'
 import type { ReportFinding } from './finding.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
@@ -47,7 +47,7 @@ export async function examineTargets(
       })
     else if (
       listed !== undefined &&
-      !listOf(recordOf(parsed(exchange))['data']).some((list) => textOf(recordOf(list)['id'])[0] === listed.id)
+      !listOf(recordOf(parsedBody(exchange))['data']).some((list) => textOf(recordOf(list)['id'])[0] === listed.id)
     ) {
       report({
         check,

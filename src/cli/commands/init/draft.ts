@@ -87,7 +87,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
   const { map, preset, recognizedPreset, openFields, needsShop, keyedBy, suggestions } = proposedMap(
     inspection,
     type,
-    createMapper(resolved(withoutMap, target), inspection.inspectedAt),
+    createMapper(resolveSettings(withoutMap, target), inspection.inspectedAt),
     options,
   )
   const columnsOfOptions = options.consent.map(({ column }) => column)
@@ -105,7 +105,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
     destination: withoutMap.destination,
   }
   const settings = withoutFailingTransforms(proposed, inspection, target, options)
-  const pipeline = resolved(settings, target)
+  const pipeline = resolveSettings(settings, target)
   const { warnings, currencies, consent, ...tried } = tryRows(pipeline, inspection)
   checkCurrency(options.currency, currencies, tried.rejects)
   const { required, optional } = questionsAbout(inspection, type, tried.rejects, warnings, options)
@@ -145,12 +145,12 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
 function withoutFailingTransforms(settings: Settings, inspection: Inspection, target: Target, options: InitOptions): Settings {
   const rejectsOf = (field: string, { rejects }: Pick<Draft, 'rejects'>) => rejects.filter((reject) => reject.field === field).length
   let best = settings
-  let tried = tryRows(resolved(best, target), inspection)
+  let tried = tryRows(resolveSettings(best, target), inspection)
   for (const [field, value] of Object.entries(settings.map ?? {})) {
     if (tried.valid > 0 || options.map[field] !== undefined || !isTransformed(value)) continue
     if (rejectsOf(field, tried) === 0) continue
     const withoutTransform = { ...best, map: { ...best.map, [field]: value.column } }
-    const outcome = tryRows(resolved(withoutTransform, target), inspection)
+    const outcome = tryRows(resolveSettings(withoutTransform, target), inspection)
     if (rejectsOf(field, outcome) >= rejectsOf(field, tried)) continue
     best = withoutTransform
     tried = outcome
@@ -177,7 +177,7 @@ export function failingProposals({ valid, suppressed, rejects, settings }: Draft
 
 /** Returns true if at least one inspected row is valid and passes these consent tests. */
 function sendsSomeRow(inspection: Inspection, target: Target, settings: Settings, consent: readonly unknown[]): boolean {
-  return tryRows(resolved({ ...settings, consent }, target), inspection).valid > 0
+  return tryRows(resolveSettings({ ...settings, consent }, target), inspection).valid > 0
 }
 
 /** Maps the inspected rows and counts the outcomes. */
@@ -247,7 +247,7 @@ function settingsOf({ kind, targetId, account }: Target): Readonly<Record<string
 }
 
 /** Resolves the settings. Only options can be invalid, because all other values are generated. @throws {UsageError} `INVALID_VALUE` */
-function resolved(settings: Settings, target: Target): Pipeline {
+function resolveSettings(settings: Settings, target: Target): Pipeline {
   const { pipeline, problems } = resolvePipeline(settings, target.name, target.file)
   if (pipeline !== undefined && problems.length === 0) return pipeline
   const [first] = problems

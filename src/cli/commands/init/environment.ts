@@ -23,7 +23,7 @@ export interface WrittenEnvironment extends DotenvChange {
 }
 
 /** Path of the changed file, in the working directory. */
-export const dotenv = '.env'
+export const dotenvFile = '.env'
 
 /**
  * Adds missing variables to `.env`. With `sandbox`, adds those of the sandbox, unless one of them already has another value, in `.env` or
@@ -31,7 +31,7 @@ export const dotenv = '.env'
  */
 export function writeEnvironment(context: Context, { sandbox }: InitOptions): WrittenEnvironment {
   const { env, service } = context.config()
-  const existing = existsSync(dotenv) ? readFileSync(dotenv, 'utf8') : ''
+  const existing = existsSync(dotenvFile) ? readFileSync(dotenvFile, 'utf8') : ''
   const sandboxUrl = runningSandbox(context.config().dataDir) ?? `http://127.0.0.1:${sandboxPort}`
   const values = sandbox ? environmentFor(sandboxUrl, fixedCredentials) : emptyVariables(env)
   const differing = sandbox
@@ -43,7 +43,7 @@ export function writeEnvironment(context: Context, { sandbox }: InitOptions): Wr
       added: [],
       kept: Object.keys(values).filter((name) => env[name] !== undefined),
       notes: [
-        `${dotenv} was not changed: ${differing.map(([name]) => name).join(', ')} ${differing.length === 1 ? 'has another value' : 'have other values'} ` +
+        `${dotenvFile} was not changed: ${differing.map(([name]) => name).join(', ')} ${differing.length === 1 ? 'has another value' : 'have other values'} ` +
           `than the sandbox on ${sandboxUrl}${service.baseUrl === undefined ? '' : `; the service is ${service.baseUrl}`}`,
       ],
     }
@@ -53,7 +53,7 @@ export function writeEnvironment(context: Context, { sandbox }: InitOptions): Wr
       : 'The service and the credentials: sluice help environment describes each, sluice auth login fills the last two.',
     'Keep this file out of version control.',
   ])
-  if (change.text !== undefined) writeWholeFile(dotenv, change.text, { private: true })
+  if (change.text !== undefined) writeWholeFile(dotenvFile, change.text, { private: true })
   return { ...change, notes: [] }
 }
 

@@ -39,11 +39,11 @@ export interface InitOptions {
 /** Returns the options of the command line. @throws {UsageError} `INVALID_VALUE`, `OPTIONS_CONFLICT` */
 export function initOptionsOf(invocation: Invocation): InitOptions {
   const targets = initKinds().map((type) => [type, option(invocation, propertyOf(type))] as const)
-  const given = targets.filter(([, id]) => id !== undefined)
-  const [kind, id] = given[0] ?? []
-  if (given.length > 1)
+  const givenTargets = targets.filter(([, id]) => id !== undefined)
+  const [kind, id] = givenTargets[0] ?? []
+  if (givenTargets.length > 1)
     throw new UsageError('OPTIONS_CONFLICT', 'a pipeline has one destination, and several are named. Nothing was written.', {
-      where: given.map(([name]) => `--${name}`).join(', '),
+      where: givenTargets.map(([name]) => `--${name}`).join(', '),
       hint: ['sluice init', `--${kind}`, id, '  (one pipeline per destination)'].join(' '),
     })
   const name = argument(invocation, 0)

@@ -39,7 +39,7 @@ export type SourcedOptions = InitOptions & { readonly source: string }
 export async function chooseSource(options: InitOptions, ask: Ask | undefined): Promise<SourcedOptions> {
   const source = options.source ?? (await ask?.('The source, a file or an address: '))
   if (source !== undefined && source !== '') return { ...options, source }
-  throw missingOption(['--source FILE'], 'the source is missing', commandLineOf(options, ['--source exports/crm.csv']))
+  throw missingOptionError(['--source FILE'], 'the source is missing', commandLineOf(options, ['--source exports/crm.csv']))
 }
 
 /**
@@ -64,13 +64,13 @@ export async function inspectWithAnswers(
     const { guesses, certain } = error.found
     const [first] = guesses
     if (certain && first !== undefined) {
-      const found = await inspectWithAnswers(context, { ...options, encoding: first.encoding }, ask)
-      return { ...found, inspection: { ...found.inspection, encodingSamples: first.samples } }
+      const inspected = await inspectWithAnswers(context, { ...options, encoding: first.encoding }, ask)
+      return { ...inspected, inspection: { ...inspected.inspection, encodingSamples: first.samples } }
     }
     const shown = guesses.map(({ encoding, samples }) => `${encoding} reads ${samples.map((text) => JSON.stringify(text)).join(', ')}`)
     const flag = `--encoding ${first?.encoding ?? 'NAME'}`
     if (ask === undefined)
-      throw missingOption([flag], ['the bytes of the source are not utf-8', ...shown].join('; '), commandLineOf(options, [flag]))
+      throw missingOptionError([flag], ['the bytes of the source are not utf-8', ...shown].join('; '), commandLineOf(options, [flag]))
     const proposal = first === undefined ? '' : ` [${first.encoding}]`
     const answer = await ask(
       `The bytes are not UTF-8.\n${shown.map((line) => `  ${safe(line)}\n`).join('')}Which encoding is right?${proposal} `,
@@ -109,7 +109,7 @@ async function inspectWithSetting(
   const [first] = members
   if (first === undefined || options.settings.member !== undefined) throw error
   const flag = `--member ${quoteArgument(first)}`
-  if (ask === undefined) throw missingOption([flag], error.message, commandLineOf(options, [flag]))
+  if (ask === undefined) throw missingOptionError([flag], error.message, commandLineOf(options, [flag]))
   const answer = await ask(`Which file of the archive? The first are ${members.map(safe).join(', ')} [${safe(first)}] `)
   return inspectWithAnswers(context, { ...options, settings: { ...options.settings, member: answer === '' ? first : answer } }, ask)
 }
@@ -124,18 +124,18 @@ function sourceOf({ source: url, encoding, settings }: SourcedOptions) {
   const given = { url, ...(encoding === undefined ? {} : { encoding }), ...settings }
   const { pipeline, problems } = resolvePipeline({ source: given, destination: { kind: 'catalog', catalog_id: '1' } }, 'init', 'init')
   const [source] = pipeline?.sources ?? []
-  const byHand = (message: string) =>
+  const notSupportedError = (message: string) =>
     new UsageError('MISSING_OPTION', message, {
       where: '--source',
       hint: 'write the pipeline file by hand, as docs/sources.md shows, then: sluice check',
     })
   if (source !== undefined && sourceTypeOf(source.uri) === 'sftp')
-    throw byHand('an sftp source needs its host_key and credentials, which init does not ask for. Nothing was written.')
+    throw notSupportedError('an sftp source needs its host_key and credentials, which init does not ask for. Nothing was written.')
   if (source !== undefined) return source
   const [first] = problems ?? []
   const message = `${first?.path ?? 'source'} ${first?.message ?? 'is not valid'}. Nothing was written.`
   throw first?.path === 'source.query'
-    ? byHand(message)
+    ? notSupportedError(message)
     : new UsageError('INVALID_VALUE', message, {
         where: first?.path === 'source.encoding' ? '--encoding' : '--source',
         hint: 'sluice help init',
@@ -160,17 +160,17 @@ export async function chooseTarget(
   const sandbox =
     given.sandbox ||
     (canAskTarget && context.config().service.baseUrl === undefined && (await confirm(ask, 'Try it on the sandbox of this machine first?')))
-  const missingTarget = () =>
-    missingOption([...initKinds().map(flagsOf), '--sandbox'], 'the destination is missing', commandLineOf(given, [flagsOf(guess)]))
+  const missingTargetError = () =>
+    missingOptionError([...initKinds().map(flagsOf), '--sandbox'], 'the destination is missing', commandLineOf(given, [flagsOf(guess)]))
   const kind = given.kind ?? (canAskTarget ? await askKind(ask, guess) : sandbox ? guess : undefined)
-  if (kind === undefined) throw missingTarget()
+  if (kind === undefined) throw missingTargetError()
   const askAccount = () => askOptional(ask, 'Id of the advertising account: ')
   const account = needsAccount(kind) ? (given.account ?? (sandbox ? sandboxTargets.account : await askAccount())) : undefined
   const askId = () => askOptional(ask, `Id of the ${destinationOf(kind).init?.noun ?? kind}: `)
   const targetId = given.targetId ?? (sandbox ? sandboxTarget(kind) : await askId())
-  if (targetId === undefined) throw missingTarget()
+  if (targetId === undefined) throw missingTargetError()
   if (needsAccount(kind) && account === undefined)
-    throw missingOption(
+    throw missingOptionError(
       ['--account ID'],
       `the ${kind} belongs to an account`,
       commandLineOf({ ...given, kind, targetId }, ['--account ID']),
@@ -263,7 +263,7 @@ function requireUsableRow(draft: Draft, options: InitOptions, target: Target): v
   const flags = failing.map(({ field }) => `--map ${field}=COLUMN`)
   const reasons = failing.map(({ field, message }) => `${field} ← ${shownColumn(draft.settings.map?.[field])}: ${message}`)
   const reason = `all ${draft.rejects.length} inspected rows would be rejected: ${reasons.join('; ')}`
-  throw missingOption(flags, reason, commandLineWith(target, options, flags))
+  throw missingOptionError(flags, reason, commandLineWith(target, options, flags))
 }
 
 function shownColumn(value: unknown): string {
@@ -303,7 +303,7 @@ function unansweredError(inspection: Inspection, questions: readonly Question[],
           `no column is called ${fields.join(', ')}; there are ${columnNames(inspection)}${destinationOf(target.kind).keys === 'products' ? ' (--set FIELD=VALUE for a value that all rows share)' : ''}`,
         ]
   const others = questions.flatMap(({ field, reason }) => (field === undefined ? [reason] : []))
-  return missingOption(flags, [...columns, ...others].join('; '), commandLineWith(target, options, flags))
+  return missingOptionError(flags, [...columns, ...others].join('; '), commandLineWith(target, options, flags))
 }
 
 /** Returns the command line with the options, the destination and the added flags. */
@@ -311,6 +311,6 @@ function commandLineWith({ kind, targetId, account }: Target, options: InitOptio
   return commandLineOf({ ...options, kind, targetId, account }, flags)
 }
 
-function missingOption(flags: readonly string[], reason: string, call: string): UsageError {
+function missingOptionError(flags: readonly string[], reason: string, call: string): UsageError {
   return new UsageError('MISSING_OPTION', `${safe(reason)}. Nothing was written.`, { where: flags.join(' | '), hint: safe(call) })
 }

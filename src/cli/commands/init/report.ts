@@ -6,7 +6,7 @@ import { count, fold, hintText, plural, safe } from '../../terminal/text.ts'
 import type { Output } from '../../context.ts'
 import { inPipelineKeys } from '../../../mapping/consent/consentText.ts'
 import type { Draft } from './draft.ts'
-import { dotenv, type WrittenEnvironment } from './environment.ts'
+import { dotenvFile, type WrittenEnvironment } from './environment.ts'
 import type { Inspection } from './inspection.ts'
 
 /** Returns the `--json` document of `init`, without secrets of the source's address. */
@@ -29,7 +29,7 @@ export function report(draft: Draft, inspection: Inspection, env: WrittenEnviron
     },
     settings: { ...settings, source: { ...settings.source, url: shownAddress(settings.source.url) } },
     consent: consent.map(({ test, certain }) => ({ ...inPipelineKeys(test), certain })),
-    env: { file: dotenv, added: env.added, kept: env.kept },
+    env: { file: dotenvFile, added: env.added, kept: env.kept },
     notes: notesOf(draft, inspection, env),
     next: `sluice check ${pipeline.name}`,
   }
@@ -70,7 +70,7 @@ export function reportText(
     ...(env.added.length === 0
       ? []
       : [
-          `wrote  ${dotenv}   ${sandbox ? `${plural(env.added.length, 'variable')} for the sandbox` : `${plural(env.added.length, 'variable')} to fill in`}, mode 0600`,
+          `wrote  ${dotenvFile}   ${sandbox ? `${plural(env.added.length, 'variable')} for the sandbox` : `${plural(env.added.length, 'variable')} to fill in`}, mode 0600`,
         ]),
     ...notesOf(draft, inspection, env).map((note) => `note   ${safe(note)}`),
     '',

@@ -21,12 +21,12 @@ export async function checkNotSource(
   target: { readonly runId: string; readonly pipeline: string; readonly file: string; readonly fromSource: boolean },
 ): Promise<void> {
   const { runId, pipeline, file, fromSource } = target
-  const found = file === '-' ? undefined : statSync(file, { throwIfNoEntry: false })
-  if (found?.isFile() !== true) return
+  const fileStat = file === '-' ? undefined : statSync(file, { throwIfNoEntry: false })
+  if (fileStat?.isFile() !== true) return
   const { facts } = await loadRunSources(store.db, runId)
-  const read = facts.flatMap((source) => (source.joined === undefined ? [source] : [source.joined.main, source.joined.file]))
-  const isOfRun = read.some(({ uri }) => isSameFile(uri, found)) || (await hasContentOf(file, found, read))
-  const owner = isOfRun ? pipeline : await ownerOf(context, found)
+  const readSources = facts.flatMap((source) => (source.joined === undefined ? [source] : [source.joined.main, source.joined.file]))
+  const isOfRun = readSources.some(({ uri }) => isSameFile(uri, fileStat)) || (await hasContentOf(file, fileStat, readSources))
+  const owner = isOfRun ? pipeline : await ownerOf(context, fileStat)
   if (owner === undefined) return
   throw new UsageError('FILE_EXISTS', `${file} is a source of ${owner}, so the rejects do not replace it. Nothing was written.`, {
     where: '--csv',

@@ -22,7 +22,7 @@ import { loadRunSources, reasonCells, reasonColumns, rejectsTable } from '../../
  * @throws {RunError} `SOURCE_UNVERIFIED`, `SOURCE_CHANGED`, and as `openSource`
  * @throws {UsageError} `UNKNOWN_RUN`, and as `pipelineNamed` if the pipeline no longer has a file
  */
-export async function writeClearRows(
+export async function writeUnmaskedRows(
   context: Context,
   store: Store,
   target: { readonly runId: string; readonly pipeline: string; readonly columns: readonly string[]; readonly file: string },
@@ -30,7 +30,7 @@ export async function writeClearRows(
   const pipeline = await pipelineNamed(context, target.pipeline)
   const { facts, source: backfillSource } = await loadRunSources(store.db, target.runId)
   const { sources: definitions } = backfillSource === undefined ? pipeline : await withBackfillSource(pipeline, backfillSource)
-  for (const [index, { uri }] of definitions.entries()) if (facts[index] === undefined) throw sourceUnverified(uri, target.runId)
+  for (const [index, { uri }] of definitions.entries()) if (facts[index] === undefined) throw sourceUnverifiedError(uri, target.runId)
   const rejects = new Map<string, StoredReject[]>()
   for await (const reject of loadRejects(store.db, target.runId)) {
     const place = `${reject.source} ${reject.line}`
@@ -54,7 +54,7 @@ export async function writeClearRows(
           for (const reject of ofRow) csv.write([...cellsOf(originalRow(row), table.columns), ...reasonCells(reject)])
           written += ofRow.length
         }
-        if (source.facts().sha256 !== facts[index]?.sha256) throw sourceChanged(definition.uri, target.runId)
+        if (source.facts().sha256 !== facts[index]?.sha256) throw sourceChangedError(definition.uri, target.runId)
       } finally {
         await source.close()
       }
@@ -105,12 +105,12 @@ function cellsOf(row: Row, columns: readonly string[]): readonly string[] {
   return columns.map((column) => cellText(row.cells[row.columns.indexOf(column)]))
 }
 
-function sourceUnverified(uri: string, runId: string): RunError {
+function sourceUnverifiedError(uri: string, runId: string): RunError {
   const message = 'this run did not read its whole source, so it is unknown whether the source has changed since. Nothing was read.'
   return new RunError('SOURCE_UNVERIFIED', message, sourceAndHint(uri, runId))
 }
 
-function sourceChanged(uri: string, runId: string): RunError {
+function sourceChangedError(uri: string, runId: string): RunError {
   const message = 'the source has changed since this run, so its line numbers would be wrong. Nothing was written.'
   return new RunError('SOURCE_CHANGED', message, sourceAndHint(uri, runId))
 }

@@ -55,7 +55,7 @@ async function writeCsv(context: Context, store: Store, runId: string, file: str
   // The modules that read sources are loaded only if they are needed.
   const written = fromSource
     ? await waiting(context, 'reading the source again', async () =>
-        (await import('./fromSource.ts')).writeClearRows(context, store, { runId, pipeline, columns, file }),
+        (await import('./fromSource.ts')).writeUnmaskedRows(context, store, { runId, pipeline, columns, file }),
       )
     : await writeMasked(context, store, { runId, file })
   if (context.json) writeJson(context, { file, rows: written })

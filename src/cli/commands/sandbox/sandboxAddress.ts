@@ -26,8 +26,8 @@ export function storeSandboxAddress(dataDir: string, url: string): () => void {
 
 /** Returns the address of the running sandbox of this folder; undefined if none runs. */
 export function runningSandbox(dataDir: string): string | undefined {
-  const kept = read(fileIn(dataDir))
-  return kept !== undefined && processExists(kept.pid) ? kept.url : undefined
+  const stored = read(fileIn(dataDir))
+  return stored !== undefined && processExists(stored.pid) ? stored.url : undefined
 }
 
 function read(file: string): { readonly url: string; readonly pid: number } | undefined {

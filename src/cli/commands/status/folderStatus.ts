@@ -12,7 +12,7 @@ import { pausesByPipeline } from '../../../sync/reports/pausesByPipeline.ts'
 import { pipelineStates, type PipelineState } from '../../../sync/reports/status.ts'
 import type { Context } from '../../context.ts'
 import { pipelinesToCheck } from '../../pipelines.ts'
-import { environmentIfKnown, identityOf } from '../../services.ts'
+import { identityIfConfigured, identityOf } from '../../services.ts'
 
 /** Problem that needs action. */
 interface Need {
@@ -48,7 +48,7 @@ export interface FolderStatus {
 export async function folderStatus(context: Context, db: Database, patterns: readonly string[]): Promise<FolderStatus> {
   const { pipelines, errors } = patterns.length === 0 ? await allPipelines(context) : await pipelinesToCheck(context, patterns)
   const serviceFor = (pipeline: Pipeline) => identityIfKnown(context, pipeline)
-  const environments = await environmentsByPipeline({ serviceFor: (pipeline) => environmentIfKnown(context, pipeline) }, pipelines)
+  const environments = await environmentsByPipeline({ serviceFor: (pipeline) => identityIfConfigured(context, pipeline) }, pipelines)
   const states = await pipelineStates(
     db,
     pipelines.map(({ name }) => ({ name, environment: environments.get(name) })),
@@ -58,7 +58,7 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
   const conditions = await findConditions(db, pipelines, now, { pauses, environments })
   const unknown = pipelines.filter(({ name }) => !environments.has(name))
   const severalEnvironments = (await Promise.all(unknown.map((pipeline) => needOfEnvironments(db, pipeline)))).flat()
-  const shown = states.pipelines.map((state, i): PipelineStatus => {
+  const statuses = states.pipelines.map((state, i): PipelineStatus => {
     const schedule = pipelines[i]?.schedule
     const pause = pauses.get(state.pipeline)
     const next = schedule === undefined || pause !== undefined ? undefined : nextTickAfter(schedule, now)
@@ -76,7 +76,7 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
   })
   const hasSchedules = pipelines.some(({ schedule }) => schedule !== undefined)
   return {
-    pipelines: shown,
+    pipelines: statuses,
     needs: [
       ...errors.map(({ code, message, hint, where }) => ({
         code,

@@ -14,15 +14,16 @@ export const run: CommandRun = async (context, invocation) =>
 /** Formats one screen: first what needs action, then one line per pipeline. */
 function statusScreen({ pipelines, needs }: FolderStatus, output: Output): string {
   const { bold, yellow } = output.style
-  const all = [
+  const allNeeds = [
     ...pipelines.flatMap((status) => status.needs.map((need) => ({ place: status.pipeline, ...need }))),
     ...needs.map((need) => ({ place: need.where ?? '', ...need })),
   ]
-  const lines = all.map(({ place, code, message, hint }) => {
+  const lines = allNeeds.map(({ place, code, message, hint }) => {
     const head = fold(`  ${yellow('!')} ${place === '' ? '' : `${safe(place)}  `}${code}  ${safe(message)}`, output.columns)
     return `${head}\n      ${safe(hintText(hint, output))}\n`
   })
-  const summary = all.length === 0 ? 'No action needed.\n' : `${bold(`Action needed: ${plural(all.length, 'item')}`)}\n${lines.join('')}`
+  const summary =
+    allNeeds.length === 0 ? 'No action needed.\n' : `${bold(`Action needed: ${plural(allNeeds.length, 'item')}`)}\n${lines.join('')}`
   if (pipelines.length === 0)
     return needs.length > 0 ? summary : `${summary}${hintText('no pipelines yet: sluice init --source FILE', output)}\n`
   const table = tableWithin(output.columns, pipelines.map(cellsOf))

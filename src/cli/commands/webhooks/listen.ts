@@ -38,8 +38,8 @@ export const run: CommandRun = async (context, invocation) => {
 
 /** Returns the path unchanged if a request can have it. @throws {UsageError} `INVALID_VALUE` */
 function parsePath(path: string): string {
-  const base = 'http://127.0.0.1'
-  const requested = URL.canParse(path, base) ? new URL(path, base).pathname : '/webhooks'
+  const baseUrl = 'http://127.0.0.1'
+  const requested = URL.canParse(path, baseUrl) ? new URL(path, baseUrl).pathname : '/webhooks'
   if (requested === path) return path
   throw new UsageError('INVALID_VALUE', '--path must be the path of a URL, such as /webhooks. Nothing was started.', {
     where: '--path',
