@@ -21,9 +21,9 @@ import { render } from './render.ts'
 /** Creates the routes of the actions. They need the caller that `pageAccess` sets. */
 export function createActions(deps: ServerDeps): Hono<ServerEnv> {
   const app = new Hono<ServerEnv>()
-  app.post('/pipelines/:name/run', async (c) => queueAndOpen(deps, c, c.req.param('name'), await byUser(c)))
+  app.post('/pipelines/:name/run', async (c) => queueAndOpen(deps, c, c.req.param('name'), await requireUser(c)))
   app.post('/pipelines/:name/full', async (c) => {
-    const user = await byUser(c)
+    const user = await requireUser(c)
     const { name } = await deps.loadPipeline(c.req.param('name'))
     if ((await fieldOf(c, 'name')).trim() !== name)
       throw new UsageError('CONFIRMATION_WRONG', `the name does not match: type ${name} to start a full refresh. Nothing was sent.`, {
@@ -34,17 +34,17 @@ export function createActions(deps: ServerDeps): Hono<ServerEnv> {
   })
   for (const change of ['pause', 'resume'] as const)
     app.post(`/pipelines/:name/${change}`, async (c) => {
-      const user = await byUser(c)
+      const user = await requireUser(c)
       const pipeline = await deps.loadPipeline(c.req.param('name'))
       await changePause(await depsFor(deps, pipeline), pipeline, change, user)
       return c.redirect(`/pipelines/${pipeline.name}`, 303)
     })
   app.post('/runs/:id/cancel', async (c) => {
-    const { runId } = await cancel(deps, c.req.param('id'), await byUser(c))
+    const { runId } = await cancel(deps, c.req.param('id'), await requireUser(c))
     return c.redirect(`/runs/${runId}`, 303)
   })
   app.post('/runs/:id/rerun', async (c) => {
-    const user = await byUser(c)
+    const user = await requireUser(c)
     const run = await loadRun(deps.db, c.req.param('id'))
     return queueAndOpen(deps, c, run.pipeline, { ...user, rerunFailedOf: runNumber(run.runId) })
   })
@@ -67,7 +67,7 @@ async function queueAndOpen(deps: ServerDeps, c: Context, pipelineName: string, 
  * plan was replaced or cannot be approved, shows the page again with the reason.
  */
 async function approve(deps: ServerDeps, c: Context<ServerEnv>, planId: string): Promise<Response> {
-  const user = await byUser(c)
+  const user = await requireUser(c)
   const plan = await loadReview(deps.db, planId)
   const withheld = withheldDeletes(plan)
   // `1,234`, `1.234` and `1 234` are accepted too, and a full stop at the end.
@@ -86,7 +86,7 @@ async function approve(deps: ServerDeps, c: Context<ServerEnv>, planId: string):
 }
 
 /** Returns the user of an action, and its reason, cut to 500 characters. @throws {UsageError} `READ_ONLY` if the user has no name */
-async function byUser(c: Context<ServerEnv>): Promise<{ readonly actor: string; readonly reason?: string }> {
+async function requireUser(c: Context<ServerEnv>): Promise<{ readonly actor: string; readonly reason?: string }> {
   const { actor } = c.get('caller')
   if (actor === undefined)
     throw new UsageError('READ_ONLY', 'this dashboard is read-only: no proxy names the signed-in user. Nothing was done.', {

@@ -24,18 +24,18 @@ interface Asset {
   readonly digest: string
 }
 
-const loaded = new Map<string, Asset>()
+const cache = new Map<string, Asset>()
 
 /** Returns a file of the dashboard; undefined if no file has this name. Each file is read once per process. */
 export function loadAsset(name: string): Asset | undefined {
-  const known = loaded.get(name)
-  if (known !== undefined) return known
+  const cached = cache.get(name)
+  if (cached !== undefined) return cached
   const entry = Object.hasOwn(files, name) ? files[name] : undefined
   if (entry === undefined) return undefined
   const content = readFileSync(entry[0])
-  const read = { content, type: entry[1], digest: createHash('sha256').update(content).digest('hex').slice(0, 12) }
-  loaded.set(name, read)
-  return read
+  const asset = { content, type: entry[1], digest: createHash('sha256').update(content).digest('hex').slice(0, 12) }
+  cache.set(name, asset)
+  return asset
 }
 
 /** Returns the address of a file, with its digest as query. */

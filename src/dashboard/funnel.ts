@@ -24,9 +24,11 @@ const partTone = ({ countName: name }: Figure): PartTone => tones[name] ?? 'soft
 /** Renders the steps of a run from its counts: rows, planned changes, outcomes. `settled`: what the run settled of earlier runs. */
 export function funnel(counts: RunCounts, settled?: Settled): Html {
   const { rows, changes, notPlanned, outcomes } = runSteps(counts)
-  const beside = notPlanned.filter(isShown).map((figure) => `${figureText(figure)}${figure.note === '' ? '' : ` (${figure.note})`}`)
+  const notPlannedTexts = notPlanned
+    .filter(isShown)
+    .map((figure) => `${figureText(figure)}${figure.note === '' ? '' : ` (${figure.note})`}`)
   return html`<div class="funnel">
-    ${stepView(rows, '')}${stepView(changes, beside.join(' · '))}${stepView(outcomes, sentText(counts, settled))}
+    ${stepView(rows, '')}${stepView(changes, notPlannedTexts.join(' · '))}${stepView(outcomes, sentText(counts, settled))}
   </div>`
 }
 

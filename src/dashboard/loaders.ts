@@ -133,7 +133,9 @@ export async function loadPipelinePage(
   })
   // Without a usable file, the service of the last run is shown.
   const [latest] = runs
-  return pipeline === undefined && latest !== undefined ? ofRun(deps, latest.runId, page) : ofPipeline(deps, pipeline, page)
+  return pipeline === undefined && latest !== undefined
+    ? withServiceOfRun(deps, latest.runId, page)
+    : withServiceOfPipeline(deps, pipeline, page)
 }
 
 /** Returns the environment of the last run with this name, for a pipeline without a usable file. */
@@ -160,7 +162,7 @@ export async function loadRunPage(
     run.counts.rejected === 0 ? [] : loadRejectGroups(deps.db, run.runId, runSamples),
     listActions(deps.db, { pipeline: run.pipeline, runId: runNumber(run.runId), limit: 20 }),
   ])
-  return ofRun(deps, run.runId, runPage({ run, details, rejects, actions, mayAct: options.mayAct, now: options.now }))
+  return withServiceOfRun(deps, run.runId, runPage({ run, details, rejects, actions, mayAct: options.mayAct, now: options.now }))
 }
 
 /** Loads the page of the rejected rows of a run. @throws {UsageError} `UNKNOWN_RUN` */
@@ -168,13 +170,13 @@ export async function loadRejectsPage(deps: ServerDeps, runId: string): Promise<
   const run = await loadRun(deps.db, runId)
   const { facts } = await loadRunSources(deps.db, run.runId)
   const groups = await loadRejectGroups(deps.db, run.runId, rejectSamples)
-  return ofRun(deps, run.runId, rejectsPage(run, groups, columnsBySource(run.columns, facts)))
+  return withServiceOfRun(deps, run.runId, rejectsPage(run, groups, columnsBySource(run.columns, facts)))
 }
 
 /** Loads the page of a batch. @throws {UsageError} `UNKNOWN_BATCH` */
 export async function loadBatchPage(deps: ServerDeps, id: string, now: number): Promise<Page> {
   const batch = await loadBatch(deps.db, id)
-  return ofRun(deps, batch.runId, batchPage(batch, now))
+  return withServiceOfRun(deps, batch.runId, batchPage(batch, now))
 }
 
 /** Loads the page of a plan. `problem`: reason why an approval was rejected. @throws {UsageError} `UNKNOWN_PLAN` */
@@ -183,11 +185,11 @@ export async function loadPlanPage(
   options: { readonly planId: string; readonly mayAct: boolean; readonly now: number; readonly problem?: string },
 ): Promise<Page> {
   const plan = await loadReview(deps.db, options.planId)
-  return ofRun(deps, plan.runId, planPage({ plan, batches: await listBatches(deps.db, plan.planId, batchesShown), ...options }))
+  return withServiceOfRun(deps, plan.runId, planPage({ plan, batches: await listBatches(deps.db, plan.planId, batchesShown), ...options }))
 }
 
 /** Returns the page with the service that the run writes to, and with its credentials. */
-async function ofRun({ db }: ServerDeps, runId: string, page: Page): Promise<Page> {
+async function withServiceOfRun({ db }: ServerDeps, runId: string, page: Page): Promise<Page> {
   const owner = await ownerOfRun(db, runNumber(runId))
   if (owner === undefined) return page
   const { service, credentials } = owner
@@ -195,7 +197,7 @@ async function ofRun({ db }: ServerDeps, runId: string, page: Page): Promise<Pag
 }
 
 /** Returns the page with the pipeline's service and credentials; the page unchanged without a pipeline, or if they are not configured. */
-async function ofPipeline(deps: ServerDeps, pipeline: Pipeline | undefined, page: Page): Promise<Page> {
+async function withServiceOfPipeline(deps: ServerDeps, pipeline: Pipeline | undefined, page: Page): Promise<Page> {
   const service = pipeline && (await serviceIdentity(deps, pipeline))
   return { ...page, ...(service === undefined ? {} : { service: service.origin, credentials: service.credentials }) }
 }
@@ -228,9 +230,10 @@ export async function loadSystemPage(deps: ServerDeps, now: number): Promise<Pag
 export async function loadRecordsPage(deps: ServerDeps, search?: { readonly pipeline: string; readonly key: string }): Promise<Page> {
   const { pipelines } = await deps.loadPipelines()
   if (search === undefined) return recordsPage({ pipelines })
-  const chosen = search.pipeline
-  if (search.key === '') return recordsPage({ pipelines, chosen, problem: 'Type a product id, a customer key, an email or a phone.' })
-  const pipeline = await deps.loadPipeline(chosen)
+  const selectedPipeline = search.pipeline
+  if (search.key === '')
+    return recordsPage({ pipelines, selectedPipeline, problem: 'Type a product id, a customer key, an email or a phone.' })
+  const pipeline = await deps.loadPipeline(selectedPipeline)
   const history = await explainKey(await depsFor(deps, pipeline), pipeline, search.key)
-  return ofPipeline(deps, pipeline, recordsPage({ pipelines, chosen, history }))
+  return withServiceOfPipeline(deps, pipeline, recordsPage({ pipelines, selectedPipeline, history }))
 }

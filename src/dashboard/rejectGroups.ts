@@ -41,8 +41,8 @@ export function rejectGroups(groups: readonly RejectGroup[], columnsOf: (source:
 
 /** Returns the columns of a source to show: the first one and the one named like the field, else the first three. */
 function shownColumns(columns: readonly string[], field: string): readonly string[] {
-  const own = columns.find((name) => name.toLowerCase() === field.toLowerCase())
-  return own === undefined ? columns.slice(0, 3) : [...columns.slice(0, 1), own]
+  const fieldColumn = columns.find((name) => name.toLowerCase() === field.toLowerCase())
+  return fieldColumn === undefined ? columns.slice(0, 3) : [...columns.slice(0, 1), fieldColumn]
 }
 
 /** Returns a cell by its column; empty if the source does not have the column. */

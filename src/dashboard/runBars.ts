@@ -12,12 +12,12 @@ const height = 28
 export function runBars(runs: readonly RecentRun[]): Html {
   if (runs.length === 0) return html`<span class="muted">none</span>`
   const shown = runs.slice(-maxBars)
-  const most = Math.max(1, ...shown.map(({ changes }) => changes))
+  const mostChanges = Math.max(1, ...shown.map(({ changes }) => changes))
   const offset = (maxBars - shown.length) * barPitch
   const bars = shown.map((run, i) => {
     const tone = toneOf(runState(run))
     // Logarithmic, so that one large run does not flatten all others.
-    const barHeight = Math.max(tone === 'ok' ? 6 : 10, Math.round((Math.log1p(run.changes) / Math.log1p(most)) * height))
+    const barHeight = Math.max(tone === 'ok' ? 6 : 10, Math.round((Math.log1p(run.changes) / Math.log1p(mostChanges)) * height))
     const x = offset + i * barPitch
     // A notch marks runs that failed, need attention or have not ended. With it, the state is readable without colour.
     const notch = tone === 'ok' || tone === 'idle' ? '' : `<path class="mark" d="M${x} ${height - 3}h4M${x} ${height - 5.4}h4"/>`

@@ -76,19 +76,19 @@ type ShownCounts = Partial<
 /** Returns the counts of a run as a text: `12 confirmed · 3 withheld`. */
 export function changesText(counts: ShownCounts): string {
   const { confirmed = 0, refused = 0, ambiguous = 0, pending = 0, deferred = 0, withheld = 0, rejected = 0, settled } = counts
-  const shown = (n: number, what: string) => (n > 0 ? [`${count(n)} ${what}`] : [])
+  const countTexts = (n: number, what: string) => (n > 0 ? [`${count(n)} ${what}`] : [])
   const operations = [
-    ...shown(confirmed, 'confirmed'),
-    ...shown(refused, 'refused'),
-    ...shown(ambiguous, reportWordOf('ambiguous')),
-    ...shown(pending, reportWordOf('pending')),
+    ...countTexts(confirmed, 'confirmed'),
+    ...countTexts(refused, 'refused'),
+    ...countTexts(ambiguous, reportWordOf('ambiguous')),
+    ...countTexts(pending, reportWordOf('pending')),
     ...(settled !== undefined && settled.confirmed + settled.refused > 0 ? [settledText(settled)] : []),
   ]
   // No `nothing changed` with unresolved operations, because the service may have applied them.
   return [
     ...(operations.length === 0 ? ['nothing changed'] : operations),
-    ...shown(deferred, reportWordOf('deferred')),
-    ...shown(withheld, 'withheld'),
-    ...shown(rejected, 'rejected'),
+    ...countTexts(deferred, reportWordOf('deferred')),
+    ...countTexts(withheld, 'withheld'),
+    ...countTexts(rejected, 'rejected'),
   ].join(' · ')
 }

@@ -19,21 +19,21 @@ const allowPrivateHint = 'If the source is in your own network, set `allow_priva
  * @throws {RunError} `SOURCE_REFUSED`
  */
 export function checkUrl(text: string, allowPrivate: boolean): URL {
-  if (/[\r\n\t\0]/.test(text)) throw rejection('an address with control characters', 'source address')
-  if (!URL.canParse(text)) throw rejection('an address that is not a valid URL', 'source address')
+  if (/[\r\n\t\0]/.test(text)) throw rejectionError('an address with control characters', 'source address')
+  if (!URL.canParse(text)) throw rejectionError('an address that is not a valid URL', 'source address')
   const url = new URL(text)
   const where = safeLabel(url)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw rejection(`an address with the scheme ${url.protocol}`, where)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw rejectionError(`an address with the scheme ${url.protocol}`, where)
   if (url.username !== '' || url.password !== '')
-    throw rejection('an address with credentials inside', where, 'Name environment variables under `source.credentials` instead.')
+    throw rejectionError('an address with credentials inside', where, 'Name environment variables under `source.credentials` instead.')
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  if (isForbiddenAddress(host)) throw forbidden(host, where)
+  if (isForbiddenAddress(host)) throw forbiddenError(host, where)
   if (allowPrivate) return url
-  if (url.protocol === 'http:') throw rejection('an address with plain http', where, `Use https. ${allowPrivateHint}`)
+  if (url.protocol === 'http:') throw rejectionError('an address with plain http', where, `Use https. ${allowPrivateHint}`)
   if (!allowedPorts.has(url.port))
-    throw rejection(`an address with port ${url.port}`, where, `Serve the feed on port 443. ${allowPrivateHint}`)
-  if (isIP(host) !== 0 && isPrivateAddress(host)) throw rejection('at a private address', where, allowPrivateHint)
-  if (/(^|\.)localhost\.?$/i.test(host)) throw rejection('on this machine', where, allowPrivateHint)
+    throw rejectionError(`an address with port ${url.port}`, where, `Serve the feed on port 443. ${allowPrivateHint}`)
+  if (isIP(host) !== 0 && isPrivateAddress(host)) throw rejectionError('at a private address', where, allowPrivateHint)
+  if (/(^|\.)localhost\.?$/i.test(host)) throw rejectionError('on this machine', where, allowPrivateHint)
   return url
 }
 
@@ -59,7 +59,10 @@ export function checkedLookup(allowPrivate: boolean, resolve: typeof lookup = lo
       const [first] = usable
       if (first === undefined) {
         const forbiddenAddress = found.find(({ address }) => isForbiddenAddress(address))
-        return callback(forbiddenAddress === undefined ? privateName(hostname) : forbidden(forbiddenAddress.address, hostname), [])
+        return callback(
+          forbiddenAddress === undefined ? privateNameError(hostname) : forbiddenError(forbiddenAddress.address, hostname),
+          [],
+        )
       }
       if (options.all === true) callback(null, usable)
       else callback(null, first.address, first.family)
@@ -72,18 +75,18 @@ export function safeLabel(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`
 }
 
-function privateName(hostname: string): RunError {
-  return rejection('a name that leads to a private address', hostname, allowPrivateHint)
+function privateNameError(hostname: string): RunError {
+  return rejectionError('a name that leads to a private address', hostname, allowPrivateHint)
 }
 
-function forbidden(address: string, where: string): RunError {
-  return rejection(
+function forbiddenError(address: string, where: string): RunError {
+  return rejectionError(
     `at ${address}, a link-local address or a metadata service`,
     where,
     'No setting allows such addresses; serve the feed at another one.',
   )
 }
 
-function rejection(problem: string, where: string, hint = 'Name an https address of the feed.'): RunError {
+function rejectionError(problem: string, where: string, hint = 'Name an https address of the feed.'): RunError {
   return new RunError('SOURCE_REFUSED', `the source is ${problem}, which is not allowed`, { where, hint })
 }

@@ -22,7 +22,7 @@ export function connectorSkippingInterim(options: buildConnector.BuildOptions): 
 const requestLine = /^[A-Z]+ \S+ HTTP\/1\.1\r\n/
 
 /** First line of a response with a status 1xx, except 101. A 101 changes the protocol, and undici rejects it if it was not requested. */
-const interim = /^HTTP\/1\.1 1(?!01)\d\d[ \r]/
+const interimStatusLine = /^HTTP\/1\.1 1(?!01)\d\d[ \r]/
 
 /** A longer head of an interim response is passed on, and undici rejects it. */
 const maxHeadBytes = 65_536
@@ -37,7 +37,7 @@ export function afterInterim(bytes: Buffer): Buffer | undefined {
   for (let rest = bytes; ;) {
     // `HTTP/1.1 1xx ` has 13 bytes. Fewer bytes decide only if they differ from `HTTP/1.1 1`.
     const start = rest.toString('latin1', 0, 13)
-    if (!interim.test(start)) return start.length < 13 && 'HTTP/1.1 1'.startsWith(start.slice(0, 10)) ? undefined : rest
+    if (!interimStatusLine.test(start)) return start.length < 13 && 'HTTP/1.1 1'.startsWith(start.slice(0, 10)) ? undefined : rest
     const end = rest.indexOf('\r\n\r\n')
     if (end === -1) return rest.length > maxHeadBytes ? rest : undefined
     rest = rest.subarray(end + 4)

@@ -44,7 +44,7 @@ export async function* readResumable(file: ResumableFile): AsyncGenerator<Buffer
   let received = 0
   let cause: unknown
   for (;;) {
-    const before = received
+    const receivedBefore = received
     try {
       for await (const chunk of file.part(received, cause)) {
         received += chunk.length
@@ -56,7 +56,7 @@ export async function* readResumable(file: ResumableFile): AsyncGenerator<Buffer
       throw new Error('the body is shorter than its declared length')
     } catch (error) {
       if (error instanceof RunError) throw error
-      await file.recover({ cause: error, received, delivered: received - before, retryLimit })
+      await file.recover({ cause: error, received, delivered: received - receivedBefore, retryLimit })
       cause = error
     }
   }

@@ -29,7 +29,7 @@ export class GapTracker {
   /** Start in `Clock.monotonic`. */
   #from: number | undefined
   #refused = 0
-  #alarmed = false
+  #hasAlarmed = false
 
   constructor(log: Logger, clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#log = log
@@ -49,8 +49,8 @@ export class GapTracker {
       this.#log.warn({}, 'webhook events are refused: they cannot be stored')
     }
     this.#refused++
-    if (!this.#alarmed && now - this.#from >= alarmAfterMs) {
-      this.#alarmed = true
+    if (!this.#hasAlarmed && now - this.#from >= alarmAfterMs) {
+      this.#hasAlarmed = true
       this.#log.error(
         { minutes: Math.round((now - this.#from) / 60_000), refused: this.#refused },
         'webhook events have been refused for an hour',
@@ -64,7 +64,7 @@ export class GapTracker {
     const gap = { from: this.#wallTime(this.#from), to: new Date(this.#clock.now()), refused: this.#refused }
     this.#from = undefined
     this.#refused = 0
-    this.#alarmed = false
+    this.#hasAlarmed = false
     this.#log.warn({ refused: gap.refused }, 'webhook events are stored again; a replay of the gap is needed')
     return gap
   }

@@ -58,8 +58,8 @@ export interface WebhookReceiver {
 const baseUrl = 'http://receiver'
 
 const defaultSignatureHeader = 'x-service-webhooks-signature'
-/** Maximum size of `late` (below). If the insert of a dropped event succeeds, `onEvent` is not called for the event. */
-const maxLate = 10_000
+/** Maximum size of `lateInserts` (below). If the insert of a dropped event succeeds, `onEvent` is not called for the event. */
+const maxLateInserts = 10_000
 
 /**
  * Creates a receiver as a `node:http` handler. The receiver verifies the signature over the raw bytes and stores each event once. Only then
@@ -74,10 +74,10 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   const storeTimeoutMs = options.storeTimeoutMs ?? 4000
   const header = (options.signatureHeader ?? defaultSignatureHeader).toLowerCase()
   /**
-   * Inserts that may still succeed although their delivery was answered with 503, by the id of the event. Only the newest `maxLate`.
+   * Inserts that may still succeed although their delivery was answered with 503, by the id of the event. Only the newest `maxLateInserts`.
    * If such an insert stores the event, `onEvent` is called at the next delivery of the event.
    */
-  const late = new Map<string, Promise<boolean>>()
+  const lateInserts = new Map<string, Promise<boolean>>()
   // Anyone can sign with an empty secret, such as that of a missing variable.
   const secrets = () => (typeof options.secrets === 'function' ? options.secrets() : options.secrets).filter((secret) => secret !== '')
 
@@ -127,13 +127,13 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     const event = parseEvent(body)
     if (event === undefined) return answer(response, 400, { error: 'the body is not a JSON object' })
     let isNew: boolean
-    const adding = addAfter(late.get(event.id), event)
+    const adding = addAfter(lateInserts.get(event.id), event)
     try {
       isNew = await inTime(storeTimeoutMs, adding)
-      late.delete(event.id)
+      lateInserts.delete(event.id)
       log.debug({ type: event.type, isNew }, 'webhook event')
     } catch (error) {
-      noteLate(event.id, adding)
+      noteLateInsert(event.id, adding)
       gap.noteRefusal()
       log.debug({ code: errorCode(error) ?? 'timeout' }, 'webhook event not stored')
       return answer(response, 503, { error: 'not stored, send it again' }, { 'retry-after': '60' })
@@ -143,17 +143,17 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     if (isNew) notify('onEvent', () => options.onEvent?.(event))
   }
 
-  /** Adds to `late` an insert that failed or did not end in time. Removes the insert again if it stores no event. */
-  function noteLate(id: string, adding: Promise<boolean>): void {
+  /** Adds to `lateInserts` an insert that failed or did not end in time. Removes the insert again if it stores no event. */
+  function noteLateInsert(id: string, adding: Promise<boolean>): void {
     const outcome: Promise<boolean> = adding
       .catch(() => false)
       .then((stored) => {
-        if (!stored && late.get(id) === outcome) late.delete(id)
+        if (!stored && lateInserts.get(id) === outcome) lateInserts.delete(id)
         return stored
       })
-    late.set(id, outcome)
-    const [oldest] = late.keys()
-    if (late.size > maxLate && oldest !== undefined) late.delete(oldest)
+    lateInserts.set(id, outcome)
+    const [oldest] = lateInserts.keys()
+    if (lateInserts.size > maxLateInserts && oldest !== undefined) lateInserts.delete(oldest)
   }
 
   /** Stores the event. Resolves to true if this insert stored it, or if `earlier` did: an insert whose delivery was answered with 503. */

@@ -127,7 +127,7 @@ async function resolveGap(deps: ReplayDeps, gap: OpenGap, nowMs: number): Promis
   const [jobs, missed] = [textsOf(last, 'jobs'), textsOf(last, 'missed')]
   const states = await jobStates(deps.db, jobs)
   if (jobs.length > 0 && missed.length === 0 && jobs.every((job) => states.get(job) === 'Complete')) {
-    await note(deps.db, 'webhook.replayed', { gap: gap.id })
+    await recordEvent(deps.db, 'webhook.replayed', { gap: gap.id })
     deps.log.info({ attempts: gap.attempts.length }, 'the events of the gap were delivered again')
     return true
   }
@@ -135,7 +135,7 @@ async function resolveGap(deps: ReplayDeps, gap: OpenGap, nowMs: number): Promis
   const hasFailed = isIncomplete || missed.length > 0
   if (last !== undefined && nowMs - last.at.getTime() < waitMs(deps, gap.attempts.length, hasFailed)) return false
   if (gap.attempts.length >= maxAttempts || deps.clock.now() - gap.toMs > replayableMs) {
-    await note(deps.db, 'webhook.replay_given_up', { gap: gap.id, attempts: gap.attempts.length })
+    await recordEvent(deps.db, 'webhook.replay_given_up', { gap: gap.id, attempts: gap.attempts.length })
     deps.log.error(
       { from: minuteOf(gap.fromMs), to: minuteOf(gap.toMs), attempts: gap.attempts.length },
       'webhook events of a gap could not be replayed. hint: sluice webhooks replay ID --from … --to …',
@@ -156,12 +156,12 @@ function waitMs({ everyMs = defaultCheckMs }: ReplayDeps, attempts: number, hasF
 
 /**
  * Requests a replay from each webhook of the receiver. Records the jobs, and the webhooks without a job because their request failed
- * (`missed`). `before`: attempt of which only the missed webhooks get a request. A failure to list the webhooks is only logged.
+ * (`missed`). `earlierAttempt`: attempt of which only the missed webhooks get a request. A failure to list the webhooks is only logged.
  */
 async function requestReplay(
   deps: ReplayDeps,
   gap: OpenGap,
-  before: { readonly jobs: readonly string[]; readonly missed: readonly string[] } | undefined,
+  earlierAttempt: { readonly jobs: readonly string[]; readonly missed: readonly string[] } | undefined,
 ): Promise<void> {
   // The range has one minute more on either side. An event is created before it is refused, and the service replays whole minutes.
   const range = {
@@ -177,9 +177,9 @@ async function requestReplay(
     // Nothing was requested. The next check tries again.
     return warn(error)
   }
-  const jobs = [...(before?.jobs ?? [])]
+  const jobs = [...(earlierAttempt?.jobs ?? [])]
   const missed: string[] = []
-  for (const { id } of webhooks.filter((webhook) => before === undefined || before.missed.includes(webhook.id))) {
+  for (const { id } of webhooks.filter((webhook) => earlierAttempt === undefined || earlierAttempt.missed.includes(webhook.id))) {
     try {
       jobs.push(await deps.service.replay({ webhook_id: id, ...range }))
     } catch (error) {
@@ -187,15 +187,17 @@ async function requestReplay(
       warn(error)
     }
   }
-  await note(deps.db, 'webhook.replay', { gap: gap.id, jobs, ...(missed.length === 0 ? {} : { missed }), ...range })
+  await recordEvent(deps.db, 'webhook.replay', { gap: gap.id, jobs, ...(missed.length === 0 ? {} : { missed }), ...range })
   if (jobs.length > 0) deps.log.info({ jobs, ...range }, 'the replay of a gap was requested')
   else if (missed.length === 0) deps.log.warn(range, 'the app has no webhook with the address of this receiver, so nothing can be replayed')
 }
 
 /** Returns the webhooks with the path of the receiver. If none has this path, a proxy may change paths, so all webhooks are returned. */
 function webhooksOf(webhooks: readonly { readonly id: string; readonly url: string }[], path: string): readonly { readonly id: string }[] {
-  const same = webhooks.filter(({ url }) => URL.canParse(url) && new URL(url).pathname.replace(/\/$/, '') === path.replace(/\/$/, ''))
-  return same.length > 0 ? same : webhooks
+  const webhooksAtPath = webhooks.filter(
+    ({ url }) => URL.canParse(url) && new URL(url).pathname.replace(/\/$/, '') === path.replace(/\/$/, ''),
+  )
+  return webhooksAtPath.length > 0 ? webhooksAtPath : webhooks
 }
 
 /** Returns the open gaps of the service and the application, and the time of the database. A gap that an earlier version recorded belongs to every receiver. */
@@ -244,7 +246,7 @@ function textsOf(attempt: AuditEntry | undefined, name: 'jobs' | 'missed'): read
   return listOf(attempt?.detail[name]).map(String)
 }
 
-async function note(db: Queryable, what: string, detail: Readonly<Record<string, unknown>>): Promise<void> {
+async function recordEvent(db: Queryable, what: string, detail: Readonly<Record<string, unknown>>): Promise<void> {
   await logEvent(db, { actor: 'webhooks', what, detail })
 }
 

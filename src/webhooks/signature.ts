@@ -23,10 +23,10 @@ export function isChallengeToken(token: string): boolean {
 export function isSigned(body: Uint8Array, signature: string | undefined, secrets: readonly string[]): boolean {
   if (signature === undefined) return false
   const given = Buffer.from(signature)
-  let found = false
+  let isValid = false
   for (const secret of secrets) {
     const expected = Buffer.from(sign(body, secret))
-    if (given.length === expected.length && timingSafeEqual(given, expected)) found = true
+    if (given.length === expected.length && timingSafeEqual(given, expected)) isValid = true
   }
-  return found
+  return isValid
 }

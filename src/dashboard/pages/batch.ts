@@ -39,8 +39,8 @@ export function batchPage(batch: BatchDetails, now: number): Page {
 
 function outcomeNotice(batch: BatchDetails, now: number): Html {
   const { status, pipeline, children, planId } = batch
-  const why = batch.meaning === '' ? (batch.reason ?? '') : batch.meaning
-  const because = why === '' ? none : html` ${upperFirst(why)}.`
+  const reason = batch.meaning === '' ? (batch.reason ?? '') : batch.meaning
+  const because = reason === '' ? none : html` ${upperFirst(reason)}.`
   const pause = batch.paused === null ? none : html`<p>Nothing is sent to this destination now: ${batch.paused}.</p>`
   const run = html`<p>${command(`sluice run ${pipeline}`)}</p>`
   switch (status) {
@@ -85,14 +85,14 @@ function outcomeNotice(batch: BatchDetails, now: number): Html {
   }
 }
 
-function settledNotice({ outcomes, operations: all, pipeline, runId }: BatchDetails): Html {
+function settledNotice({ outcomes, operations: total, pipeline, runId }: BatchDetails): Html {
   const refused = outcomes.reduce((sum, group) => sum + (group.outcome === 'refused' ? group.count : 0), 0)
   if (outcomes.length === 0) return notice('idle', html`<p><strong>Answered</strong> The outcomes of its operations have expired.</p>`)
   if (refused === 0) return notice('ok', html`<p><strong>Confirmed</strong> The service confirmed every operation.</p>`)
   return notice(
     'warn',
     html`<p>
-        <strong>${count(refused)} of ${count(all)} refused by the service</strong> Correct these records in the source, or leave them out.
+        <strong>${count(refused)} of ${count(total)} refused by the service</strong> Correct these records in the source, or leave them out.
         Each run of ${pipeline} sends a corrected record again.
       </p>
       <p>${command(`sluice rerun ${runId} --failed`)}</p>`,
@@ -108,10 +108,10 @@ const attemptWords: Readonly<Record<string, string>> = {
   ambiguous: 'unresolved',
 }
 
-function attempts({ lastAttempts, batch, attempts: all, status }: BatchDetails, now: number): Html {
+function attempts({ lastAttempts, batch, attempts: total, status }: BatchDetails, now: number): Html {
   if (lastAttempts.length === 0)
     return html`<div class="card pad muted">
-      ${all > 0 ? 'The attempts have expired.' : openStates.includes(status) ? 'This request was not sent yet. An attempt is stored before its first byte is sent.' : 'This request was not sent.'}
+      ${total > 0 ? 'The attempts have expired.' : openStates.includes(status) ? 'This request was not sent yet. An attempt is stored before its first byte is sent.' : 'This request was not sent.'}
     </div>`
   return html`<div class="card scroll">
     ${table({
@@ -157,12 +157,12 @@ function noOperations({ status }: BatchDetails): Html {
 }
 
 function operationTable(details: BatchDetails): Html {
-  const { entries: lines, batch, status, pipeline, operations: all } = details
+  const { entries: lines, batch, status, pipeline, operations: total } = details
   if (lines.length === 0) return noOperations(details)
   return html`<div class="card scroll">
     ${table({
-      caption: `Operations of batch ${batch}, those that are not confirmed first${lines.length < all ? `: the first ${lines.length}` : ''}`,
-      captionClass: lines.length < all ? 'pad' : 'sr',
+      caption: `Operations of batch ${batch}, those that are not confirmed first${lines.length < total ? `: the first ${lines.length}` : ''}`,
+      captionClass: lines.length < total ? 'pad' : 'sr',
       columns: [['Place', 'right narrow'], 'Product', 'Change', 'Outcome', 'Answer of the service'],
       rows: lines.map(
         (line) =>

@@ -177,17 +177,17 @@ const titles: Readonly<Record<Change, string>> = { delete: 'Deletes', update: 'U
 function samples(plan: PlanReview, change: Change): Html {
   const shown = plan.samples.filter((sample) => sample.change === change)
   if (shown.length === 0) return none
-  const all = plan.counts[`${change}s`] ?? 0
+  const total = plan.counts[`${change}s`] ?? 0
   const id = `samples-${change}`
   if (!plan.showsRecords)
     return section(
       id,
       titles[change],
       html`<p class="card pad muted">
-        ${plural(all, plan.words.record, plan.words.records)}. Identifiers are digests and are not shown: look one up under
+        ${plural(total, plan.words.record, plan.words.records)}. Identifiers are digests and are not shown: look one up under
         <a href="/records">Records</a>.
       </p>`,
-      { count: count(all) },
+      { count: count(total) },
     )
   return section(
     id,
@@ -205,7 +205,7 @@ function samples(plan: PlanReview, change: Change): Html {
         ),
       })}
     </div>`,
-    { count: shown.length < all ? `first ${shown.length} of ${count(all)}` : count(all) },
+    { count: shown.length < total ? `first ${shown.length} of ${count(total)}` : count(total) },
   )
 }
 

@@ -8,14 +8,14 @@ import { destinationOf } from '../../destinations/index.ts'
 export interface RecordsData {
   readonly pipelines: readonly Pipeline[]
   /** Name of the pipeline that the form shows as selected. */
-  readonly chosen?: string
+  readonly selectedPipeline?: string
   /** History of the record; absent before a search. */
   readonly history?: RecordHistory
   /** Reason why the search was rejected. */
   readonly problem?: string
 }
 
-export function recordsPage({ pipelines, chosen, history, problem }: RecordsData): Page {
+export function recordsPage({ pipelines, selectedPipeline, history, problem }: RecordsData): Page {
   return {
     title: 'Records',
     current: 'records',
@@ -32,7 +32,7 @@ export function recordsPage({ pipelines, chosen, history, problem }: RecordsData
           : html`<form class="card pad row-form" method="post" action="/records" role="search">
               <label for="pipeline"
                 >Pipeline<select id="pipeline" name="pipeline">
-                  ${pipelines.map(({ name }) => html`<option${name === chosen ? raw(' selected') : none}>${name}</option>`)}
+                  ${pipelines.map(({ name }) => html`<option${name === selectedPipeline ? raw(' selected') : none}>${name}</option>`)}
                 </select></label
               ><label for="key"
                 >Product id, customer key, email or phone<input

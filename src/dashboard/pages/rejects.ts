@@ -7,7 +7,7 @@ import { rejectGroups } from '../rejectGroups.ts'
 
 /** Builds the page. `columnsOf`: returns the columns of a source by its number. */
 export function rejectsPage(run: StoredRun, groups: readonly RejectGroup[], columnsOf: (source: number) => readonly string[]): Page {
-  const shown = groups.reduce((sum, group) => sum + group.count, 0)
+  const storedCount = groups.reduce((sum, group) => sum + group.count, 0)
   const most = Math.max(1, ...groups.map((group) => group.count))
   return {
     title: `Rejected rows of ${run.runId}`,
@@ -23,11 +23,11 @@ export function rejectsPage(run: StoredRun, groups: readonly RejectGroup[], colu
           </p>
         </div>
         <div class="actions">
-          ${shown === 0 ? none : html`<a class="button primary" href="/runs/${run.runId}/rejects.csv" download>Download CSV</a>`}
+          ${storedCount === 0 ? none : html`<a class="button primary" href="/runs/${run.runId}/rejects.csv" download>Download CSV</a>`}
         </div>
       </div>
       ${
-        shown === 0
+        storedCount === 0
           ? html`<div class="card empty">
               <h2>${run.counts.rejected === 0 ? 'No row was rejected' : 'The rows have expired'}</h2>
               ${run.counts.rejected === 0 ? none : html`<p class="muted">Rejected rows are kept for 30 days. Run the pipeline again to see them.</p>`}

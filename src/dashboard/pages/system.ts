@@ -95,7 +95,7 @@ function workers({ workers: rows, now }: SystemData): Html {
 }
 
 function queue({ queue: state, budgets, now }: SystemData): Html {
-  const severalServices = new Set(budgets.map(({ class: name }) => budgetParts(name).service)).size > 1
+  const hasSeveralServices = new Set(budgets.map(({ class: name }) => budgetParts(name).service)).size > 1
   return html`<dl class="facts-list">
       <dt>Queued runs</dt>
       <dd>${state.queued === 0 ? 'none' : `${count(state.queued)}, the oldest waits ${duration(state.oldestS * 1000)}`}</dd>
@@ -103,7 +103,7 @@ function queue({ queue: state, budgets, now }: SystemData): Html {
       <dd>${count(state.running)}</dd>
       ${budgets.map(
         (row) =>
-          html`<dt class="mono">${budgetName(row.class, severalServices)}</dt>
+          html`<dt class="mono">${budgetName(row.class, hasSeveralServices)}</dt>
             <dd>
               ${count(row.used)} of ${count(row.limit)} requests in the last
               ${duration(row.windowMs)}${row.blockedUntil !== null && row.blockedUntil.getTime() > now ? html`, blocked until ${clockTime(row.blockedUntil)}` : none}
@@ -145,9 +145,9 @@ alerts:
 }
 
 /** Renders the environment of an alert if it is not that of the server. */
-function otherEnvironment({ environment: of }: DeliveryLine, own: Fence): Html {
-  if (of.origin === '' || environmentKey(of) === environmentKey(own)) return none
-  return html`<br /><span class="muted">${of.origin} as ${of.credentials}</span>`
+function otherEnvironment({ environment: alertEnvironment }: DeliveryLine, own: Fence): Html {
+  if (alertEnvironment.origin === '' || environmentKey(alertEnvironment) === environmentKey(own)) return none
+  return html`<br /><span class="muted">${alertEnvironment.origin} as ${alertEnvironment.credentials}</span>`
 }
 
 function webhooks({ webhooks: state, now }: SystemData): Html {
@@ -163,12 +163,12 @@ function webhooks({ webhooks: state, now }: SystemData): Html {
 }
 
 /**
- * Returns the shown name of a budget: its class, the user in brackets, and the service if there are `several`. Example:
+ * Returns the shown name of a budget: its class, the user in brackets, and the service if `hasSeveralServices`. Example:
  * `http://127.0.0.1:4010 7 product_puts` becomes `product_puts (7)`, or `product_puts (7) at 127.0.0.1:4010`.
  */
-function budgetName(name: string, several: boolean): string {
+function budgetName(name: string, hasSeveralServices: boolean): string {
   const { service, user, limitClass } = budgetParts(name)
-  const host = several && URL.canParse(service) ? ` at ${new URL(service).host}` : ''
+  const host = hasSeveralServices && URL.canParse(service) ? ` at ${new URL(service).host}` : ''
   return `${limitClass}${user === '' ? '' : ` (${user})`}${host}`
 }
 
