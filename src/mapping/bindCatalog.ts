@@ -89,7 +89,7 @@ function bindFields(pipeline: Pipeline, preset: Preset | undefined, columns: rea
 }
 
 /**
- * Returns the mapping of a field that is not in `map:`. It is the first of these that exists:
+ * Returns the mapping of a field that is not in `map:`, from the first of these that exists:
  * - the preset's columns in this header, or the preset's constant
  * - the column with the field's name, with the preset's default
  */
@@ -130,8 +130,8 @@ function shownFields(
 }
 
 /**
- * Describes a missing required field that exports of this preset never have, such as the link. The hint builds the field from another column
- * and a prefix: `https://shop.example/` and the handle. Undefined if the preset suggests no column of this header.
+ * Describes a missing required field that exports of this preset never have, such as the link. The hint builds the field from another
+ * column and a prefix: `https://shop.example/` and the handle. Undefined if the preset suggests no column of this header.
  */
 function describeMissingWithPrefix(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
   const suggested = preset?.suggestedPrefix?.[field]

@@ -40,7 +40,7 @@ export interface BoundHeader {
   readonly usedIndexes: ReadonlySet<number>
   /** Reports on the unmapped columns, from the rows so far. Members only. */
   readonly reportUnmapped?: () => UnmappedReport
-  /** Required fields, and columns of tests and row filters, that the header lacks. They fail a run that reads a table, such as CSV. */
+  /** Required fields, and columns of tests and row filters, that the header lacks. A table, such as CSV, that lacks one fails the run. */
   readonly missing: readonly MissingColumn[]
   /** Suggested entries of `map:` for unmapped optional fields, such as `gtin: "EAN"`. */
   readonly suggestions: readonly string[]

@@ -34,7 +34,7 @@ export interface PresetField {
   readonly computeFromTexts?: (texts: readonly string[]) => string
 }
 
-/** Returns true if a field takes its cells as they are: it has no constant, function or transform. It may have a default. */
+/** Returns true if a field takes its cells as they are, without constant, function or transform. A default is allowed. */
 export const takesCellsUnchanged = ({
   constant,
   compute,
@@ -72,7 +72,7 @@ const multiValueFields: ReadonlySet<string> = new Set([...identifierTypes, 'addi
 
 /**
  * Binds a field to the columns of one header. A field with one column, and without constant, function, transforms and default, gets the
- * whole cell. This cell may have several texts. If the field needs only one, the mapping of the record chooses it.
+ * whole cell, also one with several texts. If the field needs only one text, the mapping of the record chooses it.
  */
 export function bindField(field: string, mapping: FieldMapping, columns: readonly string[]): BoundField {
   const indexes: number[] = []

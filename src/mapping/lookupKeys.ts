@@ -66,14 +66,14 @@ export function defaultCountryOf({ map }: Pick<Pipeline, 'map'>): string | undef
 }
 
 /**
- * Returns every key that a member of `pipeline` with this text may have. The caller looks up all of them. They are the keys:
+ * Returns every key that a member of `pipeline` with this text may have. The caller looks up all of them. The result has the keys:
  * - of a row that has the text in its key column;
  * - of a row whose key is computed from this text as an identifier (`RowIdentifiers.key`);
  * - of a row without a key column whose only identifier is the text.
  *
  * Identifiers are emails, phone numbers, and those of the types of the key's columns. A phone number without `+` gets the fixed
- * `default_country` of the pipeline. If it may be national or international, its row is found only by the text in a key column. In a
- * do-not-reach list (`isDoNotReach`), both readings are found.
+ * `default_country` of the pipeline. A number that may be national or international finds its row only by the text in a key
+ * column. In a do-not-reach list (`isDoNotReach`), both readings find it.
  */
 export function memberKeysOf(
   text: string,

@@ -86,7 +86,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     },
     map: (row) => {
       const bound = boundFor(row.columns)
-      if (row.fault !== undefined) return mapFaulty(row, row.fault, bound)
+      if (row.fault !== undefined) return mapFaultyRow(row, row.fault, bound)
       return repeatsHeader(row, bound.headerCells) ? rejectRepeatedHeader(row, bound) : withReaderWarnings(row, mapReadableRow(row, bound))
     },
     mask: (row) => boundFor(row.columns).mask(row),
@@ -111,8 +111,8 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
 }
 
 /**
- * Returns the SHA-256 (hex) of the pipeline definition and the version of the mapping rules. The same hash, bytes and day give the same
- * records.
+ * Returns the SHA-256 (hex) of the pipeline definition and the version of the mapping rules. With an equal hash, equal bytes give
+ * equal records on one day.
  */
 export function hashOfDefinitionAndRules(pipeline: Pipeline): string {
   return hash('sha256', `${mappingRulesVersion} ${pipeline.definitionHash}`)
@@ -122,7 +122,7 @@ export function hashOfDefinitionAndRules(pipeline: Pipeline): string {
  * Rejects a row in which the reader found a fault. After a fault of `join:` the row's own cells are correct, so row filters and consent
  * apply. After any other fault, cells may be in the wrong column.
  */
-function mapFaulty(row: Row, { code, message, field }: NonNullable<Row['fault']>, bound: BoundHeader): Mapped {
+function mapFaultyRow(row: Row, { code, message, field }: NonNullable<Row['fault']>, bound: BoundHeader): Mapped {
   const hasCorrectCells = code.startsWith('JOIN_')
   if (hasCorrectCells && bound.excludes?.(row) === true) return withOptOuts({ filtered: true, warnings: [] }, bound, row)
   const reject = {
@@ -225,8 +225,8 @@ function checkRepeatedColumns({ usedIndexes, shownMapping }: BoundHeader, column
 }
 
 /**
- * Returns the parent that more than half of the columns have, and at least three: `products` for columns such as `products.id`. Then a JSON
- * file `{ "products": … }` was read as one record. Undefined if no parent has so many columns.
+ * Returns the parent that more than half of the columns have, and at least three: `products` for columns such as `products.id`. Such
+ * columns show that a JSON file `{ "products": … }` was read as one record. Undefined if no parent has so many columns.
  */
 function wrapperOf(columns: readonly string[]): string | undefined {
   const counts = new Map<string, number>()

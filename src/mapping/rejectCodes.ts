@@ -5,7 +5,7 @@ export interface CodeEntry {
   /**
    * `reject`: the row is not used. Exception: if the code is about one identifier and the member has another usable one, only this
    * identifier is not used.
-   * `warning`: a value was repaired or dropped, or looks wrong. It may also be about a column or the whole source.
+   * `warning`: a value was repaired or dropped, or looks wrong. A warning may also be about a column or the whole source.
    */
   readonly outcome: 'reject' | 'warning'
   readonly meaning: string

@@ -32,8 +32,8 @@ export function isRejectsHeader(line: string): boolean {
 }
 
 /**
- * Returns a cell as one text; `''` for a missing cell. Several texts become a JSON array. So does a text that is itself such an array, so
- * that `originalCell` restores every cell.
+ * Returns a cell as one text; `''` for a missing cell. Several texts become a JSON array. A text that is itself such an array is put
+ * into an array too, so that `originalCell` restores every cell.
  */
 export function cellText(cell: Cell | undefined): string {
   const texts = typeof cell === 'string' ? [cell] : (cell ?? [])

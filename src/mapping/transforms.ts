@@ -25,8 +25,8 @@ export interface TransformEntry {
 }
 
 /**
- * Failure of a transform, or of a function, for one value. The message follows the words "the value": `is not an amount`. It does not
- * contain the value.
+ * Failure of a transform, or of a function, for one value. The message follows the words "the value": `is not an amount`. The message
+ * never contains the value.
  */
 export class TransformError extends Error {
   /** Name of the transform, or `function`. */

@@ -12,7 +12,7 @@ export interface Answer {
   status: number
   headers: Record<string, string>
   body: Buffer | string
-  /** If set, writes the answer after `headers`, on a connection that stays open. Then `body` is not sent. */
+  /** Writes the answer after `headers`, on a connection that stays open. If set, `body` is not sent. */
   readonly stream?: (response: ServerResponse) => void
 }
 
@@ -77,8 +77,8 @@ export function rateHeaders(rate: RateState): Record<string, string> {
 }
 
 /**
- * Returns the headers of every answer of the advertising host; none for the core host. They name the current version, and warn on a path
- * of the older version. `endpoint`: undefined for an unknown path; `rawPath` then decides the host.
+ * Returns the headers of every answer of the advertising host; none for the core host. The headers name the current version. On a
+ * path of the older version, one of them warns. `endpoint`: undefined for an unknown path; `rawPath` then decides the host.
  */
 export function commonHeaders(endpoint: Endpoint | undefined, rawPath: string): Readonly<Record<string, string>> {
   if (endpoint === undefined ? isCorePath(rawPath) : endpoint.host === 'core') return {}

@@ -2,8 +2,8 @@
  * Types of an area (its state, handlers, calls and replies), and of the world that all areas share.
  *
  * Handlers run after routing, authentication, rate limits and validation. A replay of the journal runs them again and must restore the same
- * state. So a handler takes time from `call.now`, ids from `world.newId()`, and random numbers from `world.random()`. It runs everything
- * outside the process through `call.runEffect()`.
+ * state. So a handler takes time from `call.now`, ids from `world.newId()`, and random numbers from `world.random()`. Effects outside the
+ * process go through `call.runEffect()`.
  */
 import type { ServerResponse } from 'node:http'
 import type { Endpoint } from '../service/contract/endpoint.ts'

@@ -15,7 +15,7 @@ export interface ListOptions<T> {
 }
 
 /**
- * Returns one page of `records`. They must be in their default order. Omits deleted records, except with `with_deleted=true`. The
+ * Returns one page of `records`. The argument must be in the default order. Omits deleted records, except with `with_deleted=true`. The
  * cursor contains the id and the position of the first record of the next page. The next page begins at that record, even if other records
  * were added or deleted meanwhile. If the record itself is no longer in the list, the page begins at the stored position.
  *

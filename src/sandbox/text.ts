@@ -17,7 +17,7 @@ export function textOf(value: unknown): string {
 }
 
 /** Counts code points, not UTF-16 units. */
-export function codePoints(text: string): number {
+export function countCodePoints(text: string): number {
   let count = 0
   for (const _ of text) count++
   return count

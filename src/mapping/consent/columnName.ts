@@ -65,7 +65,7 @@ const otherMeaningWords =
 const reversingWords =
   /revok|revoc|revoq|withdr|object|oppos|\binacti[fv]|inaktiv|gesperr|sperre|\bexclu(?!siv)|invalid|delet|suspend|paus|\boff\b|spam|bounces|\bbaja\b|\bretir|ablauf|abgelauf|beend|\bgelosch|loschung|entfernt|desactiv|deaktiv|deactiv|disabl|annul(?!ar)|elimin|ingetrok|beeindig|gestopt|uitgezet|wycof|cofnie|odwo[lł]|\bretras|anulow|aterkall|avslut|trukket|tilbage|tilbake|perut|peruut|отозв|отмен|отказ|odvol|zrus|visszav|lemond|iptal|geri cek|\blaps|\bvoid|\bmuted?\b|\bleft\b|\bleav|\bquit|forbid|prohib|\bbann?(?:ed)?\b|negativ|\bnone\b|\blost\b|missing|\bfail|\beras(?:ed|ure)|anonymi[sz]|\bforgot|restrict|\bart(?:icle|ikel)? (?:1[5-8]|2[0-2])\b|\bdropped|churn|archiv|terminat|remov/
 /**
- * More words of a refusal, in many languages. They decide only that a name does not say what a yes means: `Consenso negato`, `メルマガ停止`.
+ * More words of a refusal, in many languages. A name with one of them does not say what a yes means: `Consenso negato`, `メルマガ停止`.
  * `\b` knows only Latin letters without accents, so words of other scripts have spaces instead.
  */
 const refusalWords = new RegExp(

@@ -71,7 +71,7 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const facts = factsOf(distinctValues, name)
   const { polarity, hasNumberCodes } = facts
   const valuesWith = (mayReach: MayReach) =>
-    unique(distinctValues.flatMap(({ value }) => (mayReachOf(value, facts) === mayReach ? [value] : [])))
+    withoutRepeats(distinctValues.flatMap(({ value }) => (mayReachOf(value, facts) === mayReach ? [value] : [])))
   const yes = valuesWith('yes')
   const no = valuesWith('no')
   const unknown = valuesWith('unknown')
@@ -144,13 +144,13 @@ function mayReachOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheck
   const ownMeaning = isNamed ? consentMeaning(value) : meaningOf(value)
   const meaning = text === letterYes ? 'yes' : ownMeaning
   if (meaning === 'in') {
-    // In an opt-out column, `enabled` and `granted` may mean that the opt-out is enabled. In a column of unclear polarity, only `granted` is
-    // certainly a consent.
+    // In an opt-out column, `enabled` and `granted` may mean that the opt-out is enabled. In a column of unclear polarity, only `granted`
+    // is certainly a consent.
     const meansConsent = polarity === 'in' || (polarity === 'unclear' && meaningOf(value) === 'in')
     return meansConsent ? 'yes' : 'unknown'
   }
-  // In an opt-out column, `inactive` could mean that the opt-out is inactive. It still fails the test: a wrong guess would send a person
-  // who said no.
+  // In an opt-out column, `inactive` could mean that the opt-out is inactive. The value still fails the test, because a wrong guess would
+  // send a person who said no.
   if (meaning === 'out') return 'no'
   if (polarity === 'out') {
     if (meaning === 'no' || meaning === 'empty') return 'yes'
@@ -165,11 +165,10 @@ function mayReachOf(value: string, { polarity, isNamed, hasNumberCodes, hasCheck
 /**
  * Proposes a test for a column of dates, reasons or texts:
  * - In an opt-out column, empty cells and words such as `no` pass.
- * - In a column of dates, the dates after `earliestConsent` pass. Its name must be that of an opt-in, or not about consent.
+ * - In a column of dates, the dates after `earliestConsent` pass. The name of the column must be that of an opt-in, or not about consent.
  * - If such a column also has words that mean yes, or unreadable dates, filled cells without a word against consent pass. This test is
  *   never certain, because an unknown word of a later file would pass. It is proposed only if all rows were counted.
- * - Otherwise the value is `unknownYes`: only the user knows which texts mean yes. The same applies to dates in the future and to unknown
- *   words.
+ * - Otherwise, and for dates in the future and unknown words, the value is `unknownYes`: only the user knows which texts mean yes.
  */
 function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const { distinctValues = [] } = values
@@ -181,7 +180,7 @@ function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, v
   if (name?.polarity === 'out') {
     const passing = wordsAgainst.filter((value) => consentMeaning(value) !== 'out')
     return {
-      test: { column, values: ['', ...unique([...passing, ...placeholderDates])] },
+      test: { column, values: ['', ...withoutRepeats([...passing, ...placeholderDates])] },
       certain: name.certain || name.needsYes === true,
       shown: [],
     }
@@ -196,7 +195,7 @@ function proposeForDatesOrTexts(column: string, name: ConsentName | undefined, v
   if (values.isMostlyDates && allKnown && datesMeanYes && values.futureDateCount === 0) {
     if (values.unreadableDateCount === 0 && wordMeanings.every((meaning) => negativeMeanings.has(meaning)))
       return { test: { column, after: earliestConsent }, certain: name?.certain === true, shown: [] }
-    if (!values.isPartial) return { test: { column, notValues: ['', ...unique(wordsAgainst)] }, certain: false, shown: [] }
+    if (!values.isPartial) return { test: { column, notValues: ['', ...withoutRepeats(wordsAgainst)] }, certain: false, shown: [] }
   }
   return { test: { column, values: [unknownYes] }, certain: false, shown: [] }
 }
@@ -213,10 +212,10 @@ function oppositesOf(notPassing: readonly string[], polarity: ConsentName['polar
     const pair = opposites.find((words) => words.includes(lower))
     return pair === undefined ? [] : [pair[0] === lower ? pair[1] : pair[0]]
   })
-  return found.length > 0 ? unique(found) : usualValues[polarity]
+  return found.length > 0 ? withoutRepeats(found) : usualValues[polarity]
 }
 
 /** Removes repeated values, ignoring case. Keeps the last spelling. */
-function unique(values: readonly string[]): readonly string[] {
+function withoutRepeats(values: readonly string[]): readonly string[] {
   return [...new Map(values.map((value) => [value.toLowerCase(), value] as const)).values()]
 }

@@ -50,7 +50,7 @@ const plainRules: IdentifierRules = {
   readsAmbiguousPhonesAsBoth: false,
 }
 
-/** Rules that return every form of a value that some setting sends. They reject a phone number that may be national or international. */
+/** Rules that return each form of a value that a setting may send. A phone number that may be national or international is rejected. */
 export const everyFormRules: IdentifierRules = {
   email: { ...plainRules.email, addsOtherForm: true },
   addsPlusFreeForm: true,

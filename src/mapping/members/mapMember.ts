@@ -29,9 +29,8 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const desired = isPermitted && !leavesList
   const addsToList = binding.isDoNotReach && desired
   const key = addsToList ? keyForList(identifiers) : identifiers.key()
-  // A row that must not be sent becomes a record with `desired: false`. So does a row whose identifiers all lack consent.
-  // A key alone is enough, because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other
-  // row sends them.
+  // A row that must not be sent, or whose identifiers all lack consent, becomes a record with `desired: false`. A key alone is enough,
+  // because some exports leave the identifiers of such rows empty. Identifiers alone are enough too, so that no other row sends them.
   if (!desired || (identifiers.packed.length === 0 && identifiers.withoutConsent.length > 0)) {
     const recordKey = key ?? (binding.remove.length > 0 ? undefined : identifiers.keyOfIdentifiers())
     if (recordKey !== undefined)
@@ -207,7 +206,7 @@ function keyForList(identifiers: RowIdentifiers): Uint8Array | undefined {
 
 /**
  * Returns `expires_at` of a row that adds a person to a do-not-reach list. If the cell cannot be read, adds a warning and returns
- * undefined. Then the person stays on the list while the row is in the source.
+ * undefined. Without an end, the person stays on the list while the row is in the source.
  */
 function endForList(row: Row, binding: MemberBinding, identifiers: RowIdentifiers): number | undefined {
   try {
@@ -223,7 +222,7 @@ function endForList(row: Row, binding: MemberBinding, identifiers: RowIdentifier
 
 /**
  * Returns `expires_at` in milliseconds since 1970. Undefined for an empty cell, and for `latestEndMs` or later. Null if the cell cannot be
- * read. Then a row for an audience is rejected, because the default end could be later than the real end.
+ * read. A row for an audience is rejected for null, because the default end could be later than the real end.
  *
  * @throws {TransformError} if a transform of `expires_at` fails
  */

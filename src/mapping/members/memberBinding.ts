@@ -36,7 +36,7 @@ export interface MemberBinding {
 /** Identifier type with its columns. */
 export interface BoundIdentifier extends BoundField {
   readonly type: IdentifierType
-  /** True if the column is declared to contain digests. Then raw values are rejected. */
+  /** True if the column is declared to contain digests, so raw values are rejected. */
   readonly hashed: boolean
   /** Two-letter code, or index of the country column, for phone numbers without +. */
   readonly country: string | number | undefined

@@ -340,7 +340,7 @@ export class UnmappedColumns {
     const isEmail = cell.includes('@') && types.includes('email') && looksLikeEmail(cell)
     const isPhone = !isEmail && types.includes('phone_number') && looksLikePhone(cell, state.hasPhoneName)
     if (!isEmail && !isPhone) return
-    if (mappedIndexes.some((index) => allTexts(row.cells[index]).some((other) => sameIdentifier(other, cell, isEmail)))) return
+    if (mappedIndexes.some((index) => allTexts(row.cells[index]).some((other) => isSameIdentifier(other, cell, isEmail)))) return
     if (isEmail) state.emailCount++
     else state.phoneCount++
     if (state.lines.length < maxWarningLines) state.lines.push(row.line)
@@ -438,7 +438,7 @@ function firstNonEmptyText(cell: Cell | undefined): string | undefined {
 }
 
 /** Returns true for equal emails, ignoring case, or phone numbers with equal last nine digits: one may lack the country code. */
-function sameIdentifier(mapped: string, cell: string, isEmail: boolean): boolean {
+function isSameIdentifier(mapped: string, cell: string, isEmail: boolean): boolean {
   if (mapped === '') return false
   if (mapped === cell) return true
   if (isEmail) return trimText(mapped).toLowerCase() === cell.toLowerCase()

@@ -14,8 +14,8 @@ export interface Preset {
   /** Other sets of columns that identify the export: earlier headers, exports with fewer columns. */
   readonly otherIdentifyingSets?: readonly (readonly string[])[]
   /**
-   * True for an upload template whose column names (`Email`, `Phone`) many other exports have too. It is recognized only if it names at
-   * least half of the columns of the header.
+   * True for an upload template whose column names (`Email`, `Phone`) many other exports have too. The template is recognized only if it
+   * names at least half of the columns of the header.
    */
   readonly isTemplate?: boolean
   /** Columns that this export never has. A header with one of them is not recognized. */

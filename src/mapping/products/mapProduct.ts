@@ -44,8 +44,8 @@ export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRule
 }
 
 /**
- * Readers of the fields that most often reject a row. They read a rejected row again, to report more than its first fault. They miss a
- * conflicting currency of `sale_price`, and a broken text in most optional fields.
+ * Readers of the fields that most often reject a row. A rejected row is read again with them, to report more than its first fault. Not
+ * found in this way: a conflicting currency of `sale_price`, and a broken text in most optional fields.
  */
 const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
   idOf,

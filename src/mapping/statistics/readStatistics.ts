@@ -24,7 +24,7 @@ export interface StoredStatistics extends StoredFeatureSets {
 
 /**
  * Creates the statistics of a read. `stored`: statistics of the last read. `gated`: true if the read skips unchanged rows
- * (docs/architecture.md#three-gates-work-that-is-skipped-safely). Then the feature sets and counts of these rows come from `stored`. A full
+ * (docs/architecture.md#three-gates-work-that-is-skipped-safely). The feature sets and counts of skipped rows come from `stored`. A full
  * read only takes from `stored` which values to count exactly.
  */
 export function createReadStatistics(

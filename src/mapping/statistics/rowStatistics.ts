@@ -54,8 +54,8 @@ export interface StoredFeatureSets {
 /** Maximum number of items. Beyond it, a warning with a new code and field is not counted, and a new value is not counted exactly. */
 const maxItems = 700
 /**
- * Maximum number of sets. Beyond it, a row with items gets no new set. It is counted in one set for its bits and one for each item, and
- * stored as `unknownSet`. Set numbers are stored in two bytes.
+ * Maximum number of sets. Beyond it, a row with items gets no new set. The row is counted in one set for its bits and one for each item,
+ * and stored as `unknownSet`. Set numbers are stored in two bytes.
  */
 const maxSets = 30_000
 /** Maximum number of currencies. Further ones are not counted. */

@@ -50,11 +50,14 @@ export function searchKeywords(call: InsightsCall): Reply {
   const share = shareOf([...excluded.difference(searched), ...(typeof location === 'string' ? [location] : [])])
   const volume: number[] = []
   for (let at = start; at < end; at += stepMs) {
-    const posts = [...countedKeywords].reduce((sum, keyword) => sum + (numberFrom(`${keyword} ${at}`) % 5000), 0)
+    const posts = [...countedKeywords].reduce((sum, keyword) => sum + (inventedNumber(`${keyword} ${at}`) % 5000), 0)
     volume.push(Math.floor(posts * share))
   }
   const stem = keywords[0] ?? ''
-  const related = Array.from({ length: RELATED_COUNT }, (_, index) => `${stem} ${WORDS[(numberFrom(stem) + index) % WORDS.length] ?? ''}`)
+  const related = Array.from(
+    { length: RELATED_COUNT },
+    (_, index) => `${stem} ${WORDS[(inventedNumber(stem) + index) % WORDS.length] ?? ''}`,
+  )
   return ok({ related_keywords: related, tweet_volume: volume })
 }
 
@@ -64,7 +67,7 @@ function lowerCaseSet(keywords: readonly string[]): Set<string> {
 
 /** Returns the invented share of posts that pass all conditions, such as a location. Each condition passes 10 to 89 % of the posts. */
 function shareOf(conditions: readonly string[]): number {
-  return conditions.reduce((share, condition) => (share * (10 + (numberFrom(condition) % 80))) / 100, 1)
+  return conditions.reduce((share, condition) => (share * (10 + (inventedNumber(condition) % 80))) / 100, 1)
 }
 
 /**
@@ -88,10 +91,10 @@ export function estimateAudience(call: InsightsCall): Reply {
   }
   if (errors.length > 0) throw adsRefusals(errors)
   delete call.echo['targeting_criteria']
-  const middle = 10_000 + (numberFrom(JSON.stringify(criteria)) % 1_000_000)
+  const middle = 10_000 + (inventedNumber(JSON.stringify(criteria)) % 1_000_000)
   return ok({ audience_size: { min: Math.floor(middle * 0.9), max: Math.ceil(middle * 1.1) } })
 }
 
-function numberFrom(text: string): number {
+function inventedNumber(text: string): number {
   return Number.parseInt(hash('sha256', text).slice(0, 8), 16)
 }

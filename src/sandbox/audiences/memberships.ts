@@ -27,7 +27,7 @@ const TYPE_BITS = 0x7f
 /** Maximum share of used slots. Above it, the table doubles. Ten million identifiers need 16.8 million slots. */
 const MAX_LOAD = 0.7
 
-/** Identifier with its times. It is in force from `effectiveAt` (inclusive) to `expiresAt` (exclusive). */
+/** Identifier with its times. The identifier is in force from `effectiveAt` (inclusive) to `expiresAt` (exclusive). */
 export interface Member {
   readonly type: IdentifierType
   /** Digest in 64 lower-case hex digits, or the plain value of a `partner_user_id`. */

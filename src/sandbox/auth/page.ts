@@ -18,7 +18,7 @@ export interface AuthorizationPage {
 
 export function authorizationPage({ token, path, screenName, forceLogin, isUnknownUser }: AuthorizationPage): string {
   const password = forceLogin ? '<p><label>Password <input type="password" name="password" autocomplete="off"></label></p>' : ''
-  return page(
+  return htmlPage(
     'Authorize the application',
     `<p>The application wants to ${token.access === 'read' ? 'read' : 'read and change'} what this account can access.</p>
 <form method="get" action="${escapeHtml(path)}">
@@ -32,7 +32,7 @@ ${isUnknownUser ? '<p role="alert">There is no user with this handle.</p>\n' : '
 
 /** Renders the page with the PIN, for the callback `oob`. The user types the PIN into the application. */
 export function pinPage(pin: string): string {
-  return page(
+  return htmlPage(
     'Access granted',
     `<p id="code-desc">Type this PIN into the application:</p>\n<p><kbd aria-labelledby="code-desc"><code id="oauth_pin">${escapeHtml(pin)}</code></kbd></p>`,
   )
@@ -40,15 +40,15 @@ export function pinPage(pin: string): string {
 
 /** Renders the page after Deny, for the callback `oob`. */
 export function deniedPage(): string {
-  return page('Access denied', '<p>The application was not given access. You can close this page.</p>')
+  return htmlPage('Access denied', '<p>The application was not given access. You can close this page.</p>')
 }
 
 /** Renders the page for a request token that is unknown, or that a user allowed or denied before. */
 export function wrongTokenPage(): string {
-  return page('This link does not work', '<p>The request token is unknown or was used before. Start again from the application.</p>')
+  return htmlPage('This link does not work', '<p>The request token is unknown or was used before. Start again from the application.</p>')
 }
 
-function page(title: string, body: string): string {
+function htmlPage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${title}</title></head>
 <body><h1>${title}</h1>

@@ -75,7 +75,7 @@ function runBatch(call: Call<CampaignsState>, types: OperationTypes): Reply {
     return { params: { ...recordOf(params), account_id: accountOf(call).id }, operation_type }
   })
   if (errors.some((one) => one.length > 0)) {
-    restore(call.state, before)
+    restoreTables(call.state, before)
     throw operationRefusal(call.world, errors, request)
   }
   return { kind: 'ads', data, request }
@@ -151,7 +151,7 @@ function textOfValue(value: unknown): string {
 }
 
 /** Writes the content of `before` back into the tables of `state`. */
-function restore(state: CampaignsState, before: CampaignsState): void {
+function restoreTables(state: CampaignsState, before: CampaignsState): void {
   const tables: Readonly<Record<string, Map<string, unknown>>> = { ...state }
   for (const [name, rows] of Object.entries<ReadonlyMap<string, unknown>>({ ...before })) {
     tables[name]?.clear()

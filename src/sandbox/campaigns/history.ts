@@ -21,7 +21,7 @@ export function addToHistory(
   call.state.history.set(account, entries)
   entries.push({
     change_by: { user_id: call.user?.id ?? '', platform: 'Ads API' },
-    changes: differences(before, change.after),
+    changes: changedFields(before, change.after),
     change_time: isoSeconds(call.now),
     entity_id: change.after.id,
     entity: change.entity,
@@ -31,7 +31,7 @@ export function addToHistory(
 }
 
 /** Returns each changed field with both values; none for a creation. Omits `updated_at`. Ignores the order of lists of texts. */
-function differences(before: object | undefined, after: object): Record<string, unknown> {
+function changedFields(before: object | undefined, after: object): Record<string, unknown> {
   if (before === undefined) return {}
   const old = recordOf(before)
   return Object.fromEntries(

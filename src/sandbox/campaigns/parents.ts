@@ -1,6 +1,6 @@
 /**
  * Hides records whose line item or campaign was deleted. Promoted tweets of a deleted line item keep `deleted: false`, but only reads with
- * `with_deleted=true` return them (spec 3.3). The same is assumed for:
+ * `with_deleted=true` return them (spec 3.3). These records are assumed to be hidden too:
  * - targeting criteria, categories and tracking tags of a deleted line item
  * - line items of a deleted campaign
  */

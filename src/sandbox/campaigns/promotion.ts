@@ -19,7 +19,7 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
     isVisible,
   }),
   'promotedTweets.create': (call) => {
-    const promoted = promote(call)
+    const promoted = promoteTweets(call)
     return { kind: 'ads', data: promoted, totalCount: promoted.length }
   },
   // Replaces the handler of `recordHandlers`: this one also writes the account history.
@@ -41,7 +41,7 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
 }
 
 /** Returns a promoted tweet for each given post. Creates those that the line item does not have yet. @throws {Refusal} 404 */
-function promote(call: Call<CampaignsState>): PromotedTweet[] {
+function promoteTweets(call: Call<CampaignsState>): PromotedTweet[] {
   const item = findLiveLineItem(call, String(call.params['line_item_id']))
   const tweetIds = [...new Set(listParam(call, 'tweet_ids') ?? [])]
   const { posts } = call.world.stateOf(areaRefs.posts)

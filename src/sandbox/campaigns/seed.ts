@@ -45,8 +45,8 @@ export function createCampaignsState(): CampaignsState {
   addRecords(state.funding, FIXED_ACCOUNT, [fundingInstrument('lygyi')])
   addRecords(state.funding, SECOND_ACCOUNT, [fundingInstrument('lygyj')])
   addApps(state)
-  addRecords(state.campaigns, FIXED_ACCOUNT, campaigns())
-  addRecords(state.lineItems, FIXED_ACCOUNT, lineItems())
+  addRecords(state.campaigns, FIXED_ACCOUNT, initialCampaigns())
+  addRecords(state.lineItems, FIXED_ACCOUNT, initialLineItems())
   addLineItemChildren(state)
   addFinishedJob(state)
   addHistory(state)
@@ -89,7 +89,7 @@ function addApps(state: CampaignsState): void {
   ])
 }
 
-function campaigns(): Campaign[] {
+function initialCampaigns(): Campaign[] {
   const shared = {
     funding_instrument_id: 'lygyi',
     entity_status: 'ACTIVE',
@@ -120,7 +120,7 @@ function campaigns(): Campaign[] {
 }
 
 /** Returns line items of every objective. Tests may delete `9cqi1` and `9cqi2` (docs/sandbox.md#initial-data). */
-function lineItems(): LineItem[] {
+function initialLineItems(): LineItem[] {
   const shared: Omit<LineItem, 'id' | 'name' | 'objective' | 'goal'> = {
     campaign_id: '8wku2',
     product_type: 'PROMOTED_TWEETS',

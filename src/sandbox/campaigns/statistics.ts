@@ -188,14 +188,14 @@ function metricValues(items: readonly LineItem[], metric: Metric, period: Period
     const served = servedPeriod(item, period)
     for (let at = Math.floor(served.start / HOUR) * HOUR; at < served.end; at += HOUR) {
       const index = Math.floor((at - period.start) / step)
-      values[index] = (values[index] ?? 0) + Math.floor(impressions(item.id, at) * metric.factor)
+      values[index] = (values[index] ?? 0) + Math.floor(inventedImpressions(item.id, at) * metric.factor)
     }
   }
   return values
 }
 
 /** Returns the invented impressions of a line item in an hour: 20 to 119. */
-function impressions(id: string, at: number): number {
+function inventedImpressions(id: string, at: number): number {
   return 20 + (Number.parseInt(hash('sha256', `${id} ${Math.floor(at / HOUR)}`).slice(0, 6), 16) % 100)
 }
 

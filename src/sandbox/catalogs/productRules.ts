@@ -6,7 +6,7 @@ import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/catalogResources.ts'
 import type { SwitchValue } from '../state/switches.ts'
 import { parseTimestamp } from '../timestamps.ts'
-import { codePoints } from '../text.ts'
+import { countCodePoints } from '../text.ts'
 
 const FIELDS: readonly Field[] = productFields
 
@@ -187,7 +187,7 @@ export function hasHtml(text: string): boolean {
 }
 
 function lengthOf(text: string, unit: LengthUnit): number {
-  return unit === 'utf16' ? text.length : unit === 'bytes' ? Buffer.byteLength(text) : codePoints(text)
+  return unit === 'utf16' ? text.length : unit === 'bytes' ? Buffer.byteLength(text) : countCodePoints(text)
 }
 
 /** Returns true for a hex code, also with alpha digits. Without `#`, it needs a digit, because `bad` and `facade` are words. */

@@ -85,7 +85,7 @@ function putProduct(call: CatalogCall, catalog: Catalog, { product, id, stored, 
     return failedResult(call, id, stored, ['product_key: is required for a known product'])
   if (errors.length > 0 || id === null) return failedResult(call, id, stored, errors)
   const success = (status: ProductResult['status'], key: string): ProductResult => ({ warnings, errors: [], product_key: key, id, status })
-  if (stored !== undefined && sameFields(stored.fields, fields)) return success('NO_CHANGE', stored.key)
+  if (stored !== undefined && hasSameFields(stored.fields, fields)) return success('NO_CHANGE', stored.key)
   const isApplied = call.appliesEntry(index, id)
   if (stored !== undefined && !isApplied) return success('UPDATE_SUCCESS', stored.key)
   const comparable = comparableId(call, id)
@@ -257,7 +257,7 @@ function findOrCreateGroupKey(call: CatalogCall, catalog: Catalog, group: string
   return key
 }
 
-function sameFields(a: StoredProduct, b: StoredProduct): boolean {
+function hasSameFields(a: StoredProduct, b: StoredProduct): boolean {
   let count = 0
   for (const name in a) {
     if (a[name] !== b[name]) return false

@@ -26,7 +26,7 @@ export const setHandlers: Readonly<Record<string, Handler<CatalogState>>> = {
   },
   'productSets.get': (call) => {
     const catalog = catalogOf(call)
-    const set = setOf(call, catalog)
+    const set = productSetOf(call, catalog)
     echoAsId(call, 'product_set_id')
     return ok(setWire(catalog, set, processingStatus(call, set)))
   },
@@ -34,7 +34,7 @@ export const setHandlers: Readonly<Record<string, Handler<CatalogState>>> = {
   'productSets.update': updateSet,
   'productSets.delete': (call) => {
     const catalog = catalogOf(call)
-    const set = setOf(call, catalog)
+    const set = productSetOf(call, catalog)
     catalog.sets.delete(set.id)
     echoAsId(call, 'product_set_id')
     return okDeleted(setWire(catalog, set, 'PROCESSING'))
@@ -74,7 +74,7 @@ function createSet(call: CatalogCall): Reply {
  */
 function updateSet(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
-  const set = setOf(call, catalog)
+  const set = productSetOf(call, catalog)
   const errors: AdsError[] = []
   let { productKeys } = set
   if (call.givenNames.has('product_keys')) {
@@ -125,11 +125,11 @@ function matchesAll(product: Product, set: ProductSet): boolean {
     const expected = value.toLowerCase()
     switch (operator) {
       case 'GREATER_THAN':
-        return difference(text, expected) > 0
+        return subtract(text, expected) > 0
       case 'LESS_THAN':
-        return difference(text, expected) < 0
+        return subtract(text, expected) < 0
       case 'EQUAL_TO':
-        return text === expected || (NUMERIC_ATTRIBUTES.includes(attribute) && difference(text, expected) === 0)
+        return text === expected || (NUMERIC_ATTRIBUTES.includes(attribute) && subtract(text, expected) === 0)
       case 'MATCH':
         return text === expected
       case 'CONTAINS':
@@ -141,7 +141,7 @@ function matchesAll(product: Product, set: ProductSet): boolean {
 }
 
 /** Returns `a` minus `b`, two numbers or prices. Returns NaN for any other text, and if `b` has another currency than `a`. */
-function difference(a: string, b: string): number {
+function subtract(a: string, b: string): number {
   const [, minuend, currency] = NUMBER_OR_PRICE.exec(a) ?? []
   const [, subtrahend, expectedCurrency = currency] = NUMBER_OR_PRICE.exec(b) ?? []
   return currency === expectedCurrency ? Number(minuend) - Number(subtrahend) : Number.NaN
@@ -179,7 +179,7 @@ function readKeys(call: CatalogCall, catalog: Catalog, input: unknown, errors: A
 }
 
 /** Returns the product set that the path names. @throws {Refusal} 404 */
-function setOf(call: CatalogCall, catalog: Catalog): ProductSet {
+function productSetOf(call: CatalogCall, catalog: Catalog): ProductSet {
   const id = String(call.params['product_set_id'])
   const set = catalog.sets.get(id)
   if (set === undefined) throw notFound('NOT_FOUND', 'product_set_id', id)

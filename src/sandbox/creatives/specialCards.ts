@@ -5,7 +5,7 @@ import type { Call, Handler } from '../area.ts'
 import { hasFeature } from '../campaigns/features.ts'
 import { givenFields, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
-import { codePoints } from '../text.ts'
+import { countCodePoints } from '../text.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { checkRules } from '../verify/rules.ts'
 import { existingMedia, posterImage } from './media.ts'
@@ -89,7 +89,7 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
   const fieldsWithText = new Set(Object.keys(next).filter((name) => typeof next[name] === 'string' && next[name] !== ''))
   const errors: AdsError[] = []
   for (const cta of CTAS) {
-    if (fieldsWithText.has(cta) && codePoints(String(next[cta]).replaceAll('#', '')) > 20)
+    if (fieldsWithText.has(cta) && countCodePoints(String(next[cta]).replaceAll('#', '')) > 20)
       errors.push(invalidParameter(cta, 'at most 20 characters, not counting `#`', next[cta]))
     if (fieldsWithText.has(`${cta}_tweet`) && !fieldsWithText.has(cta))
       errors.push({ code: 'INCLUSIVE_PARAMETERS', message: `"${cta}_tweet" is only allowed with "${cta}"`, parameter: `${cta}_tweet` })

@@ -114,8 +114,8 @@ function onJson(change: (body: JsonObject, fault: Fault, request: RequestFacts) 
 }
 
 /**
- * Returns a corruption of the list of results. An upload of users may answer with the sums of its operations instead of a list. Then the
- * sums are those of the corrupted list.
+ * Returns a corruption of the list of results. The answer to an upload of users may have sums instead of a list. Such sums become those of
+ * the corrupted list.
  */
 function onResultList(change: (results: readonly unknown[], fault: Fault) => unknown[]): Corruption {
   const changeList = onResults(change)

@@ -85,11 +85,11 @@ function readFault(input: unknown): Fault {
  * @throws {ControlError}
  */
 function readApply(apply: unknown): AppliedPart {
-  if (Array.isArray(apply)) return onlyIds(apply)
-  if (typeof apply === 'object' && apply !== null && 'only' in apply && Array.isArray(apply.only)) return onlyIds(apply.only)
+  if (Array.isArray(apply)) return onlyIdsPart(apply)
+  if (typeof apply === 'object' && apply !== null && 'only' in apply && Array.isArray(apply.only)) return onlyIdsPart(apply.only)
   const text = textOf(apply)
   const only = /^only:\[?(.*?)\]?$/.exec(text)
-  if (only !== null) return onlyIds((only[1] ?? '').split(',').map((id) => id.trim().replaceAll('"', '')))
+  if (only !== null) return onlyIdsPart((only[1] ?? '').split(',').map((id) => id.trim().replaceAll('"', '')))
   if (text === 'none' || text === 'all' || text === 'twice' || text === 'half') return text
   if (text === 'first_half') return 'half'
   const [, name, digits] = /^(first|later):(\d+)$/.exec(text) ?? []
@@ -100,7 +100,7 @@ function readApply(apply: unknown): AppliedPart {
 const APPLY_ERROR =
   'fault.apply must be none, all, half, first_half, twice, first:N, later:MS, only:[ids], { "only": [ids] } or a list of ids'
 
-function onlyIds(ids: readonly unknown[]): AppliedPart {
+function onlyIdsPart(ids: readonly unknown[]): AppliedPart {
   if (!ids.every(isId)) throw new ControlError(APPLY_ERROR)
   return { only: ids.map(String).filter((id) => id !== '') }
 }

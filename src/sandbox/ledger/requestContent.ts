@@ -40,8 +40,8 @@ export function contentOf(
   body: unknown,
   productIdOf: ProductIdOf,
 ): RequestContent {
-  if (endpoint === 'products.put') return productsContent(path, field(body, 'products'))
-  if (endpoint === 'products.delete') return productKeysContent(path, field(body, 'product_keys'), productIdOf)
+  if (endpoint === 'products.put') return productsContent(path, fieldOf(body, 'products'))
+  if (endpoint === 'products.delete') return productKeysContent(path, fieldOf(body, 'product_keys'), productIdOf)
   if (endpoint === 'audiences.users') return usersContent(`a ${path['custom_audience_id'] ?? ''}`, body)
   if (endpoint === 'doNotReachLists.users') return usersContent(`d ${path['do_not_reach_list_id'] ?? ''}`, body)
   return NOTHING
@@ -79,7 +79,7 @@ interface Entry {
 /** Returns the products, product keys or users of a request. Entries of other endpoints have no keys, so `keyValues` ignores them. */
 function entriesOf(endpoint: string, body: unknown): Entry[] {
   if (endpoint === 'products.put')
-    return listOf(field(body, 'products')).map((one, operation) => ({
+    return listOf(fieldOf(body, 'products')).map((one, operation) => ({
       bodyOfEntry: { products: [one] },
       text: () => JSON.stringify(one),
       removes: false,
@@ -87,7 +87,7 @@ function entriesOf(endpoint: string, body: unknown): Entry[] {
       expiresAt: undefined,
     }))
   if (endpoint === 'products.delete')
-    return listOf(field(body, 'product_keys')).map((one, operation) => ({
+    return listOf(fieldOf(body, 'product_keys')).map((one, operation) => ({
       bodyOfEntry: { product_keys: [one] },
       text: () => JSON.stringify(one),
       removes: true,
@@ -95,10 +95,10 @@ function entriesOf(endpoint: string, body: unknown): Entry[] {
       expiresAt: undefined,
     }))
   return listOf(body).flatMap((one, operation) => {
-    const params = field(one, 'params')
-    const type = field(one, 'operation_type')
-    const expiresAt = field(params, 'expires_at')
-    return listOf(field(params, 'users')).map((user) => ({
+    const params = fieldOf(one, 'params')
+    const type = fieldOf(one, 'operation_type')
+    const expiresAt = fieldOf(params, 'expires_at')
+    return listOf(fieldOf(params, 'users')).map((user) => ({
       bodyOfEntry: [{ params: { users: [user] } }],
       text: () => JSON.stringify({ type, params: { ...recordOf(params), users: [user] } }),
       removes: type === 'Delete',
@@ -112,7 +112,7 @@ function productsContent(path: Readonly<Record<string, string>>, list: unknown):
   if (!Array.isArray(list)) return NOTHING
   const keys: string[] = []
   for (const product of list) {
-    const id = field(product, 'id')
+    const id = fieldOf(product, 'id')
     if (typeof id === 'string') keys.push(`p ${path['product_catalog_id'] ?? ''} ${id}`)
   }
   return { items: list.length, keys }
@@ -135,7 +135,7 @@ function usersContent(scope: string, body: unknown): RequestContent {
   let items = 0
   const keys: string[] = []
   for (const operation of body) {
-    const list = listOf(field(field(operation, 'params'), 'users'))
+    const list = listOf(fieldOf(fieldOf(operation, 'params'), 'users'))
     items += list.length
     for (const user of list.map(recordOf))
       for (const type in user) for (const value of listOf(user[type])) if (typeof value === 'string') keys.push(`${scope} ${type} ${value}`)
@@ -143,6 +143,6 @@ function usersContent(scope: string, body: unknown): RequestContent {
   return { items, keys }
 }
 
-function field(value: unknown, name: string): unknown {
+function fieldOf(value: unknown, name: string): unknown {
   return recordOf(value)[name]
 }

@@ -44,7 +44,7 @@ export class TrafficRules {
 
   /**
    * `graceMs` returns a time in milliseconds, from the answer that requests a wait. Requests in that time are allowed: the caller may have
-   * sent them before it read the answer. They may come on the connection of the answer: a pool may reuse it before the caller reads.
+   * sent them before it read the answer. Such requests may use the connection of the answer, because a pool reuses it early.
    */
   constructor(now: () => number, recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void, graceMs: () => number) {
     this.#now = now

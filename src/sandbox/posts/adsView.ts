@@ -3,7 +3,7 @@
  * text (docs/spec-notes.md#echoes-and-cursors).
  */
 import type { World } from '../area.ts'
-import { codePoints } from '../text.ts'
+import { countCodePoints } from '../text.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { entitiesOf } from './entities.ts'
 import { asPublishedPost, type Post, type PostsState, type DraftOrScheduledPost } from './state.ts'
@@ -29,7 +29,7 @@ export function createdPostWire(world: World, state: PostsState, post: Post, opt
     name: post.name,
     created_at: isoSeconds(post.createdAt),
     truncated: false,
-    ...(options.extended ? { full_text: post.text, display_text_range: [0, codePoints(post.text)] } : {}),
+    ...(options.extended ? { full_text: post.text, display_text_range: [0, countCodePoints(post.text)] } : {}),
     entities: adsEntities(world, state, post.text),
     user: authorWire(world, state, post.author_id, options.trimUser),
     retweet_count: post.metrics.retweet_count,

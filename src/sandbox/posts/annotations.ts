@@ -1,5 +1,5 @@
 /** Finds known names in the text of a post, for `context_annotations` and for `entities.annotations` (spec 2.6). Pure. */
-import { codePoints } from '../text.ts'
+import { countCodePoints } from '../text.ts'
 
 interface KnownName {
   readonly text: string
@@ -59,8 +59,8 @@ export function annotationsOf(text: string): readonly Annotation[] | undefined {
     const at = searchable.search(pattern)
     if (at < 0) return []
     searchable = searchable.replace(pattern, spacesFor)
-    const start = codePoints(text.slice(0, at))
-    return [{ start, end: start + codePoints(known.text), probability: 0.94, type: known.type, normalized_text: known.text }]
+    const start = countCodePoints(text.slice(0, at))
+    return [{ start, end: start + countCodePoints(known.text), probability: 0.94, type: known.type, normalized_text: known.text }]
   })
   return found.length === 0 ? undefined : found.toSorted((a, b) => a.start - b.start)
 }

@@ -1,5 +1,5 @@
 /** Finds links, mentions, hashtags and annotations in the text of a post (spec 2.6). Pure. */
-import { codePoints } from '../text.ts'
+import { countCodePoints } from '../text.ts'
 import { annotationsOf, type Annotation } from './annotations.ts'
 
 /** Position in code points. `end` is exclusive. */
@@ -28,7 +28,7 @@ export function entitiesOf(text: string): Entities {
     display_url: value.replace(/^https?:\/\//, ''),
   }))
   // Replaces links by spaces, so that no mention or hashtag is found in them. One space for each code point keeps the positions.
-  const plain = text.replaceAll(LINK, (url) => ' '.repeat(codePoints(url)))
+  const plain = text.replaceAll(LINK, (url) => ' '.repeat(countCodePoints(url)))
   const mentions = findAll(plain, /(?<![\w@])@\w{1,15}/g).map(({ value, start, end }) => ({ start, end, username: value.slice(1) }))
   const hashtags = findAll(plain, /(?<![\w#&])#[\p{L}\p{N}_]+/gu).map(({ value, start, end }) => ({ start, end, tag: value.slice(1) }))
   const annotations = annotationsOf(text)
@@ -47,7 +47,7 @@ export function mentionsUser(text: string, username: string): boolean {
 
 function findAll(text: string, pattern: RegExp): (TextRange & { readonly value: string })[] {
   return Array.from(text.matchAll(pattern), (match) => {
-    const start = codePoints(text.slice(0, match.index))
-    return { value: match[0], start, end: start + codePoints(match[0]) }
+    const start = countCodePoints(text.slice(0, match.index))
+    return { value: match[0], start, end: start + countCodePoints(match[0]) }
   })
 }

@@ -50,7 +50,7 @@ export interface DraftOrScheduledPost {
   scheduled_at: string | null
   /** `SUCCEEDED` once the post is published. Not shown for drafts. */
   scheduled_status: 'SCHEDULED' | 'SUCCEEDED'
-  /** Time of publication, and id of the published post. Both are null before. */
+  /** Time of publication, and id of the published post. Both are null until then. */
   completed_at: string | null
   tweet_id: string | null
   readonly created_at: string

@@ -4,7 +4,7 @@ import { areaRefs } from '../areaRefs.ts'
 import { hasCard, type MediaObject } from '../creatives/state.ts'
 import { isStrict, listParam, textParam } from '../params.ts'
 import { v2ParameterRefusal, v2Problem } from '../refusal.ts'
-import { codePoints, textOf } from '../text.ts'
+import { countCodePoints, textOf } from '../text.ts'
 import { mentionsUser } from './entities.ts'
 import { isDuplicate } from './duplicates.ts'
 import { newPost, type Post, type PostsState } from './state.ts'
@@ -137,7 +137,7 @@ function pollOf(call: Call<PostsState>): Readonly<Record<string, unknown>> | und
   if (poll === undefined || poll === null) return undefined
   const { options, duration_minutes: minutes, ...rest } = recordOf(poll)
   refuseOtherFields('poll', rest, ['reply_settings'])
-  const isValidOption = (option: unknown): boolean => typeof option === 'string' && option !== '' && codePoints(option) <= 25
+  const isValidOption = (option: unknown): boolean => typeof option === 'string' && option !== '' && countCodePoints(option) <= 25
   if (!Array.isArray(options) || options.length < 2 || options.length > 4 || !options.every(isValidOption))
     throw v2ParameterRefusal('poll.options', textOf(options), 'expected 2 to 4 options of 1 to 25 characters')
   if (typeof minutes !== 'number' || !Number.isInteger(minutes) || minutes < 5 || minutes > 10_080)

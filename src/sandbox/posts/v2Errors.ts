@@ -12,7 +12,7 @@ export interface PartialError {
   readonly type: string
 }
 
-/** Returns the error for an unknown post (`tweet`) or user, which was requested by the `value` of `parameter`. */
+/** Returns the error for an unknown post (`tweet`) or user. The request named it by the `value` of `parameter`. */
 export function notFoundError(type: 'tweet' | 'user', parameter: string, value: string): PartialError {
   return {
     resource_id: value,

@@ -8,7 +8,7 @@ import { newestEditHistory } from '../../service/contract/postResources.ts'
 import { listParam } from '../params.ts'
 import { PROBLEMS, v2ParameterRefusal } from '../refusal.ts'
 import type { SwitchValue } from '../state/switches.ts'
-import { codePoints } from '../text.ts'
+import { countCodePoints } from '../text.ts'
 import { contextAnnotationsOf } from './annotations.ts'
 import { entitiesOf } from './entities.ts'
 import type { Post, PostsState } from './state.ts'
@@ -83,7 +83,7 @@ const PRIVATE_METRICS = ['non_public_metrics', 'organic_metrics', 'promoted_metr
 
 /** Returns the id and text of a post, and the selected fields that have a value. Adds the edit history if `selection.showsEditHistory`. */
 export function postWire(world: World, state: PostsState, post: Post, selection: Selection): Wire {
-  const wire = { id: post.id, text: post.text, ...pick(fieldsOf(world, state, post), visibleNames(selection, post, selection.post)) }
+  const wire = { id: post.id, text: post.text, ...pickFields(fieldsOf(world, state, post), visibleNames(selection, post, selection.post)) }
   if (!selection.showsEditHistory && !selection.post.has('edit_history_tweet_ids')) return wire
   return { ...wire, [`edit_history_${selection.prefix}_ids`]: post.edit_history }
 }
@@ -122,9 +122,9 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
     if (expansions.has('edit_history_tweet_ids')) for (const id of post.edit_history) addPost(id)
     if (expansions.has('attachments.media_keys')) for (const key of post.media_keys) media.set(key, mediaWire(state, key, post, selection))
     if (expansions.has('attachments.poll_ids') && post.poll_id !== null)
-      polls.set(post.poll_id, pick(pollAt(state.polls.get(post.poll_id) ?? {}, world.now()), ['id', 'options', ...selection.poll]))
+      polls.set(post.poll_id, pickFields(pollAt(state.polls.get(post.poll_id) ?? {}, world.now()), ['id', 'options', ...selection.poll]))
     if (expansions.has('geo.place_id') && post.place_id !== null)
-      places.set(post.place_id, pick(state.places.get(post.place_id) ?? {}, ['id', 'full_name', ...selection.place]))
+      places.set(post.place_id, pickFields(state.places.get(post.place_id) ?? {}, ['id', 'full_name', ...selection.place]))
   }
   const included = Object.entries({ users, [selection.prefix === 'post' ? 'posts' : 'tweets']: tweets, media, places, polls }).filter(
     ([, objects]) => objects.size > 0,
@@ -134,7 +134,7 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
 
 function mediaWire(state: PostsState, key: string, post: Post, selection: Selection): Wire {
   const media = state.media.get(key) ?? mediaOfKey(key)
-  return pick(media, ['media_key', 'type', ...visibleNames(selection, post, selection.media)])
+  return pickFields(media, ['media_key', 'type', ...visibleNames(selection, post, selection.media)])
 }
 
 /** Returns the media with the key, with all fields of v2 that the key determines. */
@@ -194,7 +194,7 @@ function fieldsOf(world: World, state: PostsState, post: Post): Wire {
     community_id: post.community_id ?? undefined,
     paid_partnership: post.paid_partnership,
     card_uri: post.card_uri ?? undefined,
-    display_text_range: [0, codePoints(post.text)],
+    display_text_range: [0, countCodePoints(post.text)],
     geo: post.place_id === null ? undefined : { place_id: post.place_id },
     reply_settings: post.reply_settings,
     scopes: { followers: false },
@@ -236,11 +236,11 @@ export function userWire(world: World, state: PostsState, id: string, selection:
   const user = v2UserOf(world, state, id)
   if (user === undefined) return undefined
   const shown = [...selection.user].filter((name) => name !== 'confirmed_email' || selection.callerId === id)
-  return pick(user, ['id', 'name', 'username', ...shown])
+  return pickFields(user, ['id', 'name', 'username', ...shown])
 }
 
 /** Returns the named fields that the object has. */
-function pick(object: Readonly<Record<string, unknown>>, names: readonly string[]): Wire {
+function pickFields(object: Readonly<Record<string, unknown>>, names: readonly string[]): Wire {
   return Object.fromEntries(names.filter((name) => object[name] !== undefined).map((name) => [name, object[name]]))
 }
 

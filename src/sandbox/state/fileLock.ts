@@ -34,7 +34,7 @@ export function lockStateFile(file: string): FileLock {
   const self: Holder = { pid: process.pid, host: hostname(), startedAt: startTimeOf(process.pid) }
   writeFileSync(ownFile, JSON.stringify(self), { mode: 0o600 })
   try {
-    acquire(path, lock, ownFile)
+    acquireLock(path, lock, ownFile)
   } finally {
     rmSync(ownFile, { force: true })
   }
@@ -55,13 +55,13 @@ export function lockStateFile(file: string): FileLock {
  * Several processes may find an expired lock. If each removed it, the second would remove the new lock of the first. So a process first
  * locks the removal (`FILE.lock.lock`), and then checks the lock again. If it is killed in between, its lock of the removal expires too.
  */
-function acquire(path: string, lock: string, ownFile: string): void {
+function acquireLock(path: string, lock: string, ownFile: string): void {
   while (!tryLink(ownFile, lock)) {
     const holder = holderOf(lock)
     if (holder === 'none') continue
     if (holder !== 'expired') throw lockedError(path, lock, holder.pid)
     const removal = `${lock}.lock`
-    acquire(path, removal, ownFile)
+    acquireLock(path, removal, ownFile)
     try {
       if (holderOf(lock) === 'expired') rmSync(lock, { force: true })
     } finally {

@@ -97,7 +97,7 @@ export class WorldState implements World {
     this.#staleLagMs = options.staleLagMs
     this.#onEvent = options.onEvent
     this.#seed = options.seed
-    this.#core = firstCore(options.seed)
+    this.#core = initialCore(options.seed)
     this.reset()
   }
 
@@ -228,7 +228,7 @@ export class WorldState implements World {
   reset(seed: number = this.#seed): void {
     this.stop()
     this.#seed = seed
-    this.#core = firstCore(seed)
+    this.#core = initialCore(seed)
     this.#past = []
     this.switches.restoreDefaults()
     this.#states = new Map()
@@ -296,7 +296,7 @@ function copyState(area: Area<unknown>, state: unknown): unknown {
   return area.cloneState === undefined ? structuredClone(state) : area.cloneState(state)
 }
 
-function firstCore(seed: number): CoreState {
+function initialCore(seed: number): CoreState {
   const account = (id: string, name: string): SandboxAccount => ({
     id,
     name,

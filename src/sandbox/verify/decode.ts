@@ -1,7 +1,7 @@
 /** Decodes the text of a parameter to the value that handlers get, or returns the error (docs/spec-notes.md#errors). */
 import type { Parameter } from '../../service/contract/endpoint.ts'
 import { invalidParameter, type AdsError } from '../refusal.ts'
-import { codePoints } from '../text.ts'
+import { countCodePoints } from '../text.ts'
 import { isoSeconds, parseTimestamp } from '../timestamps.ts'
 
 type Decoded = { readonly value: unknown } | { readonly error: AdsError }
@@ -13,7 +13,7 @@ export function decode(parameter: Parameter, text: string, strict = false): Deco
   switch (parameter.type) {
     case 'string':
     case 'url': {
-      const length = codePoints(text)
+      const length = countCodePoints(text)
       if (parameter.type === 'url' && !URL.canParse(text)) return wrong('url', 'invalid url')
       if (parameter.required === true && text === '' && (parameter.minLength ?? 1) > 0) return wrong('string')
       if (parameter.maxLength !== undefined && length > parameter.maxLength) return wrong(`at most ${parameter.maxLength} characters`)

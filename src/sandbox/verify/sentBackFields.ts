@@ -1,4 +1,4 @@
-/** Checks the create-only fields that a client sends back on an update. They must equal the stored values. */
+/** Checks that create-only fields, which clients send back on an update, equal the stored values. */
 import { isDeepStrictEqual } from 'node:util'
 import { recordOf } from '../../unknownValue.ts'
 import { adsRefusals, invalidParameter, type AdsError } from '../refusal.ts'

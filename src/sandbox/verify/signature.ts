@@ -44,10 +44,10 @@ export function verifySignature(request: SignedRequest, secrets: Secrets, duplic
     ...request.form,
     ...request.oauth.filter(([name]) => name !== 'oauth_signature' && name !== 'realm'),
   ]
-  if (sameText(sent, sign(request, pairs, secrets))) return true
+  if (isSameText(sent, sign(request, pairs, secrets))) return true
   if (duplicates === 'rfc') return false
   const collapsed = collapseOauth(pairs)
-  return collapsed.length !== pairs.length && sameText(sent, sign(request, collapsed, secrets))
+  return collapsed.length !== pairs.length && isSameText(sent, sign(request, collapsed, secrets))
 }
 
 /** Returns the signature base string: method, base URI and normalized parameters (RFC 5849 3.4.1). */
@@ -56,7 +56,7 @@ function signatureBase(request: SignedRequest, pairs: readonly Pair[]): string {
   encoded.sort((a, b) => compareText(a[0], b[0]) || compareText(a[1], b[1]))
   let normalized = ''
   for (const [name, value] of encoded) normalized += (normalized === '' ? '' : '&') + name + '=' + value
-  const uri = `${request.scheme}://${authority(request.scheme, request.host)}${request.rawPath}`
+  const uri = `${request.scheme}://${normalizeAuthority(request.scheme, request.host)}${request.rawPath}`
   return `${request.method.toUpperCase()}&${percentEncode(uri)}&${percentEncode(normalized)}`
 }
 
@@ -106,7 +106,7 @@ function collapseOauth(pairs: readonly Pair[]): Pair[] {
 }
 
 /** Returns the host in lower case, without the default port of the scheme (RFC 5849 3.4.1.2). */
-function authority(scheme: string, host: string): string {
+function normalizeAuthority(scheme: string, host: string): string {
   const lower = host.toLowerCase()
   const standard = scheme === 'https' ? ':443' : ':80'
   return lower.endsWith(standard) ? lower.slice(0, -standard.length) : lower
@@ -131,7 +131,7 @@ function compareText(a: string, b: string): number {
 }
 
 /** Returns true for equal texts. Compares texts of equal length in constant time. */
-function sameText(a: string, b: string): boolean {
+function isSameText(a: string, b: string): boolean {
   const left = Buffer.from(a)
   const right = Buffer.from(b)
   return left.length === right.length && timingSafeEqual(left, right)

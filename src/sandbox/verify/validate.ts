@@ -83,7 +83,7 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
   for (const parameter of accepted.parameters) {
     if (givenNames.has(parameter.name)) {
       if (params[parameter.name] !== undefined)
-        echo[sentNames.get(parameter.name) ?? parameter.name] = echoed(parameter, params[parameter.name])
+        echo[sentNames.get(parameter.name) ?? parameter.name] = echoValue(parameter, params[parameter.name])
     } else if (parameter.default !== undefined) params[parameter.name] = defaultOf(parameter)
     else if (parameter.required === true && parameter.in !== 'path' && !(parameter.in === 'body' && takesOnlyArray))
       errors.push(missingParameter(parameter.name))
@@ -251,7 +251,7 @@ function decodeInto({ params, errors, strict }: Validation, parameter: Parameter
   else params[name] = decoded.value
 }
 
-function echoed(parameter: Parameter, value: unknown): unknown {
+function echoValue(parameter: Parameter, value: unknown): unknown {
   // The echo has ids as strings, but `tweet_id` and `as_user_id` as numbers (docs/spec-notes.md#echoes-and-cursors).
   if (parameter.type !== 'long' || typeof value !== 'bigint') return value
   return parameter.name.endsWith('_id') && parameter.name !== 'tweet_id' && parameter.name !== 'as_user_id' ? String(value) : value

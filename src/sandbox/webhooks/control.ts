@@ -57,7 +57,7 @@ const SETTINGS = ['data', 'times', 'signature', 'webhook_id', 'bytes_per_s', 'ch
  * Resolves to `{ events: [uuid…], deliveries: { delivered, failed } }` when every due attempt has ended. `failed` counts deliveries that
  * failed at the first attempt; they are retried. Streams and invalid webhooks count as neither.
  *
- * If the body has a `challenge`, sends only the challenge. Then resolves to `{ outcome }`, which is `unknown` for an unknown webhook.
+ * If the body has a `challenge`, sends only the challenge, and resolves to `{ outcome }`: `unknown` for an unknown webhook.
  */
 export const emitEvents: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
   const inputs = (Array.isArray(body) ? listOf(body) : [body ?? {}]).map(readInput)

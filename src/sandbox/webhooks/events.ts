@@ -37,8 +37,8 @@ export interface EmitOptions {
   /** Delivers only to this webhook, and to no stream. */
   readonly webhookId?: string
   /**
-   * Delivers only to matching subscriptions. By default, a webhook without subscriptions gets every event. So do the streams, unless a
-   * subscription is for them.
+   * Delivers only to matching subscriptions. By default, a webhook without subscriptions gets every event. Streams get every event, unless
+   * a subscription is for them.
    */
   readonly subscribedOnly?: boolean
 }
@@ -47,8 +47,8 @@ export interface EmitOptions {
 const attemptLimit = pLimit(32)
 
 /**
- * Emits `post.create` or `post.delete` for a post to the matching subscriptions. Does not wait for the deliveries. Returns null: the journal
- * stores what this function returns, and there is nothing to store.
+ * Emits `post.create` or `post.delete` for a post to the matching subscriptions. Does not wait for the deliveries. Returns null: the
+ * journal stores what this function returns, and there is nothing to store.
  */
 export function emitPostEvent(world: World, type: 'post.create' | 'post.delete', post: Post): null {
   const deletion = { id: post.id, author_id: post.author_id }
@@ -114,7 +114,9 @@ function copiesFor(
   if (options.webhookId !== undefined && receiver !== options.webhookId) return []
   const matching = subscriptions.filter((one) => one.webhook_id === receiver)
   if (matching.length > 0)
-    return matching.filter((one) => matches(one, event)).map(({ tag, filter }) => ({ tag: tag ?? event.tag, keyword: filter.keyword }))
+    return matching
+      .filter((one) => matchesSubscription(one, event))
+      .map(({ tag, filter }) => ({ tag: tag ?? event.tag, keyword: filter.keyword }))
   return options.subscribedOnly === true ? [] : [{ tag: event.tag }]
 }
 
@@ -130,7 +132,9 @@ export async function deliverDue(world: World, state: WebhooksState, onAttempt: 
   const dueDeliveries = [...state.pending.values()].filter((delivery) => delivery.dueAt <= now)
   await Promise.all(
     dueDeliveries.map((delivery) =>
-      startUnlessRunning(world, delivery.key, (cancelled) => attemptLimit(() => attempt(world, state, delivery, cancelled, onAttempt))),
+      startUnlessRunning(world, delivery.key, (cancelled) =>
+        attemptLimit(() => attemptDelivery(world, state, delivery, cancelled, onAttempt)),
+      ),
     ),
   )
 }
@@ -139,7 +143,7 @@ export async function deliverDue(world: World, state: WebhooksState, onAttempt: 
  * Makes one attempt of a delivery, and records the result. Ends a delivery to an invalid webhook without sending. Does nothing once
  * cancelled.
  */
-async function attempt(
+async function attemptDelivery(
   world: World,
   state: WebhooksState,
   delivery: Delivery,
@@ -213,7 +217,7 @@ export function logAndQueue(
   while ((state.log[0]?.at ?? oldest) < oldest) state.log.shift()
 }
 
-function matches(subscription: Subscription, event: ActivityEvent): boolean {
+function matchesSubscription(subscription: Subscription, event: ActivityEvent): boolean {
   const { filter } = subscription
   if (canonicalType(subscription.event_type) !== canonicalType(event.event_type)) return false
   if (filter.user_id !== undefined && filter.user_id !== event.filter.user_id) return false
@@ -241,7 +245,8 @@ function canonicalDirection(direction: string | undefined): string | undefined {
 }
 
 /**
- * Returns the direction of the event, `sent` or `received`, from its filter or else from its type. Undefined for an event without direction.
+ * Returns the direction of the event, `sent` or `received`, from its filter or else from its type. Undefined for an event without
+ * direction.
  */
 function directionOf(event: ActivityEvent): string | undefined {
   const given = canonicalDirection(event.filter.direction)

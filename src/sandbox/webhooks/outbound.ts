@@ -40,7 +40,7 @@ export async function checkWebhook({ url, secret, form, token, limitMs, cancelle
   const expected = token ?? randomBytes(32).toString('base64url')
   const target = new URL(url)
   target.searchParams.set('crc_token', expected)
-  const answer = await send(target, { method: 'GET', limitMs, cancelled })
+  const answer = await sendRequest(target, { method: 'GET', limitMs, cancelled })
   if ('error' in answer) return isTlsError(answer.error) ? 'tls' : 'transient'
   if (answer.status >= 300 && answer.status < 400) return 'redirect'
   if (answer.status < 200 || answer.status >= 400) return 'transient'
@@ -63,7 +63,7 @@ export async function sendEvent(request: EventRequest): Promise<number> {
   const signature = request.signature === 'none' ? {} : { [request.header]: sign(bytes, key, request.form) }
   const headers = { 'content-type': 'application/json', 'content-length': bytes.length, ...signature }
   const { limitMs, bytesPerS, cancelled } = request
-  const answer = await send(new URL(request.url), { method: 'POST', headers, body: bytes, limitMs, bytesPerS, cancelled })
+  const answer = await sendRequest(new URL(request.url), { method: 'POST', headers, body: bytes, limitMs, bytesPerS, cancelled })
   return 'error' in answer ? 0 : answer.status
 }
 
@@ -83,7 +83,7 @@ interface SendOptions {
  * Sends a request to an http or https URL. Resolves to an error if the request fails, the answer is too long, or the answer is not complete
  * within `limitMs`.
  */
-function send(
+function sendRequest(
   url: URL,
   { method, headers = {}, body, limitMs = RESPONSE_LIMIT_MS, bytesPerS, cancelled }: SendOptions,
 ): Promise<ReceiverAnswer> {

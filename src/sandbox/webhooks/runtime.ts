@@ -1,4 +1,4 @@
-/** Stores the open streams and the running work of each sandbox. They are not in the state, because they cannot be copied or stored. */
+/** Stores the open streams and the running work of each sandbox, outside of the state, because neither can be copied or stored. */
 import type { ServerResponse } from 'node:http'
 import type { World } from '../area.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Makes X.509 certificates (RFC 5280) at run time. So the repository contains no private key, and a certificate can have any dates. A
- * certificate has an ECDSA P-256 key. It has the extensions that strict clients such as Python 3.13 require (X509_V_FLAG_X509_STRICT of
+ * certificate has an ECDSA P-256 key, and the extensions that strict clients such as Python 3.13 require (X509_V_FLAG_X509_STRICT of
  * OpenSSL). The package selfsigned 5.5 can make certificates too, but would add 22 packages and 9 MB.
  */
 import { generateKeyPairSync, hash, randomBytes, sign, type KeyObject } from 'node:crypto'

@@ -55,7 +55,7 @@ export class TlsListeners {
     const authority = (this.#authority ??= makeCertificate({
       commonName: `Sandbox authority ${randomUUID()}`,
       isAuthority: true,
-      ...validFor(-1, 3650),
+      ...validityPeriod(-1, 3650),
     }))
     const good = this.#tlsServer('good', authority)
     const faulty = tlsKind === 'stall' || tlsKind === 'drop' ? undefined : this.#tlsServer(tlsKind, authority)
@@ -99,7 +99,7 @@ export class TlsListeners {
       commonName: 'Sandbox',
       hosts: kind === 'wrong_host' ? [{ dns: 'other.example.com' }] : HOSTS,
       ...(kind === 'self_signed' ? {} : { issuer: authority }),
-      ...(kind === 'expired' ? validFor(-30, -1) : validFor(-1, 365)),
+      ...(kind === 'expired' ? validityPeriod(-30, -1) : validityPeriod(-1, 365)),
     })
     const server = createServer({
       cert: certificate.certificatePem,
@@ -113,7 +113,7 @@ export class TlsListeners {
   }
 }
 
-function validFor(fromDays: number, toDays: number): { notBefore: Date; notAfter: Date } {
+function validityPeriod(fromDays: number, toDays: number): { notBefore: Date; notAfter: Date } {
   const now = Date.now()
   return { notBefore: new Date(now + fromDays * DAY_MS), notAfter: new Date(now + toDays * DAY_MS) }
 }
