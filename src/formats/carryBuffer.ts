@@ -1,6 +1,6 @@
 /**
- * Working buffer of a splitter: the unused end of the earlier chunks, followed by the next chunk. It is reused, which saves garbage
- * collection. It grows if its content does not fit.
+ * Working buffer of a splitter: the unused end of the earlier chunks, followed by the next chunk. The buffer is reused, which saves
+ * garbage collection, and grows if its content does not fit.
  */
 export class CarryBuffer {
   /** Buffer with the content. The content may be shorter: see `length`. */

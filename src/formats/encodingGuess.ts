@@ -35,11 +35,11 @@ const minCells = 3
 const certainFactor = 1.4
 const maxSamples = 3
 const maxGuesses = 3
-/** Number of bytes of values outside ASCII that are enough for the statistics. Then no further value is collected. */
+/** Number of bytes outside ASCII at which no further value is collected, because the statistics have enough. */
 const enoughBytes = 32_768
 
 /**
- * Guesses the encoding of `bytes`. They begin with the line of the first invalid byte. Loads the detector on demand, because its tables
+ * Guesses the encoding of `bytes`, which begin with the line of the first invalid byte. Loads the detector on demand, because its tables
  * take 20 MB.
  */
 export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
@@ -72,9 +72,8 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
 }
 
 /**
- * Returns the different cells of a table, or texts of a feed, that are not only ASCII. Splits at the separators of all formats. Stops
- * after `enoughBytes` of such cells. A last cell without a separator after it may end inside a character. It is left out if there is
- * another cell.
+ * Returns the different cells of a table, or texts of a feed, that are not only ASCII. Splits at the separators of all formats. Stops after
+ * `enoughBytes` of such cells. A last cell without a separator may end inside a character. Such a cell is left out if there is another.
  */
 function cellsOutsideAscii(bytes: Buffer): readonly Buffer[] {
   const cells = new Map<string, Buffer>()

@@ -38,7 +38,7 @@ export interface FormatContext {
 
 /**
  * Gate that recognizes the raw records of the last complete read before they are parsed (docs/architecture.md, gate `record`). The readers
- * of CSV, TSV, JSON and XML call the gate for each record, in the order of the file. They count a known record, and do not yield it.
+ * of CSV, TSV, JSON and XML call the gate for each record, in the order of the file. A reader counts a known record, and does not yield it.
  *
  * In CSV and TSV, records with misplaced quotes or NUL bytes are always parsed, without a call. The gate is called for a trailer row too,
  * although it is not data.

@@ -11,7 +11,7 @@ export interface ReadLimits {
   readonly recordBytes: number
   /** Maximum size of one field of CSV or of a query, and of one start tag of XML. */
   readonly fieldBytes: number
-  /** Maximum length of all shared texts of a workbook, in UTF-16 units. They are in memory. */
+  /** Maximum length of all shared texts of a workbook, in UTF-16 units. All of them are in memory. */
   readonly sharedTextLength: number
   /** Maximum number of columns. JSON may have eight times as many different keys. */
   readonly columns: number

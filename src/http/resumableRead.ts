@@ -31,13 +31,13 @@ export interface ResumableFile {
    */
   readonly recover: (broken: BrokenConnection) => Promise<void>
   /** Returns the error for a file that delivered more bytes than its length. */
-  readonly changed: () => RunError
+  readonly changedError: () => RunError
 }
 
 /**
  * Yields the bytes of the file, each once and in order. After a broken connection, continues at the next byte.
  *
- * @throws {RunError} those of `part`, `recover` and `changed`
+ * @throws {RunError} those of `part`, `recover` and `changedError`
  */
 export async function* readResumable(file: ResumableFile): AsyncGenerator<Buffer> {
   const retryLimit = new SourceRetryLimit()
@@ -52,7 +52,7 @@ export async function* readResumable(file: ResumableFile): AsyncGenerator<Buffer
       }
       const length = file.length()
       if (length === undefined || received === length) return
-      if (received > length) throw file.changed()
+      if (received > length) throw file.changedError()
       throw new Error('the body is shorter than its declared length')
     } catch (error) {
       if (error instanceof RunError) throw error

@@ -41,7 +41,8 @@ export interface TransportEnd {
   readonly proof?: string
   /**
    * True for files, local or over SFTP. A CSV, TSV or JSON lines file must then end as in its last complete read: with or without a line
-   * end. Otherwise it is not complete. A trailer, marker or manifest replaces this check (docs/guarantees.md#deletes-need-proof).
+   * end. If it ends differently, the read is not complete. A trailer, marker or manifest replaces this check
+   * (docs/guarantees.md#deletes-need-proof).
    */
   readonly mustEndAsBefore?: boolean
   /** Reason why there is no `proof`. */

@@ -1,4 +1,4 @@
-/** Reads completion markers and manifests. They prove the end of a source. */
+/** Reads the files that prove the end of a source: completion markers and manifests. */
 import { readFile, stat } from 'node:fs/promises'
 import type { SourceDefinition } from '../model/pipeline.ts'
 import type { BesideFile, ByteStream } from './byteStream.ts'

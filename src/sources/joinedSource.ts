@@ -64,7 +64,7 @@ export async function openJoined(
   }
 }
 
-/** Returns facts that make no request conditional. Both files are needed, even if only one has changed. */
+/** Returns facts that make no request conditional, because both files are needed even if only one has changed. */
 function previousWithoutValidators(facts: SourceFacts | undefined): { readonly previous?: SourceFacts } {
   return facts === undefined ? {} : { previous: withoutValidators(facts) }
 }
@@ -97,7 +97,7 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
         earlier = cells.get(id)
         lastVariant = undefined
         if (earlier === undefined) cells.set(id, joinedCells)
-        else if (earlier !== null && !sameCells(joinedCells, earlier)) {
+        else if (earlier !== null && !haveSameCells(joinedCells, earlier)) {
           cells.set(id, null)
           conflicts.set(id, new Map([[JSON.stringify(earlier), earlier]]))
         }
@@ -194,9 +194,9 @@ interface WideHeader {
 }
 
 /**
- * Returns a function that adds the joined cells to a row. A joined cell always replaces the cell of the same column. Otherwise the price of
- * the main file could be sent if the joined cell is empty. A row without a match gets the fault JOIN_ROW_MISSING. A row with several
- * different matches gets JOIN_ROW_CONFLICT.
+ * Returns a function that adds the joined cells to a row. A joined cell always replaces the cell of the same column, even if the joined
+ * cell is empty. Otherwise the price of the main file could be sent. A row without a match gets the fault JOIN_ROW_MISSING. A row with
+ * several different matches gets JOIN_ROW_CONFLICT.
  */
 function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Row) => Row {
   const headers = new Map<string, WideHeader>()
@@ -277,6 +277,6 @@ function textOf(cell: Cell | undefined): string | undefined {
 }
 
 /** Returns true if both rows have the same cells. `earlier` may have fewer. */
-function sameCells(cells: readonly (Cell | undefined)[], earlier: readonly (Cell | undefined)[]): boolean {
+function haveSameCells(cells: readonly (Cell | undefined)[], earlier: readonly (Cell | undefined)[]): boolean {
   return cells.every((cell, index) => JSON.stringify(cell ?? '') === JSON.stringify(earlier[index] ?? ''))
 }

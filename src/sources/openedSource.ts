@@ -25,8 +25,8 @@ export interface SourceContext {
 /** Source that was opened, or that the server reported as unchanged. */
 export interface OpenedSource extends RowSource {
   /**
-   * True if the server answered that the source is unchanged since `previous`. Then `facts` returns `previous`. `rows` throws, so that an
-   * unchanged source never counts as an empty source.
+   * True if the server answered that the source is unchanged since `previous`. If true, `facts` returns `previous`, and `rows` throws, so
+   * that an unchanged source never counts as an empty source.
    */
   readonly unchanged: boolean
   /** Undefined if the source is unchanged and was not read. */

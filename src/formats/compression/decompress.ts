@@ -71,7 +71,7 @@ export async function decompress(
 
 const magicBytes = [Buffer.from([0x1f, 0x8b]), Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), Buffer.from('PK\u0003\u0004')] as const
 
-/** Returns true for a short file that is the start of a compressed file. It must not be read as a table. */
+/** Returns true for a short file that is the start of a compressed file, and must not be read as a table. */
 function isStartOfCompressed(head: Buffer): boolean {
   return magicBytes.some((mark) => head.length < mark.length && mark.subarray(0, head.length).equals(head))
 }

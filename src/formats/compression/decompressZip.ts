@@ -174,7 +174,7 @@ async function* readDeflated(input: ByteQueue, context: FormatContext, onSize: (
   onSize(decompressor.bytesWritten)
 }
 
-/** Reads the descriptor after a member. It has the checksum of the member. `bytes`: size of the descriptor. */
+/** Reads the descriptor after a member, which has the checksum of the member. `bytes`: size of the descriptor. */
 async function readDescriptor(
   input: ByteQueue,
   member: Member,

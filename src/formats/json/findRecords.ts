@@ -9,7 +9,7 @@ export interface RecordsPlace {
 /** Maximum number of keys in the path of a detected array of records. */
 export const maxPathKeys = 2
 
-// The last string of the sample may have no end. It is one token, so that the search takes linear time.
+// The last string of the sample may have no end. Such a string is one token, so that the search takes linear time.
 const token = /"(?:[^"\\]|\\.)*("?)|[{}[\]:,]|[^\s"{}[\]:,]+/g
 
 /** Array that may have the records. */

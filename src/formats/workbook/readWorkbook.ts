@@ -148,7 +148,7 @@ class SheetRows implements XmlPartHandler {
   text(text: string): void {
     if (!this.#inValue) return
     this.#value += text
-    if (this.#rowLength + this.#value.length > this.#limits.recordBytes) throw this.#tooLarge()
+    if (this.#rowLength + this.#value.length > this.#limits.recordBytes) throw this.#tooLargeError()
   }
 
   close(tag: string): void {
@@ -160,7 +160,7 @@ class SheetRows implements XmlPartHandler {
 
   #beginRow({ r: reference }: Readonly<Record<string, string>>): void {
     this.#line = reference === undefined ? this.#line + 1 : Number(reference)
-    if (!Number.isSafeInteger(this.#line)) throw this.#wrongReference('row', reference)
+    if (!Number.isSafeInteger(this.#line)) throw this.#wrongReferenceError('row', reference)
     this.#fields = []
     this.#column = -1
     this.#rowLength = 0
@@ -168,7 +168,7 @@ class SheetRows implements XmlPartHandler {
 
   #beginCell({ r: reference, t: type = 'n', s: style = '0' }: Readonly<Record<string, string>>): void {
     this.#column = reference === undefined ? this.#column + 1 : columnOf(reference)
-    if (this.#column < 0) throw this.#wrongReference('cell', reference)
+    if (this.#column < 0) throw this.#wrongReferenceError('cell', reference)
     this.#type = type
     this.#style = Number(style)
     this.#value = ''
@@ -189,17 +189,17 @@ class SheetRows implements XmlPartHandler {
         hint: 'Save the workbook again, or save the sheet as CSV.',
       })
     this.#rowLength += text.length
-    if (this.#rowLength > this.#limits.recordBytes) throw this.#tooLarge()
+    if (this.#rowLength > this.#limits.recordBytes) throw this.#tooLargeError()
     while (this.#fields.length < this.#column) this.#fields.push('')
     this.#fields[this.#column] = text
   }
 
-  #tooLarge(): Error {
+  #tooLargeError(): Error {
     const { recordBytes: limitBytes } = this.#limits
     return recordTooLargeError({ name: this.#name, part: 'a row', limitBytes, line: this.#line, hint: 'Shorten the cells of that row.' })
   }
 
-  #wrongReference(element: 'row' | 'cell', reference = ''): Error {
+  #wrongReferenceError(element: 'row' | 'cell', reference = ''): Error {
     return fileError('FILE_MALFORMED', `a ${element} of the sheet has the reference ${JSON.stringify(reference.slice(0, 20))}`, {
       name: this.#name,
       hint: 'Save the workbook again, or save the sheet as CSV.',

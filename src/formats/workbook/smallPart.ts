@@ -8,8 +8,8 @@ import type { ZipDirectory } from './zipDirectory.ts'
 type Attributes = Readonly<Record<string, string>>
 
 /**
- * Parser of small parts. It removes the namespace prefixes, and puts @ before the names of attributes. A value is a text, an object or a
- * list of these.
+ * Parser of small parts. The parser removes namespace prefixes, and puts @ before the names of attributes. A value is a text, an object or
+ * a list of these.
  */
 const smallPartParser = new XMLParser({
   ignoreAttributes: false,

@@ -2,7 +2,7 @@ import type { ColumnRegistry } from '../columnRegistry.ts'
 import type { ItemCells } from './itemCells.ts'
 import { atomNamespace, productNamespace, productNamespaceStart, xincludeNamespace } from './namespaces.ts'
 
-/** Start tag of an element. It is looked up by the text between `<` and `>`. */
+/** Start tag of an element, to be looked up by the text between `<` and `>`. */
 interface PlainElement {
   readonly start: string
   /** End tag; empty for a tag such as `<g:brand/>`. */

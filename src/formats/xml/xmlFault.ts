@@ -57,8 +57,8 @@ export function findRawAmpersand(text: string): XmlFault | undefined {
  * Returns a function that finds a CDATA section or comment of an item that was not closed in time. Such a section includes the start of
  * another item, or the end of the feed. A parser would accept the XML, with one item less.
  *
- * `name`: name of the item element. `isConfigured`: true if the pipeline file names the element. Then its start tag may occur in ordinary
- * text. So only an end tag with a start tag after it counts.
+ * `name`: name of the item element. `isConfigured`: true if the pipeline file names the element. A start tag of such an element may occur
+ * in ordinary text. So an end tag counts only with a start tag after it.
  */
 export function swallowedItemFinder(name: string, isConfigured: boolean): (item: string) => XmlFault | undefined {
   const local = name.replaceAll(/[.\\]/g, '\\$&')

@@ -172,7 +172,7 @@ export class XmlSplitter implements RecordSplitter {
   }
 
   end(): RecordBatch {
-    if (this.#state !== inText || this.#depth > 0 || !this.#sawRoot) throw this.#truncated()
+    if (this.#state !== inText || this.#depth > 0 || !this.#sawRoot) throw this.#truncatedError()
     const rest = this.#carry.takeRest()
     this.#passSkeletonText(rest.toString('utf8'))
     this.#batch.begin(rest)
@@ -196,7 +196,7 @@ export class XmlSplitter implements RecordSplitter {
       )
     }
     if (this.#openItemDepth !== -1 && this.#options.item === undefined && this.#startsAgain(bytes, token + 1))
-      throw this.#unclosedItem(bytes.toString('utf8', from, end + 1), 'contains the start of another one')
+      throw this.#unclosedItemError(bytes.toString('utf8', from, end + 1), 'contains the start of another one')
     if (this.#openItemDepth !== -1 || (depth !== 0 && depth !== this.#itemDepth && this.#options.item === undefined)) return false
     const qualified = tagName(bytes, token + 1, end)
     const name = qualified.slice(qualified.indexOf(':') + 1)
@@ -218,7 +218,7 @@ export class XmlSplitter implements RecordSplitter {
     if (this.#depth < 0) throw this.#error('FILE_MALFORMED', 'an element is closed that was never opened', 'Export the feed again.')
     if (this.#openItemDepth === -1 || this.#depth !== this.#openItemDepth) return false
     if (tagName(bytes, token + 2, end) !== this.#itemTag.toString())
-      throw this.#unclosedItem(bytes.toString('utf8', from, end + 1), 'is closed by another tag')
+      throw this.#unclosedItemError(bytes.toString('utf8', from, end + 1), 'is closed by another tag')
     this.#openItemDepth = -1
     return true
   }
@@ -231,7 +231,7 @@ export class XmlSplitter implements RecordSplitter {
     return next === 0x3e || next === 0x2f || next <= 0x20
   }
 
-  #unclosedItem(item: string, problem: string) {
+  #unclosedItemError(item: string, problem: string) {
     const fault = findXmlFault(item)
     return fileError('FILE_MALFORMED', fault?.message ?? `the item that starts on line ${this.#itemLine} ${problem}`, {
       name: this.#options.name,
@@ -244,7 +244,7 @@ export class XmlSplitter implements RecordSplitter {
    * Returns the error for a file that ends inside an element or token, or has no element. Outside of items, its line is the last line.
    * Inside an item, it is the line of a fault, an open comment or CDATA section, else of the item.
    */
-  #truncated() {
+  #truncatedError() {
     const { name } = this.#options
     const hint = 'Export or fetch the file again.'
     if (!this.#sawRoot) return fileError('FILE_TRUNCATED', 'the file contains no element', { name, at: `line ${this.#line}`, hint })

@@ -62,8 +62,8 @@ export async function openLocalFile(uri: string, chunkBytes = defaultChunkBytes)
  * @throws RunError SOURCE_REFUSED for a path that is not allowed, SOURCE_MISSING if no file matches a pattern
  */
 export async function findFile(uri: string): Promise<string> {
-  if (uri.includes('\0')) throw rejection('a path with a NUL byte', JSON.stringify(uri))
-  if (/^(\\\\|\/\/)/.test(uri)) throw rejection('a network path', uri)
+  if (uri.includes('\0')) throw rejectionError('a path with a NUL byte', JSON.stringify(uri))
+  if (/^(\\\\|\/\/)/.test(uri)) throw rejectionError('a network path', uri)
   const path = localPath(uri)
   assertInside(path, uri)
   if (!wildcard.test(path) || (await lstat(path).catch(() => undefined)) !== undefined) return resolve(path)
@@ -87,21 +87,21 @@ function assertInside(path: string, uri: string): void {
   if (isAbsolute(path)) return
   const below = relative(process.cwd(), resolve(path))
   if (below === '..' || below.startsWith(`..${sep}`))
-    throw rejection('a relative path that leaves the working directory', uri, 'Write the absolute path.')
+    throw rejectionError('a relative path that leaves the working directory', uri, 'Write the absolute path.')
 }
 
 /** Opens a regular file. Rejects links out of their folder, and files of the operating system. */
 async function openChecked(path: string, uri: string): Promise<FileHandle> {
   const real = await realpath(path).catch((error: unknown) => {
-    throw errorCode(error) === 'ELOOP' ? rejection('a symbolic link that leads back to itself', path) : openError(error, path)
+    throw errorCode(error) === 'ELOOP' ? rejectionError('a symbolic link that leads back to itself', path) : openError(error, path)
   })
   const link = await lstat(path)
   if (link.isSymbolicLink()) {
     const folder = await realpath(dirname(path))
     if (real !== folder && !real.startsWith(folder.endsWith(sep) ? folder : folder + sep))
-      throw rejection('a symbolic link out of its folder', uri, 'Name the file itself.')
+      throw rejectionError('a symbolic link out of its folder', uri, 'Name the file itself.')
   }
-  if (/^\/(proc|sys|dev)(\/|$)/.test(real)) throw rejection('a file of the operating system', uri)
+  if (/^\/(proc|sys|dev)(\/|$)/.test(real)) throw rejectionError('a file of the operating system', uri)
   // O_NONBLOCK: do not wait for the writer of a FIFO. O_NOFOLLOW: fail if a link replaced the file after the check.
   const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch((error: unknown) => {
     throw openError(error, path)
@@ -109,7 +109,7 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
   const fileStat = await file.stat()
   if (fileStat.isFile()) return file
   await file.close()
-  throw rejection(
+  throw rejectionError(
     fileStat.isDirectory() ? 'a folder' : 'not a regular file',
     uri,
     fileStat.isDirectory()
@@ -183,9 +183,10 @@ function openError(error: unknown, path: string): RunError {
       hint: 'Give the user of this process permission to read the file.',
       cause: error,
     })
-  if (code === 'ELOOP') return rejection('a symbolic link that was put in place while it was opened', path)
+  if (code === 'ELOOP') return rejectionError('a symbolic link that was put in place while it was opened', path)
   // The path names a socket, or a device without a driver.
-  if (code === 'ENXIO' || code === 'ENODEV') return rejection('not a regular file', path, 'Name a regular file, or `-` for standard input.')
+  if (code === 'ENXIO' || code === 'ENODEV')
+    return rejectionError('not a regular file', path, 'Name a regular file, or `-` for standard input.')
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG')
     return new RunError('SOURCE_MISSING', 'the file does not exist', {
       where: path,
@@ -199,6 +200,6 @@ function openError(error: unknown, path: string): RunError {
   })
 }
 
-function rejection(description: string, where: string, hint = 'Name an ordinary file.'): RunError {
+function rejectionError(description: string, where: string, hint = 'Name an ordinary file.'): RunError {
   return new RunError('SOURCE_REFUSED', `the source is ${description}, which is not allowed`, { where, hint })
 }

@@ -46,8 +46,8 @@ export function contentRange(answer: Dispatcher.ResponseData): { readonly from: 
 /**
  * Returns a validator that guarantees the same bytes, so that a later part can be appended (RFC 9110 sections 13.1.5, 8.8.2.2):
  * - with an ETag: the ETag, if it is strong
- * - without an ETag: Last-Modified, if it is at least one second before the response. It has whole seconds, so two changes within one
- *   second have the same time.
+ * - without an ETag: Last-Modified, if it is at least one second before the response. The header has whole seconds,
+ *   so two changes within one second have the same time.
  *
  * Returns undefined if there is no such validator.
  */

@@ -14,7 +14,7 @@ import { bufferOf } from '../../unknownValue.ts'
 /** Client that can request the rest of a body. */
 export interface Fetcher {
   readonly label: string
-  /** True if the last response had more bytes than its declared length. Then the length proves nothing. */
+  /** True if the last response had more bytes than its declared length, so the length proves nothing. */
   readonly sentExtraBytes: boolean
   /** Requests the body from byte `from`. Returns `unchanged` only if `from` is 0. */
   fetch: (from: number, validator: string | undefined) => Promise<Dispatcher.ResponseData | 'unchanged'>
@@ -58,7 +58,7 @@ export class ResumableBody {
       part: (from, cause) => this.#part(from, cause),
       length: () => this.#length,
       recover: (broken) => this.#recover(broken),
-      changed: () => this.#changed(undefined),
+      changedError: () => this.#changedError(undefined),
     })
     this.#checkDigests()
   }
@@ -79,7 +79,7 @@ export class ResumableBody {
 
   async #recover({ cause, received, delivered, retryLimit }: BrokenConnection): Promise<void> {
     this.#fetcher.throwIfEnded()
-    if (!retryLimit.takeRetry(delivered) || this.#validator === undefined) throw this.#truncated(received, cause)
+    if (!retryLimit.takeRetry(delivered) || this.#validator === undefined) throw this.#truncatedError(received, cause)
     await this.#fetcher.pause(retryLimit)
   }
 
@@ -106,26 +106,26 @@ export class ResumableBody {
   /** Requests the rest from byte `from`, and checks that the response belongs to the same feed. */
   async #resume(from: number, cause: unknown): Promise<Dispatcher.ResponseData> {
     const validator = this.#validator
-    if (validator === undefined) throw this.#truncated(from, cause)
+    if (validator === undefined) throw this.#truncatedError(from, cause)
     const answer = await this.#fetcher.fetch(from, validator.value)
-    if (answer === 'unchanged') throw this.#truncated(from, cause)
+    if (answer === 'unchanged') throw this.#truncatedError(from, cause)
     const rejectWith = async (error: RunError): Promise<never> => {
       await answer.body.dump().catch(() => undefined)
       throw error
     }
     const declared = header(answer, validator.header)
     if (answer.statusCode === 200) {
-      // The server sent the whole feed again. It is accepted only with the same validator and length.
-      if (declared !== validator.value || declaredLength(answer) !== this.#length) return rejectWith(this.#changed(cause))
+      // The server sent the whole feed again. The response is accepted only with the same validator and length.
+      if (declared !== validator.value || declaredLength(answer) !== this.#length) return rejectWith(this.#changedError(cause))
       return answer
     }
     // A part may omit its validator if If-Range was honoured, but must not have a different validator.
-    if (declared !== undefined && declared !== validator.value) return rejectWith(this.#changed(cause))
+    if (declared !== undefined && declared !== validator.value) return rejectWith(this.#changedError(cause))
     const range = contentRange(answer)
-    if (range?.from !== from) return rejectWith(this.#truncated(from, cause))
+    if (range?.from !== from) return rejectWith(this.#truncatedError(from, cause))
     const length = this.#length ?? range.total
-    if (length === undefined) return rejectWith(this.#truncated(from, cause))
-    if (length !== (range.total ?? length)) return rejectWith(this.#changed(cause))
+    if (length === undefined) return rejectWith(this.#truncatedError(from, cause))
+    if (length !== (range.total ?? length)) return rejectWith(this.#changedError(cause))
     this.#length = length
     return answer
   }
@@ -140,7 +140,7 @@ export class ResumableBody {
     }
   }
 
-  #changed(cause: unknown): RunError {
+  #changedError(cause: unknown): RunError {
     return new RunError('SOURCE_CHANGED', 'the feed changed after the connection was cut', {
       where: this.#fetcher.label,
       hint: 'Run again.',
@@ -148,7 +148,7 @@ export class ResumableBody {
     })
   }
 
-  #truncated(received: number, cause: unknown): RunError {
+  #truncatedError(received: number, cause: unknown): RunError {
     return new RunError('FILE_TRUNCATED', `the connection was cut after ${received} bytes`, {
       where: this.#fetcher.label,
       hint: 'Run again; the server should send a length and an ETag so that downloads can be resumed.',

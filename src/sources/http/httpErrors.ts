@@ -67,7 +67,7 @@ export function unavailableError(error: unknown, where: string): RunError {
   })
 }
 
-/** Returns the reason that undici's parser gives. It contains no part of the response. */
+/** Returns the reason that undici's parser gives. The reason contains no part of the response. */
 function reasonOf(error: unknown): string {
   return (error instanceof Error && /\(([^()]+)\)$/.exec(error.message)?.[1]) || 'no head'
 }
@@ -82,8 +82,8 @@ function isBrokenHttp(error: unknown): boolean {
 }
 
 /**
- * Returns true if a connection ended because the server sent more bytes than it declared. Only undici's messages (8.12) show this. They do
- * not show it if the server sends `Connection: close`.
+ * Returns true if a connection ended because the server sent more bytes than it declared. Only undici's messages (8.12) show this, and not
+ * if the server sends `Connection: close`.
  */
 export function hasExtraBytes(error: unknown): boolean {
   return error instanceof Error && (error.name === 'HTTPParserError' || error.message === 'bad response')

@@ -202,30 +202,30 @@ export class HttpFetcher implements Fetcher {
       if (![301, 302, 303, 307, 308].includes(answer.statusCode)) return answer
       await answer.body.dump().catch(() => undefined)
       hasCookie ||= answer.headers['set-cookie'] !== undefined
-      this.#url = this.#redirected(header(answer, 'location'), { hops, hasCookie })
+      this.#url = this.#redirectUrl(header(answer, 'location'), { hops, hasCookie })
     }
   }
 
-  #redirected(location: string | undefined, { hops, hasCookie }: { readonly hops: number; readonly hasCookie: boolean }): URL {
-    const rejection = (message: string, hint = 'Set `source.url` to the final address of the feed.') =>
+  #redirectUrl(location: string | undefined, { hops, hasCookie }: { readonly hops: number; readonly hasCookie: boolean }): URL {
+    const rejectionError = (message: string, hint = 'Set `source.url` to the final address of the feed.') =>
       new RunError('SOURCE_REFUSED', message, { where: this.label, hint })
     if (hops >= maxRedirects)
       throw hasCookie
-        ? rejection(
+        ? rejectionError(
             `more than ${maxRedirects} redirects, with cookies as for a login`,
             'Use an address of the feed that needs no login page.',
           )
-        : rejection(`more than ${maxRedirects} redirects`)
-    if (location === undefined || !URL.canParse(location, this.#url.href)) throw rejection('a redirect without a usable address')
+        : rejectionError(`more than ${maxRedirects} redirects`)
+    if (location === undefined || !URL.canParse(location, this.#url.href)) throw rejectionError('a redirect without a usable address')
     const target = new URL(location, this.#url).href
     const next = checkUrl(target, this.#allowsPrivate(target))
     // For a source on this machine, the name lookup accepts private addresses. So it would also accept a redirect to another private
     // address.
     if (this.#ownOrigin !== undefined && next.origin !== this.#ownOrigin && !this.#definition.allowPrivate)
-      throw rejection('a redirect from this machine to another address')
-    if (this.#url.protocol === 'https:' && next.protocol !== 'https:') throw rejection('a redirect from https to http')
+      throw rejectionError('a redirect from this machine to another address')
+    if (this.#url.protocol === 'https:' && next.protocol !== 'https:') throw rejectionError('a redirect from https to http')
     if (next.origin !== this.#url.origin && Object.keys(this.#credentials).length > 0)
-      throw rejection('a redirect to another host, with credentials')
+      throw rejectionError('a redirect to another host, with credentials')
     return next
   }
 

@@ -86,13 +86,13 @@ function readObject(firstAnswer: GetObjectCommandOutput, { label, timeouts, back
   const { ContentLength: length, ETag: etag } = firstAnswer
   // A weak ETag does not guarantee the same bytes.
   const validator = etag?.startsWith('W/') === true ? undefined : etag
-  const changed = (cause: unknown) =>
+  const changedError = (cause: unknown) =>
     new RunError('SOURCE_CHANGED', 'the object changed while it was read', {
       where: label,
       hint: 'Run again once the upload is finished.',
       cause: storeCause(cause),
     })
-  const truncated = (received: number, cause: unknown) =>
+  const truncatedError = (received: number, cause: unknown) =>
     new RunError('FILE_TRUNCATED', `the connection was cut after ${received} bytes`, {
       where: label,
       hint: 'Run again.',
@@ -100,22 +100,22 @@ function readObject(firstAnswer: GetObjectCommandOutput, { label, timeouts, back
     })
 
   const resume = async (from: number, cause: unknown): Promise<GetObjectCommandOutput> => {
-    if (validator === undefined) throw truncated(from, cause)
+    if (validator === undefined) throw truncatedError(from, cause)
     const part = await get({ IfMatch: validator, Range: `bytes=${from}-` }).catch((failure: unknown) => {
       timeouts.throwIfEnded()
       const status = statusOf(failure)
       // The object was deleted, replaced, or is shorter than the bytes already read.
-      throw status === 404 || status === 412 || status === 416 ? changed(failure) : truncated(from, failure)
+      throw status === 404 || status === 412 || status === 416 ? changedError(failure) : truncatedError(from, failure)
     })
     const [, start, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(part.ContentRange ?? '') ?? []
     if (part.ETag === validator && Number(start) === from && (length === undefined || Number(total) === length)) return part
     streamOf(part).destroy()
-    throw part.ETag === validator ? truncated(from, cause) : changed(cause)
+    throw part.ETag === validator ? truncatedError(from, cause) : changedError(cause)
   }
 
   return readResumable({
     length: () => length,
-    changed: () => changed(undefined),
+    changedError: () => changedError(undefined),
     async *part(from, cause) {
       const answer = cause === undefined ? firstAnswer : await resume(from, cause)
       const stream = streamOf(answer)
@@ -127,7 +127,7 @@ function readObject(firstAnswer: GetObjectCommandOutput, { label, timeouts, back
     },
     async recover({ cause, received, delivered, retryLimit }) {
       timeouts.throwIfEnded()
-      if (!retryLimit.takeRetry(delivered) || validator === undefined) throw truncated(received, cause)
+      if (!retryLimit.takeRetry(delivered) || validator === undefined) throw truncatedError(received, cause)
       await timeouts.pause(retryLimit.waitMs(backoffMs))
     },
   })
@@ -140,24 +140,27 @@ function isBefore(one: Date | undefined, other: Date | undefined): boolean {
 
 /** Parses the address. `pattern`: key, or pattern of keys. @throws RunError SOURCE_REFUSED */
 function addressOf(uri: string): { readonly url: URL; readonly bucket: string; readonly pattern: string } {
-  const rejection = (message: string, hint: string) => new RunError('SOURCE_REFUSED', message, { where: 'source.url', hint })
-  if (!URL.canParse(uri)) throw rejection('the address cannot be read', 'Write s3://bucket/key.')
+  const rejectionError = (message: string, hint: string) => new RunError('SOURCE_REFUSED', message, { where: 'source.url', hint })
+  if (!URL.canParse(uri)) throw rejectionError('the address cannot be read', 'Write s3://bucket/key.')
   const url = new URL(uri)
   if (url.username !== '' || url.password !== '')
-    throw rejection('the address contains credentials', 'Name environment variables under `source.credentials`.')
+    throw rejectionError('the address contains credentials', 'Name environment variables under `source.credentials`.')
   if (url.hash !== '' || /[\r\n\t\0]/.test(uri))
-    throw rejection('the key of the address ends before a # or a control character', 'Write # as %23, a line end as %0A and a tab as %09.')
+    throw rejectionError(
+      'the key of the address ends before a # or a control character',
+      'Write # as %23, a line end as %0A and a tab as %09.',
+    )
   // Otherwise `?` in a key would end it, and another object would be read.
   const unknown = [...url.searchParams.keys()].find((name) => name !== 'endpoint' && name !== 'region')
   if (unknown !== undefined || (url.search === '' && url.href.endsWith('?')))
-    throw rejection('the address has a parameter other than endpoint and region', 'If the ? belongs to the key, write it as %3F.')
+    throw rejectionError('the address has a parameter other than endpoint and region', 'If the ? belongs to the key, write it as %3F.')
   if (url.port !== '')
-    throw rejection('the address names a port in place of a bucket', `Write s3://bucket/key?endpoint=http://${url.host}.`)
-  if (url.host === '' || /^\/?$/.test(url.pathname)) throw rejection('the address names no object', 'Write s3://bucket/key.')
+    throw rejectionError('the address names a port in place of a bucket', `Write s3://bucket/key?endpoint=http://${url.host}.`)
+  if (url.host === '' || /^\/?$/.test(url.pathname)) throw rejectionError('the address names no object', 'Write s3://bucket/key.')
   try {
     return { url, bucket: url.host, pattern: decodeURIComponent(url.pathname.slice(1)) }
   } catch {
-    throw rejection('the key of the address cannot be decoded', 'Write % as %25.')
+    throw rejectionError('the key of the address cannot be decoded', 'Write % as %25.')
   }
 }
 

@@ -67,21 +67,21 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
 
 /** Parses the address. `path`: decoded path or pattern, relative if it begins with `/~/`. @throws RunError SOURCE_REFUSED */
 function addressOf(uri: string): { readonly url: URL; readonly path: string; readonly label: string } {
-  const rejection = (message: string, hint: string) => new RunError('SOURCE_REFUSED', message, { where: 'source.url', hint })
-  if (!URL.canParse(uri)) throw rejection('the address cannot be read', 'Write sftp://user@host/path.')
+  const rejectionError = (message: string, hint: string) => new RunError('SOURCE_REFUSED', message, { where: 'source.url', hint })
+  if (!URL.canParse(uri)) throw rejectionError('the address cannot be read', 'Write sftp://user@host/path.')
   const url = new URL(uri)
   if (url.password !== '')
-    throw rejection('the address contains a password', 'Name an environment variable under `credentials: { password: … }`.')
-  if (/[\r\n\t\0]/.test(uri)) throw rejection('the address contains a control character', 'Write a line end as %0A and a tab as %09.')
+    throw rejectionError('the address contains a password', 'Name an environment variable under `credentials: { password: … }`.')
+  if (/[\r\n\t\0]/.test(uri)) throw rejectionError('the address contains a control character', 'Write a line end as %0A and a tab as %09.')
   // An SFTP address has no query, so ? and # belong to the path, as in a pattern.
   const given = url.pathname + url.search + url.hash
   if (/[?&][\w-]+=/.test(given))
-    throw rejection('the address contains a query', 'Put its settings under `source`; write a ? in a name as %3F.')
+    throw rejectionError('the address contains a query', 'Put its settings under `source`; write a ? in a name as %3F.')
   let path: string
   try {
     path = decodeURIComponent(given).replace(/^\/~\//, '')
   } catch {
-    throw rejection('the path of the address cannot be decoded', 'Write % as %25.')
+    throw rejectionError('the path of the address cannot be decoded', 'Write % as %25.')
   }
   return { url, path, label: `sftp://${url.host}${given}` }
 }

@@ -62,7 +62,7 @@ export class SftpBody {
       // The length is not checked here: after the read, `sftp.ts` compares the received bytes with the size of the file.
       length: () => undefined,
       recover: (broken) => this.#recover(broken),
-      changed: () => changedFileError(this.#reading.label),
+      changedError: () => changedFileError(this.#reading.label),
     })
   }
 

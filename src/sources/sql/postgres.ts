@@ -292,7 +292,7 @@ function addressOf(definition: SourceDefinition, env: Readonly<Record<string, st
   const given = configuredAddress(definition, env)
   // `postgres://user@/database` (this machine) is valid for the driver, but not for URL.
   const text = URL.canParse(given) ? given : given.replace('@/', '@localhost/')
-  // An unreadable address may contain a password. It is not shown here, and not passed to the driver, because its error would show it.
+  // An unreadable address may contain a password. So the address is not shown, and not passed to the driver, whose error would show it.
   if (!URL.canParse(text))
     throw new RunError('SOURCE_REFUSED', 'the address of the database cannot be read', {
       where: 'source.url',
