@@ -2,7 +2,7 @@
 import type { Context, MiddlewareHandler } from 'hono'
 
 /**
- * Creates middleware that answers with `tooLarge` to a body of more than `maxSize` bytes. Used instead of `bodyLimit` of hono 4.13.19, which
+ * Creates middleware that answers with `tooLarge` to a body of more than `maxSize` bytes. Replaces `bodyLimit` of hono 4.13.19. That one
  * copies the request of @hono/node-server, and so fails without `Content-Length` (`curl -X POST` sends none).
  */
 export function limitBody(maxSize: number, tooLarge: (c: Context) => Response): MiddlewareHandler {

@@ -55,7 +55,8 @@ export async function pipelinesToPause(context: Context, patterns: readonly stri
 }
 
 /**
- * Returns `NO_PIPELINES` for an empty folder, else `UNKNOWN_PIPELINE`. The hint of the latter repeats the call with the most similar name.
+ * Returns `NO_PIPELINES` for an empty folder, else `UNKNOWN_PIPELINE`. The hint of `UNKNOWN_PIPELINE` repeats the call with the most
+ * similar name.
  */
 async function unknownPipelineError(context: Context, patterns: readonly string[]): Promise<UsageError> {
   const { names } = await loadPipelines(context.pipelines, context.config().env)

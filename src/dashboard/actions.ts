@@ -49,7 +49,7 @@ export function createActions(deps: ServerDeps): Hono<ServerEnv> {
     return queueAndOpen(deps, c, run.pipeline, { ...user, rerunFailedOf: runNumber(run.runId) })
   })
   app.post('/plans/:id/approve', (c) => approve(deps, c, c.req.param('id')))
-  // A browser opens the address of an action after a sign-in, and again after a rejection. It leads to the page with the form.
+  // A browser opens the address of an action after a sign-in, and again after a rejection. The redirect leads to the page with the form.
   app.get('/:page{pipelines|runs|plans}/:name/:action{run|full|pause|resume|cancel|rerun|approve}', (c) =>
     c.redirect(new URL(c.req.url).pathname.replace(/\/[^/]*$/, ''), 303),
   )

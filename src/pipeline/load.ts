@@ -144,7 +144,8 @@ export async function selectPipelines(
 }
 
 /**
- * Returns the same as `selectPipelines`, and also pipelines with a conflicting destination. `errors` has an error for each of the latter.
+ * Returns the same as `selectPipelines`, and also pipelines with a conflicting destination. `errors` has an error for each pipeline with a
+ * conflict.
  *
  * @throws as `selectPipelines`, except for a conflict
  */
@@ -279,8 +280,9 @@ function valueAt(value: unknown, path: ValuePath): unknown {
 }
 
 /**
- * Resolves a file after its variables were replaced. A variable is a text, but a setting may need a number or a boolean. So values of variables
- * that have a problem are tried again as numbers or booleans. Repeats this, because some problems show only after others are solved.
+ * Resolves a file after its variables were replaced. A variable is a text, but a setting may need a number or a boolean. So values of
+ * variables that have a problem are tried again as numbers or booleans. Repeats this, because some problems show only after others are
+ * solved.
  */
 function resolveExpanded(
   { value, references }: Expanded,

@@ -173,7 +173,7 @@ function configure(command: Command): Command {
   return command
 }
 
-/** Converts commander's error. For an unknown option, the hint has the most similar one. Else it is the help page of the command. */
+/** Converts commander's error. The hint has the most similar option for an unknown one, else the help page of the command. */
 function usageError(error: CommanderError, argv: readonly string[]): UsageError {
   const { path, entry } = resolveCommand(commandWords(argv))
   const name = ['sluice', ...path].join(' ')

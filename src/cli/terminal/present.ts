@@ -98,7 +98,7 @@ export function errorLines(error: PresentedError, command?: string, output: Pick
   return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nhint   ${hintText(error.hint, output)}${next}\n`
 }
 
-/** Returns the frames of the stack if the log level is `debug`; otherwise empty. Without the message, which may contain secrets. */
+/** Returns the frames of the stack if the log level is `debug`; otherwise empty. Leaves out the message, because it may contain secrets. */
 export function stackLines(error: unknown, level: string | undefined): string {
   if (level !== 'debug' || !(error instanceof Error)) return ''
   const frames = (error.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at '))

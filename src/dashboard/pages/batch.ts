@@ -31,9 +31,9 @@ export function batchPage(batch: BatchDetails, now: number): Page {
         </div>
       </div>
       <div data-live="outcome">${outcomeNotice(batch, now)}</div>
-      ${section('attempts', 'Attempts', attempts(batch, now), { count: count(batch.attempts), isLive: true })}
+      ${section('attempts', 'Attempts', attemptTable(batch, now), { count: count(batch.attempts), isLive: true })}
       ${section('operations', 'Operations', batch.showsRecords ? operationTable(batch) : outcomeTable(batch), { count: count(batch.operations), isLive: true })}
-      ${section('request', 'Request', html`<div class="card pad">${request(batch)}</div>`)}`,
+      ${section('request', 'Request', html`<div class="card pad">${requestFacts(batch)}</div>`)}`,
   }
 }
 
@@ -108,7 +108,7 @@ const attemptWords: Readonly<Record<string, string>> = {
   ambiguous: 'unresolved',
 }
 
-function attempts({ lastAttempts, batch, attempts: total, status }: BatchDetails, now: number): Html {
+function attemptTable({ lastAttempts, batch, attempts: total, status }: BatchDetails, now: number): Html {
   if (lastAttempts.length === 0)
     return html`<div class="card pad muted">
       ${total > 0 ? 'The attempts have expired.' : openStates.includes(status) ? 'This request was not sent yet. An attempt is stored before its first byte is sent.' : 'This request was not sent.'}
@@ -213,7 +213,7 @@ function hintFor({ outcome, product }: EntryLine, pipeline: string): Html {
   return outcome === 'refused' ? html`<p class="small">${command(`sluice explain ${pipeline} ${quoteArgument(product)}`)}</p>` : none
 }
 
-function request({ bytes, bodySha256, expiresAt, parent }: BatchDetails): Html {
+function requestFacts({ bytes, bodySha256, expiresAt, parent }: BatchDetails): Html {
   return html`<dl class="facts-list">
     <dt>Body</dt>
     <dd>${bytes === null ? 'not stored as a whole' : `${count(bytes)} bytes`}</dd>

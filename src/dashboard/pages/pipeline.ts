@@ -42,9 +42,9 @@ export function pipelinePage(data: PipelineData): Page {
     body: html`<div class="head">
         <div>
           <h1 class="title">${name} <span data-live="state">${stateBadge(state)}</span></h1>
-          <p class="facts" data-live="facts">${facts(data)}</p>
+          <p class="facts" data-live="facts">${factsLine(data)}</p>
         </div>
-        <div class="actions" data-live="actions">${data.mayAct && data.pipeline !== undefined ? actions(data) : none}</div>
+        <div class="actions" data-live="actions">${data.mayAct && data.pipeline !== undefined ? actionButtons(data) : none}</div>
       </div>
       <div data-live="open">
         ${
@@ -57,7 +57,7 @@ export function pipelinePage(data: PipelineData): Page {
                   </p>
                   <p>${command(`sluice resume ${name}`)}</p>`,
               )
-        }${overview.open === undefined ? none : openRun(overview.open, now)}
+        }${overview.open === undefined ? none : openRunCard(overview.open, now)}
       </div>
       ${
         data.plots.length === 0
@@ -71,12 +71,12 @@ export function pipelinePage(data: PipelineData): Page {
         </div>
         ${runTable(data)}
       </section>
-      ${data.pipeline === undefined ? none : definition(data, data.pipeline)}
+      ${data.pipeline === undefined ? none : definitionView(data, data.pipeline)}
       <div data-live="audit">${auditLogSection(data.actions)}</div>`,
   }
 }
 
-function facts({ pipeline, problem, overview, pause, now }: PipelineData): Html {
+function factsLine({ pipeline, problem, overview, pause, now }: PipelineData): Html {
   if (problem !== undefined) return html`<span>${problem}. The history is kept.</span>`
   if (pipeline === undefined) return html`<span>No valid file has this name. The history is kept.</span>`
   return html`<span>${destinationText(pipeline.destination)}</span
@@ -84,7 +84,7 @@ function facts({ pipeline, problem, overview, pause, now }: PipelineData): Html 
     ><span>next run ${nextRun(pipeline, pause, now)}</span>`
 }
 
-function actions(data: PipelineData): Html {
+function actionButtons(data: PipelineData): Html {
   const { name, pause } = data
   return html`${pause === undefined ? actionButton(`/pipelines/${name}/run`, 'Run now', { primary: true }) : actionButton(`/pipelines/${name}/resume`, 'Resume', { primary: true })}${moreActions(data)}`
 }
@@ -126,14 +126,14 @@ function moreActions({ name, pause, minutes }: PipelineData): Html {
   </details>`
 }
 
-function openRun(run: RunLine, now: number): Html {
+function openRunCard(run: RunLine, now: number): Html {
   return html`<div class="card pad">
     <p class="section-head"><a class="name" href="/runs/${run.runId}">${run.runId}</a> ${stateBadge(runState(run))}</p>
     ${run.progress === null ? none : progressView(run.progress, now)}
   </div>`
 }
 
-function definition({ sources, now }: PipelineData, pipeline: Pipeline): Html {
+function definitionView({ sources, now }: PipelineData, pipeline: Pipeline): Html {
   const { guards, schedule } = pipeline
   return html`<div class="grid">
     <section aria-labelledby="source">

@@ -66,7 +66,8 @@ export function planPage(data: PlanData): Page {
           </p>
         </div>
       </div>
-      ${data.problem === undefined ? none : notice('fail', html`<p><strong>Not approved</strong> ${data.problem}</p>`)} ${approval(data)}
+      ${data.problem === undefined ? none : notice('fail', html`<p><strong>Not approved</strong> ${data.problem}</p>`)}
+      ${approvalSection(data)}
       <section aria-labelledby="changes">
         <h2 id="changes">Changes</h2>
         <div class="card scroll" tabindex="0" role="group" aria-labelledby="changes">
@@ -89,12 +90,12 @@ export function planPage(data: PlanData): Page {
           })}
         </div>
       </section>
-      ${productSetTable(plan.productSets)} ${(['delete', 'update', 'create', 'renewal'] as const).map((change) => samples(plan, change))}
-      ${requests(data)}`,
+      ${productSetTable(plan.productSets)}
+      ${(['delete', 'update', 'create', 'renewal'] as const).map((change) => samplesSection(plan, change))} ${requestsSection(data)}`,
   }
 }
 
-function requests({ plan, batches }: PlanData): Html {
+function requestsSection({ plan, batches }: PlanData): Html {
   if (batches.length === 0) return none
   return section(
     'requests',
@@ -127,7 +128,7 @@ function changeRow(mark: string, name: string, value = 0, note = ''): Html {
   </tr>`
 }
 
-function approval(data: PlanData): Html {
+function approvalSection(data: PlanData): Html {
   const { plan } = data
   const withheld = withheldDeletes(plan)
   if (withheld === 0) return none
@@ -174,7 +175,7 @@ function approvalForm({ plan, mayAct }: PlanData, withheld: number): Html {
 
 const titles: Readonly<Record<Change, string>> = { delete: 'Deletes', update: 'Updates', create: 'Creates', renewal: 'Renewals' }
 
-function samples(plan: PlanReview, change: Change): Html {
+function samplesSection(plan: PlanReview, change: Change): Html {
   const shown = plan.samples.filter((sample) => sample.change === change)
   if (shown.length === 0) return none
   const total = plan.counts[`${change}s`] ?? 0
@@ -200,7 +201,7 @@ function samples(plan: PlanReview, change: Change): Html {
           (sample) =>
             html`<tr>
               <td><code>${sample.name}</code></td>
-              ${change === 'delete' ? none : html`<td data-label="Content">${fields(sample)}</td>`}
+              ${change === 'delete' ? none : html`<td data-label="Content">${sampleFields(sample)}</td>`}
             </tr>`,
         ),
       })}
@@ -209,7 +210,7 @@ function samples(plan: PlanReview, change: Change): Html {
   )
 }
 
-function fields({ change, fields: lines, hasExpired }: ChangeSample): Html {
+function sampleFields({ change, fields: lines, hasExpired }: ChangeSample): Html {
   if (hasExpired) return html`<span class="muted">the content has expired</span>`
   if (lines.length === 0) return html`<span class="muted">the same content again</span>`
   if (change === 'update')

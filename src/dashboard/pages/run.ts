@@ -38,19 +38,19 @@ export function runPage(data: RunData): Page {
     body: html`<div class="head">
         <div>
           <h1 class="title">${run.pipeline} ${run.runId} <span data-live="state">${stateBadge(state)}</span></h1>
-          <p class="facts" data-live="facts">${facts(data)}</p>
+          <p class="facts" data-live="facts">${factsLine(data)}</p>
         </div>
-        <div class="actions" data-live="actions">${data.mayAct ? actions(data, state) : none}</div>
+        <div class="actions" data-live="actions">${data.mayAct ? actionButtons(data, state) : none}</div>
       </div>
-      <div data-live="outcome">${outcome(data, state)}</div>
+      <div data-live="outcome">${outcomeView(data, state)}</div>
       <section aria-labelledby="rows" data-live="funnel">
         <h2 id="rows">From rows to confirmed changes</h2>
         <div class="card pad">${funnel(run.counts, run.settled)}</div>
       </section>
-      <div data-live="more" class="grid">${stages(data)}${requests(data)}</div>
+      <div data-live="more" class="grid">${stagesSection(data)}${requestsSection(data)}</div>
       <div data-live="sets">${productSetTable(run.productSets)}</div>
-      <section aria-labelledby="rejects" data-live="rejects">${rejects(data)}</section>
-      <div data-live="notes">${warnings(run)}</div>
+      <section aria-labelledby="rejects" data-live="rejects">${rejectsView(data)}</section>
+      <div data-live="notes">${warningsSection(run)}</div>
       <div data-live="audit">${auditLogSection(data.actions)}</div>`,
   }
 }
@@ -65,7 +65,7 @@ const triggers: Readonly<Record<StoredRun['trigger'], string>> = {
   audit: 'audit',
 }
 
-function facts({ run, details, actions: history, now }: RunData): Html {
+function factsLine({ run, details, actions: history, now }: RunData): Html {
   const requested = history.find(({ what }) => what === 'run.requested' || what === 'deletes.approved')
   return html`<span
       >${triggers[run.trigger]}${requested === undefined ? none : html` by <strong>${requested.actor}</strong>`}${run.rerunOf === null ? none : html` of <a href="/runs/${run.rerunOf}">${run.rerunOf}</a>`}</span
@@ -75,7 +75,7 @@ function facts({ run, details, actions: history, now }: RunData): Html {
     >${run.planId === undefined ? none : html`<span>plan <a href="/plans/${run.planId}">${run.planId}</a></span>`}`
 }
 
-function actions({ run, details }: RunData, state: string): Html {
+function actionButtons({ run, details }: RunData, state: string): Html {
   const path = `/runs/${run.runId}`
   if (isOpenRun(run)) return details.cancelRequested ? none : actionButton(`${path}/cancel`, 'Cancel run')
   const open = run.counts.refused + run.counts.ambiguous + run.counts.pending
@@ -83,7 +83,7 @@ function actions({ run, details }: RunData, state: string): Html {
   ${open === 0 || onlyPlans(run.trigger) ? none : details.sentAgainBy === null ? actionButton(`${path}/rerun`, `Send ${count(open)} again`) : html`<a class="button" href="/runs/${details.sentAgainBy}">Sent again by ${details.sentAgainBy}</a>`}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`
 }
 
-function outcome({ run, details, now }: RunData, state: string): Html {
+function outcomeView({ run, details, now }: RunData, state: string): Html {
   if (details.progress !== null && run.status === 'running') return html`<div class="card pad">${progressView(details.progress, now)}</div>`
   if (run.status === 'queued') return queuedNotice(run, details)
   return html`${run.guards.map((guard) =>
@@ -156,7 +156,7 @@ function openSets({ productSets = [], pipeline }: StoredRun): Html {
   )
 }
 
-function stages({ run }: RunData): Html {
+function stagesSection({ run }: RunData): Html {
   const longest = Math.max(1, ...run.stages.map(({ durationMs }) => durationMs))
   return section(
     'stages',
@@ -181,7 +181,7 @@ function stages({ run }: RunData): Html {
   )
 }
 
-function requests({ details: { requests: sent } }: RunData): Html {
+function requestsSection({ details: { requests: sent } }: RunData): Html {
   return section(
     'requests',
     'Requests',
@@ -219,7 +219,7 @@ function requests({ details: { requests: sent } }: RunData): Html {
   )
 }
 
-function rejects({ run, rejects: groups }: RunData): Html {
+function rejectsView({ run, rejects: groups }: RunData): Html {
   const head = html`<div class="section-head">
     <h2 id="rejects">Rejected rows <span class="muted">${count(run.counts.rejected)}</span></h2>
     ${run.counts.rejected === 0 ? none : html`<a href="/runs/${run.runId}/rejects">All reasons and CSV</a>`}
@@ -233,7 +233,7 @@ function rejects({ run, rejects: groups }: RunData): Html {
   return html`${head}${rejectGroups(groups.slice(0, 5))}`
 }
 
-function warnings(run: StoredRun): Html {
+function warningsSection(run: StoredRun): Html {
   const notes = run.warnings ?? []
   if (notes.length === 0) return none
   return section(

@@ -55,12 +55,12 @@ export function systemPage(data: SystemData): Page {
         </div>
       </section>
       <div class="grid">
-        ${section('workers', 'Workers', html`<div class="card scroll" tabindex="0" role="group" aria-labelledby="workers" data-live="workers">${workers(data)}</div>`)}
-        ${section('queue', 'Queue and rate budget', html`<div class="card pad" data-live="queue">${queue(data)}</div>`)}
+        ${section('workers', 'Workers', html`<div class="card scroll" tabindex="0" role="group" aria-labelledby="workers" data-live="workers">${workerTable(data)}</div>`)}
+        ${section('queue', 'Queue and rate budget', html`<div class="card pad" data-live="queue">${queueView(data)}</div>`)}
       </div>
       <div class="grid">
-        ${section('alerts', 'Alerts sent', html`<div class="card scroll" tabindex="0" role="group" aria-labelledby="alerts" data-live="alerts">${alerts(data)}</div>`)}
-        ${section('webhooks', 'Webhooks', html`<div class="card pad" data-live="webhooks">${webhooks(data)}</div>`)}
+        ${section('alerts', 'Alerts sent', html`<div class="card scroll" tabindex="0" role="group" aria-labelledby="alerts" data-live="alerts">${alertTable(data)}</div>`)}
+        ${section('webhooks', 'Webhooks', html`<div class="card pad" data-live="webhooks">${webhookView(data)}</div>`)}
       </div>`,
   }
 }
@@ -70,7 +70,7 @@ const workersShown = 12
 /** Age in seconds from which the last heartbeat shows that a worker is not up. */
 const downAfterS = 60
 
-function workers({ workers: rows, now }: SystemData): Html {
+function workerTable({ workers: rows, now }: SystemData): Html {
   if (rows.length === 0)
     return html`<div class="empty">
       <p class="muted">No worker is running.</p>
@@ -94,7 +94,7 @@ function workers({ workers: rows, now }: SystemData): Html {
   ${rows.length > shown.length ? html`<p class="muted pad">and ${plural(rows.length - shown.length, 'more worker')}</p>` : none}`
 }
 
-function queue({ queue: state, budgets, now }: SystemData): Html {
+function queueView({ queue: state, budgets, now }: SystemData): Html {
   const hasSeveralServices = new Set(budgets.map(({ class: name }) => budgetParts(name).service)).size > 1
   return html`<dl class="facts-list">
       <dt>Queued runs</dt>
@@ -113,7 +113,7 @@ function queue({ queue: state, budgets, now }: SystemData): Html {
     ${budgets.length === 0 ? html`<p class="muted">No request was sent yet. The rate budget appears with the first request.</p>` : none}`
 }
 
-function alerts({ deliveries, receivers, environment, now }: SystemData): Html {
+function alertTable({ deliveries, receivers, environment, now }: SystemData): Html {
   if (receivers.length === 0)
     return html`<div class="empty">
       <p>
@@ -150,7 +150,7 @@ function otherEnvironment({ environment: alertEnvironment }: DeliveryLine, own: 
   return html`<br /><span class="muted">${alertEnvironment.origin} as ${alertEnvironment.credentials}</span>`
 }
 
-function webhooks({ webhooks: state, now }: SystemData): Html {
+function webhookView({ webhooks: state, now }: SystemData): Html {
   if (state.lastAt === null)
     return html`<p class="muted">No event was received yet.</p>
       <p>${command('sluice webhooks add https://hooks.example.com/webhooks')}</p>`

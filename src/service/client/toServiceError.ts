@@ -58,13 +58,13 @@ export function toServiceError(exchange: Exchange, context: CallContext, decoded
 export function toServiceError(exchange: Exchange, context: CallContext, decoded?: Decoded): ServiceError | undefined {
   switch (exchange.kind) {
     case 'not-sent':
-      return new UnreachableError(`nothing was sent: ${reason(exchange.error)}`, {
+      return new UnreachableError(`nothing was sent: ${reasonOf(exchange.error)}`, {
         where: context.where,
         hint: notSentHint(exchange.error, context.endpoint),
         cause: exchange.error,
       })
     case 'lost':
-      return new AnswerLostError(`the request was sent and no complete answer came: ${reason(exchange.error)}`, {
+      return new AnswerLostError(`the request was sent and no complete answer came: ${reasonOf(exchange.error)}`, {
         where: context.where,
         hint: resendHint(context.endpoint),
         cause: exchange.error,
@@ -319,6 +319,6 @@ function resendHint(endpoint: Endpoint): string {
 }
 
 /** Returns the message of the error, else its code or name, without personal data. */
-function reason(error: Error): string {
+function reasonOf(error: Error): string {
   return redactServiceText(error.message !== '' ? error.message : String(recordOf(error)['code'] ?? error.name))
 }

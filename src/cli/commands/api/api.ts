@@ -230,7 +230,7 @@ async function withAllPages(context: Context, caller: Caller, call: Call, first:
   return { ...first, body: Buffer.from(stringify(body) ?? '') }
 }
 
-/** Returns `meta` of v2 for all pages. It is the `meta` of the first page, with the number of all items and the last page's oldest id. */
+/** Returns `meta` of v2 for all pages. Takes the `meta` of the first page, the number of all items, and the last page's oldest id. */
 function metaOfAll(
   { next_token: _token, ...first }: Readonly<Record<string, unknown>>,
   last: Readonly<Record<string, unknown>>,

@@ -15,7 +15,8 @@ export interface Route {
  */
 export function routeOf(method: string, path: string): Route {
   const endpoint = endpoints.find(
-    (candidate) => candidate.method === method && [candidate.path, ...(candidate.aliases ?? [])].some((pattern) => matches(pattern, path)),
+    (candidate) =>
+      candidate.method === method && [candidate.path, ...(candidate.aliases ?? [])].some((pattern) => matchesPattern(pattern, path)),
   )
   if (endpoint) return { endpoint, host: endpoint.host, auth: endpoint.auth }
   return { endpoint: undefined, host: /^\/(?!2\/)\d+\//.test(path) ? 'ads' : 'core', auth: 'user' }
@@ -25,7 +26,7 @@ export function routeOf(method: string, path: string): Route {
  * Returns true if the path has the segments of the pattern. `:name` matches any text that is not empty. A version at the beginning of the
  * pattern, other than `/2/`, matches any number. Any other segment matches only itself.
  */
-function matches(pattern: string, path: string): boolean {
+function matchesPattern(pattern: string, path: string): boolean {
   const expected = pattern.split('/')
   const given = path.split('/')
   return (

@@ -61,9 +61,9 @@ async function listAccounts(call: ServiceCalls['call']): Promise<readonly Accoun
 
 function accountOf(value: unknown): Account {
   const account = recordOf(value)
-  return { id: text(account['id']), name: text(account['name']), approvalStatus: text(account['approval_status']) }
+  return { id: textOf(account['id']), name: textOf(account['name']), approvalStatus: textOf(account['approval_status']) }
 }
 
-function text(value: unknown): string {
+function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value) : ''
 }

@@ -106,7 +106,7 @@ export class RelatedRows {
   #resolveKey({ rows, optedOut }: RowsOfKey, { keyField, winner }: ResolveOptions, outcomes: readonly RelatedOutcomes[]): void {
     const hasOnlyOptedOut = ({ identifiers }: RelatedRow) => identifiers.length > 0 && identifiers.every((one) => this.#optedOut.has(one))
     if (optedOut || rows.some(hasOnlyOptedOut)) {
-      suppress(rows, outcomes)
+      countSuppressed(rows, outcomes)
       return
     }
     if (winner === 'first' && new Set(rows.map((row) => this.#contentOf(row))).size > 1) {
@@ -121,7 +121,7 @@ export class RelatedRows {
       if (optedOut) for (const { identifiers } of rows) for (const identifier of identifiers) removed.add(identifier)
     for (const { rows } of this.#rowsByKey.values()) {
       const isRemoved = ({ identifiers }: RelatedRow) => identifiers.some((one) => removed.has(one))
-      suppress(rows.filter(isRemoved), outcomes)
+      countSuppressed(rows.filter(isRemoved), outcomes)
       countDuplicates(
         rows.filter((row) => !isRemoved(row)),
         'first',
@@ -154,7 +154,7 @@ export class RelatedRows {
   }
 }
 
-function suppress(rows: readonly RelatedRow[], outcomes: readonly RelatedOutcomes[]): void {
+function countSuppressed(rows: readonly RelatedRow[], outcomes: readonly RelatedOutcomes[]): void {
   for (const { source } of rows) {
     const outcome = outcomes[source]
     if (outcome !== undefined) outcome.suppressed++

@@ -114,14 +114,14 @@ function stillRunning(
 ): string {
   const launcher = ownPath('bin', 'sluice.js')
   return (
-    title(context, 'Still running, in this terminal, until Ctrl-C') +
+    titleText(context, 'Still running, in this terminal, until Ctrl-C') +
     table([
       ['  the dashboard', `${dashboardUrl}   open it in a browser`],
       ['  the sandbox', `${url}   its requests: ${url}/_sandbox/ledger`],
       ['  the database', `${folder}/state   its address: sluice db url`],
       ['  the pipelines', `${folder}/pipelines`],
     ]) +
-    title(context, 'To try commands, in a second terminal') +
+    titleText(context, 'To try commands, in a second terminal') +
     `  cd "${folder}"; alias sluice='node "${launcher}"'\n` +
     '  sluice runs\n  sluice check\n  sluice run demo-catalog\n' +
     '\nCtrl-C stops dashboard, sandbox and database and removes the folder.\n'
@@ -137,20 +137,20 @@ function formatDotenv(env: Readonly<Record<string, string>>): string {
 /** Runs the pipelines on each day, with changed inputs between them. Returns the reports by day. */
 async function showDays(context: Context, engine: Engine, sandbox: Sandbox): Promise<RunReport[][]> {
   const dataFolder = join('pipelines', 'data')
-  print(context, title(context, 'Day one: everything is new'))
+  print(context, titleText(context, 'Day one: everything is new'))
   const one = await showDay(context, engine, sandbox, { reasons: true })
   makeDayTwo(dataFolder)
-  print(context, title(context, 'Day two: a new export of the feed, some customers changed, removed and new'))
+  print(context, titleText(context, 'Day two: a new export of the feed, some customers changed, removed and new'))
   const two = await showDay(context, engine, sandbox, { reasons: true })
   makeDayThree(dataFolder)
-  print(context, title(context, 'Day three: a few prices, one customer removed'))
+  print(context, titleText(context, 'Day three: a few prices, one customer removed'))
   const three = await showDay(context, engine, sandbox, { reasons: false })
-  print(context, title(context, 'Once more: nothing is new'))
+  print(context, titleText(context, 'Once more: nothing is new'))
   const again = await showDay(context, engine, sandbox, { reasons: false })
   const days = { 'day one': one, 'day two': two, 'day three': three, 'once more': again }
   const sum = (reports: readonly RunReport[], of: (counts: RunReport['counts']) => number) =>
     reports.reduce((total, { counts }) => total + of(counts), 0)
-  print(context, title(context, 'Each day only the difference was sent'))
+  print(context, titleText(context, 'Each day only the difference was sent'))
   print(
     context,
     table(
@@ -225,7 +225,7 @@ async function sandboxContents(sandbox: Sandbox): Promise<string> {
   return `The sandbox now has ${plural(products, 'product')}, ${plural(audience.members, 'audience member')}, ${plural(list.members, 'person', 'people')} not to be reached. API rule violations: ${broken.length}.\n`
 }
 
-function title(context: Context, text: string): string {
+function titleText(context: Context, text: string): string {
   return `\n${context.stdout.style.bold(text)}\n`
 }
 

@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts'
 import { namesOfSettings, serviceOf } from '../../services.ts'
 import { waiting } from '../../terminal/waiting.ts'
 import { recordOf } from '../../../unknownValue.ts'
-import { get, parsedBody } from './serviceReads.ts'
+import { getFromAds, parsedBody } from './serviceReads.ts'
 import { examineClock } from './clock.ts'
 import { examineCredentials } from './credentials.ts'
 import { reportFailure, type ReportFinding } from './finding.ts'
@@ -51,7 +51,7 @@ async function examineService(
   }
   try {
     const path = `/${service.adsVersion}/accounts`
-    const first = await get(transport, path)
+    const first = await getFromAds(transport, path)
     const answeredMs = context.clock.now()
     if (first.kind !== 'answer') {
       return report({
@@ -62,7 +62,7 @@ async function examineService(
       })
     }
     // The transport signs a second request with the service's time. So a wrong clock is not also reported as refused credentials.
-    const second = first.status === 401 ? await get(transport, path) : first
+    const second = first.status === 401 ? await getFromAds(transport, path) : first
     const answer = second.kind === 'answer' ? second : first
     const isUsable = isAboutCredentials(answer)
     if (isUsable) report({ check: 'service', state: 'ok', message: `${service.adsBaseUrl} answers in ${Math.round(first.durationMs)} ms` })

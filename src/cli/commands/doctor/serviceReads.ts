@@ -4,7 +4,7 @@ import type { Answer, Exchange, Transport } from '../../../service/client/exchan
 const timeoutMs = 15_000
 
 /** Sends a GET to the advertising host, once, with a timeout of 15 s. */
-export function get(transport: Transport, path: string): Promise<Exchange> {
+export function getFromAds(transport: Transport, path: string): Promise<Exchange> {
   return transport.exchange({ method: 'GET', host: 'ads', path, timeoutMs })
 }
 

@@ -2,7 +2,7 @@ import type { CompleteServiceSettings } from '../../../config/config.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import type { Transport } from '../../../service/client/exchange.ts'
 import { listOf, recordOf } from '../../../unknownValue.ts'
-import { get, parsedBody, textOf } from './serviceReads.ts'
+import { getFromAds, parsedBody, textOf } from './serviceReads.ts'
 import type { ReportFinding } from './finding.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
@@ -18,7 +18,7 @@ export async function examineTargets(
   report: ReportFinding,
 ): Promise<void> {
   const isAccessible = async (accountId: string) => {
-    const exchange = await get(transport, `/${service.adsVersion}/accounts/${accountId}`)
+    const exchange = await getFromAds(transport, `/${service.adsVersion}/accounts/${accountId}`)
     return exchange.kind === 'answer' && exchange.status === 200
   }
   for (const { name, destination } of pipelines) {
@@ -34,7 +34,7 @@ export async function examineTargets(
       })
       continue
     }
-    const exchange = await get(transport, path)
+    const exchange = await getFromAds(transport, path)
     const target = type.name(destination)
     if (exchange.kind !== 'answer')
       report({ check, state: 'failed', message: `${target}: ${exchange.error.message}`, hint: 'check the network, then: sluice doctor' })

@@ -9,7 +9,7 @@ import type { Target } from './draft.ts'
 import { writeEnvironment } from './environment.ts'
 import { pipelineText } from './pipelineText.ts'
 import { requireAnswers, inspectWithAnswers, completeDraft, chooseSource, chooseTarget } from './prompts.ts'
-import { report, reportText } from './report.ts'
+import { reportDocument, reportText } from './report.ts'
 import { commandLineOf, nameFrom, initOptionsOf, type InitOptions } from './options.ts'
 import { canAsk, openPrompt } from '../../terminal/prompt.ts'
 import { writeWholeFile } from '../../wholeFile.ts'
@@ -36,7 +36,7 @@ export const run: CommandRun = async (context, invocation) => {
     // `exclusive` fails if the file was created after `freePath`.
     writeWholeFile(file, pipelineText(draft, inspection, writeSchema(context)), { exclusive: !options.force })
     const env = writeEnvironment(context, options)
-    if (context.json) writeJson(context, report(draft, inspection, env))
+    if (context.json) writeJson(context, reportDocument(draft, inspection, env))
     else context.stdout.write(reportText(draft, inspection, env, { sandbox: options.sandbox, output: context.stdout }))
     return 0
   } finally {

@@ -36,15 +36,15 @@ const maxInspectedRows = 200
  */
 export async function inspectSource(context: Context, definition: SourceDefinition): Promise<Inspection> {
   try {
-    return await inspect(context, definition)
+    return await readFirstRows(context, definition)
   } catch (error) {
     // XML whose root is <channel> is read only with a `map:`, which init writes. Standard input cannot be read twice.
     if (!(error instanceof RunError) || error.code !== 'WRONG_FORMAT' || definition.uri === '-') throw error
-    return { ...(await inspect(context, { ...definition, mapped: true })), needsMap: true }
+    return { ...(await readFirstRows(context, { ...definition, mapped: true })), needsMap: true }
   }
 }
 
-async function inspect(context: Context, definition: SourceDefinition): Promise<Inspection> {
+async function readFirstRows(context: Context, definition: SourceDefinition): Promise<Inspection> {
   const source = await openSource(definition, { env: context.config().env, log: context.log(), signal: context.signal })
   const columns = new Set<string>()
   const rows: Row[] = []

@@ -17,9 +17,11 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
     `# ${safe(name)}: how rows are mapped, and where they are sent. Check with: sluice check ${name}`,
     '',
     'source:',
-    `  url: ${flow(settings.source.url)}${inspection.detected.length === 0 ? '' : `   # ${safe(inspection.detected.join(', '))}`}`,
-    ...(settings.source.encoding === undefined ? [] : [`  encoding: ${scalar(settings.source.encoding)}`]),
-    ...Object.entries(settings.source).flatMap(([key, value]) => (key === 'url' || key === 'encoding' ? [] : [`  ${key}: ${flow(value)}`])),
+    `  url: ${flowYaml(settings.source.url)}${inspection.detected.length === 0 ? '' : `   # ${safe(inspection.detected.join(', '))}`}`,
+    ...(settings.source.encoding === undefined ? [] : [`  encoding: ${scalarYaml(settings.source.encoding)}`]),
+    ...Object.entries(settings.source).flatMap(([key, value]) =>
+      key === 'url' || key === 'encoding' ? [] : [`  ${key}: ${flowYaml(value)}`],
+    ),
     '  # complete: { marker: "{path}.done" }   # a file that marks the export as complete. Without proof of its end, nothing is deleted',
     '',
     ...mapLines(draft),
@@ -48,23 +50,23 @@ function mapLines({ settings, recognized, suggestions, unused, pipeline }: Draft
   )
   const removes = destinationOf(pipeline.destination.kind).fields.includes('remove')
   return [
-    ...(preset === undefined ? [] : [`preset: ${scalar(preset)}`]),
+    ...(preset === undefined ? [] : [`preset: ${scalarYaml(preset)}`]),
     ...(automatic === ''
       ? []
-      : comment(`Maps automatically${recognized.preset === undefined ? '' : ` (preset ${recognized.preset})`}: ${safe(automatic)}`)),
+      : commentLines(`Maps automatically${recognized.preset === undefined ? '' : ` (preset ${recognized.preset})`}: ${safe(automatic)}`)),
     ...(map === undefined
       ? suggestions.length > 0
         ? ['# map:']
         : []
       : ['map:   # field: column, [column, second column] or { column, default, transform }']),
     ...Object.entries(map ?? {}).map(
-      ([field, value]) => `  ${field}: ${flow(value)}${isConstant(value) ? '   # for every row: correct it if rows differ' : ''}`,
+      ([field, value]) => `  ${field}: ${flowYaml(value)}${isConstant(value) ? '   # for every row: correct it if rows differ' : ''}`,
     ),
     ...suggestions.map((suggestion) => `${map === undefined ? '#' : ' #'}   ${safe(suggestion)}   # may fit`),
     ...(removes && map?.['remove'] === undefined
       ? ['# Only this removes people from the list: map: { remove: { column: status, values: [resubscribed] } }']
       : []),
-    ...(unused.length === 0 ? [] : comment(`Not used: ${safe(unused.join(', '))}`)),
+    ...(unused.length === 0 ? [] : commentLines(`Not used: ${safe(unused.join(', '))}`)),
     '',
   ]
 }
@@ -75,12 +77,13 @@ function isConstant(value: unknown): boolean {
 
 /** Returns the lines of `consent` and `ignore`. A test that the user must complete is a comment. */
 function consentLines({ settings, consent, presetConsent, pipeline, recognized }: Draft): readonly string[] {
-  const ignored = settings.ignore === undefined ? [] : [`ignore: ${flow(settings.ignore)}   # not about consent`]
+  const ignored = settings.ignore === undefined ? [] : [`ignore: ${flowYaml(settings.ignore)}   # not about consent`]
   if (!destinationOf(pipeline.destination.kind).reachesPeople) return ignored.length === 0 ? [] : [...ignored, '']
-  const written = settings.consent === undefined ? [] : [`consent: ${flow(settings.consent)}   # all others are removed from the audience`]
+  const written =
+    settings.consent === undefined ? [] : [`consent: ${flowYaml(settings.consent)}   # all others are removed from the audience`]
   const preset = recognized.fields.filter(({ field }) => field === 'consent')
   if (consent.length === 0 && written.length === 0 && preset.length > 0)
-    return [...comment(`Consent: ${safe(preset.map(({ from }) => from).join(', '))}`), ...ignored, '']
+    return [...commentLines(`Consent: ${safe(preset.map(({ from }) => from).join(', '))}`), ...ignored, '']
   if (consent.length === 0)
     return [
       ...(written.length > 0
@@ -100,22 +103,22 @@ function consentLines({ settings, consent, presetConsent, pipeline, recognized }
     ...ignored,
     '# These columns look like consent, and stop the run until they are mapped. Correct the values that mean yes, and remove the #:',
     ...consent.flatMap(({ column, shown }) =>
-      comment(`${safe(column)}: ${shown.length === 0 ? 'dates or texts, or empty' : valuesText(shown)}`, '#   '),
+      commentLines(`${safe(column)}: ${shown.length === 0 ? 'dates or texts, or empty' : valuesText(shown)}`, '#   '),
     ),
-    `# consent: ${flow(tests.length === 1 ? tests[0] : tests)}`,
+    `# consent: ${flowYaml(tests.length === 1 ? tests[0] : tests)}`,
     '',
   ]
 }
 
 function optionLines({ settings, pipeline }: Draft): readonly string[] {
-  if (settings.options !== undefined) return [`options: ${flow(settings.options)}   # of prices without one`, '']
+  if (settings.options !== undefined) return [`options: ${flowYaml(settings.options)}   # of prices without one`, '']
   return destinationOf(pipeline.destination.kind).keys === 'products'
     ? ['# options: { default_currency: EUR }   # of prices without one', '']
     : []
 }
 
 /** Formats a comment, broken between words into lines of up to 120 characters. `start`: beginning of the first line. */
-function comment(text: string, start = '# '): readonly string[] {
+function commentLines(text: string, start = '# '): readonly string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {
     const last = lines.at(-1)
@@ -126,16 +129,16 @@ function comment(text: string, start = '# '): readonly string[] {
 }
 
 /** Formats a value in YAML's flow style. `${` in a text, such as the name of a column, becomes `$${`, because it is no variable. */
-function flow(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`
+function flowYaml(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(flowYaml).join(', ')}]`
   if (typeof value === 'object' && value !== null)
     return `{ ${Object.entries(value)
-      .map(([key, part]) => `${scalar(key)}: ${flow(part)}`)
+      .map(([key, part]) => `${scalarYaml(key)}: ${flowYaml(part)}`)
       .join(', ')} }`
-  return typeof value === 'string' ? scalar(value.replaceAll('${', () => '$${')) : String(value)
+  return typeof value === 'string' ? scalarYaml(value.replaceAll('${', () => '$${')) : String(value)
 }
 
 /** Formats a text. Quotes it if YAML might read it as another type or as syntax. */
-function scalar(text: string): string {
+function scalarYaml(text: string): string {
   return /^[A-Za-z_][\w./-]*$/.test(text) && !/^(?:y|n|yes|no|on|off|true|false|null|nan)$/i.test(text) ? text : JSON.stringify(text)
 }

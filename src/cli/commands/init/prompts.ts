@@ -159,7 +159,7 @@ export async function chooseTarget(
   const canAskTarget = given.targetId === undefined && ask !== undefined
   const sandbox =
     given.sandbox ||
-    (canAskTarget && context.config().service.baseUrl === undefined && (await confirm(ask, 'Try it on the sandbox of this machine first?')))
+    (canAskTarget && context.config().service.baseUrl === undefined && (await askYes(ask, 'Try it on the sandbox of this machine first?')))
   const missingTargetError = () =>
     missingOptionError([...initKinds().map(flagsOf), '--sandbox'], 'the destination is missing', commandLineOf(given, [flagsOf(guess)]))
   const kind = given.kind ?? (canAskTarget ? await askKind(ask, guess) : sandbox ? guess : undefined)
@@ -212,7 +212,7 @@ async function askKind(ask: Ask, guess: string): Promise<string> {
   }
 }
 
-async function confirm(ask: Ask, question: string): Promise<boolean> {
+async function askYes(ask: Ask, question: string): Promise<boolean> {
   return !/^n/i.test(await ask(`${question} [Y/n] `))
 }
 

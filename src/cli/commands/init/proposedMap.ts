@@ -110,8 +110,8 @@ function hasDigests(inspection: Inspection, column: string): boolean {
 }
 
 /**
- * Returns the columns to use as the key if the key column is missing, not unique or partly empty. These are the first column of emails and
- * the first of phone numbers. If there are none and the key column is missing, returns a column named like an email. Otherwise undefined.
+ * Returns columns to use as the key if the key column is missing, not unique or partly empty. Takes the first column of emails and the
+ * first of phone numbers. Without such columns and without a key column, returns a column named like an email. Otherwise undefined.
  */
 function identifiersAsKey(
   map: Readonly<Record<string, unknown>>,

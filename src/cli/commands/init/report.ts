@@ -10,7 +10,7 @@ import { dotenvFile, type WrittenEnvironment } from './environment.ts'
 import type { Inspection } from './inspection.ts'
 
 /** Returns the `--json` document of `init`, without secrets of the source's address. */
-export function report(draft: Draft, inspection: Inspection, env: WrittenEnvironment) {
+export function reportDocument(draft: Draft, inspection: Inspection, env: WrittenEnvironment) {
   const { pipeline, recognized, valid, suppressed, rejects, consent, settings } = draft
   return {
     pipeline: pipeline.name,

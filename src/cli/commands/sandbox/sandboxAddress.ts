@@ -20,17 +20,17 @@ export function storeSandboxAddress(dataDir: string, url: string): () => void {
     return () => undefined
   }
   return () => {
-    if (read(file)?.pid === process.pid) rmSync(file, { force: true })
+    if (readStored(file)?.pid === process.pid) rmSync(file, { force: true })
   }
 }
 
 /** Returns the address of the running sandbox of this folder; undefined if none runs. */
 export function runningSandbox(dataDir: string): string | undefined {
-  const stored = read(fileIn(dataDir))
+  const stored = readStored(fileIn(dataDir))
   return stored !== undefined && processExists(stored.pid) ? stored.url : undefined
 }
 
-function read(file: string): { readonly url: string; readonly pid: number } | undefined {
+function readStored(file: string): { readonly url: string; readonly pid: number } | undefined {
   try {
     const { url, pid } = recordOf(JSON.parse(readFileSync(file, 'utf8')))
     return typeof url === 'string' && typeof pid === 'number' ? { url, pid } : undefined
