@@ -23,10 +23,10 @@ export async function serviceOf(context: Context, credentials: string | undefine
   const { file, credentials: sets } = await readProjectFile(context.pipelines, config.env)
   const notConfiguredError = (message: string, hint: string) =>
     new ConfigError('SERVICE_NOT_CONFIGURED', `${message}. Nothing was read or sent.`, [], { where: file, hint })
-  const set = sets[credentials]
-  if (set === undefined)
+  const credentialSet = sets[credentials]
+  if (credentialSet === undefined)
     throw notConfiguredError(`there are no credentials "${credentials}" in ${file}`, `add credentials.${credentials} to ${file}`)
-  const baseUrl = set.base_url ?? config.service.baseUrl
+  const baseUrl = credentialSet.base_url ?? config.service.baseUrl
   if (baseUrl === undefined)
     throw notConfiguredError(
       `credentials "${credentials}" have no base_url, and SLUICE_BASE_URL is not set`,
@@ -35,13 +35,14 @@ export async function serviceOf(context: Context, credentials: string | undefine
   const withoutSlash = (url: string) => url.replace(/\/+$/, '')
   return {
     baseUrl: withoutSlash(baseUrl),
-    adsBaseUrl: withoutSlash(set.ads_base_url ?? set.base_url ?? config.service.adsBaseUrl ?? baseUrl),
-    adsSandboxBaseUrl: set.ads_sandbox_base_url ?? (set.base_url === undefined ? config.service.adsSandboxBaseUrl : undefined),
-    adsVersion: set.ads_version ?? config.service.adsVersion,
-    consumerKey: set.consumer_key,
-    consumerSecret: set.consumer_secret,
-    accessToken: set.access_token,
-    accessTokenSecret: set.access_token_secret,
+    adsBaseUrl: withoutSlash(credentialSet.ads_base_url ?? credentialSet.base_url ?? config.service.adsBaseUrl ?? baseUrl),
+    adsSandboxBaseUrl:
+      credentialSet.ads_sandbox_base_url ?? (credentialSet.base_url === undefined ? config.service.adsSandboxBaseUrl : undefined),
+    adsVersion: credentialSet.ads_version ?? config.service.adsVersion,
+    consumerKey: credentialSet.consumer_key,
+    consumerSecret: credentialSet.consumer_secret,
+    accessToken: credentialSet.access_token,
+    accessTokenSecret: credentialSet.access_token_secret,
     names: config.service.names,
   }
 }

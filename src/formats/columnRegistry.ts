@@ -53,8 +53,8 @@ export type OpenCells = (string | string[] | undefined)[]
 
 /** Adds a text to a cell. The list of several texts is extended in place: a copy for each text takes minutes for 100,000 texts. */
 export function addText(cells: OpenCells, at: number, text: string): void {
-  const before = cells[at]
-  if (before === undefined) cells[at] = text
-  else if (typeof before === 'string') cells[at] = [before, text]
-  else before.push(text)
+  const existing = cells[at]
+  if (existing === undefined) cells[at] = text
+  else if (typeof existing === 'string') cells[at] = [existing, text]
+  else existing.push(text)
 }

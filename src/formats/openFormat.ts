@@ -79,8 +79,8 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   const text = new ByteQueue(decoded.chunks)
   const sample = await text.peek(sampleBytes)
   const format = formatOf(sample, definition, name)
-  const open = format === 'csv' || format === 'tsv' ? openTable : format === 'json' || format === 'jsonl' ? openJson : openXml
-  const { detected, reader } = await open({ text, sample, format }, definition, context)
+  const openText = format === 'csv' || format === 'tsv' ? openTable : format === 'json' || format === 'jsonl' ? openJson : openXml
+  const { detected, reader } = await openText({ text, sample, format }, definition, context)
   return {
     detected: {
       encoding: decoded.encoding,

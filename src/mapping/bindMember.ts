@@ -228,12 +228,12 @@ function shownFields(
  */
 function membershipEnd(today: Date, duration: Duration): number {
   if ('ms' in duration) return today.getTime() + duration.ms
-  const end = new Date(today)
-  end.setUTCDate(1)
+  const endOfMembership = new Date(today)
+  endOfMembership.setUTCDate(1)
   // Day 0 is the last day of the month before.
-  end.setUTCMonth(end.getUTCMonth() + duration.months + 1, 0)
-  end.setUTCDate(Math.min(end.getUTCDate(), today.getUTCDate()))
-  return end.getTime()
+  endOfMembership.setUTCMonth(endOfMembership.getUTCMonth() + duration.months + 1, 0)
+  endOfMembership.setUTCDate(Math.min(endOfMembership.getUTCDate(), today.getUTCDate()))
+  return endOfMembership.getTime()
 }
 
 /** Describes a test for display: `SMS "yes" or "true" (for phone_number)`, `Status not "left"`, `joined after 2020-01-01`. */

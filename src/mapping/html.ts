@@ -72,14 +72,14 @@ function withoutHiddenMarkup(text: string): string {
     let end = index + matched.length
     const name = element?.toLowerCase() ?? matched
     if (element !== undefined || matched === '<!--') {
-      const after = unclosed.has(name) ? -1 : offsetAfterEnd(text, name, end)
-      if (after < 0) {
+      const afterEndTag = unclosed.has(name) ? -1 : offsetAfterEnd(text, name, end)
+      if (afterEndTag < 0) {
         unclosed.add(name)
         // Resumes within the matched text, because it may end with `]]>`.
         hiddenMarkup.lastIndex = index + 1
         continue
       }
-      end = after
+      end = afterEndTag
     }
     plain += `${text.slice(from, index)} `
     from = end

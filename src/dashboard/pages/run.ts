@@ -78,9 +78,9 @@ function factsLine({ run, details, actions: history, now }: RunData): Html {
 function actionButtons({ run, details }: RunData, state: string): Html {
   const path = `/runs/${run.runId}`
   if (isOpenRun(run)) return details.cancelRequested ? none : actionButton(`${path}/cancel`, 'Cancel run')
-  const open = run.counts.refused + run.counts.ambiguous + run.counts.pending
+  const unconfirmedCount = run.counts.refused + run.counts.ambiguous + run.counts.pending
   return html`${state === 'withheld' && run.planId !== undefined ? html`<a class="button primary" href="/plans/${run.planId}">Review ${withheldChanges(run.counts.withheld, outOfStockOf(run.guards))}</a>` : none}
-  ${open === 0 || onlyPlans(run.trigger) ? none : details.sentAgainBy === null ? actionButton(`${path}/rerun`, `Send ${count(open)} again`) : html`<a class="button" href="/runs/${details.sentAgainBy}">Sent again by ${details.sentAgainBy}</a>`}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`
+  ${unconfirmedCount === 0 || onlyPlans(run.trigger) ? none : details.sentAgainBy === null ? actionButton(`${path}/rerun`, `Send ${count(unconfirmedCount)} again`) : html`<a class="button" href="/runs/${details.sentAgainBy}">Sent again by ${details.sentAgainBy}</a>`}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`
 }
 
 function outcomeView({ run, details, now }: RunData, state: string): Html {
@@ -144,13 +144,16 @@ function queuedNotice({ pipeline }: StoredRun, { waitsFor }: RunDetails): Html {
 }
 
 function openSets({ productSets = [], pipeline }: StoredRun): Html {
-  const open = productSets.filter(isRefusedOrUnresolved)
-  if (open.length === 0) return none
+  const openSetChanges = productSets.filter(isRefusedOrUnresolved)
+  if (openSetChanges.length === 0) return none
   return notice(
     'warn',
     html`<p>
-        <strong>${plural(open.length, 'product set')} not as ${open.length === 1 ? 'its rule says' : 'their rules say'}</strong>
-        ${open.map(({ name }) => name).join(', ')}. The next run tries again.
+        <strong
+          >${plural(openSetChanges.length, 'product set')} not as
+          ${openSetChanges.length === 1 ? 'its rule says' : 'their rules say'}</strong
+        >
+        ${openSetChanges.map(({ name }) => name).join(', ')}. The next run tries again.
       </p>
       <p>${command(`sluice run ${pipeline}`)}</p>`,
   )

@@ -21,13 +21,13 @@ export class ItemCells {
 
   /** Adds the text of an element. `at`: position of its column. `fromProduct`: true if the element is in the product namespace. */
   add(at: number, fromProduct: boolean, text: string): void {
-    const before = this.cells[at]
+    const existing = this.cells[at]
     const hasProduct = this.#lastProductItem[at] === this.#item
-    if (fromProduct && before !== undefined && !hasProduct) {
-      if (before !== text) this.overriddenCount++
+    if (fromProduct && existing !== undefined && !hasProduct) {
+      if (existing !== text) this.overriddenCount++
       this.cells[at] = text
     } else if (!fromProduct && hasProduct) {
-      if (before !== text) this.overriddenCount++
+      if (existing !== text) this.overriddenCount++
     } else if (text !== '') addText(this.cells, at, text)
     if (fromProduct) this.#lastProductItem[at] = this.#item
   }

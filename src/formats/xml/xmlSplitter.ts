@@ -248,8 +248,8 @@ export class XmlSplitter implements RecordSplitter {
     const { name } = this.#options
     const hint = 'Export or fetch the file again.'
     if (!this.#sawRoot) return fileError('FILE_TRUNCATED', 'the file contains no element', { name, at: `line ${this.#line}`, hint })
-    const open = this.#carry.takeRest().toString('utf8')
-    const fault = this.#openItemDepth === -1 ? undefined : findXmlFault(open)
+    const openText = this.#carry.takeRest().toString('utf8')
+    const fault = this.#openItemDepth === -1 ? undefined : findXmlFault(openText)
     if (fault !== undefined)
       return fileError('FILE_TRUNCATED', `the file ends inside an item: ${fault.message}`, {
         name,
@@ -265,7 +265,7 @@ export class XmlSplitter implements RecordSplitter {
             ? 'the root element'
             : 'an item'
     const isInSection = this.#state === cdata || this.#state === comment
-    const line = this.#openItemDepth === -1 ? this.#line : this.#itemLine + (isInSection ? linesIn(open.slice(0, this.#tokenStart)) : 0)
+    const line = this.#openItemDepth === -1 ? this.#line : this.#itemLine + (isInSection ? linesIn(openText.slice(0, this.#tokenStart)) : 0)
     return fileError('FILE_TRUNCATED', `${openPart} is not closed`, { name, at: `line ${line}`, hint })
   }
 

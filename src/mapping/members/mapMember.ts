@@ -151,8 +151,8 @@ function timeFaults(
     return [{ code: 'EXPIRES_AT_INVALID', field: 'expires_at', message: 'is not an ISO 8601 date or time with offset' }]
   if (effectiveAtMs === undefined || effectiveAtMs < (expiresAtMs ?? binding.defaultEndMs)) return []
   // The service would refuse the whole membership.
-  const end = expiresAtMs === undefined ? 'the end set by destination.expires_in' : 'expires_at'
-  return [{ code: 'TIMES_CONTRADICT', field: 'effective_at', message: `is not before ${end}` }]
+  const nameOfEnd = expiresAtMs === undefined ? 'the end set by destination.expires_in' : 'expires_at'
+  return [{ code: 'TIMES_CONTRADICT', field: 'effective_at', message: `is not before ${nameOfEnd}` }]
 }
 
 /**

@@ -266,9 +266,9 @@ export class RowIdentifiers {
     if (this.valueCount > maxIdentifiers) return this.#append(identifier)
     let at = list.length
     while (at > 0) {
-      const before = list[at - 1] as PackedIdentifier // at is within the array
-      if (before[0] !== identifier[0]) break
-      const order = before.compare(identifier)
+      const previousIdentifier = list[at - 1] as PackedIdentifier // at is within the array
+      if (previousIdentifier[0] !== identifier[0]) break
+      const order = previousIdentifier.compare(identifier)
       if (order === 0) return
       if (order < 0) break
       at -= 1

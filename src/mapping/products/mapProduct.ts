@@ -11,8 +11,8 @@ import type { ProductRules } from './rules.ts'
 import { labelPlaceholders } from './vocabulary.ts'
 
 /**
- * Maps a row to a record or a reject. A wrong required field rejects the row. A wrong optional field is dropped with a warning. (Of
- * additional images, placeholders are dropped without one.) These reject the row too:
+ * Maps a row to a record or a reject. A wrong required field rejects the row. A wrong optional field is dropped with a warning, a
+ * placeholder among additional images without a warning. These reject the row too:
  * - a broken text (`isBroken`), unless it is an additional image
  * - a currency column that contradicts the currency that the pipeline sets for `sale_price`
  * - a stock that contradicts the availability

@@ -130,10 +130,10 @@ function salePeriodOf(row: ProductRow): string | { readonly invalid: string } | 
   if (from === '' || to === '' || more !== undefined) return { invalid: `"${maskedExcerpt(text)}" is not two times with / between them` }
   const { timezone } = row.rules.options
   const start = parseInstant(from, undefined, timezone)
-  const end = parseInstant(to, undefined, timezone)
-  if (start === undefined || end === undefined) return { invalid: `"${maskedExcerpt(text)}" ${timeFault(from, to)}` }
-  if (end.ms <= start.ms) return { invalid: `"${maskedExcerpt(text)}" does not end after it starts` }
-  const period = `${start.text}/${end.text}`
+  const endTime = parseInstant(to, undefined, timezone)
+  if (start === undefined || endTime === undefined) return { invalid: `"${maskedExcerpt(text)}" ${timeFault(from, to)}` }
+  if (endTime.ms <= start.ms) return { invalid: `"${maskedExcerpt(text)}" does not end after it starts` }
+  const period = `${start.text}/${endTime.text}`
   if (period !== text) row.warn('SALE_DATE_NORMALIZED', 'sale_price_effective_date', `"${maskedExcerpt(text)}" is sent as "${period}"`)
   return period
 }

@@ -132,8 +132,8 @@ export class FrequentValues {
   #addMapped(mappedCounts: ReadonlyMap<string, number>): void {
     let hasValueWithOneRow = false
     for (const [value, count] of mappedCounts) {
-      const before = this.#toStore.get(value)
-      if (!this.#isGated || before !== undefined) this.#toStore.set(value, (before ?? 0) + count)
+      const storedCount = this.#toStore.get(value)
+      if (!this.#isGated || storedCount !== undefined) this.#toStore.set(value, (storedCount ?? 0) + count)
       else if (count > 1) this.#toStore.set(value, this.#slack + count)
       else hasValueWithOneRow = true
     }

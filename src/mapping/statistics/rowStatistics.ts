@@ -197,9 +197,9 @@ export class FeatureSetCounts {
   #unknownCount = 0
 
   add(set: number, line: number): void {
-    const before = this.#counts[set]
+    const previousCount = this.#counts[set]
     // Tested first, because it is true for nearly every row of a large source.
-    if (before !== undefined && before >= maxWarningLines) this.#counts[set] = before + 1
+    if (previousCount !== undefined && previousCount >= maxWarningLines) this.#counts[set] = previousCount + 1
     else if (set === unknownSet) this.#unknownCount++
     else this.#addFirst(set, line)
   }
@@ -229,9 +229,9 @@ export class FeatureSetCounts {
 
   #addFirst(set: number, line: number): void {
     if (set >= this.#counts.length) this.#grow(set)
-    const before = this.#counts[set] as number // `#grow` makes room for it
-    this.#lines[set * maxWarningLines + before] = line
-    this.#counts[set] = before + 1
+    const previousCount = this.#counts[set] as number // `#grow` makes room for it
+    this.#lines[set * maxWarningLines + previousCount] = line
+    this.#counts[set] = previousCount + 1
   }
 
   #grow(set: number): void {

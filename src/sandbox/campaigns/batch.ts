@@ -57,7 +57,7 @@ export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = 
 /** Runs all operations of the body. @throws {Refusal} 400 with `operation_errors` if one fails. The state is then as before the call */
 function runBatch(call: Call<CampaignsState>, types: OperationTypes): Reply {
   const items = listOf(call.body)
-  const before = structuredClone(call.state)
+  const stateBefore = structuredClone(call.state)
   const data: unknown[] = []
   // One list per operation, empty if the operation has no errors.
   const errors: (readonly AdsError[])[] = []
@@ -75,7 +75,7 @@ function runBatch(call: Call<CampaignsState>, types: OperationTypes): Reply {
     return { params: { ...recordOf(params), account_id: accountOf(call).id }, operation_type }
   })
   if (errors.some((one) => one.length > 0)) {
-    restoreTables(call.state, before)
+    restoreTables(call.state, stateBefore)
     throw operationRefusal(call.world, errors, request)
   }
   return { kind: 'ads', data, request }

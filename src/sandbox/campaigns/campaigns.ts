@@ -76,11 +76,11 @@ export function campaignOf(call: Call<CampaignsState>): Campaign {
 /** Writes the given parameters into the campaign of the parameter `campaign_id`. @throws {Refusal} */
 export function updateCampaign(call: Call<CampaignsState>): Campaign {
   const campaign = campaignOf(call)
-  const before = { ...campaign }
+  const campaignBefore = { ...campaign }
   const next = withGivenFields(call, campaign)
   if (campaign.entity_status !== 'ACTIVE') checkActiveLimit(call, next)
   Object.assign(campaign, next, { updated_at: isoSeconds(call.now) })
-  addToHistory(call, { entity: 'CAMPAIGN', type: 'UPDATE', after: campaign, before })
+  addToHistory(call, { entity: 'CAMPAIGN', type: 'UPDATE', after: campaign, before: campaignBefore })
   return campaign
 }
 

@@ -15,13 +15,13 @@ export function addToHistory(
     readonly before?: object
   },
 ): void {
-  const before = change.type === 'DELETE' ? { ...change.after, deleted: false } : change.before
+  const recordBefore = change.type === 'DELETE' ? { ...change.after, deleted: false } : change.before
   const account = accountOf(call).id
   const entries = call.state.history.get(account) ?? []
   call.state.history.set(account, entries)
   entries.push({
     change_by: { user_id: call.user?.id ?? '', platform: 'Ads API' },
-    changes: changedFields(before, change.after),
+    changes: changedFields(recordBefore, change.after),
     change_time: isoSeconds(call.now),
     entity_id: change.after.id,
     entity: change.entity,

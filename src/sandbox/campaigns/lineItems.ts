@@ -85,11 +85,11 @@ export function lineItemOf(call: Call<CampaignsState>): LineItem {
 /** Writes the given parameters into the line item that the path names. @throws {Refusal} */
 export function updateLineItem(call: Call<CampaignsState>): LineItem {
   const item = lineItemOf(call)
-  const before = { ...item }
+  const itemBefore = { ...item }
   const next = withGivenFields(call, item, recordsOf(call, call.state.campaigns).get(item.campaign_id))
   if (item.entity_status !== 'ACTIVE') checkActiveLimit(call, next)
   Object.assign(item, next, { updated_at: isoSeconds(call.now) })
-  addToHistory(call, { entity: 'LINE_ITEM', type: 'UPDATE', after: item, before })
+  addToHistory(call, { entity: 'LINE_ITEM', type: 'UPDATE', after: item, before: itemBefore })
   return item
 }
 

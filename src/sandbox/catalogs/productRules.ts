@@ -154,8 +154,8 @@ function isDateRange(text: string): boolean {
   const [from = '', to = '', ...rest] = text.split('/')
   if (rest.length > 0 || ![from, to].every((one) => /^[^T]*T.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/.test(one))) return false
   const start = parseTimestamp(from)
-  const end = parseTimestamp(to)
-  return start !== undefined && end !== undefined && start < end
+  const endTime = parseTimestamp(to)
+  return start !== undefined && endTime !== undefined && start < endTime
 }
 
 /**

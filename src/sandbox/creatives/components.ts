@@ -98,10 +98,10 @@ function readSlides(value: unknown): CardContent {
  * returns undefined.
  */
 function classify(value: unknown, place: string, errors: AdsError[]): (MediaPart & DestinationPart) | undefined {
-  const before = errors.length
+  const errorCountBefore = errors.length
   if (!Array.isArray(value)) return void errors.push(invalidParameter(place, 'an array of components', value))
   const parts = value.map((component: unknown, index) => readComponent(component, `${place}[${index}]`, errors))
-  if (errors.length > before) return undefined
+  if (errors.length > errorCountBefore) return undefined
   const [media, ...otherMedia] = parts.filter((part) => part !== undefined && 'media' in part)
   const [destination, ...otherDestinations] = parts.filter((part) => part !== undefined && 'destination' in part)
   if (media !== undefined && destination !== undefined && otherMedia.length === 0 && otherDestinations.length === 0)

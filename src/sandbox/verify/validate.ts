@@ -115,15 +115,15 @@ function readPairs(validation: Validation, path: Readonly<Record<string, string>
     // The header has precedence. Without it, the first of several pairs counts.
     if (givenNames.has(name) && parameter.in === 'oauth') continue
     // A parameter may be in the query and the form with the same value. Two different values are refused: it is unclear which one counts.
-    const before = seen.get(name)
-    if (before === value) continue
+    const earlierText = seen.get(name)
+    if (earlierText === value) continue
     const isList = parameter.type === 'csv' || parameter.type === 'csv-enum'
-    if (before !== undefined && (strict || !isList)) {
+    if (earlierText !== undefined && (strict || !isList)) {
       errors.push(invalidParameter(sent, 'one value', value, 'repeated parameter'))
       continue
     }
     // Some clients repeat the name for each item of a list.
-    const text = before === undefined ? value : `${before},${value}`
+    const text = earlierText === undefined ? value : `${earlierText},${value}`
     seen.set(name, text)
     sentNames.set(name, sent)
     givenNames.add(name)
@@ -137,9 +137,9 @@ function acceptSentBack(validation: Validation, name: string, value: unknown): b
   if (accepted.ignored.has(name)) return true
   const creation = accepted.createOnly.get(name)
   if (creation === undefined) return false
-  const before = sentBackTexts.get(name)
-  if (before === value) return true
-  const text = typeof value === 'string' && before !== undefined ? `${before},${value}` : value
+  const earlierText = sentBackTexts.get(name)
+  if (earlierText === value) return true
+  const text = typeof value === 'string' && earlierText !== undefined ? `${earlierText},${value}` : value
   if (typeof text === 'string') sentBackTexts.set(name, text)
   if (typeof text !== 'string' || text === '') sentBack.set(name, text)
   else {

@@ -1,7 +1,8 @@
 /**
  * Types of JSON bodies: products, filters of product sets, user operations, card components, targeting criteria, batches, subscriptions.
  *
- * Most types are not derived from the contract, so that editors show each field with its rule (sections: docs/spec-notes.md).
+ * Most types are not derived from the contract, so that editors show each field with its rule. Each `spec` number is a section of the
+ * specification (docs/spec-notes.md#sections).
  * `agreesWithContract` compares products and identifiers with the contract.
  */
 import type { doNotReachIdentifiers, userIdentifiers } from '../contract/audienceResources.ts'

@@ -27,13 +27,13 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
   try {
     const file = await connection.perform((client) => newestMatch(client, path, requested))
     const label = file === path ? requested : `sftp://${url.host}${encodePath(file)}`
-    const before = await connection.perform((client) => client.stat(file))
-    if (!before.isFile)
+    const statBefore = await connection.perform((client) => client.stat(file))
+    if (!statBefore.isFile)
       throw new RunError('SOURCE_REFUSED', 'the source is not a regular file', {
         where: label,
         hint: 'Name a file, or a pattern such as `/exports/*.csv`.',
       })
-    const body = new SftpBody({ connection, path: file, label, before, timeouts })
+    const body = new SftpBody({ connection, path: file, label, before: statBefore, timeouts })
     return {
       label,
       chunks: body.read(),
@@ -42,18 +42,18 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
         if (!markerStat.isFile) return undefined
         const content = markerStat.size > maxBesideBytes ? Buffer.alloc(0) : await connection.perform((client) => client.get(file + suffix))
         // Without a target, the client returns the bytes, and an empty list for an empty file (ssh2-sftp-client 12.1).
-        return { content: Buffer.isBuffer(content) ? content : Buffer.alloc(0), older: markerStat.modifyTime < before.modifyTime }
+        return { content: Buffer.isBuffer(content) ? content : Buffer.alloc(0), older: markerStat.modifyTime < statBefore.modifyTime }
       },
       end: async (): Promise<TransportEnd> => {
         // A file that was deleted meanwhile counts as changed.
-        const after = await connection
+        const statAfter = await connection
           .perform((client) => client.stat(file))
           .catch((error: unknown) => {
             timeouts.throwIfEnded()
             const failure = sftpError(error, label)
             throw failure.code === 'SOURCE_MISSING' ? changedFileError(label, error) : failure
           })
-        if (!isSameFile(before, after) || body.received !== before.size) throw changedFileError(label)
+        if (!isSameFile(statBefore, statAfter) || body.received !== statBefore.size) throw changedFileError(label)
         return { proof: 'file unchanged while read', mustEndAsBefore: true }
       },
       close: () => connection.close(),

@@ -158,8 +158,8 @@ function jsonBody(fields: Readonly<Record<string, string>>, endpoint: Endpoint):
         : type === 'boolean'
           ? /^(true|false)$/.test(value)
           : type === 'object' || type === 'array'
-    const list = type === 'csv' || type === 'csv-enum' ? JSON.stringify(value.split(',')) : undefined
-    return `${JSON.stringify(name)}:${isLiteral ? value : (list ?? JSON.stringify(value))}`
+    const listJson = type === 'csv' || type === 'csv-enum' ? JSON.stringify(value.split(',')) : undefined
+    return `${JSON.stringify(name)}:${isLiteral ? value : (listJson ?? JSON.stringify(value))}`
   })
   return `{${members.join(',')}}`
 }

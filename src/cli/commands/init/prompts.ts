@@ -235,13 +235,13 @@ export async function completeDraft(inspection: Inspection, target: Target, give
   let errorText = ''
   for (;;) {
     const draft = draftPipeline(inspection, target, options)
-    const open = [...draft.required, ...(ask === undefined ? [] : draft.optional)].filter(({ flag }) => !declined.has(flag))
-    const [question] = open
+    const openQuestions = [...draft.required, ...(ask === undefined ? [] : draft.optional)].filter(({ flag }) => !declined.has(flag))
+    const [question] = openQuestions
     if (question === undefined) {
       requireUsableRow(draft, options, target)
       return ask === undefined ? (withProposedConsent(inspection, target, options, draft) ?? draft) : draft
     }
-    if (ask === undefined) throw unansweredError(inspection, open, options, target)
+    if (ask === undefined) throw unansweredError(inspection, openQuestions, options, target)
     const proposal = question.proposed === undefined ? '' : ` [${question.proposed}; - for none]`
     const reply = await ask(`${errorText}${question.text}${proposal}: `)
     errorText = ''

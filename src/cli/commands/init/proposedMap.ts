@@ -43,7 +43,7 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   const { missing, suggestions } =
     inspection.columns.length === 0 ? { missing: [], suggestions: [] } : mapper.proposeSettings(inspection.columns)
   const described = mapper.describe(inspection.columns)
-  const open = missing.filter(
+  const openMissing = missing.filter(
     ({ field, unknownPart }) => unknownPart !== undefined && options.map[field] === undefined && options.set[field] === undefined,
   )
   const people = type.keys === 'products' ? undefined : peopleColumns(inspection, described.preset)
@@ -60,7 +60,7 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
       ? identifiersAsKey(map, people, inspection)
       : undefined
   if (keyedBy !== undefined) map['key'] = keyedBy.length === 1 ? keyedBy[0] : keyedBy
-  const prefixed = open.find(({ unknownPart }) => unknownPart === 'prefix')
+  const prefixed = openMissing.find(({ unknownPart }) => unknownPart === 'prefix')
   if (prefixed !== undefined) Object.assign(map, linkWithShop(prefixed, options.shop))
   // A currency column is read together with the price and has no field of its own.
   if (inspection.needsMap) for (const { field, from } of described.fields) if (field !== 'currency') map[field] ??= from
@@ -68,7 +68,7 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   for (const [field, columns] of Object.entries(options.map)) map[field] = columns.length === 1 ? columns[0] : columns
   addRepeats(map, inspection, described.fields)
   const hasIdentifier = people !== undefined && identifierTypes.some((type) => map[type] !== undefined)
-  const openFields = open
+  const openFields = openMissing
     .filter(({ field, unknownPart }) => unknownPart === 'column' && map[field] === undefined && !(field === 'email' && hasIdentifier))
     .map(({ field }) => field)
   // Placeholders for open fields, so that other problems are found in the same pass.
