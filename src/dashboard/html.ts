@@ -116,6 +116,12 @@ export function table({ caption, captionClass = 'sr', columns, rows, isCards = t
   </table>`
 }
 
+/** Renders the notice that a run or plan belongs to another environment; nothing if `elsewhere` is undefined. */
+export function otherEnvironmentNotice(elsewhere: string | undefined): Html {
+  if (elsewhere === undefined) return none
+  return notice('warn', html`<p><strong>Another environment</strong> This belongs to ${elsewhere}. Its actions and commands are there.</p>`)
+}
+
 /** Renders the hint of an error or guard: a command with its explanation (after three spaces), or a sentence. Empty without a hint. */
 export function hintOf(text: string | undefined): Html {
   if (text === undefined || text === '') return none

@@ -162,7 +162,8 @@ export async function loadRunPage(
     run.counts.rejected === 0 ? [] : loadRejectGroups(deps.db, run.runId, runSamples),
     listActions(deps.db, { pipeline: run.pipeline, runId: runNumber(run.runId), limit: 20 }),
   ])
-  return withServiceOfRun(deps, run.runId, runPage({ run, details, rejects, actions, mayAct: options.mayAct, now: options.now }))
+  const elsewhere = await otherEnvironmentOf(deps, run)
+  return withServiceOfRun(deps, run.runId, runPage({ run, details, rejects, actions, elsewhere, mayAct: options.mayAct, now: options.now }))
 }
 
 /** Loads the page of the rejected rows of a run. @throws {UsageError} `UNKNOWN_RUN` */
@@ -185,7 +186,29 @@ export async function loadPlanPage(
   options: { readonly planId: string; readonly mayAct: boolean; readonly now: number; readonly problem?: string },
 ): Promise<Page> {
   const plan = await loadReview(deps.db, options.planId)
-  return withServiceOfRun(deps, plan.runId, planPage({ plan, batches: await listBatches(deps.db, plan.planId, batchesShown), ...options }))
+  const elsewhere = await otherEnvironmentOf(deps, plan)
+  return withServiceOfRun(deps, plan.runId, planPage({ plan, batches: await listBatches(deps.db, plan.planId, batchesShown), elsewhere, ...options }))
+}
+
+/**
+ * Returns the environment of a run, if it is another one than that of its pipeline here. Without a file of the pipeline, compares with the
+ * environment of this process. Undefined if the pipeline's file or credentials cannot be used.
+ */
+async function otherEnvironmentOf(
+  deps: ServerDeps,
+  run: { readonly runId: string; readonly pipeline: string },
+): Promise<string | undefined> {
+  const owner = await ownerOfRun(deps.db, runNumber(run.runId))
+  if (owner === undefined) return undefined
+  let own: Fence | undefined = deps.service
+  try {
+    own = await serviceIdentity(deps, await deps.loadPipeline(run.pipeline))
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined
+    if (!(error instanceof UsageError)) throw error
+  }
+  if (own === undefined || (owner.service === own.origin && (owner.credentials ?? own.credentials) === own.credentials)) return undefined
+  return owner.credentials === null ? owner.service : `${owner.service} as ${owner.credentials}`
 }
 
 /** Returns the page with the service that the run writes to, and with its credentials. */

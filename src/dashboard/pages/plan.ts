@@ -4,7 +4,21 @@ import { guardEffectOf, type Change } from '../../model/report.ts'
 import type { ChangeSample, PlanReview } from '../../sync/reports/review.ts'
 import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChanges.ts'
 import { reasonField } from '../forms.ts'
-import { ago, command, count, hintOf, html, icon, none, notice, plural, section, table, type Html } from '../html.ts'
+import {
+  ago,
+  command,
+  count,
+  hintOf,
+  html,
+  icon,
+  none,
+  notice,
+  otherEnvironmentNotice,
+  plural,
+  section,
+  table,
+  type Html,
+} from '../html.ts'
 import type { Page } from '../layout.ts'
 import { productSetTable } from '../productSets.ts'
 import { batchState, stateBadge } from '../states.ts'
@@ -13,6 +27,8 @@ export interface PlanData {
   readonly plan: PlanReview
   /** First batches of the plan, those without a final answer before the others. */
   readonly batches: readonly BatchLine[]
+  /** Environment of the plan, if it is another one than that of its pipeline here. */
+  readonly elsewhere?: string | undefined
   readonly mayAct: boolean
   /** Reason why an approval was rejected. */
   readonly problem?: string
@@ -57,7 +73,8 @@ export function planPage(data: PlanData): Page {
       [plan.pipeline, `/pipelines/${plan.pipeline}`],
       [plan.runId, `/runs/${plan.runId}`],
     ],
-    body: html`<div class="head">
+    body: html`${otherEnvironmentNotice(data.elsewhere)}
+      <div class="head">
         <div>
           <h1>Plan <span class="mono">${plan.planId}</span></h1>
           <p class="facts">
@@ -146,8 +163,9 @@ function approvalSection(data: PlanData): Html {
 }
 
 /** Renders the form that approves the deletes, or the reason why there is none. */
-function approvalForm({ plan, mayAct }: PlanData, withheld: number): Html {
+function approvalForm({ plan, mayAct, elsewhere }: PlanData, withheld: number): Html {
   const { pipeline, planId, digest, newestPlanId } = plan
+  if (elsewhere !== undefined) return none
   if (isReplaced(plan))
     return html`<p class="muted">
       A newer run has replaced this plan by <a href="/plans/${newestPlanId}">plan ${newestPlanId}</a>.

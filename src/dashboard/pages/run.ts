@@ -9,7 +9,22 @@ import { outOfStockOf, withheldChanges } from '../../sync/reports/withheldChange
 import { auditLogSection } from '../auditLog.ts'
 import { funnel } from '../funnel.ts'
 import { actionButton } from '../forms.ts'
-import { ago, command, count, duration, formatMs, hintOf, html, none, notice, plural, section, table, type Html } from '../html.ts'
+import {
+  ago,
+  command,
+  count,
+  duration,
+  formatMs,
+  hintOf,
+  html,
+  none,
+  notice,
+  otherEnvironmentNotice,
+  plural,
+  section,
+  table,
+  type Html,
+} from '../html.ts'
 import type { Page } from '../layout.ts'
 import { productSetTable } from '../productSets.ts'
 import { progressView } from '../progress.ts'
@@ -21,6 +36,8 @@ export interface RunData {
   readonly details: RunDetails
   readonly rejects: readonly RejectGroup[]
   readonly actions: readonly StoredAction[]
+  /** Environment of the run, if it is another one than that of its pipeline here (`otherEnvironmentNotice`). */
+  readonly elsewhere?: string | undefined
   readonly mayAct: boolean
   readonly now: number
 }
@@ -42,6 +59,7 @@ export function runPage(data: RunData): Page {
         </div>
         <div class="actions" data-live="actions">${data.mayAct ? actionButtons(data, state) : none}</div>
       </div>
+      ${otherEnvironmentNotice(data.elsewhere)}
       <div data-live="outcome">${outcomeView(data, state)}</div>
       <section aria-labelledby="rows" data-live="funnel">
         <h2 id="rows">From rows to confirmed changes</h2>
@@ -75,17 +93,20 @@ function factsLine({ run, details, actions: history, now }: RunData): Html {
     >${run.planId === undefined ? none : html`<span>plan <a href="/plans/${run.planId}">${run.planId}</a></span>`}`
 }
 
-function actionButtons({ run, details }: RunData, state: string): Html {
+function actionButtons({ run, details, elsewhere }: RunData, state: string): Html {
   const path = `/runs/${run.runId}`
   if (isOpenRun(run)) return details.cancelRequested ? none : actionButton(`${path}/cancel`, 'Cancel run')
+  // The other actions would act on the pipeline of this environment.
+  if (elsewhere !== undefined) return none
   const unconfirmedCount = run.counts.refused + run.counts.ambiguous + run.counts.pending
   return html`${state === 'withheld' && run.planId !== undefined ? html`<a class="button primary" href="/plans/${run.planId}">Review ${withheldChanges(run.counts.withheld, outOfStockOf(run.guards))}</a>` : none}
   ${unconfirmedCount === 0 || onlyPlans(run.trigger) ? none : details.sentAgainBy === null ? actionButton(`${path}/rerun`, `Send ${count(unconfirmedCount)} again`) : html`<a class="button" href="/runs/${details.sentAgainBy}">Sent again by ${details.sentAgainBy}</a>`}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`
 }
 
-function outcomeView({ run, details, now }: RunData, state: string): Html {
+function outcomeView({ run, details, elsewhere, now }: RunData, state: string): Html {
+  const commandOf = (text: string | undefined) => (elsewhere === undefined ? hintOf(text) : none)
   if (details.progress !== null && run.status === 'running') return html`<div class="card pad">${progressView(details.progress, now)}</div>`
-  if (run.status === 'queued') return queuedNotice(run, details)
+  if (run.status === 'queued') return queuedNotice(run, details, elsewhere)
   return html`${run.guards.map((guard) =>
     notice(
       'warn',
@@ -95,7 +116,7 @@ function outcomeView({ run, details, now }: RunData, state: string): Html {
           >
           ${guard.message}
         </p>
-        ${guard.examples.length === 0 ? none : html`<p class="small">For example ${guard.examples.join(', ')}</p>`}${hintOf(guard.hint)}`,
+        ${guard.examples.length === 0 ? none : html`<p class="small">For example ${guard.examples.join(', ')}</p>`}${commandOf(guard.hint)}`,
     ),
   )}
   ${
@@ -104,10 +125,10 @@ function outcomeView({ run, details, now }: RunData, state: string): Html {
       : notice(
           run.status === 'failed' ? 'fail' : 'warn',
           html`<p><strong>${run.error.code}</strong> ${run.error.message}</p>
-            ${hintOf(run.error.hint)}`,
+            ${commandOf(run.error.hint)}`,
         )
   }
-  ${openSets(run)}
+  ${elsewhere === undefined ? openSets(run) : none}
   ${
     (run.failures ?? []).length === 0
       ? none
@@ -132,10 +153,11 @@ function outcomeView({ run, details, now }: RunData, state: string): Html {
   }`
 }
 
-function queuedNotice({ pipeline }: StoredRun, { waitsFor }: RunDetails): Html {
+function queuedNotice({ pipeline }: StoredRun, { waitsFor }: RunDetails, elsewhere: string | undefined): Html {
   if (waitsFor === null) return notice('info', html`<p>Waits for a worker.</p>`)
   if (waitsFor !== 'resume')
     return notice('info', html`<p>Waits for the end of <a href="/runs/${waitsFor.runId}">${waitsFor.runId}</a>.</p>`)
+  if (elsewhere !== undefined) return notice('warn', html`<p>Waits until ${pipeline} is resumed.</p>`)
   return notice(
     'warn',
     html`<p>Waits until <a href="/pipelines/${pipeline}">${pipeline}</a> is resumed.</p>

@@ -108,6 +108,31 @@ test('the page of a pipeline shows runs, plots, source and actions of its enviro
   expect((await server.call('GET', '/runs/r_1')).text).not.toContain(engine.deps.service.credentials)
 })
 
+test('the pages of a run and a plan of another environment have no action and no command', async () => {
+  await using engine = await withShop()
+  const other = otherEnvironment(engine)
+  const crm = (count: number) =>
+    engine.write('crm.csv', `id,email\n${Array.from({ length: count }, (_, i) => `${i},p${i}@example.com\n`).join('')}`)
+  crm(40)
+  await other.run()
+  crm(20)
+  const { runId, planId } = await other.run()
+  await using server = await startServer(engine)
+  await using otherServer = await other.server()
+  const found = async (of: typeof server) => {
+    const pages = await Promise.all([of.call('GET', `/runs/${runId}`), of.call('GET', `/plans/${planId}`)])
+    return pages.map(({ text }) =>
+      ['Another environment', '--approve-deletes', '<form method="post"', 'Approve deletes'].filter((word) => text.includes(word)),
+    )
+  }
+  expect(await found(otherServer)).toEqual([
+    ['--approve-deletes', '<form method="post"'],
+    ['--approve-deletes', 'Approve deletes'],
+  ])
+  expect(await found(server)).toEqual([['Another environment'], ['Another environment']])
+  expect((await server.call('GET', '/runs/r_1')).text).not.toContain('Another environment')
+})
+
 test('lists of runs have the environment of each run', async () => {
   await using engine = await withShop()
   await otherEnvironment(engine).run()
