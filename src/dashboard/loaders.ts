@@ -90,12 +90,13 @@ export async function loadPipelinePage(
     return undefined
   })
   const isFileInvalid = invalid?.code === 'PIPELINE_INVALID'
-  const environment =
-    pipeline === undefined ? await lastEnvironmentOf(deps, name) : (await environmentsByPipeline(deps, [pipeline])).get(name)
+  // Without a usable file, the destination of the last run is shown.
+  const last = pipeline === undefined ? await lastDestinationOf(deps, name) : undefined
+  const environment = pipeline === undefined ? environmentOf(last) : (await environmentsByPipeline(deps, [pipeline])).get(name)
   const inEnvironment = { name, environment }
   const [[overview], pause, lines, figures, actions] = await Promise.all([
     loadOverviews(deps.db, [inEnvironment], 0),
-    findPause(deps, name, pipeline),
+    findPause(deps, pipeline, last?.id),
     listRunLines(deps.db, { pipeline: inEnvironment, limit: runsShown + 1, ...(before === undefined ? {} : { before }) }),
     before === undefined ? loadRunFigures(deps.db, inEnvironment, runsPlotted) : [],
     listActions(deps.db, { pipeline: name, environment, limit: 20 }),
@@ -138,17 +139,23 @@ export async function loadPipelinePage(
     : withServiceOfPipeline(deps, pipeline, page)
 }
 
-/** Returns the environment of the last run with this name, for a pipeline without a usable file. */
-async function lastEnvironmentOf({ db }: ServerDeps, name: string): Promise<Fence | undefined> {
+type Owner = NonNullable<Awaited<ReturnType<typeof ownerOfRun>>>
+
+/** Returns the destination of the last run with this name, in any environment. */
+async function lastDestinationOf({ db }: ServerDeps, name: string): Promise<Owner | undefined> {
   const [latest] = await listRunLines(db, { pipeline: { name, environment: undefined }, limit: 1 })
-  const owner = latest && (await ownerOfRun(db, runNumber(latest.runId)))
+  return latest && ownerOfRun(db, runNumber(latest.runId))
+}
+
+/** Returns the environment of a destination; undefined if it belongs to no credentials yet. */
+function environmentOf(owner: Owner | undefined): Fence | undefined {
   return owner === undefined || owner.credentials === null ? undefined : { origin: owner.service, credentials: owner.credentials }
 }
 
-/** Returns the pause of a pipeline. Without a file the destination is unknown, so the first pause with the name of the pipeline counts. */
-async function findPause(deps: ServerDeps, name: string, pipeline: Pipeline | undefined): Promise<Pause | undefined> {
-  if (pipeline !== undefined) return (await pausesByPipeline(deps, [pipeline])).get(name)
-  return (await listPauses(deps.db)).find((pause) => pause.pipeline === name)
+/** Returns the pause of a pipeline. Without a usable file, returns that of the destination `last`. */
+async function findPause(deps: ServerDeps, pipeline: Pipeline | undefined, last: number | undefined): Promise<Pause | undefined> {
+  if (pipeline !== undefined) return (await pausesByPipeline(deps, [pipeline])).get(pipeline.name)
+  return last === undefined ? undefined : (await listPauses(deps.db, last)).at(0)
 }
 
 /** Loads the page of a run. @throws {UsageError} `UNKNOWN_RUN` */

@@ -59,9 +59,9 @@ function findDestinationRow(db: Queryable, key: DestinationKey): Promise<Destina
 }
 
 /** Returns the service that a run writes to, and the credentials that own it. Undefined if the run is not stored or has no destination. */
-export async function ownerOfRun(db: Queryable, runId: number): Promise<Row<'destination', 'service' | 'credentials'> | undefined> {
-  const [row] = await db.query<Row<'destination', 'service' | 'credentials'>>(
-    'select d.service, d.credentials from run r join destination d on d.id = r.destination_id where r.id = $1',
+export async function ownerOfRun(db: Queryable, runId: number): Promise<Row<'destination', 'id' | 'service' | 'credentials'> | undefined> {
+  const [row] = await db.query<Row<'destination', 'id' | 'service' | 'credentials'>>(
+    'select d.id, d.service, d.credentials from run r join destination d on d.id = r.destination_id where r.id = $1',
     [runId],
   )
   return row

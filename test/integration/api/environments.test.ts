@@ -1,5 +1,5 @@
 /** Two environments in one schema with a pipeline of the same name. Pages and metrics do not mix their runs, and lists name each. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { listRuns } from '../../../src/sync/reports/history.ts'
@@ -106,6 +106,21 @@ test('the page of a pipeline shows runs, plots, source and actions of its enviro
   // The page of a run of the other environment names its user.
   expect((await server.call('GET', `/runs/${runId}`)).text).toContain(otherUser)
   expect((await server.call('GET', '/runs/r_1')).text).not.toContain(engine.deps.service.credentials)
+})
+
+test('the page of a pipeline without a file shows the pause of its last destination only', async () => {
+  await using engine = await withShop()
+  const other = otherEnvironment(engine)
+  await other.run()
+  await other.pause()
+  const load = async () => loadPipeline(join(engine.folder, 'pipelines'), 'shop')
+  await runPipeline(engine.deps, await load(), { trigger: 'manual' })
+  const shop = await load()
+  rmSync(join(engine.folder, 'pipelines', 'shop.yaml'))
+  await using server = await startServer(engine)
+  expect((await server.call('GET', '/pipelines/shop')).text).not.toContain('<strong>Paused</strong>')
+  await changePause(engine.deps, shop, 'pause', { actor: 'anna' })
+  expect((await server.call('GET', '/pipelines/shop')).text).toContain('<strong>Paused</strong> by anna')
 })
 
 test('the pages of a run and a plan of another environment have no action and no command', async () => {
