@@ -146,6 +146,8 @@ export function diskFault(error: unknown): RunError | undefined {
 
 /** Causes of failed statements that `sluice doctor` cannot find afterwards, by SQLSTATE: reason and next step. */
 const causes: Readonly<Record<string, readonly [reason: string, hint?: string]>> = {
+  // PgBouncer has this code for its own errors, such as `query_wait_timeout`.
+  '08P01': ['a pooler ended the connection, for example because its pool is full'],
   '25006': ['it is read-only, for example after a failover', 'point DATABASE_URL at the primary, then the same command again'],
   '53200': ['the server has no memory left', 'give the server more memory, then the same command again'],
   '53400': [

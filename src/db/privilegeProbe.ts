@@ -1,5 +1,6 @@
 /** Tests the privileges that a run and `serve` need. A probe uses the privilege and undoes the effect, or reads the catalog of Postgres. */
 import pg from 'pg'
+import { RunError } from '../errors.ts'
 import { quoteName } from '../schemaName.ts'
 import { commandConnectMs } from './connectionFault.ts'
 import type { Database } from './database.ts'
@@ -79,21 +80,34 @@ export async function probeNotifications(db: Database): Promise<boolean> {
   }
 }
 
-/** Opens `count` connections in parallel and closes them. @throws the first error of a connection, for example at a limit */
+/**
+ * Opens `count` connections in parallel, and closes them once each has answered a statement. A pooler accepts connections for which its pool
+ * has no connection to the server; their statements wait.
+ *
+ * @throws {RunError} `DATABASE_UNUSABLE` if statements are not answered, as with a small pool of a pooler
+ * @throws the first error of a connection, for example at a limit
+ */
 export async function probeConnections(db: Database, count: number): Promise<void> {
-  const clients = Array.from(
-    { length: count },
-    () => new pg.Client({ ...db.connection, application_name: 'sluice probe', connectionTimeoutMillis: commandConnectMs }),
-  )
+  const limits = { connectionTimeoutMillis: commandConnectMs, query_timeout: commandConnectMs }
+  const clients = Array.from({ length: count }, () => new pg.Client({ ...db.connection, application_name: 'sluice probe', ...limits }))
+  let opened = 0
   try {
-    const opened = await Promise.allSettled(
+    const answers = await Promise.allSettled(
       clients.map(async (client) => {
         client.on('error', () => undefined)
         await client.connect()
+        opened++
+        await client.query('select')
       }),
     )
-    const failed = opened.find((result) => result.status === 'rejected')
-    if (failed !== undefined) throw failed.reason
+    const failed = answers.filter((result) => result.status === 'rejected')
+    if (failed.length === 0) return
+    if (opened < count) throw failed[0]?.reason
+    throw new RunError('DATABASE_UNUSABLE', `only ${count - failed.length} of ${count} connections answer at the same time`, {
+      where: 'database',
+      hint: `let the pooler open ${connectionsOfServe} or more connections to the server (default_pool_size of PgBouncer)`,
+      cause: failed[0]?.reason,
+    })
   } finally {
     await Promise.allSettled(clients.map((client) => client.end()))
   }

@@ -159,6 +159,20 @@ describe.skipIf(pgbouncerMissing)('behind pgbouncer (skipped without it: apt-get
     const store = await openStore({ databaseUrl: proxy.url, dataDir: '/nonexistent' })
     await store.close()
   })
+
+  test.for([
+    [3, 'failed', /^only \d of 10 connections answer at the same time$/],
+    // The tested process has one more connection, for notifications.
+    [11, 'warning', /^enough for a run \(10\), but serve opens up to 12: only \d+ of 12 connections answer at the same time$/],
+    [13, 'ok', /^12 concurrent/],
+  ] as const)('session mode with a pool of %d is %s for the doctor', async ([size, state, message]) => {
+    await using database = await testDatabase()
+    await using proxy = await pooler(database.url, 'session', `default_pool_size = ${size}\nquery_wait_timeout = 1`)
+    expect((await examined(proxy.url)).find(({ check }) => check === 'connections')).toMatchObject({
+      state,
+      message: expect.stringMatching(message) as unknown,
+    })
+  })
 })
 
 test('a direct connection is distinguished from a pooler', async () => {

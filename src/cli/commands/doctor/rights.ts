@@ -1,3 +1,4 @@
+import { RunError } from '../../../errors.ts'
 import { permissionFault, rowRights } from '../../../db/permissionFault.ts'
 import { probePooler } from '../../../db/poolerProbe.ts'
 import {
@@ -57,7 +58,7 @@ export async function examineRights(store: Store, report: ReportFinding): Promis
       await probeConnections(db, connectionsOfServe)
       return { state: 'ok', message: `${connectionsOfServe} concurrent, as many as serve opens` }
     } catch (error) {
-      const fault = permissionFault(error, db)
+      const fault = error instanceof RunError ? error : permissionFault(error, db)
       if (fault === undefined) throw error
       return {
         state: 'warning',
