@@ -2,9 +2,9 @@
  * Endpoints of posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4;
  * docs/spec-notes.md#scheduled-and-draft-posts).
  */
-import { accountPath, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
-import { accountId, cursor, longPath, path, query, sentBySdks, sortBy, withTotalCount } from './parameter.ts'
-import { createOne, deleteOne, readMany, updateOne } from './recordEndpoints.ts'
+import { accountPath, createRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { accountId, cursor, longPath, query, sentBySdks, sortBy, withTotalCount } from './parameter.ts'
+import { recordsOfAccount } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#scheduled-and-draft-posts'
 const count = query('count', 'integer', { default: 200, min: 1, max: 200, source: notes })
@@ -21,9 +21,17 @@ const contentRules = [
   { kind: 'other', text: 'media: up to 4 images, or 1 GIF, or 1 video', source: 'spec 8' },
 ] as const
 
+const advertiserPosts = recordsOfAccount('advertiserPosts', 'tweets', 'tweet_id', 'advertiserPost')
+const scheduledPosts = recordsOfAccount('scheduledPosts', 'scheduled_tweets', 'scheduled_tweet_id', 'scheduledPost')
+const draftPosts = recordsOfAccount('draftPosts', 'draft_tweets', 'draft_tweet_id', 'draftPost')
+
 export const advertiserPostEndpoints = [
   {
-    ...createOne('advertiserPosts.create', 'tweet', 'advertiserPost', [
+    name: 'advertiserPosts.create',
+    ...createRequest,
+    path: `${accountPath}/tweet`,
+    parameters: [
+      accountId,
       asUser,
       text,
       cardUri,
@@ -41,7 +49,8 @@ export const advertiserPostEndpoints = [
       query('video_cta_value', 'string', { source: 'spec 4.4' }),
       query('video_description', 'string', { maxLength: 200, source: 'spec 8' }),
       query('video_title', 'string', { maxLength: 70, source: 'spec 8' }),
-    ]),
+    ],
+    answer: { resource: 'advertiserPost', many: false },
     rules: [
       ...contentRules,
       { kind: 'other', text: 'the advertiser `as_user_id` has granted access to the account', source: 'spec 5 rule 6' },
@@ -58,7 +67,7 @@ export const advertiserPostEndpoints = [
     source: 'spec 4.4',
   },
   {
-    ...readMany('advertiserPosts.list', 'tweets', 'advertiserPost', [
+    ...advertiserPosts.list([
       query('tweet_type', 'enum', {
         required: true,
         values: ['DRAFT', 'PUBLISHED', 'SCHEDULED'],
@@ -74,33 +83,11 @@ export const advertiserPostEndpoints = [
     ]),
     source: notes,
   },
+  { ...scheduledPosts.list([userFilter, count, cursor, sortBy, withTotalCount]), source: notes },
+  { ...scheduledPosts.get([]), source: notes },
+  { ...scheduledPosts.create([asUser, scheduledAt, text, mediaKeys, cardUri, postName, nullcast]), rules: contentRules, source: notes },
   {
-    ...readMany('scheduledPosts.list', 'scheduled_tweets', 'scheduledPost', [userFilter, count, cursor, sortBy, withTotalCount]),
-    source: notes,
-  },
-  {
-    name: 'scheduledPosts.get',
-    ...readRequest,
-    path: `${accountPath}/scheduled_tweets/:scheduled_tweet_id`,
-    parameters: [accountId, path('scheduled_tweet_id')],
-    answer: { resource: 'scheduledPost', many: false },
-    source: notes,
-  },
-  {
-    ...createOne('scheduledPosts.create', 'scheduled_tweets', 'scheduledPost', [
-      asUser,
-      scheduledAt,
-      text,
-      mediaKeys,
-      cardUri,
-      postName,
-      nullcast,
-    ]),
-    rules: contentRules,
-    source: notes,
-  },
-  {
-    ...updateOne('scheduledPosts.update', 'scheduled_tweets', 'scheduled_tweet_id', 'scheduledPost', [
+    ...scheduledPosts.update([
       query('scheduled_at', 'timestamp', { source: notes }),
       query('text', 'string', { unsettable: true, source: 'spec 4.4' }),
       mediaKeys,
@@ -110,23 +97,12 @@ export const advertiserPostEndpoints = [
     ]),
     source: notes,
   },
-  { ...deleteOne('scheduledPosts.delete', 'scheduled_tweets', 'scheduled_tweet_id', 'scheduledPost'), source: `${notes}: a hard delete` },
-  { ...readMany('draftPosts.list', 'draft_tweets', 'draftPost', [userFilter, count, cursor, sortBy, withTotalCount]), source: notes },
+  { ...scheduledPosts.delete, source: `${notes}: a hard delete` },
+  { ...draftPosts.list([userFilter, count, cursor, sortBy, withTotalCount]), source: notes },
+  { ...draftPosts.get([]), source: notes },
+  { ...draftPosts.create([asUser, text, mediaKeys, cardUri, postName, nullcast]), rules: contentRules, source: notes },
   {
-    name: 'draftPosts.get',
-    ...readRequest,
-    path: `${accountPath}/draft_tweets/:draft_tweet_id`,
-    parameters: [accountId, path('draft_tweet_id')],
-    answer: { resource: 'draftPost', many: false },
-    source: notes,
-  },
-  {
-    ...createOne('draftPosts.create', 'draft_tweets', 'draftPost', [asUser, text, mediaKeys, cardUri, postName, nullcast]),
-    rules: contentRules,
-    source: notes,
-  },
-  {
-    ...updateOne('draftPosts.update', 'draft_tweets', 'draft_tweet_id', 'draftPost', [
+    ...draftPosts.update([
       query('text', 'string', { unsettable: true, source: 'spec 4.4' }),
       mediaKeys,
       cardUri,
@@ -135,5 +111,5 @@ export const advertiserPostEndpoints = [
     ]),
     source: notes,
   },
-  { ...deleteOne('draftPosts.delete', 'draft_tweets', 'draft_tweet_id', 'draftPost'), source: `${notes}: a hard delete` },
+  { ...draftPosts.delete, source: `${notes}: a hard delete` },
 ] as const satisfies readonly Endpoint[]

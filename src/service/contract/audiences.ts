@@ -17,7 +17,7 @@ import {
   withDeleted,
   withTotalCount,
 } from './parameter.ts'
-import { createOne, deleteOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
+import { recordsOfAccount } from './recordEndpoints.ts'
 
 const audiencePath = `${accountPath}/custom_audiences/:custom_audience_id` as const
 const permissionsPath = '/5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions'
@@ -40,6 +40,9 @@ const operation = [
   body('operation_type', 'enum', { required: true, values: ['Update', 'Delete'], source: 'spec 4.3 rule 1' }),
   body('params', 'object', { required: true, source: 'spec 4.3 rule 1' }),
 ] as const
+
+const audiences = recordsOfAccount('audiences', 'custom_audiences', 'custom_audience_id', 'customAudience')
+const doNotReachLists = recordsOfAccount('doNotReachLists', 'do_not_reach_lists', 'do_not_reach_list_id', 'doNotReachList')
 
 export const audienceEndpoints = [
   {
@@ -111,7 +114,7 @@ export const audienceEndpoints = [
     source: `${spec43}; spec 3.3`,
   },
   {
-    ...readMany('audiences.list', 'custom_audiences', 'customAudience', [
+    ...audiences.list([
       idFilter('custom_audience_ids'),
       query('permission_scope', 'enum', { values: ['OWNER', 'SHARED'], ...sentBySdks }),
       count200,
@@ -123,24 +126,21 @@ export const audienceEndpoints = [
     ]),
     source: notes,
   },
-  { ...readOne('audiences.get', 'custom_audiences', 'custom_audience_id', 'customAudience'), source: notes },
+  { ...audiences.get([withDeleted]), source: notes },
   {
-    ...createOne('audiences.create', 'custom_audiences', 'customAudience', [
-      query('name', 'string', { required: true, source: notes }),
-      query('description', 'string', { source: notes }),
-    ]),
+    ...audiences.create([query('name', 'string', { required: true, source: notes }), query('description', 'string', { source: notes })]),
     rules: [{ kind: 'other', text: '`name` is unique in the account', source: notes }],
     source: notes,
   },
   {
-    ...updateOne('audiences.update', 'custom_audiences', 'custom_audience_id', 'customAudience', [
+    ...audiences.update([
       query('name', 'string', { minLength: 1, source: notes }),
       query('description', 'string', { unsettable: true, source: notes }),
     ]),
     rules: [{ kind: 'other', text: '`name` is unique in the account', source: notes }],
     source: notes,
   },
-  { ...deleteOne('audiences.delete', 'custom_audiences', 'custom_audience_id', 'customAudience'), repeatable: false, source: notes },
+  { ...audiences.delete, repeatable: false, source: notes },
   {
     name: 'audiences.targeted',
     ...readRequest,
@@ -169,25 +169,23 @@ export const audienceEndpoints = [
     source: spec43,
   },
   {
-    ...createOne('audiences.estimate', 'audience_estimate', 'audienceEstimate', [
-      body('targeting_criteria', 'array', { required: true, source: notes }),
-    ]),
+    name: 'audiences.estimate',
+    ...createRequest,
+    path: `${accountPath}/audience_estimate`,
+    parameters: [accountId, body('targeting_criteria', 'array', { required: true, source: notes })],
+    answer: { resource: 'audienceEstimate', many: false },
     body: 'json',
     bodyIs: 'object-or-array',
     repeatable: true,
     source: notes,
   },
-  { ...readMany('doNotReachLists.list', 'do_not_reach_lists', 'doNotReachList', [...recordList]), source: notes },
+  { ...doNotReachLists.list(recordList), source: notes },
   {
-    ...createOne('doNotReachLists.create', 'do_not_reach_lists', 'doNotReachList', [query('description', 'string', { source: notes })]),
+    ...doNotReachLists.create([query('description', 'string', { source: notes })]),
     rules: [{ kind: 'other', text: 'one list per account', source: 'docs/spec-notes.md#audience-uploads' }],
     source: notes,
   },
-  {
-    ...deleteOne('doNotReachLists.delete', 'do_not_reach_lists', 'do_not_reach_list_id', 'doNotReachList'),
-    repeatable: false,
-    source: spec43,
-  },
+  { ...doNotReachLists.delete, repeatable: false, source: spec43 },
   {
     name: 'doNotReachLists.users',
     ...createRequest,

@@ -2,7 +2,7 @@
 import { sandboxOnly, type Endpoint } from './endpoint.ts'
 import { budgetOptimizations, fundingTypes } from './campaignResources.ts'
 import { count200, cursor, idFilter, query, recordList, sentBySdks, sortBy, withDeleted, withTotalCount } from './parameter.ts'
-import { createOne, deleteOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
+import { recordsOfAccount } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#campaigns-and-line-items'
 
@@ -17,9 +17,12 @@ const campaignFields = [
 ] as const
 const campaignRules = [{ kind: 'other', text: '`daily_budget_amount_local_micro` at most the total budget', source: notes }] as const
 
+const campaigns = recordsOfAccount('campaigns', 'campaigns', 'campaign_id', 'campaign')
+const fundingInstruments = recordsOfAccount('fundingInstruments', 'funding_instruments', 'funding_instrument_id', 'fundingInstrument')
+
 export const campaignEndpoints = [
   {
-    ...readMany('campaigns.list', 'campaigns', 'campaign', [
+    ...campaigns.list([
       idFilter('campaign_ids'),
       idFilter('funding_instrument_ids'),
       count200,
@@ -32,9 +35,9 @@ export const campaignEndpoints = [
     limit: 'core_reads',
     source: notes,
   },
-  { ...readOne('campaigns.get', 'campaigns', 'campaign_id', 'campaign'), limit: 'core_reads', source: notes },
+  { ...campaigns.get([withDeleted]), limit: 'core_reads', source: notes },
   {
-    ...createOne('campaigns.create', 'campaigns', 'campaign', [
+    ...campaigns.create([
       query('funding_instrument_id', 'string', { required: true, source: notes }),
       query('name', 'string', { required: true, maxLength: 255, source: notes }),
       query('budget_optimization', 'enum', { values: budgetOptimizations, default: 'CAMPAIGN', source: notes }),
@@ -44,7 +47,7 @@ export const campaignEndpoints = [
     source: notes,
   },
   {
-    ...updateOne('campaigns.update', 'campaigns', 'campaign_id', 'campaign', [
+    ...campaigns.update([
       query('name', 'string', { minLength: 1, maxLength: 255, source: notes }),
       query('budget_optimization', 'enum', { values: budgetOptimizations, source: notes }),
       ...campaignFields,
@@ -52,14 +55,11 @@ export const campaignEndpoints = [
     rules: campaignRules,
     source: notes,
   },
-  { ...deleteOne('campaigns.delete', 'campaigns', 'campaign_id', 'campaign'), source: notes },
+  { ...campaigns.delete, source: notes },
+  { ...fundingInstruments.list([idFilter('funding_instrument_ids'), ...recordList]), source: notes },
+  { ...fundingInstruments.get([withDeleted]), source: notes },
   {
-    ...readMany('fundingInstruments.list', 'funding_instruments', 'fundingInstrument', [idFilter('funding_instrument_ids'), ...recordList]),
-    source: notes,
-  },
-  { ...readOne('fundingInstruments.get', 'funding_instruments', 'funding_instrument_id', 'fundingInstrument'), source: notes },
-  {
-    ...createOne('fundingInstruments.create', 'funding_instruments', 'fundingInstrument', [
+    ...fundingInstruments.create([
       query('currency', 'string', { required: true, minLength: 3, maxLength: 3, source: notes }),
       query('start_time', 'timestamp', { required: true, source: notes }),
       query('type', 'enum', { required: true, values: fundingTypes, source: notes }),
@@ -70,9 +70,5 @@ export const campaignEndpoints = [
     ...sandboxOnly,
     source: `${notes}: sandbox only`,
   },
-  {
-    ...deleteOne('fundingInstruments.delete', 'funding_instruments', 'funding_instrument_id', 'fundingInstrument'),
-    ...sandboxOnly,
-    source: `${notes}: sandbox only`,
-  },
+  { ...fundingInstruments.delete, ...sandboxOnly, source: `${notes}: sandbox only` },
 ] as const satisfies readonly Endpoint[]

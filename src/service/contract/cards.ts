@@ -2,14 +2,17 @@
 import { accountPath, deleteRequest, type Endpoint } from './endpoint.ts'
 import { cardTypes } from './creativeResources.ts'
 import { accountId, body, cursor, idFilter, path, query, sentBySdks, sortBy, withDeleted } from './parameter.ts'
-import { createOne, deleteOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
+import { recordsOfAccount } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#cards'
 const cardName = { maxLength: 80, source: 'spec 8 card name' } as const
 
+const cards = recordsOfAccount('cards', 'cards', 'card_id', 'card')
+const cardsOfAllTypes = recordsOfAccount('cards', 'cards/all', 'card_id', 'card')
+
 export const cardEndpoints = [
   {
-    ...readMany('cards.list', 'cards', 'card', [
+    ...cards.list([
       query('card_types', 'csv-enum', { values: cardTypes, source: 'spec 2.4' }),
       idFilter('card_id'),
       query('card_ids', 'csv', { maxItems: 200, ...sentBySdks }),
@@ -24,23 +27,22 @@ export const cardEndpoints = [
     source: 'spec 4.4',
   },
   {
-    ...readMany('cards.all', 'cards/all', 'card', [
-      query('card_uris', 'csv', { required: true, maxItems: 200, source: notes }),
-      withDeleted,
-    ]),
+    ...cardsOfAllTypes.list([query('card_uris', 'csv', { required: true, maxItems: 200, source: notes }), withDeleted]),
+    name: 'cards.all',
     source: notes,
   },
   {
-    ...readOne('cards.allById', 'cards/all', 'card_id', 'card'),
+    ...cardsOfAllTypes.get([withDeleted]),
+    name: 'cards.allById',
     outsideSpec: true,
     source: 'outside the specification: official SDKs load a card of any type by its id',
   },
   {
-    ...readOne('cards.get', 'cards', 'card_id', 'card'),
+    ...cards.get([withDeleted]),
     source: 'spec 4.4; docs/spec-notes.md#echoes-and-cursors: an array of one in the sample, switch card_response',
   },
   {
-    ...createOne('cards.create', 'cards', 'card', [
+    ...cards.create([
       body('name', 'string', { required: true, ...cardName }),
       body('components', 'array', { source: 'spec 2.4 card component' }),
       body('slides', 'array', { source: 'spec 4.4' }),
@@ -58,7 +60,7 @@ export const cardEndpoints = [
     source: 'spec 4.4',
   },
   {
-    ...updateOne('cards.update', 'cards', 'card_id', 'card', [
+    ...cards.update([
       body('name', 'string', { minLength: 1, ...cardName }),
       body('components', 'array', { source: 'spec 4.4' }),
       body('slides', 'array', { source: 'spec 4.4' }),
@@ -70,7 +72,7 @@ export const cardEndpoints = [
     ],
     source: 'spec 4.4; docs/spec-notes.md#cards',
   },
-  { ...deleteOne('cards.delete', 'cards', 'card_id', 'card'), source: notes },
+  { ...cards.delete, source: notes },
   {
     name: 'legacyCards.delete',
     ...deleteRequest,

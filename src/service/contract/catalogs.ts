@@ -1,13 +1,15 @@
 /** Endpoints of product catalogs, products, product sets and scheduled feeds (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
-import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
+import { deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { batchLimits } from './limits.ts'
 import { body, count200, cursor, path, query } from './parameter.ts'
+import { recordsBelow } from './recordEndpoints.ts'
 
-const catalogsPath = '/12/product_catalogs'
-const catalogPath = `${catalogsPath}/:product_catalog_id` as const
+const catalogPath = '/12/product_catalogs/:product_catalog_id'
 const catalogId = path('product_catalog_id')
-const setId = path('product_set_id')
-const feedId = path('scheduled_feed_id')
+const catalogs = recordsBelow('/12', [])('catalogs', 'product_catalogs', 'product_catalog_id', 'productCatalog')
+const recordsOfCatalog = recordsBelow(catalogPath, [catalogId])
+const productSets = recordsOfCatalog('productSets', 'product_sets', 'product_set_id', 'productSet')
+const scheduledFeeds = recordsOfCatalog('scheduledFeeds', 'scheduled_feeds', 'scheduled_feed_id', 'scheduledFeed')
 
 const spec42 = 'spec 4.2'
 const setNotes = 'docs/spec-notes.md#product-sets'
@@ -22,44 +24,15 @@ const feedSchedule = [
 ] as const
 
 export const catalogEndpoints = [
+  { ...catalogs.list([query('user_id', 'long', { source: spec42 }), count200, cursor]), limit: 'catalog_reads', source: spec42 },
   {
-    name: 'catalogs.list',
-    ...readRequest,
-    path: catalogsPath,
-    parameters: [query('user_id', 'long', { source: spec42 }), count200, cursor],
-    answer: { resource: 'productCatalog', many: true },
-    limit: 'catalog_reads',
-    source: spec42,
-  },
-  {
-    name: 'catalogs.create',
-    ...createRequest,
-    path: catalogsPath,
-    parameters: [query('name', 'string', { required: true, source: spec42 }), query('user_id', 'long', { source: spec42 })],
+    ...catalogs.create([query('name', 'string', { required: true, source: spec42 }), query('user_id', 'long', { source: spec42 })]),
     rules: [{ kind: 'other', text: 'a user can have one catalog', source: 'spec 2.2' }],
-    answer: { resource: 'productCatalog', many: false },
     limit: 'catalog_writes',
     source: spec42,
   },
-  {
-    name: 'catalogs.update',
-    ...updateRequest,
-    path: catalogPath,
-    parameters: [catalogId, query('name', 'string', { required: true, source: spec42 })],
-    answer: { resource: 'productCatalog', many: false },
-    limit: 'catalog_writes',
-    source: spec42,
-  },
-  {
-    name: 'catalogs.delete',
-    ...deleteRequest,
-    path: catalogPath,
-    parameters: [catalogId],
-    answer: { resource: 'productCatalog', many: false },
-    limit: 'catalog_writes',
-    repeatable: false,
-    source: `${spec42}; spec 3.3: permanent`,
-  },
+  { ...catalogs.update([query('name', 'string', { required: true, source: spec42 })]), limit: 'catalog_writes', source: spec42 },
+  { ...catalogs.delete, limit: 'catalog_writes', repeatable: false, source: `${spec42}; spec 3.3: permanent` },
   {
     name: 'products.list',
     ...readRequest,
@@ -104,117 +77,44 @@ export const catalogEndpoints = [
     limit: 'product_deletes',
     source: `${spec42}; spec 3.3: permanent`,
   },
+  { ...productSets.list([count200, cursor]), limit: 'product_set_reads', source: setNotes },
+  { ...productSets.get([]), limit: 'product_set_reads', source: spec42 },
   {
-    name: 'productSets.list',
-    ...readRequest,
-    path: `${catalogPath}/product_sets`,
-    parameters: [catalogId, count200, cursor],
-    answer: { resource: 'productSet', many: true },
-    limit: 'product_set_reads',
-    source: setNotes,
-  },
-  {
-    name: 'productSets.get',
-    ...readRequest,
-    path: `${catalogPath}/product_sets/:product_set_id`,
-    parameters: [catalogId, setId],
-    answer: { resource: 'productSet', many: false },
-    limit: 'product_set_reads',
-    source: spec42,
-  },
-  {
-    name: 'productSets.create',
-    ...createRequest,
-    path: `${catalogPath}/product_sets`,
-    body: 'json',
-    parameters: [
-      catalogId,
+    ...productSets.create([
       body('name', 'string', { required: true, source: spec42 }),
       body('description', 'string', { source: spec42 }),
       body('type', 'enum', { required: true, values: ['MANUAL', 'FILTERED'], source: spec42 }),
       body('filters', 'array', { maxItems: 30, source: `${spec42}; ${setNotes}` }),
       body('product_keys', 'array', { maxItems: 50, source: `${spec42}; ${setNotes}` }),
-    ],
+    ]),
+    body: 'json',
     rules: [
       { kind: 'required-if', names: ['filters'], when: { name: 'type', is: ['FILTERED'] }, source: spec42 },
       { kind: 'required-if', names: ['product_keys'], when: { name: 'type', is: ['MANUAL'] }, source: spec42 },
     ],
-    answer: { resource: 'productSet', many: false },
     limit: 'product_set_posts',
     source: spec42,
   },
   {
-    name: 'productSets.update',
-    ...updateRequest,
-    path: `${catalogPath}/product_sets/:product_set_id`,
-    body: 'json',
-    parameters: [
-      catalogId,
-      setId,
+    ...productSets.update([
       body('name', 'string', { minLength: 1, source: setNotes }),
       body('description', 'string', { unsettable: true, source: setNotes }),
       body('product_keys', 'array', { maxItems: 50, source: setNotes }),
-    ],
+    ]),
+    body: 'json',
     rules: [{ kind: 'other', text: '`product_keys` is not for FILTERED sets', source: setNotes }],
-    answer: { resource: 'productSet', many: false },
     limit: 'product_set_puts',
     source: setNotes,
   },
+  { ...productSets.delete, limit: 'product_set_deletes', repeatable: false, source: setNotes },
+  { ...scheduledFeeds.list([count200, cursor]), limit: 'feed_reads', source: feedNotes },
+  { ...scheduledFeeds.get([]), limit: 'feed_reads', source: feedNotes },
   {
-    name: 'productSets.delete',
-    ...deleteRequest,
-    path: `${catalogPath}/product_sets/:product_set_id`,
-    parameters: [catalogId, setId],
-    answer: { resource: 'productSet', many: false },
-    limit: 'product_set_deletes',
-    repeatable: false,
-    source: setNotes,
-  },
-  {
-    name: 'scheduledFeeds.list',
-    ...readRequest,
-    path: `${catalogPath}/scheduled_feeds`,
-    parameters: [catalogId, count200, cursor],
-    answer: { resource: 'scheduledFeed', many: true },
-    limit: 'feed_reads',
-    source: feedNotes,
-  },
-  {
-    name: 'scheduledFeeds.get',
-    ...readRequest,
-    path: `${catalogPath}/scheduled_feeds/:scheduled_feed_id`,
-    parameters: [catalogId, feedId],
-    answer: { resource: 'scheduledFeed', many: false },
-    limit: 'feed_reads',
-    source: feedNotes,
-  },
-  {
-    name: 'scheduledFeeds.create',
-    ...createRequest,
-    path: `${catalogPath}/scheduled_feeds`,
-    parameters: [catalogId, query('feed_url', 'url', { required: true, source: feedNotes }), ...feedSchedule],
+    ...scheduledFeeds.create([query('feed_url', 'url', { required: true, source: feedNotes }), ...feedSchedule]),
     rules: [{ kind: 'other', text: 'one feed per user; an import only adds products', source: feedNotes }],
-    answer: { resource: 'scheduledFeed', many: false },
     limit: 'feed_writes',
     source: feedNotes,
   },
-  {
-    name: 'scheduledFeeds.update',
-    ...updateRequest,
-    path: `${catalogPath}/scheduled_feeds/:scheduled_feed_id`,
-    parameters: [catalogId, feedId, query('feed_url', 'url', { source: feedNotes }), ...feedSchedule],
-    answer: { resource: 'scheduledFeed', many: false },
-    limit: 'feed_writes',
-    source: feedNotes,
-  },
-  {
-    name: 'scheduledFeeds.delete',
-    ...deleteRequest,
-    path: `${catalogPath}/scheduled_feeds/:scheduled_feed_id`,
-    parameters: [catalogId, feedId],
-    answer: { resource: 'scheduledFeed', many: false },
-    limit: 'feed_writes',
-    repeatable: false,
-    source: feedNotes,
-  },
+  { ...scheduledFeeds.update([query('feed_url', 'url', { source: feedNotes }), ...feedSchedule]), limit: 'feed_writes', source: feedNotes },
+  { ...scheduledFeeds.delete, limit: 'feed_writes', repeatable: false, source: feedNotes },
 ] as const satisfies readonly Endpoint[]

@@ -1,10 +1,18 @@
 /** Endpoints of business and curated categories, of the categories of line items, and of placements (spec 2.5, 4.5). */
-import { accountPath, readRequest, type Endpoint } from './endpoint.ts'
+import { readRequest, type Endpoint } from './endpoint.ts'
 import { productTypes } from './campaignResources.ts'
-import { accountId, cursor, path, query, recordList } from './parameter.ts'
-import { createOne, deleteOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
+import { cursor, query, recordList, withDeleted } from './parameter.ts'
+import { recordsOfAccount } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#categories-and-placements'
+
+const curatedCategories = recordsOfAccount('curatedCategories', 'curated_categories', 'curated_category_id', 'curatedCategory')
+const lineItemCuratedCategories = recordsOfAccount(
+  'lineItemCuratedCategories',
+  'line_item_curated_categories',
+  'line_item_curated_category_id',
+  'lineItemCuratedCategory',
+)
 
 export const categoryEndpoints = [
   {
@@ -16,55 +24,25 @@ export const categoryEndpoints = [
     limit: 'global_reads',
     source: 'spec 4.5',
   },
+  { ...curatedCategories.list([query('country_codes', 'csv', { required: true, maxItems: 200, source: notes }), cursor]), source: notes },
+  { ...curatedCategories.get([]), source: 'spec 4.5' },
+  { ...lineItemCuratedCategories.list(recordList), source: 'spec 4.5' },
+  { ...lineItemCuratedCategories.get([withDeleted]), source: 'spec 4.5' },
   {
-    ...readMany('curatedCategories.list', 'curated_categories', 'curatedCategory', [
-      query('country_codes', 'csv', { required: true, maxItems: 200, source: notes }),
-      cursor,
-    ]),
-    source: notes,
-  },
-  {
-    name: 'curatedCategories.get',
-    ...readRequest,
-    path: `${accountPath}/curated_categories/:curated_category_id`,
-    parameters: [accountId, path('curated_category_id')],
-    answer: { resource: 'curatedCategory', many: false },
-    source: 'spec 4.5',
-  },
-  {
-    ...readMany('lineItemCuratedCategories.list', 'line_item_curated_categories', 'lineItemCuratedCategory', [...recordList]),
-    source: 'spec 4.5',
-  },
-  {
-    ...readOne('lineItemCuratedCategories.get', 'line_item_curated_categories', 'line_item_curated_category_id', 'lineItemCuratedCategory'),
-    source: 'spec 4.5',
-  },
-  {
-    ...createOne('lineItemCuratedCategories.create', 'line_item_curated_categories', 'lineItemCuratedCategory', [
+    ...lineItemCuratedCategories.create([
       query('line_item_id', 'string', { required: true, source: 'spec 4.5' }),
       query('curated_category_id', 'string', { required: true, source: 'spec 4.5' }),
     ]),
     source: 'spec 4.5',
   },
   {
-    ...updateOne(
-      'lineItemCuratedCategories.update',
-      'line_item_curated_categories',
-      'line_item_curated_category_id',
-      'lineItemCuratedCategory',
-      [query('curated_category_id', 'string', { source: 'spec 4.5' }), query('line_item_id', 'string', { source: 'spec 4.5' })],
-    ),
+    ...lineItemCuratedCategories.update([
+      query('curated_category_id', 'string', { source: 'spec 4.5' }),
+      query('line_item_id', 'string', { source: 'spec 4.5' }),
+    ]),
     source: 'spec 4.5',
   },
-  {
-    ...deleteOne(
-      'lineItemCuratedCategories.delete',
-      'line_item_curated_categories',
-      'line_item_curated_category_id',
-      'lineItemCuratedCategory',
-    ),
-    source: 'spec 4.5',
-  },
+  { ...lineItemCuratedCategories.delete, source: 'spec 4.5' },
   {
     name: 'lineItemPlacements.list',
     ...readRequest,

@@ -1,8 +1,8 @@
 /** Endpoints of line items (spec 4.5, 4.6). */
-import { accountPath, deleteRequest, type Endpoint, type Rule } from './endpoint.ts'
+import type { Endpoint, Rule } from './endpoint.ts'
 import { bidStrategies, goals, objectives, payBys, productTypes } from './campaignResources.ts'
-import { accountId, count200, cursor, idFilter, path, query, sentBySdks, sortBy, withDeleted, withTotalCount } from './parameter.ts'
-import { createOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
+import { count200, cursor, idFilter, query, sentBySdks, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import { recordsOfAccount } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#campaigns-and-line-items'
 const source = 'spec 4.6'
@@ -57,9 +57,11 @@ const lineItemRules = [
   { kind: 'other', text: '`end_time` is later than `start_time`', source },
 ] as const satisfies readonly Rule[]
 
+const lineItems = recordsOfAccount('lineItems', 'line_items', 'line_item_id', 'lineItem')
+
 export const lineItemEndpoints = [
   {
-    ...readMany('lineItems.list', 'line_items', 'lineItem', [
+    ...lineItems.list([
       idFilter('campaign_ids'),
       idFilter('funding_instrument_ids'),
       idFilter('line_item_ids'),
@@ -73,9 +75,9 @@ export const lineItemEndpoints = [
     limit: 'core_reads',
     source: notes,
   },
-  { ...readOne('lineItems.get', 'line_items', 'line_item_id', 'lineItem'), limit: 'core_reads', source: notes },
+  { ...lineItems.get([withDeleted]), limit: 'core_reads', source: notes },
   {
-    ...createOne('lineItems.create', 'line_items', 'lineItem', [
+    ...lineItems.create([
       query('campaign_id', 'string', { required: true, source: notes }),
       query('objective', 'enum', { required: true, values: objectives, source: notes }),
       query('placements', 'csv', { required: true, source: notes }),
@@ -95,7 +97,7 @@ export const lineItemEndpoints = [
     source: notes,
   },
   {
-    ...updateOne('lineItems.update', 'line_items', 'line_item_id', 'lineItem', [
+    ...lineItems.update([
       query('start_time', 'timestamp', { unsettable: true, source }),
       query('end_time', 'timestamp', { unsettable: true, source }),
       ...lineItemFields,
@@ -104,10 +106,7 @@ export const lineItemEndpoints = [
     source: 'spec 4.5; spec 4.6',
   },
   {
-    name: 'lineItems.delete',
-    ...deleteRequest,
-    path: `${accountPath}/line_items/:line_item_id`,
-    parameters: [accountId, path('line_item_id')],
+    ...lineItems.delete,
     rules: [
       {
         kind: 'other',
@@ -115,7 +114,6 @@ export const lineItemEndpoints = [
         source: 'spec 3.3; spec 7',
       },
     ],
-    answer: { resource: 'lineItem', many: false },
     source: 'spec 4.5; spec 3.3',
   },
 ] as const satisfies readonly Endpoint[]

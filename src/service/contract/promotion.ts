@@ -1,36 +1,28 @@
 /** Endpoints of promoted tweets and targeting criteria of line items (spec 4.8, docs/spec-notes.md#promotion-and-targeting). */
-import { accountPath, createRequest, type Endpoint } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
 import { locationTypes, targetingOperators } from './campaignResources.ts'
-import { accountId, idFilter, query, recordList, sentBySdks } from './parameter.ts'
-import { createOne, deleteOne, readMany, readOne } from './recordEndpoints.ts'
+import { idFilter, query, recordList, sentBySdks, withDeleted } from './parameter.ts'
+import { recordsOfAccount } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#promotion-and-targeting'
 
+const promotedTweets = recordsOfAccount('promotedTweets', 'promoted_tweets', 'promoted_tweet_id', 'promotedTweet')
+const targetingCriteria = recordsOfAccount('targetingCriteria', 'targeting_criteria', 'targeting_criterion_id', 'targetingCriterion')
+
 export const promotionEndpoints = [
+  { ...promotedTweets.list([idFilter('line_item_ids'), idFilter('promoted_tweet_ids'), ...recordList]), source: notes },
+  { ...promotedTweets.get([withDeleted]), source: notes },
   {
-    ...readMany('promotedTweets.list', 'promoted_tweets', 'promotedTweet', [
-      idFilter('line_item_ids'),
-      idFilter('promoted_tweet_ids'),
-      ...recordList,
-    ]),
-    source: notes,
-  },
-  { ...readOne('promotedTweets.get', 'promoted_tweets', 'promoted_tweet_id', 'promotedTweet'), source: notes },
-  {
-    name: 'promotedTweets.create',
-    ...createRequest,
-    path: `${accountPath}/promoted_tweets`,
-    parameters: [
-      accountId,
+    ...promotedTweets.create([
       query('line_item_id', 'string', { required: true, source: notes }),
       query('tweet_ids', 'csv', { required: true, maxItems: 50, source: `${notes}: to 50` }),
-    ],
+    ]),
     answer: { resource: 'promotedTweet', many: true },
     source: notes,
   },
-  { ...deleteOne('promotedTweets.delete', 'promoted_tweets', 'promoted_tweet_id', 'promotedTweet'), source: notes },
+  { ...promotedTweets.delete, source: notes },
   {
-    ...readMany('targetingCriteria.list', 'targeting_criteria', 'targetingCriterion', [
+    ...targetingCriteria.list([
       query('line_item_ids', 'csv', { required: true, maxItems: 200, source: notes }),
       query('targeting_criterion_ids', 'csv', { maxItems: 200, ...sentBySdks }),
       ...recordList,
@@ -38,13 +30,9 @@ export const promotionEndpoints = [
     limit: 'targeting_reads',
     source: notes,
   },
+  { ...targetingCriteria.get([withDeleted]), limit: 'targeting_reads', source: notes },
   {
-    ...readOne('targetingCriteria.get', 'targeting_criteria', 'targeting_criterion_id', 'targetingCriterion'),
-    limit: 'targeting_reads',
-    source: notes,
-  },
-  {
-    ...createOne('targetingCriteria.create', 'targeting_criteria', 'targetingCriterion', [
+    ...targetingCriteria.create([
       query('line_item_id', 'string', { required: true, source: notes }),
       query('targeting_type', 'string', { required: true, source: notes }),
       query('targeting_value', 'string', { required: true, source: notes }),
@@ -56,5 +44,5 @@ export const promotionEndpoints = [
     ]),
     source: notes,
   },
-  { ...deleteOne('targetingCriteria.delete', 'targeting_criteria', 'targeting_criterion_id', 'targetingCriterion'), source: notes },
+  { ...targetingCriteria.delete, source: notes },
 ] as const satisfies readonly Endpoint[]

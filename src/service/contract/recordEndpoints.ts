@@ -1,76 +1,36 @@
-/** Functions that create the endpoints of the records of an account. */
+/** Creates the endpoints of records: of an account, or below another path. */
 import { accountPath, createRequest, deleteRequest, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
-import { accountId, path, withDeleted } from './parameter.ts'
+import { accountId, path } from './parameter.ts'
 
 type Parameters = Endpoint['parameters']
 
-/** Creates the endpoint that lists records. `segment`: path of the records below the account. `parameters`: those besides the account. */
-export const readMany = <
-  const Name extends string,
-  const Segment extends string,
-  const Resource extends string,
-  const Own extends Parameters,
->(
-  name: Name,
-  segment: Segment,
-  resource: Resource,
-  parameters: Own,
-) =>
-  ({
-    name,
-    ...readRequest,
-    path: `${accountPath}/${segment}`,
-    parameters: [accountId, ...parameters],
-    answer: { resource, many: true },
-  }) as const
+/** Returns a function that creates the endpoints of records below the path `base`. `shared`: parameters of all these endpoints. */
+export const recordsBelow =
+  <const Base extends string, const Shared extends Parameters>(base: Base, shared: Shared) =>
+  /**
+   * Creates the endpoints `GROUP.list`, `GROUP.get` and so on. `segment`: path of the records below `base`. `id`: name of the parameter with
+   * the id of a record. `own`: parameters of one endpoint besides `shared` and the id. A contract lists only the endpoints that exist.
+   */
+  <const Group extends string, const Segment extends string, const Id extends string, const Resource extends string>(
+    group: Group,
+    segment: Segment,
+    id: Id,
+    resource: Resource,
+  ) => {
+    const all = { path: `${base}/${segment}`, answer: { resource, many: false } } as const
+    const one = { ...all, path: `${base}/${segment}/:${id}` } as const
+    return {
+      list: <const Own extends Parameters>(own: Own) =>
+        ({ name: `${group}.list`, ...readRequest, ...all, parameters: [...shared, ...own], answer: { resource, many: true } }) as const,
+      get: <const Own extends Parameters>(own: Own) =>
+        ({ name: `${group}.get`, ...readRequest, ...one, parameters: [...shared, path(id), ...own] }) as const,
+      create: <const Own extends Parameters>(own: Own) =>
+        ({ name: `${group}.create`, ...createRequest, ...all, parameters: [...shared, ...own] }) as const,
+      update: <const Own extends Parameters>(own: Own) =>
+        ({ name: `${group}.update`, ...updateRequest, ...one, parameters: [...shared, path(id), ...own] }) as const,
+      delete: { name: `${group}.delete`, ...deleteRequest, ...one, parameters: [...shared, path(id)] } as const,
+    }
+  }
 
-/** Creates the endpoint that creates a record. The arguments are those of `readMany`. */
-export const createOne = <
-  const Name extends string,
-  const Segment extends string,
-  const Resource extends string,
-  const Own extends Parameters,
->(
-  name: Name,
-  segment: Segment,
-  resource: Resource,
-  parameters: Own,
-) => ({ ...readMany(name, segment, resource, parameters), ...createRequest, answer: { resource, many: false } }) as const
-
-/** Creates the endpoint that reads a record. `id`: name of the parameter with its id. `segment`: as in `readMany`. */
-export const readOne = <const Name extends string, const Segment extends string, const Id extends string, const Resource extends string>(
-  name: Name,
-  segment: Segment,
-  id: Id,
-  resource: Resource,
-) =>
-  ({
-    name,
-    ...readRequest,
-    path: `${accountPath}/${segment}/:${id}`,
-    parameters: [accountId, path(id), withDeleted],
-    answer: { resource, many: false },
-  }) as const
-
-/** Creates the endpoint that updates a record. `id`: as in `readOne`. `parameters`: those besides the account and the id. */
-export const updateOne = <
-  const Name extends string,
-  const Segment extends string,
-  const Id extends string,
-  const Resource extends string,
-  const Own extends Parameters,
->(
-  name: Name,
-  segment: Segment,
-  id: Id,
-  resource: Resource,
-  parameters: Own,
-) => ({ ...readOne(name, segment, id, resource), ...updateRequest, parameters: [accountId, path(id), ...parameters] }) as const
-
-/** Creates the endpoint that deletes a record. The arguments are those of `readOne`. */
-export const deleteOne = <const Name extends string, const Segment extends string, const Id extends string, const Resource extends string>(
-  name: Name,
-  segment: Segment,
-  id: Id,
-  resource: Resource,
-) => ({ ...readOne(name, segment, id, resource), ...deleteRequest, parameters: [accountId, path(id)] }) as const
+/** Creates the endpoints of records of an account. */
+export const recordsOfAccount = recordsBelow(accountPath, [accountId])

@@ -1,27 +1,19 @@
 /** Endpoints of the settings of an account and its users, and of their permissions. Outside the specification: official SDKs call them. */
 import { accountPath, readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { taxSettingsNames, userSettingsNames } from './outsideResources.ts'
-import { accountId, path, query, sentBySdks } from './parameter.ts'
-import { updateOne } from './recordEndpoints.ts'
+import { accountId, query, sentBySdks } from './parameter.ts'
+import { recordsOfAccount } from './recordEndpoints.ts'
 
 const source = 'outside the specification: official SDKs read and save it'
 const shared = { outsideSpec: true, source } as const
 const text = <const Name extends string>(name: Name) => query(name, 'string', { maxLength: 255, unsettable: true, ...sentBySdks })
 
+const userSettings = recordsOfAccount('userSettings', 'user_settings', 'user_id', 'userSettings')
+
 export const settingsEndpoints = [
+  { ...userSettings.get([]), ...shared },
   {
-    name: 'userSettings.get',
-    ...readRequest,
-    path: `${accountPath}/user_settings/:user_id`,
-    parameters: [accountId, path('user_id')],
-    answer: { resource: 'userSettings', many: false },
-    ...shared,
-  },
-  {
-    ...updateOne('userSettings.update', 'user_settings', 'user_id', 'userSettings', [
-      ...userSettingsNames.map(text),
-      query('subscribed_email_types', 'csv', { unsettable: true, ...sentBySdks }),
-    ]),
+    ...userSettings.update([...userSettingsNames.map(text), query('subscribed_email_types', 'csv', { unsettable: true, ...sentBySdks })]),
     ...shared,
   },
   {

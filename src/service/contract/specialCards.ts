@@ -1,7 +1,7 @@
 /** Endpoints of poll cards and video conversation cards (spec 4.4). */
 import type { Endpoint } from './endpoint.ts'
 import { count200, cursor, idFilter, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
-import { createOne, deleteOne, readMany, readOne, updateOne } from './recordEndpoints.ts'
+import { recordsOfAccount } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#cards'
 const cardName = { maxLength: 80, source: 'spec 8 card name' } as const
@@ -48,22 +48,25 @@ const optionalConversationFields = [
   query('unlocked_video_media_key', 'string', { unsettable: true, source: 'spec 4.4' }),
 ] as const
 
+const pollCards = recordsOfAccount('pollCards', 'cards/poll', 'card_id', 'pollCard')
+const videoConversationCards = recordsOfAccount('videoConversationCards', 'cards/video_conversation', 'card_id', 'videoConversationCard')
+
 export const specialCardEndpoints = [
-  { ...readMany('pollCards.list', 'cards/poll', 'pollCard', specialCardList), source: 'spec 4.4' },
-  { ...readOne('pollCards.get', 'cards/poll', 'card_id', 'pollCard'), source: 'spec 4.4' },
+  { ...pollCards.list(specialCardList), source: 'spec 4.4' },
+  { ...pollCards.get([withDeleted]), source: 'spec 4.4' },
   {
-    ...createOne('pollCards.create', 'cards/poll', 'pollCard', [...pollFields]),
+    ...pollCards.create(pollFields),
     rules: [
       { kind: 'required-if', names: ['third_choice'], when: { name: 'fourth_choice' }, source: 'spec 4.4' },
       { kind: 'other', text: 'the image behind `media_key` is at least 800 px wide, aspect ratio 1.91:1', source: 'spec 4.4' },
     ],
     source: 'spec 4.4; spec 3.3',
   },
-  { ...deleteOne('pollCards.delete', 'cards/poll', 'card_id', 'pollCard'), source: notes },
-  { ...readMany('videoConversationCards.list', 'cards/video_conversation', 'videoConversationCard', specialCardList), source: 'spec 4.4' },
-  { ...readOne('videoConversationCards.get', 'cards/video_conversation', 'card_id', 'videoConversationCard'), source: 'spec 4.4' },
+  { ...pollCards.delete, source: notes },
+  { ...videoConversationCards.list(specialCardList), source: 'spec 4.4' },
+  { ...videoConversationCards.get([withDeleted]), source: 'spec 4.4' },
   {
-    ...createOne('videoConversationCards.create', 'cards/video_conversation', 'videoConversationCard', [
+    ...videoConversationCards.create([
       query('first_cta', 'string', { required: true, ...ctaSource }),
       query('first_cta_tweet', 'string', { required: true, ...ctaSource }),
       query('media_key', 'string', { required: true, source: 'spec 4.4: library video, 16:9' }),
@@ -81,7 +84,7 @@ export const specialCardEndpoints = [
     source: 'spec 4.4',
   },
   {
-    ...updateOne('videoConversationCards.update', 'cards/video_conversation', 'card_id', 'videoConversationCard', [
+    ...videoConversationCards.update([
       query('first_cta', 'string', ctaSource),
       query('first_cta_tweet', 'string', ctaSource),
       query('media_key', 'string', { source: 'spec 4.4' }),
@@ -92,5 +95,5 @@ export const specialCardEndpoints = [
     rules: [ctaLength, { kind: 'other', text: 'the rules of creation apply to the card with the changes', source: 'spec 4.4' }],
     source: notes,
   },
-  { ...deleteOne('videoConversationCards.delete', 'cards/video_conversation', 'card_id', 'videoConversationCard'), source: notes },
+  { ...videoConversationCards.delete, source: notes },
 ] as const satisfies readonly Endpoint[]

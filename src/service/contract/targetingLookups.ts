@@ -1,8 +1,8 @@
 /** Endpoints of targeting values, content categories and promotable users. Outside the specification: official SDKs call them. */
 import { readRequest, type Endpoint } from './endpoint.ts'
 import { locationTypes } from './campaignResources.ts'
-import { count200, cursor, query, recordList, sentBySdks, withTotalCount } from './parameter.ts'
-import { readMany, readOne } from './recordEndpoints.ts'
+import { count200, cursor, query, recordList, sentBySdks, withDeleted, withTotalCount } from './parameter.ts'
+import { recordsOfAccount } from './recordEndpoints.ts'
 
 const source = 'outside the specification: official SDKs read it'
 const q = query('q', 'string', { maxLength: 255, ...sentBySdks })
@@ -23,6 +23,8 @@ const lookup = <const Name extends string, const Segment extends string, const O
     outsideSpec: true,
     source,
   }) as const
+
+const promotableUsers = recordsOfAccount('promotableUsers', 'promotable_users', 'promotable_user_id', 'promotableUser')
 
 export const targetingLookupEndpoints = [
   lookup('appStoreCategories', 'app_store_categories', [query('os_type', 'enum', { values: ['ANDROID', 'IOS'], ...sentBySdks })]),
@@ -55,12 +57,9 @@ export const targetingLookupEndpoints = [
     source,
   },
   {
-    ...readMany('promotableUsers.list', 'promotable_users', 'promotableUser', [
-      query('promotable_user_ids', 'csv', { maxItems: 200, ...sentBySdks }),
-      ...recordList,
-    ]),
+    ...promotableUsers.list([query('promotable_user_ids', 'csv', { maxItems: 200, ...sentBySdks }), ...recordList]),
     outsideSpec: true,
     source,
   },
-  { ...readOne('promotableUsers.get', 'promotable_users', 'promotable_user_id', 'promotableUser'), outsideSpec: true, source },
+  { ...promotableUsers.get([withDeleted]), outsideSpec: true, source },
 ] as const satisfies readonly Endpoint[]
