@@ -17,35 +17,33 @@ export async function logBatch(
   what: `batch.${string}`,
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  await tx.execute(`insert into audit (actor, what, run_id, plan_id, batch_id, detail) values ($1, $2, $3, $4, $5, $6)`, [
-    by.workerId,
+  await logEvent(tx, { actor: by.workerId, what, runId: by.runId, planId: batch.planId, batchId: batch.id, detail })
+}
+
+/** Line of the audit log. */
+interface Line {
+  readonly actor: string
+  /** `run.requested`, `run.cancelled`, `pipeline.paused`, `deletes.approved` … */
+  readonly what: string
+  readonly pipeline?: string
+  readonly runId?: number
+  readonly planId?: string
+  readonly batchId?: number
+  /** Reason, numbers, options; no identifiers. */
+  readonly detail?: object
+}
+
+/** Adds a line about an event, such as an erasure. */
+export async function logEvent(db: Queryable, { actor, what, pipeline, runId, planId, batchId, detail = {} }: Line): Promise<void> {
+  await db.execute('insert into audit (actor, what, pipeline, run_id, plan_id, batch_id, detail) values ($1, $2, $3, $4, $5, $6, $7)', [
+    actor,
     what,
-    by.runId,
-    batch.planId,
-    batch.id,
+    pipeline ?? null,
+    runId ?? null,
+    planId ?? null,
+    batchId ?? null,
     JSON.stringify(detail),
   ])
-}
-
-/** Adds a line about a run. The line has no plan, no batch and no pipeline. */
-export async function logRun(
-  tx: Queryable,
-  line: { readonly actor: string; readonly what: string; readonly runId: number; readonly detail: object },
-): Promise<void> {
-  await tx.execute('insert into audit (actor, what, run_id, detail) values ($1, $2, $3, $4)', [
-    line.actor,
-    line.what,
-    line.runId,
-    JSON.stringify(line.detail),
-  ])
-}
-
-/** Adds a line about an event without a run, such as an erasure. */
-export async function logEvent(
-  db: Queryable,
-  line: { readonly actor: string; readonly what: string; readonly detail: Readonly<Record<string, unknown>> },
-): Promise<void> {
-  await db.execute('insert into audit (actor, what, detail) values ($1, $2, $3)', [line.actor, line.what, JSON.stringify(line.detail)])
 }
 
 /**
@@ -59,28 +57,9 @@ export async function dropOldAuditLines(db: Queryable): Promise<number> {
   return db.execute(`delete from audit where at < statement_timestamp() - interval '24 months'`)
 }
 
-/** Action of an operator: on a pipeline, a run or a plan. */
-export interface Action {
-  readonly actor: string
-  /** `run.requested`, `run.cancelled`, `pipeline.paused`, `deletes.approved` … */
-  readonly what: string
-  readonly pipeline: string
-  readonly runId?: number
-  readonly planId?: string
-  /** Reason, numbers, options; no identifiers. */
-  readonly detail?: object
-}
-
-/** Adds a line about an operator's action. Notifies all processes of the schema at the commit. */
-export async function logAction(tx: Queryable, action: Action): Promise<void> {
-  await tx.execute('insert into audit (actor, what, pipeline, run_id, plan_id, detail) values ($1, $2, $3, $4, $5, $6)', [
-    action.actor,
-    action.what,
-    action.pipeline,
-    action.runId ?? null,
-    action.planId ?? null,
-    JSON.stringify(action.detail ?? {}),
-  ])
+/** Adds a line about an operator's action on a pipeline, a run or a plan. Notifies all processes of the schema at the commit. */
+export async function logAction(tx: Queryable, action: Line & { readonly pipeline: string }): Promise<void> {
+  await logEvent(tx, action)
   await notify(tx, 'action')
 }
 

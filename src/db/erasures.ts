@@ -79,8 +79,7 @@ export async function storeErasure(db: Database, request: ErasureRequest): Promi
     const id = Number(row?.id)
     await addErasedKeys(tx, request.service, id, request)
     await addEarlierDeletes(tx, id, request)
-    const reason = request.reason === undefined ? {} : { reason: request.reason }
-    const detail = { erasure: `e_${id}`, identifiers: request.identifiers.length, ...reason }
+    const detail = { erasure: `e_${id}`, identifiers: request.identifiers.length, reason: request.reason }
     await logEvent(tx, { actor: request.actor, what: 'erasure.requested', detail })
     return id
   })

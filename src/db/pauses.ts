@@ -38,13 +38,7 @@ export async function pausePipeline(db: Database, { destinationId, pipeline, act
       'insert into pipeline_pause (destination_id, pipeline, actor, reason) values ($1, $2, $3, $4) on conflict do nothing',
       [destinationId, pipeline, actor, reason ?? null],
     )
-    if (insertedCount === 1)
-      await logAction(tx, {
-        actor,
-        what: 'pipeline.paused',
-        pipeline,
-        detail: { destinationId, ...(reason === undefined ? {} : { reason }) },
-      })
+    if (insertedCount === 1) await logAction(tx, { actor, what: 'pipeline.paused', pipeline, detail: { destinationId, reason } })
     return insertedCount === 1
   })
 }
@@ -53,13 +47,7 @@ export async function pausePipeline(db: Database, { destinationId, pipeline, act
 export async function resumePipeline(db: Database, { destinationId, pipeline, actor, reason }: OperatorAction): Promise<boolean> {
   return db.transaction(async (tx) => {
     const deletedCount = await tx.execute('delete from pipeline_pause where destination_id = $1', [destinationId])
-    if (deletedCount > 0)
-      await logAction(tx, {
-        actor,
-        what: 'pipeline.resumed',
-        pipeline,
-        detail: { destinationId, ...(reason === undefined ? {} : { reason }) },
-      })
+    if (deletedCount > 0) await logAction(tx, { actor, what: 'pipeline.resumed', pipeline, detail: { destinationId, reason } })
     return deletedCount > 0
   })
 }

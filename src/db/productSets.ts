@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { SetContent } from '../destinations/productSets.ts'
-import { logRun } from './auditLog.ts'
+import { logEvent } from './auditLog.ts'
 import type { Database, Queryable } from './database.ts'
 import { isInvalidated } from './invalidated.ts'
 import { jsonColumn } from './jsonColumn.ts'
@@ -181,7 +181,7 @@ export async function deleteProductSetRow(
 }
 
 async function logSet(tx: Queryable, run: { readonly id: number; readonly actor: string }, what: string, detail: object): Promise<void> {
-  await logRun(tx, { actor: run.actor, what, runId: run.id, detail })
+  await logEvent(tx, { actor: run.actor, what, runId: run.id, detail })
 }
 
 /** Returns the ids of at most `limit` desired products of a brand, sorted. Includes stale products, and missing ones that are kept. */

@@ -1,4 +1,4 @@
-import { logRun } from '../../db/auditLog.ts'
+import { logEvent } from '../../db/auditLog.ts'
 import type { Transaction } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
 import { storeListedKeys } from '../../db/remote/productKeys.ts'
@@ -28,6 +28,6 @@ export async function invalidateDrifted(
   )
   const counts = await invalidateKeys(tx, run, 'select key, outcome, synced_hash from audited', unresolvedKeys(destinationId))
   const detail = Object.fromEntries(counts.map(({ kind, n }) => [kind, n]))
-  await logRun(tx, { actor, what: 'catalog.withdrawn', runId: run.id, detail })
+  await logEvent(tx, { actor, what: 'catalog.withdrawn', runId: run.id, detail })
   return counts.reduce((sum, { n }) => sum + n, 0)
 }

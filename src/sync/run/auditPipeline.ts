@@ -1,7 +1,7 @@
 import { connectionOf, type Connection, type Transaction } from '../../db/database.ts'
 import { UsageError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { logRun } from '../../db/auditLog.ts'
+import { logEvent } from '../../db/auditLog.ts'
 import { markLostProducts } from '../../db/productSets.ts'
 import { updateRun } from '../../db/runs/update.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
@@ -129,7 +129,7 @@ async function auditCatalog({ deps, tx, pipeline, run, listing }: CatalogAudit):
   }
   await classifier.finish()
   const findings = await loadFindings(tx, run.destinationId, { requests, notReturned: classifier.notReturned })
-  await logRun(deps.db, { actor: deps.workerId, what: 'catalog.audited', runId: run.id, detail: findings.drift })
+  await logEvent(deps.db, { actor: deps.workerId, what: 'catalog.audited', runId: run.id, detail: findings.drift })
   return findings
 }
 
