@@ -1,8 +1,6 @@
 /**
  * Types of the rows that queries return, derived from the schema. If a column is renamed or retyped, the type check of its queries fails.
  */
-import type * as auditLog from './schema/auditLog.ts'
-import type * as budget from './schema/budget.ts'
 import type * as erasures from './schema/erasures.ts'
 import type * as operators from './schema/operators.ts'
 import type * as productSets from './schema/productSets.ts'
@@ -13,9 +11,7 @@ import type * as state from './schema/state.ts'
 import type * as webhookEvents from './schema/webhookEvents.ts'
 import type * as workers from './schema/workers.ts'
 
-type Schema = typeof auditLog &
-  typeof budget &
-  typeof erasures &
+type Schema = typeof erasures &
   typeof operators &
   typeof productSets &
   typeof runs &

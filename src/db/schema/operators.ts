@@ -1,4 +1,4 @@
-/** Defines the tables of pauses, run requests and alerts. */
+/** Defines the tables of pauses, run requests and alerts, and the audit log. */
 import { sql } from 'drizzle-orm'
 import { bigint, check, index, integer, jsonb, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { destination } from './runs.ts'
@@ -87,5 +87,31 @@ export const alertDelivery = sluice.table(
       .on(t.nextAttemptAt)
       .where(sql`delivered_at is null and failed_at is null`),
     check('alert_delivery_state', sql`${t.state} in ('firing', 'recovered')`),
+  ],
+)
+
+/**
+ * Line of the audit log: a state transition, an event or an action of an operator, with the actor (docs/guarantees.md#nothing-silent).
+ * Written by `db/auditLog.ts`.
+ */
+export const audit = sluice.table(
+  'audit',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    at: instant('at').notNull().default(now()),
+    actor: text('actor').notNull(),
+    what: text('what').notNull(),
+    runId: bigint('run_id', { mode: 'number' }),
+    planId: text('plan_id'),
+    batchId: bigint('batch_id', { mode: 'number' }),
+    /** Pipeline that an operator's action is about; null for all other lines. */
+    pipeline: text('pipeline'),
+    detail: jsonb('detail').notNull().default({}),
+  },
+  (t) => [
+    index('audit_run').on(t.runId),
+    index('audit_pipeline')
+      .on(t.pipeline, t.id)
+      .where(sql`pipeline is not null`),
   ],
 )
