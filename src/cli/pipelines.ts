@@ -5,6 +5,7 @@ import { quoteArgument } from '../format.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { correctedCall } from './commandLine/repeatedCall.ts'
 import type { Context } from './context.ts'
+import type { Variables } from '../pipeline/variables.ts'
 import { suggestName } from '../suggestName.ts'
 
 /**
@@ -13,14 +14,8 @@ import { suggestName } from '../suggestName.ts'
  * @throws {UsageError} `UNKNOWN_PIPELINE`; `NO_PIPELINES` or `PIPELINES_MISSING` if the folder is empty or cannot be read
  * @throws {ConfigError} all problems of the selected files in one error
  */
-export async function pipelinesNamed(context: Context, patterns: readonly string[]): Promise<readonly Pipeline[]> {
-  try {
-    const pipelines = await selectPipelines(context.pipelines, patterns, context.config().env)
-    if (pipelines.length > 0) return pipelines
-  } catch (error) {
-    if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
-  }
-  throw await unknownPipelineError(context, patterns)
+export function pipelinesNamed(context: Context, patterns: readonly string[]): Promise<readonly Pipeline[]> {
+  return selectOrThrow(context, patterns, selectPipelines, (pipelines) => pipelines.length === 0)
 }
 
 /**
@@ -29,14 +24,8 @@ export async function pipelinesNamed(context: Context, patterns: readonly string
  *
  * @throws as `pipelinesNamed`
  */
-export async function pipelinesToCheck(context: Context, patterns: readonly string[]): ReturnType<typeof selectWithConflicts> {
-  try {
-    const selected = await selectWithConflicts(context.pipelines, patterns, context.config().env)
-    if (selected.pipelines.length > 0) return selected
-  } catch (error) {
-    if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
-  }
-  throw await unknownPipelineError(context, patterns)
+export function pipelinesToCheck(context: Context, patterns: readonly string[]): ReturnType<typeof selectWithConflicts> {
+  return selectOrThrow(context, patterns, selectWithConflicts, ({ pipelines }) => pipelines.length === 0)
 }
 
 /**
@@ -44,10 +33,20 @@ export async function pipelinesToCheck(context: Context, patterns: readonly stri
  *
  * @throws {UsageError} as `pipelinesNamed`
  */
-export async function pipelinesToPause(context: Context, patterns: readonly string[]): ReturnType<typeof selectWithInvalid> {
+export function pipelinesToPause(context: Context, patterns: readonly string[]): ReturnType<typeof selectWithInvalid> {
+  return selectOrThrow(context, patterns, selectWithInvalid, ({ pipelines, invalid }) => pipelines.length + invalid.size === 0)
+}
+
+/** Returns the pipelines that `select` finds. @throws {UsageError} if it finds none */
+async function selectOrThrow<Result>(
+  context: Context,
+  patterns: readonly string[],
+  select: (folder: string, patterns: readonly string[], variables: Variables) => Promise<Result>,
+  isEmpty: (result: Result) => boolean,
+): Promise<Result> {
   try {
-    const selected = await selectWithInvalid(context.pipelines, patterns, context.config().env)
-    if (selected.pipelines.length + selected.invalid.size > 0) return selected
+    const result = await select(context.pipelines, patterns, context.config().env)
+    if (!isEmpty(result)) return result
   } catch (error) {
     if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
   }
