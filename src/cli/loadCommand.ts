@@ -9,7 +9,7 @@ export const loaders: Readonly<Record<string, () => Promise<CommandModule>>> = {
   init: () => import('./commands/init/init.ts'),
   check: () => import('./commands/check/check.ts'),
   doctor: () => import('./commands/doctor/doctor.ts'),
-  plan: () => import('./commands/plan/plan.ts'),
+  plan: () => import('./commands/plan.ts'),
   apply: () => import('./commands/apply.ts'),
   run: () => import('./commands/run.ts'),
   backfill: () => import('./commands/backfill.ts'),
