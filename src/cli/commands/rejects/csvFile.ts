@@ -6,8 +6,9 @@ import type { SourceFacts } from '../../../formats/rows.ts'
 import { loadPipelines } from '../../../pipeline/load.ts'
 import { findFile } from '../../../sources/file/localFile.ts'
 import type { Store } from '../../../db/open.ts'
-import { loadRunSources } from '../../../sync/reports/rejectsCsv.ts'
-import type { Context } from '../../context.ts'
+import { loadRunSources, csvLine } from '../../../sync/reports/rejectsCsv.ts'
+import type { Context, Output } from '../../context.ts'
+import { openWholeFile } from '../../wholeFile.ts'
 
 /**
  * Checks that the file of `--csv` is not a source of the run or of a pipeline of the folder. The rejects would replace it. Compares
@@ -56,4 +57,36 @@ async function hasContentOf(file: string, { size }: Stats, read: readonly Source
   const sha256 = createHash('sha256')
   for await (const chunk of createReadStream(file)) sha256.update(chunk as Buffer)
   return digests.includes(sha256.digest('hex'))
+}
+
+interface CsvFile {
+  readonly write: (cells: readonly string[]) => void
+  /** Writes the last lines. Then renames the file to its final name, unless it is stdout. */
+  readonly finish: () => void
+  /** Removes the file; does nothing for stdout. */
+  readonly discard: () => void
+}
+
+const chunkLength = 65_536
+
+/** Opens a CSV file, or `stdout` for `-`. Lines are written in chunks of about 64 KB. `private`: mode 0600. */
+export function openCsv(path: string, stdout: Output, options: { readonly private?: boolean } = {}): CsvFile {
+  const file = path === '-' ? undefined : openWholeFile(path, options)
+  let text = ''
+  const flush = () => {
+    if (file === undefined) stdout.write(text)
+    else file.write(text)
+    text = ''
+  }
+  return {
+    write(cells) {
+      text += csvLine(cells)
+      if (text.length > chunkLength) flush()
+    },
+    finish() {
+      flush()
+      file?.finish()
+    },
+    discard: () => file?.discard(),
+  }
 }
