@@ -1,6 +1,6 @@
 /**
  * Classifies the status and the errors of a response (its *envelope*), for every destination (docs/guarantees.md#confirmed-only).
- * `productAnswer.ts` and `userAnswer.ts` match the results of a success to the sent records.
+ * `productAnswer.ts` and `userList.ts` match the results of a success to the sent records.
  */
 import { redactServiceText } from '../redactServiceText.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
