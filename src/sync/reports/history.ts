@@ -17,8 +17,7 @@ import {
 import { keptDaysOf } from '../../db/runRetention.ts'
 import { readsOwnSources } from '../../db/runs/request.ts'
 import type { Row, Value } from '../../db/row.ts'
-import { loadFailures } from './failures.ts'
-import { planCounts } from './planCounts.ts'
+import { loadFailures, planCounts } from './planCounts.ts'
 import { onlyPlans, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../../model/report.ts'
 
 export interface StoredRun extends ShownRun {

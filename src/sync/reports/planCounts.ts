@@ -1,6 +1,9 @@
-/** Counts the operations of a plan by outcome. */
+/** Counts the operations of a plan by outcome, and those that are not confirmed by code. */
 import type { Database } from '../../db/database.ts'
 import { shownOutcome, usersOf } from '../../db/entries/read.ts'
+import type { Failure } from '../../model/report.ts'
+import { kindsWhere } from '../../destinations/index.ts'
+import { meaningOf } from './reasonMeanings.ts'
 
 /**
  * SQL of the batches `b` of plan `$1` that have its planned operations. Leaves out deletes of suppressed and erased people, which a push or
@@ -23,7 +26,7 @@ export interface PlanCounts {
  * number (docs/guarantees.md#nothing-lost).
  */
 export async function planCounts(db: Pick<Database, 'query'>, planId: string): Promise<PlanCounts> {
-  const [row] = await db.query<PlanCounts & Record<string, number>>(
+  const [row] = await db.query<PlanCounts>(
     `select coalesce(sum(e.users) filter (where o.outcome = 'confirmed'), 0)::int as confirmed,
        coalesce(sum(e.users) filter (where o.outcome = 'refused'), 0)::int as refused,
        coalesce(sum(e.users) filter (where o.outcome = 'ambiguous'), 0)::int as ambiguous,
@@ -32,11 +35,36 @@ export async function planCounts(db: Pick<Database, 'query'>, planId: string): P
      from ${countedBatches} cross join ${usersOf('b')} e cross join lateral (select ${shownOutcome} as outcome) o`,
     [planId],
   )
-  return {
-    confirmed: row?.confirmed ?? 0,
-    refused: row?.refused ?? 0,
-    ambiguous: row?.ambiguous ?? 0,
-    pending: row?.pending ?? 0,
-    requests: row?.requests ?? 0,
-  }
+  return row ?? { confirmed: 0, refused: 0, ambiguous: 0, pending: 0, requests: 0 }
+}
+
+/** Maximum number of failures in a report: as many as fit on a screen. */
+const maxFailures = 20
+
+/**
+ * Returns at most `maxFailures` failures, the most frequent first. Counts products or users. Leaves out superseded operations, and
+ * operations without a code, because these have no answer yet.
+ */
+export async function loadFailures(db: Pick<Database, 'query'>, planId: string): Promise<readonly Failure[]> {
+  const rows = await db.query<{
+    outcome: Failure['outcome']
+    code: string
+    message: string | null
+    count: number
+    examples: Buffer[] | null
+  }>(
+    `select o.outcome, f.code, min(e.message) as message, sum(e.users)::int as count,
+       (array_agg(e.key order by e.key) filter (where d.kind = any($2)))[1:3] as examples
+     from ${countedBatches} join destination d on d.id = b.destination_id cross join ${usersOf('b')} e
+       cross join lateral (select ${shownOutcome} as outcome) o
+       cross join lateral (select coalesce(e.code, b.reason) as code) f
+     where o.outcome in ('refused', 'ambiguous', 'pending') and f.code is not null
+     group by o.outcome, f.code order by sum(e.users) desc, f.code limit ${maxFailures}`,
+    [planId, kindsWhere(({ showsRecords }) => showsRecords)],
+  )
+  return rows.map(({ message, examples, ...row }) => ({
+    ...row,
+    message: message ?? meaningOf(row.code),
+    examples: (examples ?? []).map((key) => key.toString()),
+  }))
 }
