@@ -11,7 +11,6 @@ export function schemaNameFault(name: string): string | undefined {
   return undefined
 }
 
-/** Quotes a name for SQL. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

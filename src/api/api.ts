@@ -198,7 +198,6 @@ async function bodyOf<Shape extends z.ZodType>(c: Context, { shape, example }: R
 
 const conflictCodes: readonly string[] = ['PIPELINE_PAUSED', 'OTHER_CREDENTIALS', 'IDEMPOTENCY_KEY_REUSED']
 
-/** Returns the HTTP status of an error. */
 export function statusOf(error: SluiceError): 400 | 404 | 409 | 500 {
   if (isUnknownName(error.code)) return 404
   if (conflictCodes.includes(error.code)) return 409

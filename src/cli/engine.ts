@@ -18,7 +18,6 @@ export interface Engine {
   readonly withProgress: <Result>(label: string, work: (deps: EngineDeps) => Promise<Result>) => Promise<Result>
 }
 
-/** Options of an engine for one command. */
 export interface EngineOptions {
   /** Maximum number of requests in flight; default 64. Below it, the engine adapts the number to the latency. */
   readonly concurrency?: number

@@ -22,7 +22,6 @@ export const exitCodes: readonly (readonly [code: string, meaning: string])[] = 
   ['143', 'interrupted by SIGTERM or SIGHUP, or the launcher died; the state is safe'],
 ]
 
-/** Exit code of a run by its status. */
 export const exitCodeOfStatus: Readonly<Record<RunStatus, number>> = {
   succeeded: 0,
   failed: 1,

@@ -10,10 +10,8 @@ export type Html = ReturnType<typeof html>
 /** Colour and shape of a state. */
 export type Tone = 'ok' | 'warn' | 'fail' | 'info' | 'idle'
 
-/** Empty HTML. */
 export const none: Html = raw('')
 
-/** Name of a shape. */
 export type Shape = Tone | 'running' | 'paused'
 
 /** SVG of each shape. Each tone has its own shape, so that a state is readable without colour. */

@@ -7,7 +7,6 @@ import { ago, command, count, duration, html, none, type Html } from './html.ts'
 import { runState, stateBadge } from './states.ts'
 
 export interface RunTableData {
-  /** Name of the pipeline. */
   readonly name: string
   readonly runs: readonly RunLine[]
   /** True if there are runs before these. */

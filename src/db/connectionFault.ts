@@ -171,7 +171,6 @@ export function statementFault(error: unknown): RunError {
   return new RunError('DATABASE_FAILED', `${text}; what was confirmed is kept`, { where: 'database', hint, cause: error })
 }
 
-/** Parts of the address, for messages. */
 interface AddressParts {
   /** Host and port. `DATABASE_URL` if the address is unknown. */
   readonly host: string

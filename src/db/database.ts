@@ -93,7 +93,6 @@ export function isRetryable(error: unknown): boolean {
   return retryable.has(String(errorCode(error)))
 }
 
-/** Options of `openDatabase`. */
 export interface DatabaseOptions {
   /** Schema with all tables; default `defaultSchema`. */
   readonly schema?: string
@@ -182,7 +181,6 @@ export async function inTransaction<Result>(connection: Connection, work: () => 
   }
 }
 
-/** Wraps one connection. */
 export function connectionOf(client: pg.PoolClient): Connection {
   return { client, ...queryable(client) }
 }

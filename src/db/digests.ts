@@ -23,7 +23,6 @@ export interface StoredDigests {
 }
 
 export interface StoredChunk {
-  /** Number of the chunk. */
   readonly chunk: number
   /** Digests of 16 bytes. */
   readonly digests: Uint8Array

@@ -49,7 +49,6 @@ export async function awaitErasures(tx: Queryable): Promise<void> {
   await tx.query(`select pg_advisory_xact_lock_shared(${erasureLock})`)
 }
 
-/** Keys of an erased person. */
 export interface ErasedKeys {
   /** Packed identifiers (`PackedIdentifier` in `model/record.ts`), for all audiences of the service. */
   readonly identifiers: readonly Buffer[]

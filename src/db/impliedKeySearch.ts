@@ -25,7 +25,6 @@ export interface ImpliedKey {
   readonly recordKey: Buffer
 }
 
-/** Returns true if a destination may have implied keys. */
 export async function mayHaveImpliedKeys(db: Queryable, destinationId: number): Promise<boolean> {
   return (await db.query('select from implied_key where destination_id = $1 limit 1', [destinationId])).length > 0
 }

@@ -6,10 +6,8 @@ import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { ownPath } from '../ownPackage.ts'
 import { quoteName } from '../schemaName.ts'
 
-/** Folder of the migration files. */
 export const migrationsFolder = ownPath('migrations')
 
-/** One migration file. */
 export interface Migration {
   /** SHA-256 of the file, the same for every schema. */
   readonly hash: string

@@ -7,7 +7,6 @@ import type { Database, Queryable } from './database.ts'
 import type { DestinationKey } from './destinations.ts'
 import type { Row } from './row.ts'
 
-/** Pause of a destination. */
 export interface Pause {
   readonly destination: DestinationKey
   /** Name of the pipeline when it was paused. */

@@ -27,7 +27,6 @@ export const decodeContent = jsonColumn('product_set', 'content', content)
 
 /** Product set that a pipeline has created. */
 export interface StoredSet {
-  /** Id of the row. */
   readonly id: number
   readonly name: string
   readonly state: 'creating' | 'kept' | 'removing'

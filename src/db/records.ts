@@ -135,7 +135,6 @@ export async function updateRecords(tx: Queryable, { destinationId, snapshotId }
   if (result?.all_replaced !== true) await tx.execute(`with s as materialized (${rows}) ${replace}`, values)
 }
 
-/** Returns the number of pages of the table `record`. */
 export async function recordPages(tx: Queryable): Promise<number> {
   const [row] = await tx.query<{ pages: number }>(`select (pg_relation_size('record') / current_setting('block_size')::int)::int as pages`)
   return row?.pages ?? 0

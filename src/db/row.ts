@@ -21,11 +21,9 @@ type Schema = typeof erasures &
   typeof webhookEvents &
   typeof workers
 type Tables = Schema[keyof Schema]
-/** Name of a table in the database. */
 export type TableName = Tables['_']['name']
 type ColumnsOf<Name extends TableName> = Extract<Tables, { readonly _: { readonly name: Name } }>['_']['columns']
 type NameOf<Column> = Column extends { readonly _: { readonly name: infer Name extends string } } ? Name : never
-/** Name of a column in the database. */
 export type ColumnName<Name extends TableName> = NameOf<ColumnsOf<Name>[keyof ColumnsOf<Name>]>
 
 /** Properties of a column in the schema. */

@@ -53,7 +53,6 @@ const rowCounts: z.ZodType<RowCounts> = z.object({
 /** Decodes `snapshot.counts` of a snapshot with a plan. */
 export const decodeRowCounts = jsonColumn('snapshot', 'counts', rowCounts)
 
-/** Snapshot to open. */
 export interface NewSnapshot {
   readonly destinationId: number
   readonly runId: number

@@ -7,7 +7,6 @@ import type { Answer, Exchange } from '../service/client/exchange.ts'
 import type { RequestOutcome } from './destination.ts'
 import { isList, isObject, parseAnswer, readId, type Json, type JsonObject } from './json.ts'
 
-/** Error in a response of the service. */
 export interface ServiceError {
   /** Code of the service as text (docs/spec-notes.md#errors); `ERROR` if there is none, or one that is not a text or integer. */
   readonly code: string

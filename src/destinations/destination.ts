@@ -172,7 +172,6 @@ export interface Probe {
 
 /** Form of the requests, and classification of the responses. */
 interface RequestFormat {
-  /** Limits of one request. */
   readonly limits: BatchLimits
   readonly limitClass: (op: Operation) => LimitClass
   /** Returns method and path with the version. */

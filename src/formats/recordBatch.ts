@@ -58,7 +58,6 @@ function grown<Numbers extends Int32Array | Float64Array | Uint8Array>(from: Num
   return to
 }
 
-/** Bits of the flags of a record. */
 export const recordFlags = {
   /** Contains a field that starts with a quote. */
   quoted: 1,

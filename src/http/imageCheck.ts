@@ -5,7 +5,6 @@ import { checkedLookup, checkUrl } from './addressPolicy.ts'
 import { connectorSkippingInterim } from './interimAnswers.ts'
 import { errorCode } from '../unknownValue.ts'
 
-/** Limits of the check. */
 export interface ImageCheckOptions {
   readonly signal?: AbortSignal
   /** Time limit of the whole check; default 15 s. */
@@ -20,7 +19,6 @@ export interface ImageCheckOptions {
   readonly lookup?: LookupFunction
 }
 
-/** Result of the check. */
 export interface ImageCheck {
   /** Number of links with a result: the image exists, or the link is broken. */
   readonly checked: number

@@ -13,7 +13,6 @@ export interface TransformEntry {
   readonly example: string
   /** Returns the new texts of the field. Throws TransformError if it cannot convert a text. */
   readonly apply: (texts: readonly string[], args: Readonly<Record<string, unknown>>) => string[]
-  /** Arguments that are texts. */
   readonly textArguments?: readonly string[]
   /** Other arguments, whose types only `check` checks. */
   readonly otherArguments?: readonly string[]

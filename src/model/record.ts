@@ -41,7 +41,6 @@ export interface RowWarning {
 /** Stable code in upper snake case. mapping/rejectCodes.ts lists the codes with their hints. */
 export type RejectCode = string
 
-/** One fault of a row. */
 export interface Fault {
   readonly code: RejectCode
   /** Target field (`price`), or the column if no field applies. */

@@ -120,7 +120,6 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
   }
 }
 
-/** Returns the problems of the hosts in a set of credentials. */
 function addressProblems(name: string, set: CredentialSet): PathProblem[] {
   return (['base_url', 'ads_base_url', 'ads_sandbox_base_url'] as const).flatMap((key) => {
     const address = set[key]

@@ -17,10 +17,8 @@ const percent = z
   .min(0, 'must be a number from 0 to 100')
   .max(100, 'must be a number from 0 to 100')
 
-/** Columns of one field. */
 const columnList = z.array(column, 'must be a list of columns').min(1, 'must have at least one column')
 const wordList = z.array(scalarText, 'must be a list of values').min(1, 'must have at least one value')
-/** Schema of `map.remove`. */
 export const removeSchema = strict({ column, values: wordList })
 const isoDate = z
   .union([z.string(), z.date()], 'must be a date such as "2025-01-31"')

@@ -17,7 +17,6 @@ export interface AdsError {
   readonly value?: unknown
 }
 
-/** Body of a refusal. */
 export type RefusalBody =
   /** `{ errors, request: { params } }` of the advertising host. */
   | { readonly kind: 'ads'; readonly errors: readonly AdsError[] }

@@ -22,7 +22,6 @@ import { Observer } from './ledger/observer.ts'
 import { TrafficRules } from './ledger/trafficRules.ts'
 import { withoutUndefined } from '../withoutUndefined.ts'
 
-/** Options of a sandbox. */
 export interface SandboxOptions {
   /** Default: 0, any free port. */
   readonly port?: number
@@ -47,7 +46,6 @@ export interface SandboxOptions {
   readonly crash?: () => void
 }
 
-/** Running sandbox. */
 export interface Sandbox extends SandboxControl {
   /** `http://127.0.0.1:PORT`, the address of all three hosts. */
   readonly url: string

@@ -42,7 +42,6 @@ export interface WebhookReceiverOptions {
   readonly storeTimeoutMs?: number
 }
 
-/** Receiver of webhooks. */
 export interface WebhookReceiver {
   /** Path that the receiver answers. */
   readonly path: string

@@ -21,7 +21,6 @@ export interface CommandEntry {
   readonly commands?: readonly CommandEntry[]
 }
 
-/** Option of a command. */
 export interface OptionEntry {
   /** commander's notation: `-F, --field <key=value>`. */
   readonly flags: string

@@ -17,7 +17,6 @@ export interface Check {
   readonly problems?: readonly Problem[]
 }
 
-/** Result of checking one source. */
 export interface SourceCheck {
   readonly uri: string
   /** Detected format, encoding, compression and dialect; after a whole read also the proof of its end. */

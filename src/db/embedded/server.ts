@@ -22,7 +22,6 @@ import { lockServer } from './commandLock.ts'
 import { prepareServerPaths } from './serverPaths.ts'
 import { unavailable } from './unavailable.ts'
 
-/** Running server. */
 export interface EmbeddedServer {
   readonly url: string
   /** Stops the server if no other command uses or keeps it. Safe to call twice. */

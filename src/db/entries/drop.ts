@@ -15,7 +15,6 @@ export async function deleteEntries(tx: Queryable, batches: readonly string[]): 
   await tx.execute('delete from batch_entries where batch_id = any($1::bigint[])', [batches])
 }
 
-/** Deletes all entries of a destination. */
 export async function deleteEntriesOf(tx: Queryable, destinationId: number): Promise<void> {
   await tx.execute('delete from entry where destination_id = $1', [destinationId])
   await tx.execute('delete from batch_entries where destination_id = $1', [destinationId])

@@ -11,7 +11,6 @@ import { CopyWriter } from '../copyBinary.ts'
 import type { ColumnName } from '../row.ts'
 import { frozenEntryColumns } from './read.ts'
 
-/** Frozen operation. */
 export interface FrozenEntry {
   readonly recordKey: Buffer
   /** Keys of `remote` that the operation changes, in hex. */
@@ -27,7 +26,6 @@ export interface FrozenEntry {
   readonly users: number
 }
 
-/** Entries of one frozen batch. */
 export interface FrozenEntries {
   readonly batchId: number
   readonly op: Operation

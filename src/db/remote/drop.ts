@@ -15,7 +15,6 @@ export async function dropUnusedKeys(db: Queryable): Promise<number> {
   )
 }
 
-/** Deletes all keys of a destination. */
 export async function deleteKeysOf(tx: Queryable, destinationId: number): Promise<void> {
   await tx.execute('delete from remote where destination_id = $1', [destinationId])
 }

@@ -13,7 +13,6 @@ import { readOptions, type RunOptions } from './columns.ts'
 import type { RunTrigger } from '../../model/report.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Claimed run. */
 export interface ClaimedRun {
   readonly id: number
   readonly pipeline: string

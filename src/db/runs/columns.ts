@@ -107,7 +107,6 @@ const metricCounts: z.ZodType<RunCounts & { readonly unconfirmed: Unconfirmed | 
   unconfirmed: z.record(text, z.record(text, number)).nullable().default(null),
 })
 
-/** Schema of the results of guards. */
 export const guardResults: z.ZodType<readonly GuardResult[]> = z.array(
   z.object({
     code: text,
@@ -120,7 +119,6 @@ export const guardResults: z.ZodType<readonly GuardResult[]> = z.array(
   }),
 )
 
-/** Schema of the changes of product sets. */
 export const productSetChanges: z.ZodType<readonly ProductSetChange[]> = z.array(
   z.object({
     name: text,

@@ -8,7 +8,6 @@ import { decompressZip } from './decompressZip.ts'
 export type Compression = 'none' | 'gzip' | 'zip' | 'zstd'
 
 export interface Decompressed {
-  /** Detected compression. */
   readonly compression: Compression
   readonly bytes: ByteQueue
   readonly notes: readonly string[]

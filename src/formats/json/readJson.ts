@@ -103,7 +103,6 @@ class JsonReader {
     }
   }
 
-  /** Number of rows with a fault. */
   get faultCount(): number {
     return this.#counts.faultCount
   }

@@ -17,7 +17,6 @@ import { productNamespace, productNamespaceStart, xincludeNamespace } from './na
 import { XmlItemError } from './fragmentParser.ts'
 import { FeedItemReader, type ItemFindings } from './feedItem.ts'
 
-/** Settings of a source about XML. */
 type XmlSettings = NonNullable<SourceDefinition['xml']> &
   Pick<SourceDefinition, 'mapped'> & {
     /** True if errors may quote the text around a fault, because the file has products and not people. */

@@ -4,7 +4,6 @@
  */
 import { redactPersonalData } from '../../mapping/redactPersonalData.ts'
 
-/** Fault in a piece of XML. */
 export interface XmlFault {
   /** Offset in the text, in characters. */
   readonly at: number

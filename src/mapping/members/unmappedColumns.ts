@@ -72,9 +72,7 @@ export const nothingUnmapped: UnmappedReport = {
   consentColumns: [],
 }
 
-/** Settings of the search. */
 export interface SearchSettings {
-  /** True if consent is searched for. */
   readonly searchesConsent: boolean
   /** Identifier types to search for: `email` and `phone_number`, if the destination takes them. */
   readonly types: readonly IdentifierType[]

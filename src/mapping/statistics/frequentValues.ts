@@ -21,7 +21,6 @@ export interface StoredFrequent {
 const maxExact = 64
 const maxStored = 1_000
 
-/** Frequent values of one source. */
 export interface FrequentInSource {
   /**
    * Values above the limit, most frequent first. A gated read adds the values whose stored bound was above the limit. Such a bound covers

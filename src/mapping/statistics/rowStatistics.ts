@@ -44,7 +44,6 @@ export const exactCodes = { group: '#group', identifier: '#identifier' } as cons
 /** `[null, feature bits]`, or `[number of the set without its last item, number of that item]`. */
 type FeatureSet = readonly [shorter: number | null, added: number]
 
-/** Feature sets as stored in JSON. */
 export interface StoredFeatureSets {
   readonly items: readonly (readonly [code: string, field: string, message: string])[]
   readonly sets: readonly FeatureSet[]

@@ -207,7 +207,6 @@ export function isWithinFlight({ start_time: start, end_time: end }: LineItem, n
   return (start === null || Date.parse(start) <= now) && (end === null || now < Date.parse(end))
 }
 
-/** Returns the number of records that are active and not deleted. */
 export function countActive(records: ReadonlyMap<string, { readonly deleted: boolean; readonly entity_status: string }>): number {
   return records
     .values()

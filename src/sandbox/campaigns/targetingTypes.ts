@@ -7,7 +7,6 @@ export function isTargetingType(type: string): boolean {
   return targetingTypes.some((known) => known === type)
 }
 
-/** Returns the error for an unknown targeting type. */
 export function targetingTypeError(type: string): AdsError {
   return {
     code: 'INVALID_TARGETING_TYPE',

@@ -41,7 +41,6 @@ export interface ScheduledFeed {
   time_zone: string | null
 }
 
-/** Catalog of a user. */
 export interface Catalog {
   readonly id: string
   readonly userId: string

@@ -2,7 +2,6 @@
 import { listOf, recordOf } from '../../unknownValue.ts'
 import type { Fault } from './faultKinds.ts'
 
-/** Object of parsed JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /**

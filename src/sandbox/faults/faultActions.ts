@@ -47,7 +47,6 @@ export interface FaultTools {
   readonly crash: (() => void) | undefined
 }
 
-/** Request that a rule hits. */
 export interface HitRequest {
   readonly context: FaultContext
   readonly rule: ArmedRule

@@ -30,7 +30,6 @@ export interface Fault {
   readonly [field: string]: unknown
 }
 
-/** Defaults of each kind. */
 const KINDS = {
   ...kindsWithDefaults('none', 'before_apply', 'status html empty rate_limit expire_token'),
   ...kindsWithDefaults('none', 'before_apply', 'stall crash', 'all'),

@@ -121,7 +121,6 @@ export class Ledger {
     if (counter !== undefined && counter.now > 0) counter.now--
   }
 
-  /** Returns the number of requests to the endpoint that are in flight. */
   inFlight(endpoint: string): number {
     return this.#inFlight.get(endpoint)?.now ?? 0
   }

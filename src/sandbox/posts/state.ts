@@ -1,6 +1,5 @@
 /** State of the posts area: published, scheduled and draft posts, users, media, places and polls (spec 2.4, 2.6). */
 
-/** Published post. */
 export interface Post {
   readonly id: string
   text: string

@@ -239,7 +239,6 @@ export function userWire(world: World, state: PostsState, id: string, selection:
   return pickFields(user, ['id', 'name', 'username', ...shown])
 }
 
-/** Returns the named fields that the object has. */
 function pickFields(object: Readonly<Record<string, unknown>>, names: readonly string[]): Wire {
   return Object.fromEntries(names.filter((name) => object[name] !== undefined).map((name) => [name, object[name]]))
 }

@@ -31,7 +31,6 @@ export interface CallResult {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Parts that a `Caller` uses. */
 export interface CallerParts {
   readonly config: ServiceConfig
   readonly sender: Sender

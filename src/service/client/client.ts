@@ -16,7 +16,6 @@ import type { Sender } from './sender.ts'
 import { createSender, type TransportOptions } from './transport.ts'
 import type { CallableName, CallOptions, EndpointOf, Methods, ParamsOf } from './typed.ts'
 
-/** Options of `createClient`. */
 export interface ClientOptions extends TransportOptions {
   /** Logs retries and deprecated calls. Default: no log. */
   readonly log?: Logger

@@ -51,7 +51,6 @@ export function batchHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): 
   return [hint, ...new Set(about)].join(' ')
 }
 
-/** Returns the hint for a 404. */
 export function notFoundHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
   if (issues.some(({ code }) => code === 'ROUTE_NOT_FOUND'))
     return 'No endpoint has this path: check version and path against docs/coverage.md.'

@@ -10,7 +10,6 @@ export type Credentials =
   | { readonly kind: 'header'; readonly authorization: string }
   | { readonly kind: 'none' }
 
-/** Request with its credentials. */
 export interface AuthenticatedRequest extends ExchangeRequest {
   readonly credentials: Credentials
   /** Form body, which is signed. A request with `form` has no `body`. */

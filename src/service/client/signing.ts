@@ -12,7 +12,6 @@ export interface OAuthKeys {
   readonly tokenSecret?: string
 }
 
-/** Parts of a request that are signed. */
 export interface SignedRequest {
   readonly method: string
   /** Address as it is sent: scheme, host with a non-default port, path, query. */

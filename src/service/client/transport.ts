@@ -10,7 +10,6 @@ import { CallError } from './serviceErrors.ts'
 import { sign } from './signing.ts'
 import type { Wire, WireRequest } from './wire.ts'
 
-/** Options of `createTransport`. */
 export interface TransportOptions {
   readonly clock?: Clock
   /** Maximum number of connections to one host; streams do not count. Default: 64. */

@@ -56,7 +56,6 @@ export type EndpointName = (typeof contract)[number]['name']
 
 const byName: ReadonlyMap<string, Endpoint> = new Map(endpoints.map((endpoint) => [endpoint.name, endpoint]))
 
-/** Returns the endpoint with the name; undefined for an unknown name. */
 export function findEndpoint(name: string): Endpoint | undefined {
   return byName.get(name)
 }

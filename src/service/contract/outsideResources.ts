@@ -25,7 +25,6 @@ export const statisticsEntities = [
   'PROMOTED_ACCOUNT',
   'PROMOTED_TWEET',
 ] as const
-/** Placements of statistics. */
 export const statisticsPlacements = ['ALL_ON_SERVICE', 'PUBLISHER_NETWORK', 'SPOTLIGHT', 'TREND'] as const
 
 /** Text fields of the settings of a user. */

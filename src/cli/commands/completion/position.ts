@@ -76,7 +76,6 @@ export function positionOf(catalogue: readonly CommandEntry[], words: readonly s
 interface Place {
   readonly options: readonly OptionEntry[]
   readonly commands: ReadonlyMap<string, Place>
-  /** Returns the candidates for argument `index`. */
   readonly argument: (index: number) => Expected
 }
 

@@ -4,7 +4,6 @@ import { presentError } from '../../terminal/present.ts'
 /** Function that takes each finding of the doctor. */
 export type ReportFinding = (finding: Finding) => void
 
-/** Reports an error as a failed check. */
 export function reportFailure(error: unknown, check: string, report: ReportFinding): void {
   const { message, hint } = presentError(error)
   report({ check, state: 'failed', message, hint })

@@ -7,7 +7,6 @@ import { environmentFor, sandboxPort } from '../sandbox/sandboxDefaults.ts'
 import { writeWholeFile } from '../../wholeFile.ts'
 import type { InitOptions } from './options.ts'
 
-/** Change of a `.env`. */
 export interface DotenvChange {
   /** New text of the file; undefined if nothing changes. */
   readonly text: string | undefined

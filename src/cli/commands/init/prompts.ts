@@ -32,7 +32,6 @@ export function requireAnswers(prompt: Prompt): Ask {
   }
 }
 
-/** Options with a known source. */
 export type SourcedOptions = InitOptions & { readonly source: string }
 
 /** Returns the options with the source, from the flag or from an answer. @throws {UsageError} `MISSING_OPTION` */

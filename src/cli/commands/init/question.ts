@@ -25,7 +25,6 @@ export interface Question {
   readonly declined?: Partial<InitOptions>
 }
 
-/** Question for the address of the shop. */
 export const shopQuestion: Question = {
   flag: '--shop https://shop.example.com',
   reason: 'the export contains no links',
