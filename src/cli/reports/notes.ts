@@ -1,14 +1,5 @@
+import type { WarningSummary } from '../../model/report.ts'
 import { count, safe } from '../terminal/text.ts'
-
-/** Warnings of one code and field, with their number. */
-export interface Note {
-  readonly code: string
-  readonly field: string
-  readonly message: string
-  readonly count: number
-  /** First lines of the source with this warning; empty for notes on the whole source. */
-  readonly lines: readonly number[]
-}
 
 /** Codes of notes about an unused column. Their message names the column, so it is not listed as unused too. */
 const codesWithColumn: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_OTHER_CHANNEL', 'IDENTIFIER_UNMAPPED']
@@ -17,7 +8,7 @@ const codesWithColumn: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED',
  * Returns the notes as lines. All unused columns share one line, because exports may have dozens of them. Missing columns share a line too,
  * and so do columns whose names were matched ignoring case. A note with a suggestion has its own line.
  */
-export function noteLines(notes: readonly Note[]): readonly string[] {
+export function noteLines(notes: readonly WarningSummary[]): readonly string[] {
   const named = new Set(notes.flatMap(({ code, field }) => (codesWithColumn.includes(code) ? [field] : [])))
   const lists: Readonly<Record<string, string[]>> = { COLUMN_SPELLED: [], COLUMN_UNKNOWN: [], COLUMN_VANISHED: [] }
   const lines: string[] = []
@@ -41,7 +32,7 @@ export function noteLines(notes: readonly Note[]): readonly string[] {
   return lines
 }
 
-function noteLine({ code, message, count: times, lines }: Note): string {
+function noteLine({ code, message, count: times, lines }: WarningSummary): string {
   const where = lines.length === 0 ? '' : `   line ${lines.slice(0, 3).join(', ')}${times > 3 ? ' …' : ''}`
   return `note  ${code}  ${count(times)} ×  ${safe(message)}${where}`
 }

@@ -5,7 +5,7 @@
 import { Pool, type Dispatcher } from 'undici'
 import type { Clock } from '../../clock.ts'
 import { connectorSkippingInterim } from '../../http/interimAnswers.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, ExchangeRequest } from './exchange.ts'
 
 export interface WireOptions {
   readonly clock: Clock
@@ -16,19 +16,12 @@ export interface WireOptions {
 }
 
 /** Request as it is sent, with its headers. */
-export interface WireRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+export interface WireRequest extends Omit<ExchangeRequest, 'host' | 'query'> {
   /** Scheme, host and port. */
   readonly origin: string
   /** Path and query, encoded. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: Uint8Array
-  /** Maximum time to the last byte of the answer, with the wait for a connection, by the monotonic clock. */
-  readonly timeoutMs: number
-  readonly signal?: AbortSignal
-  /** As in `ExchangeRequest`. */
-  readonly maySend?: () => boolean
 }
 
 /** Connections to the hosts of the service. */

@@ -1,7 +1,7 @@
 /** Counts the operations of a plan by outcome, and those that are not confirmed by code. */
 import type { Database } from '../../db/database.ts'
 import { shownOutcome, usersOf } from '../../db/entries/read.ts'
-import type { Failure } from '../../model/report.ts'
+import type { Failure, RunCounts } from '../../model/report.ts'
 import { kindsWhere } from '../../destinations/index.ts'
 import { meaningOf } from './reasonMeanings.ts'
 
@@ -12,14 +12,8 @@ import { meaningOf } from './reasonMeanings.ts'
 export const countedBatches = `(select b.* from batch b left join batch parent on parent.id = b.parent_id
   where b.plan_id = $1 and (parent.operation is null or parent.operation = b.operation)) b`
 
-export interface PlanCounts {
-  readonly confirmed: number
-  readonly refused: number
-  readonly ambiguous: number
-  readonly pending: number
-  /** Number of attempts of the plan's batches, by all runs. */
-  readonly requests: number
-}
+/** Numbers of operations by outcome, and of attempts of the plan's batches by all runs (`requests`). */
+export type PlanCounts = Pick<RunCounts, 'confirmed' | 'refused' | 'ambiguous' | 'pending' | 'requests'>
 
 /**
  * Counts the products or users of a plan by outcome. Superseded entries count as pending, so that the four outcomes add up to the planned
