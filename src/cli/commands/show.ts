@@ -87,11 +87,8 @@ function actionLines(actions: readonly StoredAction[]): string {
 
 async function showChanges(context: Context, invocation: Invocation, store: Store, report: StoredRun): Promise<number> {
   const changes = changesOf(store.db, report)
-  if (context.json) {
-    const allChanges = []
-    for await (const change of changes) allChanges.push(change)
-    writeJson(context, { ...report, changes: allChanges })
-  } else if (flag(invocation, 'markdown')) context.stdout.write(await planMarkdown(report, changes))
+  if (context.json) writeJson(context, { ...report, changes: await Array.fromAsync(changes) })
+  else if (flag(invocation, 'markdown')) context.stdout.write(await planMarkdown(report, changes))
   else {
     let isEmpty = true
     for await (const change of changes) {

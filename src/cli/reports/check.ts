@@ -4,7 +4,7 @@ import type { Output } from '../context.ts'
 import type { PresentedError } from '../terminal/present.ts'
 import { count, cut, fold, hintText, nextLines, plural, safe } from '../terminal/text.ts'
 import { padded } from '../terminal/width.ts'
-import { noteLines, type Note } from './notes.ts'
+import { noteLines } from './notes.ts'
 import { renderRejects } from './rejects.ts'
 
 /** Result of checking one pipeline on the first rows of its sources, or on all. */
@@ -140,17 +140,12 @@ export function checkAgainLine(checks: readonly Check[], output: Output): string
 }
 
 function warningGroups({ warnings }: SourceCheck, foldLine: (line: string) => string): string {
-  const groups = new Map<string, { note: Note; lines: number[] }>()
-  for (const { code, field, message, line } of warnings) {
-    const group = groups.get(`${code} ${field}`)
-    const lines = group?.lines ?? []
-    if (line > 0 && lines.length < 3 && !lines.includes(line)) lines.push(line)
-    groups.set(`${code} ${field}`, {
-      note: { code, field, message: group?.note.message ?? message, count: (group?.note.count ?? 0) + 1, lines },
-      lines,
-    })
-  }
-  return noteLines([...groups.values()].map(({ note }) => note))
+  const groups = Map.groupBy(warnings, ({ code, field }) => `${code} ${field}`)
+  const notes = [...groups.values()].flatMap((group) => {
+    const lines = [...new Set(group.flatMap(({ line }) => (line > 0 ? [line] : [])))].slice(0, 3)
+    return group.slice(0, 1).map(({ code, field, message }) => ({ code, field, message, count: group.length, lines }))
+  })
+  return noteLines(notes)
     .map((text) => foldLine(`  ${text}`))
     .join('')
 }

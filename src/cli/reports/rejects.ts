@@ -1,19 +1,12 @@
+import type { Fault } from '../../model/record.ts'
 import type { Output } from '../context.ts'
 import { count, cut, fold, plural, safe } from '../terminal/text.ts'
 
 /** One fault of a rejected row. */
-export interface ShownReject {
-  readonly line: number
-  readonly code: string
-  readonly field: string
-  readonly message: string
-  readonly hint: string
-}
+export type ShownReject = Fault & { readonly line: number }
 
 /** Returns every fault of one rejected row as its own entry, with the line of the row. `more`: faults after the first. */
-export function faultsOf<R extends ShownReject & { readonly more?: readonly Omit<ShownReject, 'line'>[] }>(
-  reject: R,
-): readonly ShownReject[] {
+export function faultsOf(reject: ShownReject & { readonly more?: readonly Fault[] }): readonly ShownReject[] {
   const { line, code, field, message, hint, more = [] } = reject
   return [{ code, field, message, hint }, ...more].map((fault) => ({ line, ...fault }))
 }
@@ -31,18 +24,13 @@ const maxSamples = 3
 
 /** Groups rejects by code and field, the most frequent first. */
 export function groupRejects(rejects: Iterable<ShownReject>): readonly ShownRejectGroup[] {
-  const groups = new Map<
-    string,
-    { code: string; field: string; hint: string; count: number; samples: { line: number; message: string }[] }
-  >()
-  for (const { line, code, field, message, hint } of rejects) {
-    const key = `${code} ${field}`
-    let group = groups.get(key)
-    if (!group) groups.set(key, (group = { code, field, hint, count: 0, samples: [] }))
-    group.count++
-    if (group.samples.length < maxSamples) group.samples.push({ line, message })
-  }
-  return [...groups.values()].toSorted((a, b) => b.count - a.count || a.code.localeCompare(b.code))
+  return Map.groupBy(rejects, ({ code, field }) => `${code} ${field}`)
+    .values()
+    .flatMap((group) =>
+      group.slice(0, 1).map(({ code, field, hint }) => ({ code, field, hint, count: group.length, samples: group.slice(0, maxSamples) })),
+    )
+    .toArray()
+    .sort((a, b) => b.count - a.count || a.code.localeCompare(b.code))
 }
 
 export function renderRejects(rejects: Iterable<ShownReject>, output: Output): string {

@@ -18,7 +18,7 @@ import { pipelinesNamed } from '../../pipelines.ts'
 import { funnel } from '../../reports/funnel.ts'
 import { plannedChanges } from '../../../sync/reports/runSteps.ts'
 import { environmentFor } from '../sandbox/sandboxDefaults.ts'
-import { groupRejects, renderGroups, type ShownReject } from '../../reports/rejects.ts'
+import { groupRejects, renderGroups } from '../../reports/rejects.ts'
 import { createLogger } from '../../terminal/log.ts'
 import { count, duration, plural, table } from '../../terminal/text.ts'
 import { writeWholeFile } from '../../wholeFile.ts'
@@ -192,9 +192,7 @@ async function showDay(context: Context, engine: Engine, sandbox: Sandbox, show:
 }
 
 async function rejectReasons(context: Context, engine: Engine, runId: string): Promise<string> {
-  const rejects: ShownReject[] = []
-  for await (const reject of loadRejects(engine.deps.db, runId)) rejects.push(reject)
-  const groups = groupRejects(rejects)
+  const groups = groupRejects(await Array.fromAsync(loadRejects(engine.deps.db, runId)))
   const shown = renderGroups(groups.slice(0, 4), context.stdout)
   return `  why rows were rejected:\n${shown.replace(/^(?=.)/gm, '    ')}${groups.length > 4 ? `    … and ${plural(groups.length - 4, 'other reason')}\n` : ''}`
 }

@@ -31,13 +31,7 @@ export async function writeUnmaskedRows(
   const { facts, source: backfillSource } = await loadRunSources(store.db, target.runId)
   const { sources: definitions } = backfillSource === undefined ? pipeline : await withBackfillSource(pipeline, backfillSource)
   for (const [index, { uri }] of definitions.entries()) if (facts[index] === undefined) throw sourceUnverifiedError(uri, target.runId)
-  const rejects = new Map<string, StoredReject[]>()
-  for await (const reject of loadRejects(store.db, target.runId)) {
-    const place = `${reject.source} ${reject.line}`
-    const ofLine = rejects.get(place)
-    if (ofLine === undefined) rejects.set(place, [reject])
-    else ofLine.push(reject)
-  }
+  const rejects = Map.groupBy(await Array.fromAsync(loadRejects(store.db, target.runId)), ({ source, line }) => `${source} ${line}`)
   const mapper = createMapper(pipeline, new Date(context.clock.now()))
   const table = rejectsTable(target.columns, facts)
   const csv = openCsv(target.file, context.stdout, { private: true })
