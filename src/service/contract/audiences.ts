@@ -16,6 +16,7 @@ import {
   sortBy,
   withDeleted,
   withTotalCount,
+  searchableList,
 } from './parameter.ts'
 import { recordsOfAccount } from './recordEndpoints.ts'
 
@@ -117,12 +118,7 @@ export const audienceEndpoints = [
     ...audiences.list([
       idFilter('custom_audience_ids'),
       query('permission_scope', 'enum', { values: ['OWNER', 'SHARED'], ...sentBySdks }),
-      count200,
-      cursor,
-      query('q', 'string', { maxLength: 255, source: notes }),
-      sortBy,
-      withDeleted,
-      withTotalCount,
+      ...searchableList(notes),
     ]),
     source: notes,
   },

@@ -1,7 +1,7 @@
 /** Endpoints of campaigns and funding instruments (spec 4.8, docs/spec-notes.md#campaigns-and-line-items). */
 import { sandboxOnly, type Endpoint } from './endpoint.ts'
 import { budgetOptimizations, fundingTypes } from './campaignResources.ts'
-import { count200, cursor, idFilter, query, recordList, sentBySdks, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import { idFilter, query, recordList, sentBySdks, withDeleted, searchableList } from './parameter.ts'
 import { recordsOfAccount } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#campaigns-and-line-items'
@@ -22,16 +22,7 @@ const fundingInstruments = recordsOfAccount('fundingInstruments', 'funding_instr
 
 export const campaignEndpoints = [
   {
-    ...campaigns.list([
-      idFilter('campaign_ids'),
-      idFilter('funding_instrument_ids'),
-      count200,
-      cursor,
-      query('q', 'string', { maxLength: 255, source: notes }),
-      sortBy,
-      withDeleted,
-      withTotalCount,
-    ]),
+    ...campaigns.list([idFilter('campaign_ids'), idFilter('funding_instrument_ids'), ...searchableList(notes)]),
     limit: 'core_reads',
     source: notes,
   },

@@ -1,7 +1,7 @@
 /** Endpoints of line items (spec 4.5, 4.6). */
 import type { Endpoint, Rule } from './endpoint.ts'
 import { bidStrategies, goals, objectives, payBys, productTypes } from './campaignResources.ts'
-import { count200, cursor, idFilter, query, sentBySdks, sortBy, withDeleted, withTotalCount } from './parameter.ts'
+import { idFilter, query, sentBySdks, withDeleted, searchableList } from './parameter.ts'
 import { recordsOfAccount } from './recordEndpoints.ts'
 
 const notes = 'docs/spec-notes.md#campaigns-and-line-items'
@@ -61,17 +61,7 @@ const lineItems = recordsOfAccount('lineItems', 'line_items', 'line_item_id', 'l
 
 export const lineItemEndpoints = [
   {
-    ...lineItems.list([
-      idFilter('campaign_ids'),
-      idFilter('funding_instrument_ids'),
-      idFilter('line_item_ids'),
-      count200,
-      cursor,
-      query('q', 'string', { maxLength: 255, source: notes }),
-      sortBy,
-      withDeleted,
-      withTotalCount,
-    ]),
+    ...lineItems.list([idFilter('campaign_ids'), idFilter('funding_instrument_ids'), idFilter('line_item_ids'), ...searchableList(notes)]),
     limit: 'core_reads',
     source: notes,
   },

@@ -46,6 +46,10 @@ export const count200 = query('count', 'integer', { default: 200, min: 1, max: 1
 /** Parameters of most lists of records. */
 export const recordList = [count200, cursor, sortBy, withDeleted, withTotalCount] as const
 
+/** Creates the parameters of a list that `q` searches by name. `source`: of `q`. */
+export const searchableList = <const Source extends string>(source: Source) =>
+  [count200, cursor, query('q', 'string', { maxLength: 255, source }), sortBy, withDeleted, withTotalCount] as const
+
 /** Creates a filter of up to 200 comma-separated ids (spec 8). */
 export const idFilter = <const Name extends string>(name: Name) =>
   query(name, 'csv', { maxItems: 200, source: 'spec 8 ids in a filter list' })
