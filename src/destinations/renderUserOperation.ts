@@ -51,6 +51,51 @@ export function renderDeleteOf(updates: readonly Buffer[]): Buffer {
   return Buffer.from(`${deleteOpen}${usersOpen}${users.join()}${usersClose}`)
 }
 
+/** Part of an operation on several users: an operation on some of them, with the same type and times. */
+export interface OperationPart {
+  readonly bytes: Buffer
+  /** Packed identifiers of all its users. */
+  readonly keys: readonly Buffer[]
+  /** Packed identifiers of its first user. */
+  readonly firstUser: readonly Buffer[]
+  readonly users: number
+}
+
+/**
+ * Halves a rendered operation between two users. Copies the bytes of each user. `keys`: packed identifiers of all users, in their order.
+ * Returns undefined if the operation has one user, or if the users do not have exactly these identifiers.
+ */
+export function halveOperation(operation: Buffer, keys: readonly Buffer[]): readonly [OperationPart, OperationPart] | undefined {
+  const text = operation.toString()
+  const from = text.indexOf(usersOpen) + usersOpen.length
+  const open = text.slice(0, from)
+  const { users } = (JSON.parse(text) as { readonly params: { readonly users: readonly RenderedUser[] } }).params
+  const texts = users.map((user) => JSON.stringify(user))
+  if (users.length < 2 || `${open}${texts.join()}${usersClose}` !== text) return undefined
+  const middle = Math.ceil(users.length / 2)
+  let at = 0
+  const parts = [users.slice(0, middle), users.slice(middle)].map((half, index): OperationPart | undefined => {
+    const sizes = half.map((user) => valuesOf(user).length)
+    const ofHalf = keys.slice(at, at + sizes.reduce((sum, size) => sum + size, 0))
+    at += ofHalf.length
+    if (half.flatMap(valuesOf).sort().join() !== ofHalf.map(renderTyped).sort().join()) return undefined
+    const bytes = Buffer.from(`${open}${texts.slice(index * middle, index * middle + half.length).join()}${usersClose}`)
+    return { bytes, keys: ofHalf, firstUser: ofHalf.slice(0, sizes[0]), users: half.length }
+  })
+  const [left, right] = parts
+  return left === undefined || right === undefined || at !== keys.length ? undefined : [left, right]
+}
+
+/** User of a rendered operation: values by type of identifier. */
+type RenderedUser = Readonly<Record<string, readonly string[]>>
+
+/** Returns the values of a user, each with its type. */
+const valuesOf = (user: RenderedUser): string[] =>
+  Object.entries(user).flatMap(([type, values]) => values.map((value) => `${type} ${JSON.stringify(value)}`))
+
+/** Returns a packed identifier as `valuesOf` does. */
+const renderTyped = (identifier: Buffer): string => `${identifierTypes[typeOf(identifier) - 1]} ${renderValue(identifier)}`
+
 /**
  * Returns the text of an operation on one user before (`open`) and after (`close`) the user's identifiers. `close` includes the brace
  * that ends the user. The list of each identifier type begins with the type's `listOpenings`, and ends with `]`.

@@ -63,8 +63,10 @@ export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): R
     if (successCount !== totalCount || successCount !== sent[i]?.users) mismatched.push(i)
   }
   if (isReadable && countsAreEqual && successSum === expected && totalSum === expected) return allConfirmed(sent)
-  // Counts above the number of users: the service counts something else (docs/spec-notes.md#audience-uploads), so a split would not help.
-  if (isReadable && countsAreEqual && successSum > expected) return ambiguous('count_mismatch')
+  // The service counts something else than users (docs/spec-notes.md#audience-uploads). With counts of operations, a split would succeed
+  // only when each user has a request.
+  const countsOperations = successSum === sent.length && expected - successSum > 1
+  if (isReadable && countsAreEqual && (successSum > expected || countsOperations)) return ambiguous('count_mismatch')
   // If there is one result per operation, in request order (spec 4.3 rule 4), a result with a wrong count shows the failing operation.
   const failing = results.length === sent.length && mismatched.length < sent.length ? mismatched : []
   return ambiguous('count_mismatch', { suspectsRecord: true, failing })

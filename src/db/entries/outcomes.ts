@@ -91,6 +91,31 @@ export async function moveEntries(
   )
 }
 
+/** Inserts a part of an entry as the only entry of the batch `to`. `offset`, `length`: its bytes in the body of `to`. */
+export async function copyEntryPart(
+  tx: Queryable,
+  whole: { readonly batchId: number; readonly ord: number },
+  part: {
+    readonly to: number
+    readonly recordKey: Buffer
+    readonly keys: readonly Buffer[]
+    readonly users: number
+    readonly offset: number
+    readonly length: number
+  },
+): Promise<void> {
+  await tx.execute(
+    `insert into entry (batch_id, ord, destination_id, record_key, keys, change, hash, expires_at, users, byte_offset, byte_length)
+     select $3, 0, destination_id, $4, $5, change, hash, expires_at, $6, $7, $8 from entry where batch_id = $1 and ord = $2`,
+    [whole.batchId, whole.ord, part.to, part.recordKey, part.keys, part.users, part.offset, part.length],
+  )
+}
+
+/** Deletes an entry whose parts were copied (`copyEntryPart`). */
+export async function deleteEntry(tx: Queryable, { batchId, ord }: { readonly batchId: number; readonly ord: number }): Promise<void> {
+  await tx.execute('delete from entry where batch_id = $1 and ord = $2', [batchId, ord])
+}
+
 /** Inserts the only entry of a batch that deletes users. `offset`, `length`: its bytes in the body. */
 export async function insertDelete(
   tx: Queryable,

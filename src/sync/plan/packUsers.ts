@@ -29,7 +29,7 @@ export interface UserRow {
   /** True if the plan also deletes an identifier of this user. Then the user is sent in phase 2, after all deletes. */
   readonly deletes: boolean
   readonly renewal: boolean
-  /** True if the service refused an identifier of this user, perhaps because of another user of the operation. */
+  /** True if the service refused an identifier of this user. */
   readonly refused: boolean
   /** True if the service has none of the identifiers of the group. */
   readonly created: boolean
@@ -47,7 +47,8 @@ export interface UserRow {
 
 /**
  * Yields operations with up to `usersPerOperation` users. The users of one operation have equal times, content, phase and change. The
- * service refuses an operation as a whole. So each user of a refused operation gets an operation of its own in the next plan.
+ * service refuses an operation as a whole. The push isolates the failing user (`push/isolateRecord.ts`), who gets an operation of its own
+ * in the next plan.
  */
 export async function* packUsers(portions: AsyncIterable<readonly UserRow[]>, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
   let collected: UserRow[] = []

@@ -6,7 +6,7 @@ import type { Destination } from '../../destinations/destination.ts'
 import { logBatch } from '../../db/auditLog.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
-import { mergeBatches, remainingOrds, splitBatch, type Part } from '../../db/batches/split.ts'
+import { halveSingleOperation, mergeBatches, remainingOrds, splitBatch, type Part } from '../../db/batches/split.ts'
 import { afterIsolation, afterPointed, afterSibling, otherHalfConfirmed } from '../../db/batches/states.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 import { expandEntries } from '../../db/entries/expand.ts'
@@ -42,8 +42,8 @@ export interface SplitCause {
 const unsentPart = { parked: false, attempts: 0, waitMs: 0 } as const
 
 /**
- * Splits off the records that the answer points at, or halves the batch. A failing record costs one request per halving, and one more for
- * all records that were set aside. Example, c fails:
+ * Splits off the records that the answer points at, or halves the batch. Also halves the only operation of a batch if it has several users.
+ * A failing record costs one request per halving, and one more for all records that were set aside. Example, c fails:
  *
  * - abcd is refused, and split into ab and cd.
  * - ab is confirmed. So the failing record is in cd, which is split into c and d without being sent.
@@ -51,14 +51,16 @@ const unsentPart = { parked: false, attempts: 0, waitMs: 0 } as const
  * - d is confirmed, in one request with all records that were set aside.
  *
  * Returns `pointerWrong`: true if an earlier answer pointed only at records that are not in this batch, and none of those failed. Then the
- * batch is halved, because following wrong pointers would cost one request per record.
+ * batch is halved, because following wrong pointers would cost one request per record. Returns undefined if the batch cannot be split: it
+ * has one record.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
 export async function splitFailedBatch(
   { tx, destination, batch, sender, trustPointers }: FailedBatch,
   { failing, reason, miscounts, maybeApplied }: SplitCause,
-): Promise<{ readonly pointerWrong: boolean }> {
+): Promise<{ readonly pointerWrong: boolean } | undefined> {
+  if (!isDivisible(batch)) return undefined
   await expandEntries(tx, [batch.id])
   crashPoint('reconcile.expanded')
   const ords = await remainingOrds(tx, batch.id)
@@ -70,8 +72,8 @@ export async function splitFailedBatch(
       { ...part, ords: ords.filter((ord) => pointed.has(ord)) },
       { ...part, ords: ords.filter((ord) => !pointed.has(ord)), reason: afterPointed },
     ])
-  } else {
-    await halve(tx, destination, batch, ords, part)
+  } else if (!(await halve(tx, destination, batch, ords, part))) {
+    return undefined
   }
   crashPoint('reconcile.split')
   await releaseBatch(tx, batch, { to: 'split', reason, horizonMs: sender.horizonMs })
@@ -115,17 +117,17 @@ export async function setSiblingAside(
 
 /**
  * Splits `batch` and returns true if it is a right half whose left half succeeded. The failing record is in this half, so a request with
- * the whole half would fail. Returns false for any other batch, and for a right half of one record: these must be sent.
+ * the whole half would fail. Returns false for any other batch, and for a right half that cannot be split: these must be sent.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
 export async function splitFailingHalf(db: Database, destination: Destination, batch: ClaimedBatch, sender: BatchSender): Promise<boolean> {
-  if (batch.reason !== afterSibling || batch.entryCount < 2) return false
+  if (batch.reason !== afterSibling || !isDivisible(batch)) return false
   return db.transaction(async (tx) => {
     if (!(await resultOfPartBefore(tx, batch)).succeeded) return false
     const { maybeApplied, miscounts } = batch
     const part = { ...unsentPart, maybeApplied, miscounts, reason: otherHalfConfirmed }
-    await halve(tx, destination, batch, await remainingOrds(tx, batch.id), part)
+    if (!(await halve(tx, destination, batch, await remainingOrds(tx, batch.id), part))) return false
     await releaseBatch(tx, batch, { to: 'split', reason: otherHalfConfirmed, horizonMs: sender.horizonMs })
     await logBatch(tx, batch, sender, 'batch.split', { reason: otherHalfConfirmed })
     return true
@@ -148,17 +150,31 @@ async function resultOfPartBefore(tx: Queryable, batch: ClaimedBatch): Promise<{
   return sibling ?? { succeeded: false, failed: false }
 }
 
-/** Splits the records at the places `ords` of a batch into two halves. The left half is sent first. */
+/**
+ * Returns true if the batch can be split: it has several operations, or an update of several users. A delete of several users is never
+ * split. It belongs to an erasure or to a suppression (`insertDeleteBatch`), and the counts of the plan leave it out.
+ */
+function isDivisible({ entryCount, userCount, operation }: ClaimedBatch): boolean {
+  return entryCount > 1 || (userCount > 1 && operation === 'upsert')
+}
+
+/**
+ * Splits the records at the places `ords` of a batch into two halves, or the users of its only operation. The left half is sent first.
+ * Returns false, and changes nothing, if `halveSingleOperation` does.
+ */
 async function halve(
   tx: Queryable,
   destination: Destination,
   batch: ClaimedBatch,
   ords: readonly number[],
   part: Omit<Part, 'ords'>,
-): Promise<void> {
+): Promise<boolean> {
+  const waiting = { ...part, reason: afterSibling }
+  if (ords.length === 1) return halveSingleOperation(tx, destination, batch, [part, waiting])
   const middle = Math.ceil(ords.length / 2)
   await splitBatch(tx, destination, batch, [
     { ...part, ords: ords.slice(0, middle) },
-    { ...part, ords: ords.slice(middle), reason: afterSibling },
+    { ...waiting, ords: ords.slice(middle) },
   ])
+  return true
 }

@@ -186,8 +186,9 @@ async function recordRefusal(recording: Recording, outcome: Extract<RequestOutco
   const { tx, batch, sender } = recording
   await storeAttempt(recording, outcome, { message: outcome.message, failing: outcome.failing.length })
   await setSiblingAside(recording, { miscounts: 0 })
-  if (batch.entryCount > 1)
-    return isolate(recording, { failing: outcome.failing, reason: outcome.code, miscounts: 0, maybeApplied: batch.maybeApplied })
+  const { code: reason, failing } = outcome
+  const isolated = await isolate(recording, { failing, reason, miscounts: 0, maybeApplied: batch.maybeApplied })
+  if (isolated !== undefined) return isolated
   await expandEntries(tx, [batch.id])
   await refuseEntries(tx, batch.id, { code: outcome.code, message: outcome.message })
   await refuseKeys(recording, { runId: sender.runId, staysIfApplied: recording.destination.reachesPeople })
@@ -203,8 +204,9 @@ async function recordAmbiguity(recording: Recording, outcome: Extract<RequestOut
   const miscounts = outcome.suspectsRecord ? batch.miscounts + 1 : 0
   if (miscounts >= suspectedAfter) {
     await setSiblingAside(recording, { miscounts: miscountsOfPart })
-    if (batch.entryCount === 1) return park(recording, { reason: outcome.code, maybeApplied: true })
-    return isolate(recording, { failing: outcome.failing, reason: outcome.code, miscounts: miscountsOfPart, maybeApplied: true })
+    const { code: reason, failing } = outcome
+    const isolated = await isolate(recording, { failing, reason, miscounts: miscountsOfPart, maybeApplied: true })
+    return isolated ?? park(recording, { reason, maybeApplied: true })
   }
   return scheduleAgain(recording, { reason: outcome.code, maybeApplied: true, miscounts })
 }
@@ -239,8 +241,10 @@ async function park(
   return { ...noneDone, done: batch.entryCount, state }
 }
 
-async function isolate(recording: Recording, cause: SplitCause): Promise<Reconciled> {
-  return { ...noneDone, state: 'split', ...(await splitFailedBatch(recording, cause)) }
+/** Splits the batch. Returns undefined if it has one record. */
+async function isolate(recording: Recording, cause: SplitCause): Promise<Reconciled | undefined> {
+  const split = await splitFailedBatch(recording, cause)
+  return split && { ...noneDone, state: 'split', ...split }
 }
 
 /**

@@ -82,7 +82,8 @@ export async function loadEntryEvents(
 /**
  * Returns the events `sent` and `answered` of the last 100 attempts of batches that have or had the records. An attempt in flight has no
  * event `answered`. If halves of a split batch were merged, the parent of the merged batch is the batch that was split first. Batches
- * between these two are found by the bytes of the record in their bodies.
+ * between these two are found by the bytes of the record in their bodies. For people, these are the bytes of the users of an operation,
+ * because the operation may have had more users before.
  */
 export async function loadAttemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
   const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
@@ -93,9 +94,11 @@ export async function loadAttemptEvents(db: Database, destinationId: number, key
        union select parent.id, parent.parent_id from carrier c join batch parent on parent.id = c.parent_id),
      between_parts as ( -- split batches of the plan whose body has the bytes of such a record
        select part.id from own b cross join ${entriesOf('b.id')} e
+         cross join lateral (select substring(b.body from e.byte_offset + 1 for e.byte_length) as bytes) o
+         cross join lateral (select position('"users":['::bytea in o.bytes) + 9 as at) u
          join batch part on part.plan_id = b.plan_id and part.status = 'split' and part.parent_id is not null
        where b.parent_id is not null and e.record_key = any($2)
-         and position(substring(b.body from e.byte_offset + 1 for e.byte_length) in part.body) > 0)
+         and position(case when u.at > 9 then substring(o.bytes from u.at for length(o.bytes) - u.at - 2) else o.bytes end in part.body) > 0)
      select a.started_at, a.finished_at, ${sendingRun} as run_id, a.batch_id, a.outcome, a.http_status, a.reason
      from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id
      where a.batch_id in (select id from carrier union select id from between_parts) order by a.id desc limit 100`,

@@ -203,31 +203,27 @@ describe('a first load is killed, and the source changes:', () => {
   })
 })
 
-test.for(['plan.batches_written', 'reconcile.expanded', 'reconcile.split'])(
-  'killed at %s: the next run settles the people of a batch, who have one row for all',
-  async (label) => {
-    await using engine = await engineUnderTest()
-    const { control } = engine.sandbox
-    engine.pipeline('customers', customersYaml)
-    const rows = Array.from({ length: 40 }, (_, i) => ({
-      key: `k${i}`,
-      cells: [`a${i}@example.com`, `b${i}@example.com`, '', 'US', ''] as const,
-      identifiers: [email(`a${i}@example.com`), email(`b${i}@example.com`)],
-    }))
-    engine.write('crm.csv', crm(rows))
-    await control.fault(
-      { path: '/users' },
-      { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
-    )
-    expect(await run(engine, 'customers', { CRASH_AT: label })).toBe('SIGKILL')
-    const forms = () =>
-      engine.db.query('select (select count(*)::int from batch_entries) as together, (select count(*)::int from entry) as each')
-    expect(await forms()).toEqual([{ together: label === 'plan.batches_written' ? 0 : 1, each: 0 }])
-    expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { pending: 0, ambiguous: 0, refused: 0 } })
-    expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(rows)))
-    expect(await control.violations()).toEqual([])
-  },
-)
+test.for(
+  ['plan.batches_written', 'reconcile.expanded', 'reconcile.split'].flatMap((label) => [1, 40].map((size) => [label, size] as const)),
+)('killed at %s: the next run settles the people of a batch, who have one row for all, %i users per operation', async ([label, size]) => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('customers', customersYaml.replace('1nmth }', `1nmth, users_per_operation: ${size} }`))
+  const rows = Array.from({ length: 40 }, (_, i) => ({
+    key: `k${i}`,
+    cells: [`a${i}@example.com`, `b${i}@example.com`, '', 'US', ''] as const,
+    identifiers: [email(`a${i}@example.com`), email(`b${i}@example.com`)],
+  }))
+  engine.write('crm.csv', crm(rows))
+  await control.fault({ path: '/users' }, { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } })
+  expect(await run(engine, 'customers', { CRASH_AT: label })).toBe('SIGKILL')
+  const forms = () =>
+    engine.db.query('select (select count(*)::int from batch_entries) as together, (select count(*)::int from entry) as each')
+  expect(await forms()).toEqual([{ together: label === 'plan.batches_written' ? 0 : 1, each: 0 }])
+  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { pending: 0, ambiguous: 0, refused: 0 } })
+  expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(rows)))
+  expect(await control.violations()).toEqual([])
+})
 
 test('killed after a plan with withheld deletes: the next run withholds and reports them too', async () => {
   await using engine = await engineUnderTest()

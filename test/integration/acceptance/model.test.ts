@@ -9,7 +9,7 @@ import { isOutOfSync } from '../../../src/db/changedKeys.ts'
 import { audienceDigest, catalogDigest, email, type Identifier } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
 import { catalogYaml, imbalance } from '../../support/engine.ts'
-import { sandboxAudience, staticListTarget, type PeopleTarget } from './peopleTargets.ts'
+import { faultOf, sandboxAudience, staticListTarget, type PeopleTarget } from './peopleTargets.ts'
 import { goodProduct, item, rss, wanted } from './products.ts'
 import { everyKey } from '../../support/everyKey.ts'
 import { emptyDatabase, histories } from '../../support/histories.ts'
@@ -28,6 +28,8 @@ const kinds = [
   'reset',
   'partial_apply',
   'reorder',
+  'refuse',
+  'refuse_one',
 ] as const
 const people = Array.from({ length: 12 }, (_, i) => `p${i}`)
 const addresses = Array.from({ length: 9 }, (_, i) => `a${i}@example.com`)
@@ -106,11 +108,7 @@ test.for([sandboxAudience, staticListTarget])(
               cents === 0 && prices.size > 1 ? prices.delete(product) : cents > 0 && prices.set(product, cents)
             write()
             if (fault !== 'none' && feed === 'people') await list.fault(fault, nth)
-            else if (fault !== 'none')
-              await control.fault(
-                { path: '/12/product_catalogs', nth },
-                fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault },
-              )
+            else if (fault !== 'none') await control.fault({ path: '/12/product_catalogs', nth }, faultOf(fault))
             if (how === 'plan' || how === 'apply') {
               const { planId } = await engine.plan(feed)
               if (how === 'apply') await engine.apply(planId)

@@ -1,7 +1,7 @@
 /** Destinations that the histories of people run on: an audience of the sandbox, and the static list of test/support/staticList.ts. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { audienceDigest, type Identifier } from '../../support/digests.ts'
+import { audienceDigest, email, type Identifier } from '../../support/digests.ts'
 import type { EngineUnderTest } from '../../support/engine.ts'
 import { fileFaults, linesOf, writer } from '../../support/staticList.ts'
 
@@ -14,12 +14,20 @@ export interface PeopleTarget {
 
 export interface OpenPeopleTarget {
   readonly reset: () => Promise<void>
-  /** Arms a fault for the `nth` request from now on. */
+  /** Arms a fault for the `nth` request from now on. `refuse_one`: for every request with one address; the list refuses one request. */
   readonly fault: (kind: string, nth: number) => Promise<void>
   readonly digest: () => Promise<string>
   /** Requests so far that change something. */
   readonly writes: () => Promise<number>
 }
+
+/** Digest of an address that `refuse_one` always refuses. */
+const [, refusedAddress] = email('a4@example.com')
+const refusal = { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } }
+
+/** Returns the fault of the sandbox for a kind of the models. */
+export const faultOf = (kind: string): Record<string, unknown> =>
+  kind === 'refuse' || kind === 'refuse_one' ? refusal : kind === 'status' ? { kind, status: 503 } : { kind }
 
 export const sandboxAudience: PeopleTarget = {
   name: 'an audience',
@@ -27,8 +35,10 @@ export const sandboxAudience: PeopleTarget = {
   open: ({ sandbox: { control }, writes }) =>
     Promise.resolve({
       reset: () => Promise.resolve(),
-      fault: (kind, nth) =>
-        control.fault({ path: '/12/accounts', nth }, kind === 'status' ? { kind, status: 503 } : { kind }).then(() => undefined),
+      fault: async (kind, nth) => {
+        if (kind === 'refuse_one') await control.fault({ contains_key: refusedAddress }, refusal, 'always')
+        else await control.fault({ path: '/12/accounts', nth }, faultOf(kind))
+      },
       digest: async () => (await control.audience()).digest,
       writes: async () => (await writes()).filter(({ path }) => path.includes('custom_audiences')).length,
     }),
@@ -43,7 +53,7 @@ export const staticListTarget: PeopleTarget = {
       reset: () => Promise.resolve(rmSync(file, { force: true })),
       fault: (kind) => {
         // Each fault of the sandbox becomes a fault of the writer.
-        writer.fault = fileFaults.find((one) => one === kind) ?? 'counts'
+        writer.fault = kind === 'refuse_one' ? 'refuse' : (fileFaults.find((one) => one === kind) ?? 'counts')
         return Promise.resolve()
       },
       digest: () => Promise.resolve(audienceDigest(linesOf(file).map(identifierOf))),

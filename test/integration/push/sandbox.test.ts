@@ -3,12 +3,13 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/area.ts'
+import { batchLimits } from '../../../src/service/contract/limits.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
 import { pushPlan } from '../../../src/sync/push/push.ts'
 import { recoverAndResend } from '../../../src/sync/push/recoverAndResend.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
-import { email, engineDeps, gone, hex, plantBatch, plantDestination, plantPlan, user, type Planted } from './planted.ts'
+import { email, engineDeps, gone, hex, plantBatch, plantDestination, plantPlan, several, user, type Planted } from './planted.ts'
 import type { Database } from '../../../src/db/database.ts'
 
 const transportTo = (url: string) => createTransport({ baseUrl: url, adsBaseUrl: url, adsVersion: '12', ...fixedCredentials })
@@ -117,6 +118,53 @@ describe('one user in 2,500 whose counts are always wrong', () => {
     expect(await planCounts(database.db, planted.planId)).toMatchObject({ confirmed: 99, ambiguous: 1, pending: 0 })
     expect((await members(sandbox)).length).toBe(99)
     expect(await sandbox.control.violations()).toEqual([])
+  })
+})
+
+describe('an operation of several users', () => {
+  const people = (n: number) => several(...Array.from({ length: n }, (_, i) => [email(`person ${i}`)]))
+
+  test.for(['reconcile.expanded:1', 'reconcile.split:2', 'push.reconciled:2', 'push.claimed:3', 'push.in_flight:3', 'push.answered:3'])(
+    'C6: its failing user is found by the next process if the first one is killed at %s',
+    async (crashAt) => {
+      await using database = await testDatabase({ mayBeUsed: true })
+      await using sandbox = await withSandbox()
+      const planted = await plantPlan(database.db, await plantDestination(database.db))
+      await plantBatch(database.db, planted, [people(60)])
+      await sandbox.control.fault({ contains_key: hex(email(`person 47`)) }, { kind: 'counts', success: 'n-1' }, 'always')
+      expect(await runPusher([database.url, sandbox.url, planted.planId], crashAt)).toMatchObject({ signal: 'SIGKILL' })
+      expect(await runPusher([database.url, sandbox.url, planted.planId])).toMatchObject({ code: 0 })
+      expect(await planCounts(database.db, planted.planId)).toMatchObject({ confirmed: 59, ambiguous: 1, pending: 0 })
+      expect((await members(sandbox)).length).toBe(59)
+      expect(await sandbox.control.violations()).toEqual([])
+    },
+  )
+
+  test.for([1, 3])('arrives in parts if the service accepts fewer bytes: %i operations', async (operations) => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    await using sandbox = await withSandbox()
+    const transport = transportTo(sandbox.url)
+    const planted = await plantPlan(database.db, await plantDestination(database.db))
+    const all = Array.from({ length: operations }, (_, i) => several(...Array.from({ length: 50 }, (_, j) => [email(`person ${i}/${j}`)])))
+    await plantBatch(database.db, planted, all)
+    const limits: { bytes: number } = batchLimits.userOperations
+    const { bytes } = limits
+    limits.bytes = 1_500
+    try {
+      await pushPlan(await engineDeps(database.db, transport), planted.planId)
+    } finally {
+      limits.bytes = bytes
+    }
+    await transport.close()
+    expect(await planCounts(database.db, planted.planId)).toMatchObject({
+      confirmed: 50 * operations,
+      refused: 0,
+      ambiguous: 0,
+      pending: 0,
+    })
+    expect((await members(sandbox)).length).toBe(50 * operations)
+    const rules = (await sandbox.control.violations()).map(({ rule }) => rule)
+    expect(new Set(rules)).toEqual(new Set(['over_1500_bytes']))
   })
 })
 

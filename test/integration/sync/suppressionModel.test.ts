@@ -15,13 +15,25 @@ import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { outOfOrder } from '../../support/attemptOrder.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
-import { sandboxAudience, staticListTarget, type PeopleTarget } from '../acceptance/peopleTargets.ts'
+import { faultOf, sandboxAudience, staticListTarget, type PeopleTarget } from '../acceptance/peopleTargets.ts'
 import { everyKey } from '../../support/everyKey.ts'
 import { emptyDatabase, histories, runEach, untilQuiet } from '../../support/histories.ts'
 
 const people = Array.from({ length: 10 }, (_, i) => `p${i}`)
 const addresses = Array.from({ length: 8 }, (_, i) => `a${i}@example.com`)
-const faults = ['none', 'none', 'counts', 'commit_then_reset', 'truncate', 'html', 'status', 'reset', 'partial_apply'] as const
+const faults = [
+  'none',
+  'none',
+  'counts',
+  'commit_then_reset',
+  'truncate',
+  'html',
+  'status',
+  'reset',
+  'partial_apply',
+  'refuse',
+  'refuse_one',
+] as const
 
 interface Day {
   readonly hold: readonly (readonly [person: string, addresses: readonly string[]])[]
@@ -244,8 +256,7 @@ test.for([sandboxAudience, staticListTarget])(
             for (const [place, row] of list) listRows.set(place, row)
             write()
             if (fault !== 'none' && feed === 'people') await people.fault(fault, 1)
-            else if (fault !== 'none')
-              await control.fault({ path: '/12/', nth: 1 }, fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault })
+            else if (fault !== 'none') await control.fault({ path: '/12/', nth: 1 }, faultOf(fault))
             // Every read is planned, also that of an interrupted run.
             if (feed === 'optouts' && how !== 'late') listed.read([...listRows.values()])
             if (how === 'plan') stored.set(feed, (await engine.plan(feed)).planId)

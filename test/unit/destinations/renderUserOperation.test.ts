@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { renderUserOperation, wireTime } from '../../../src/destinations/renderUserOperation.ts'
+import { halveOperation, renderUserOperation, wireTime } from '../../../src/destinations/renderUserOperation.ts'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../../../src/model/record.ts'
 
 function digest(type: IdentifierType, seed: string): PackedIdentifier {
@@ -32,13 +32,14 @@ describe('a user operation', () => {
     expect(JSON.parse(bytes.toString())).toEqual({ operation_type: 'Delete', params: { users: [{ email: [hex('a')] }] } })
   })
 
+  const identifier = fc.oneof(
+    fc
+      .tuple(fc.constantFrom(...identifierTypes.filter((type) => type !== 'partner_user_id')), fc.string())
+      .map(([type, seed]) => digest(type, seed)),
+    fc.string({ unit: 'grapheme', minLength: 1 }).map(plain),
+  )
+
   test('equals the output of JSON.stringify for any users', () => {
-    const identifier = fc.oneof(
-      fc
-        .tuple(fc.constantFrom(...identifierTypes.filter((type) => type !== 'partner_user_id')), fc.string())
-        .map(([type, seed]) => digest(type, seed)),
-      fc.string({ unit: 'grapheme', minLength: 1 }).map(plain),
-    )
     fc.assert(
       fc.property(fc.array(fc.array(identifier, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 5 }), (users) => {
         const bytes = renderUserOperation({ op: 'update', users }).toString()
@@ -47,6 +48,35 @@ describe('a user operation', () => {
         expect(written.map((user) => Object.values(user).flat().length)).toEqual(users.map((user) => user.length))
       }),
     )
+  })
+
+  test('its halves are the operations on the halves of its users', () => {
+    const times = { op: 'update', effectiveAtMs: 1_000_000_000, expiresAtMs: 2_000_000_000 } as const
+    fc.assert(
+      fc.property(fc.array(fc.array(identifier, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 9 }), (users) => {
+        const halves = halveOperation(renderUserOperation({ ...times, users }), users.flat())
+        const middle = Math.ceil(users.length / 2)
+        expect(halves).toEqual(
+          [users.slice(0, middle), users.slice(middle)].map((half) => ({
+            bytes: renderUserOperation({ ...times, users: half }),
+            keys: half.flat(),
+            firstUser: half[0],
+            users: half.length,
+          })),
+        )
+      }),
+    )
+  })
+
+  test('is not halved if it has one user, or if the stored identifiers are not those of its users', () => {
+    const users = [[digest('email', 'a'), digest('phone_number', 'p')], [digest('email', 'b')], [plain('c')]]
+    const bytes = renderUserOperation({ op: 'update', users, expiresAtMs: 0 })
+    const keys = users.flat()
+    expect(halveOperation(bytes, keys)).toBeDefined()
+    const others = [[], keys.slice(1), keys.slice(0, -1), [...keys, plain('d')], keys.toReversed(), keys.with(0, digest('email', 'x'))]
+    for (const other of others) expect(halveOperation(bytes, other)).toBeUndefined()
+    expect(halveOperation(bytes, keys.with(0, digest('phone_number', 'a')))).toBeUndefined()
+    expect(halveOperation(renderUserOperation({ op: 'update', users: [keys], expiresAtMs: 0 }), keys)).toBeUndefined()
   })
 
   test('identifiers in hex make the same bytes as packed ones', () => {
