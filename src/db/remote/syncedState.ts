@@ -110,6 +110,9 @@ async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolea
  * With `staysIfApplied` (true for audiences) all refused keys are marked. Otherwise only keys with a product_key are marked. A product
  * without a product_key cannot be deleted, so its delete would be retried forever. A refused entry of a do-not-reach list counts as not
  * suppressed (`db/suppressed.ts`).
+ *
+ * A refused delete beside an unanswered update (`insertDeleteBatch`) has keys that were never confirmed. They are marked too: a later plan
+ * deletes only keys with synced content.
  */
 export async function refuseKeys(
   { tx, batch }: Omit<Settling, 'destination'>,
@@ -118,12 +121,17 @@ export async function refuseKeys(
   const refused = `entry e cross join lateral unnest(e.keys) as k (key)
      where e.batch_id = $1 and e.outcome = 'refused' and m.destination_id = e.destination_id and m.key = k.key`
   const refusal = 'refused_code = e.code, refused_message = e.message'
-  if (!(batch.maybeApplied && batch.operation === 'upsert')) {
+  const isDelete = batch.operation === 'delete'
+  if (!batch.maybeApplied || (isDelete && !staysIfApplied)) {
     await tx.execute(`update remote m set ${refusal} from ${refused}`, [batch.id])
     return
   }
   const unknown = invalidatedBy(`'unsure'`, runId)
-  const content = staysIfApplied ? unknown : `case when m.remote_key is null then m.synced_hash else ${unknown} end`
+  const content = isDelete
+    ? `coalesce(m.synced_hash, ${unknown})`
+    : staysIfApplied
+      ? unknown
+      : `case when m.remote_key is null then m.synced_hash else ${unknown} end`
   await tx.execute(
     `with refused as (
        update remote m set ${refusal}, synced_hash = ${content} from ${refused} returning m.key, ${isOutOfSync} as open)

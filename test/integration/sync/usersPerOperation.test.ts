@@ -7,6 +7,7 @@ import { forget } from '../../../src/sync/erasure/forget.ts'
 import { erasedKeysOf } from '../../../src/sync/erasure/person.ts'
 import { loadBatch } from '../../../src/sync/reports/batchDetails.ts'
 import { explainKey } from '../../../src/sync/reports/explain.ts'
+import { planCounts } from '../../../src/sync/reports/planCounts.ts'
 import { loadReview } from '../../../src/sync/reports/review.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
@@ -185,6 +186,34 @@ describe('one refused user of an operation', () => {
     expect((await control.audience()).digest).toBe(mails(eight.filter((one) => one !== name)))
     expect(await control.violations()).toEqual([])
   })
+})
+
+test.for([1, 10])('a suppressed person whose deletes are refused is deleted by the next plan, %i users per operation', async (size) => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('people', yaml.replace('operation: 10', `operation: ${size}`))
+  engine.pipeline(
+    'optouts',
+    `source: { url: "{folder}/optouts.csv" }
+map: { email: email, remove: { column: status, values: ["back"] } }
+destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
+`,
+  )
+  engine.write('people.csv', people(names))
+  await control.fault({ path: '/users' }, { kind: 'commit_then_reset' }, 1)
+  await interruptedRun(engine, 'people', 'stop')
+  engine.write('optouts.csv', 'email,status\nben@example.com,out\n')
+  await engine.run('optouts')
+  // Two deletes of the users of his operation, because the update may have been applied. They are not split.
+  await control.fault(refusing('ben'), refusal, 2)
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { deletes: 1, suppressed: 1 } })
+  const [first] = await engine.db.query<{ id: string }>('select id from plan order by created_at limit 1')
+  const deletes = await engine.db.query(`select status, user_count from batch where operation = 'delete' and plan_id = $1`, [first!.id])
+  expect(deletes).toEqual([1, 2].map(() => ({ status: 'settled', user_count: size === 1 ? 1 : 4 })))
+  // The counts of the plan leave these deletes out.
+  expect(await planCounts(engine.db, first!.id)).toMatchObject({ confirmed: size === 1 ? 3 : 0, refused: 0, pending: size === 1 ? 1 : 4 })
+  expect((await control.audience()).digest).toBe(mails(names.filter((name) => name !== 'ben')))
+  expect(await control.violations()).toEqual([])
 })
 
 /** Runs the pipeline, and stops it at its request number `nth`. */
