@@ -194,7 +194,11 @@ export async function loadPlanPage(
 ): Promise<Page> {
   const plan = await loadReview(deps.db, options.planId)
   const elsewhere = await otherEnvironmentOf(deps, plan)
-  return withServiceOfRun(deps, plan.runId, planPage({ plan, batches: await listBatches(deps.db, plan.planId, batchesShown), elsewhere, ...options }))
+  return withServiceOfRun(
+    deps,
+    plan.runId,
+    planPage({ plan, batches: await listBatches(deps.db, plan.planId, batchesShown), elsewhere, ...options }),
+  )
 }
 
 /**

@@ -182,7 +182,8 @@ function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
     const namesBoth = hasOptInWord && /\bopt(?:ed)? ?in\b/.test(name)
     return { polarity: namesBoth ? 'unclear' : optOutPolarity(name, certainOut), certain: true }
   }
-  if (flagOut.test(name) && (hasOptInWord || messageOrDataWords.test(name))) return { polarity: optOutPolarity(name, flagOut), certain: true }
+  if (flagOut.test(name) && (hasOptInWord || messageOrDataWords.test(name)))
+    return { polarity: optOutPolarity(name, flagOut), certain: true }
   if (notContactedWords.test(name) && (hasOptInWord || weakIn.test(name))) return { polarity: 'out', certain: true }
   const polarity = optInPolarity(name)
   if (hasOptInWord) return { polarity, certain: true }
