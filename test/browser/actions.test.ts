@@ -26,46 +26,50 @@ const actionsOf = (engine: EngineUnderTest) =>
 describe.skipIf(chromiumPath === undefined)(`actions (need Chromium: apt-get install chromium)`, () => {
   const browser = sharedBrowser()
 
-  test('from the link of the alert to approved deletes in three steps: open, type the number, approve', { timeout: 60_000 }, async () => {
-    const { engine, planId } = await withheldShop()
-    await using _ = engine
-    await using up = await served(engine)
-    await using tab = await browser.open()
-    const { page } = tab
-    await page.goto(`${up.server.url}/plans/${planId}`)
-    await tabTo(page, '#number')
-    await page.keyboard.type('19')
-    await page.keyboard.press('Enter')
-    // A wrong number starts nothing.
-    await page.getByText('Type 20 to approve. Nothing was deleted.').waitFor()
-    await tabTo(page, '#number')
-    await page.keyboard.type('20')
-    await page.keyboard.press('Tab')
-    await page.keyboard.type('summer is over')
-    await page.keyboard.press('Enter')
-    await page.waitForURL(/\/runs\/r_3$/)
-    await page.locator('.badge', { hasText: 'Succeeded' }).first().waitFor({ timeout: 20_000 })
-    expect(await loadRun(engine.db, 'r_3')).toMatchObject({ status: 'succeeded', counts: { deletes: 20, withheld: 0 } })
-    expect((await engine.sandbox.control.catalog()).digest).toBe(
-      catalogDigest(products(40).map((row) => wanted({ ...row, title: `New ${row.title}` }))),
-    )
-    expect(await actionsOf(engine)).toEqual([{ actor: 'jane', what: 'deletes.approved', reason: 'summer is over' }])
-    expect(await page.getByText('“summer is over”').count()).toBe(1)
-    // The page of the plan does not offer it again, and a form sent from an old tab is rejected.
-    await page.goto(`${up.server.url}/plans/${planId}`)
-    expect(await page.locator('#number').count()).toBe(0)
-    const old = await up.server.call('POST', `/plans/${planId}/approve`, {
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: 'number=20&digest=x',
-    })
-    expect(old.status).toBe(409)
-    // The wrong number was answered with 422, which the console reports.
-    expect(tab.problems.filter((problem) => !problem.includes('422'))).toEqual([])
-  })
+  test(
+    'from the link of the alert to approved deletes in three steps: open, type the number, approve',
+    { tags: ['long'], timeout: 60_000 },
+    async () => {
+      const { engine, planId } = await withheldShop()
+      await using _ = engine
+      await using up = await served(engine)
+      await using tab = await browser.open()
+      const { page } = tab
+      await page.goto(`${up.server.url}/plans/${planId}`)
+      await tabTo(page, '#number')
+      await page.keyboard.type('19')
+      await page.keyboard.press('Enter')
+      // A wrong number starts nothing.
+      await page.getByText('Type 20 to approve. Nothing was deleted.').waitFor()
+      await tabTo(page, '#number')
+      await page.keyboard.type('20')
+      await page.keyboard.press('Tab')
+      await page.keyboard.type('summer is over')
+      await page.keyboard.press('Enter')
+      await page.waitForURL(/\/runs\/r_3$/)
+      await page.locator('.badge', { hasText: 'Succeeded' }).first().waitFor({ timeout: 20_000 })
+      expect(await loadRun(engine.db, 'r_3')).toMatchObject({ status: 'succeeded', counts: { deletes: 20, withheld: 0 } })
+      expect((await engine.sandbox.control.catalog()).digest).toBe(
+        catalogDigest(products(40).map((row) => wanted({ ...row, title: `New ${row.title}` }))),
+      )
+      expect(await actionsOf(engine)).toEqual([{ actor: 'jane', what: 'deletes.approved', reason: 'summer is over' }])
+      expect(await page.getByText('“summer is over”').count()).toBe(1)
+      // The page of the plan does not offer it again, and a form sent from an old tab is rejected.
+      await page.goto(`${up.server.url}/plans/${planId}`)
+      expect(await page.locator('#number').count()).toBe(0)
+      const old = await up.server.call('POST', `/plans/${planId}/approve`, {
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: 'number=20&digest=x',
+      })
+      expect(old.status).toBe(409)
+      // The wrong number was answered with 422, which the console reports.
+      expect(tab.problems.filter((problem) => !problem.includes('422'))).toEqual([])
+    },
+  )
 
   test(
     'run, pause, resume, full refresh, cancel and rerun by keyboard, each with its name in the audit log',
-    { timeout: 60_000 },
+    { tags: ['long'], timeout: 60_000 },
     async () => {
       await using engine = await shop()
       await using server = await startServer(engine)

@@ -7,7 +7,7 @@ import { chromiumPath, sharedBrowser, tabTo } from './support.ts'
 describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get install chromium)`, () => {
   const browser = sharedBrowser()
 
-  test('a run that starts and ends elsewhere is shown within two seconds, without a reload', async () => {
+  test('a run that starts and ends elsewhere is shown within two seconds, without a reload', { tags: ['long'] }, async () => {
     await using engine = await shop()
     await using server = await startServer(engine)
     await using tab = await browser.open()
@@ -25,7 +25,7 @@ describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get 
     expect(tab.problems).toEqual([])
   })
 
-  test('the page of a run and its row in the list of runs show the result when the run ends', async () => {
+  test('the page of a run and its row in the list of runs show the result when the run ends', { tags: ['long'] }, async () => {
     await using engine = await shop()
     await using server = await startServer(engine)
     await server.call('POST', '/api/pipelines/shop/runs')
@@ -47,7 +47,7 @@ describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get 
     }
   })
 
-  test('a number that is being typed is kept during updates; newer runs are offered as a link', async () => {
+  test('a number that is being typed is kept during updates; newer runs are offered as a link', { tags: ['long'] }, async () => {
     await using engine = await shop()
     await using server = await startServer(engine)
     await engine.run('shop')
@@ -129,7 +129,7 @@ describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get 
     await page.locator('.actions button', { hasText: 'Run now' }).waitFor({ timeout: 5_000 })
   })
 
-  test('the page of a killed server says so, and recovers when it is back', { timeout: 40_000 }, async () => {
+  test('the page of a killed server says so, and recovers when it is back', { tags: ['long'], timeout: 40_000 }, async () => {
     await using engine = await shop()
     const first = await startServer(engine)
     await using tab = await browser.open()
@@ -161,7 +161,7 @@ describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get 
     await page.locator('#lost', { hasText: 'You are signed out' }).waitFor({ timeout: 10_000 })
   })
 
-  test('twelve tabs all load and stay up to date', async () => {
+  test('twelve tabs all load and stay up to date', { tags: ['long'] }, async () => {
     await using engine = await shop()
     await using server = await startServer(engine)
     await using first = await browser.open()

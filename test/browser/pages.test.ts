@@ -35,7 +35,7 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
     return found
   }
 
-  test('axe finds nothing on pages of a new installation', async () => {
+  test('axe finds nothing on pages of a new installation', { tags: ['long'] }, async () => {
     await using engine = await engineUnderTest()
     await using server = await startServer(engine)
     expect(await check(server.url, ['/', '/records', '/system', '/runs/r_1', '/pipelines/none'])).toEqual([])
@@ -45,7 +45,7 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
     expect(await check(server.url, ['/', '/pipelines/shop'])).toEqual([])
   })
 
-  test('axe finds nothing on pages with runs, rejects, plots and withheld deletes', async () => {
+  test('axe finds nothing on pages with runs, rejects, plots and withheld deletes', { tags: ['long'] }, async () => {
     const { engine, planId, runId } = await withheldShop()
     await using _ = engine
     await using server = await startServer(engine)
@@ -62,7 +62,7 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
     ).toEqual([])
   })
 
-  test('long names and texts stay within the page, and axe finds nothing on them', async () => {
+  test('long names and texts stay within the page, and axe finds nothing on them', { tags: ['long'] }, async () => {
     await using engine = await shop()
     const name = `l${'o'.repeat(98)}g`
     const word = 'W'.repeat(400)
@@ -108,7 +108,7 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
     expect(before?.x).toBeLessThan(after?.x ?? 0)
   })
 
-  test('axe finds nothing on pages of failures, invalid files, pauses and runs in progress', async () => {
+  test('axe finds nothing on pages of failures, invalid files, pauses and runs in progress', { tags: ['long'] }, async () => {
     const { engine, runId } = await withheldShop()
     await using _ = engine
     await using server = await startServer(engine, {
@@ -141,12 +141,16 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
     ).toEqual([])
   })
 
-  test('axe finds nothing on pages of batches and product sets: waiting, unresolved, split, refused and confirmed', async () => {
-    const { engine, paths } = await shopOfBatches()
-    await using _ = engine
-    await using server = await startServer(engine)
-    expect(await check(server.url, paths)).toEqual([])
-  })
+  test(
+    'axe finds nothing on pages of batches and product sets: waiting, unresolved, split, refused and confirmed',
+    { tags: ['long'] },
+    async () => {
+      const { engine, paths } = await shopOfBatches()
+      await using _ = engine
+      await using server = await startServer(engine)
+      expect(await check(server.url, paths)).toEqual([])
+    },
+  )
 
   test('from a run to the answer of one product by keyboard and without script', async () => {
     const { engine, refusedRun } = await shopOfBatches()

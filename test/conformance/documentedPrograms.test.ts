@@ -59,12 +59,12 @@ describe('TypeScript', () => {
   test.for([
     ['README', ['1']],
     ['sandbox', ['11']],
-  ] as const)('the block of %s.md runs', async ([page, output]) => {
+  ] as const)('the block of %s.md runs', { tags: ['long'] }, async ([page, output]) => {
     const [program = ''] = blocks(page, 'ts')
     expect(await run(process.execPath, `${page}.ts`, program)).toEqual(output)
   })
 
-  test('the receiver of webhooks.md listens', async () => {
+  test('the receiver of webhooks.md listens', { tags: ['long'] }, async () => {
     const [program = ''] = blocks('webhooks', 'ts')
     await run(process.execPath, 'webhooks.ts', `${program.replace('8080', '0')}\nserver.close()\n`)
   })

@@ -241,7 +241,7 @@ test('account reads carry the account trio, named limits hold with rate_limits o
   expect((await sandbox.call('GET', '/12/accounts/18ce54d4x5t/custom_audiences')).status).toBe(200)
 })
 
-test.for(['user', 'account'] as const)('uploads of users are counted by %s', { timeout: 60_000 }, async (per) => {
+test.for(['user', 'account'] as const)('uploads of users are counted by %s', { tags: ['long'], timeout: 60_000 }, async (per) => {
   await sandbox.control.switches({ upload_limit_per: per })
   const upload = (account: string) =>
     sandbox.call('POST', `/12/accounts/${account}/custom_audiences/1nmth/users`, {

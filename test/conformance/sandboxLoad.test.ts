@@ -47,6 +47,7 @@ test('a violation of same_body_at_once names a request that is in flight, also i
 
 test.skipIf(target !== undefined)(
   '50 clients with 50 requests each lose nothing, also behind a restart',
+  { tags: ['long'], timeout: 120_000 },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-sandbox-'))
     try {
@@ -72,5 +73,4 @@ test.skipIf(target !== undefined)(
       rmSync(folder, { recursive: true, force: true })
     }
   },
-  120_000,
 )

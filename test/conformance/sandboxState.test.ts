@@ -45,6 +45,7 @@ async function kill(child: ChildProcess): Promise<void> {
 
 test.skipIf(target !== undefined)(
   'what was answered before a SIGKILL is there after it: products, keys, members, tokens, clock, switches',
+  { tags: ['long'], timeout: 60_000 },
   async () => {
     const file = join(folder, 'state.jsonl')
     const first = await startProcess(file)
@@ -108,11 +109,11 @@ test.skipIf(target !== undefined)(
     expect((await controlOf(fourth.url).catalog()).products).toBe(0)
     await kill(fourth.child)
   },
-  60_000,
 )
 
 test.skipIf(target !== undefined)(
   'killed at any instant while the journal begins again again and again: all that was answered is there, and the file stays small',
+  { tags: ['long'], timeout: 60_000 },
   async () => {
     const file = join(folder, 'state.jsonl')
     const answered = new Set<string>()
@@ -160,11 +161,11 @@ test.skipIf(target !== undefined)(
     expect((await controlOf(last.url).products()).map(({ id }) => String(id))).toEqual(expect.arrayContaining([...answered]))
     await kill(last.child)
   },
-  60_000,
 )
 
 test.skipIf(target !== undefined)(
   'a journal that began again holds every resource, the clock and the switches, and continues',
+  { tags: ['long'], timeout: 60_000 },
   async () => {
     const file = join(folder, 'state.jsonl')
     const { url, child } = await startProcess(file, 1)
@@ -201,7 +202,6 @@ test.skipIf(target !== undefined)(
     expect((await controlOf(empty.url).catalog()).products).toBe(0)
     await kill(empty.child)
   },
-  60_000,
 )
 
 test.skipIf(target !== undefined)('a reset without a seed keeps the seed of the last reset, also after a restart', async () => {

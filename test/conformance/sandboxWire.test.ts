@@ -318,7 +318,7 @@ describe.skipIf(target !== undefined)('the process', () => {
     ['before_apply', 0],
     ['after_apply', 1],
     ['mid_response', 1],
-  ] as const)('a crash %s: %i products are there after the restart', async ([stage, expected]) => {
+  ] as const)('a crash %s: %i products are there after the restart', { tags: ['long'] }, async ([stage, expected]) => {
     const file = join(folder, 'state.jsonl')
     const first = await start(file)
     await controlOf(first.url).fault({ method: 'PUT' }, { kind: 'crash', stage })

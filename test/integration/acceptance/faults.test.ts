@@ -76,6 +76,7 @@ describe.for([
   // Answers on products have no counts, and answers on users no single results.
   test.for(singles.filter(([, { kind }]) => (what === 'users' ? !ofResults.has(String(kind)) : kind !== 'counts')))(
     '%s on the first request of a run with creates and deletes: later runs reach the content of the file',
+    { tags: ['long'] },
     ([, fault]) =>
       playNext(async ({ engine, target: under, expected, before }) => {
         const { control } = engine.sandbox
@@ -101,35 +102,39 @@ describe.for([
   )
 })
 
-test('one record that breaks every count is found within 24 extra requests, and all others are confirmed', async () => {
-  await using engine = await engineUnderTest()
-  const { control } = engine.sandbox
-  const rows = customers(2_400, 33)
-  const failing = rows[1_234]
-  if (!failing) throw new Error('a failing')
-  engine.pipeline('customers', customersYaml)
-  engine.write('crm.csv', crm(rows))
-  const [, digest = ''] = failing.identifiers[0] ?? []
-  await control.fault({ path: writesOf.audience, contains_key: digest }, { kind: 'counts', success: 0, total: 0 }, 'always')
-  const report = await engine.run('customers')
-  expect(report.status).toBe('partial')
-  expect(imbalance(report.counts)).toEqual([])
-  expect(report.counts.confirmed).toBe(report.counts.creates - 1)
-  // One request, its repeats until enough answers had wrong counts, and the splits.
-  expect(report.counts.requests).toBeLessThanOrEqual(1 + 24)
-  expect(await control.violations()).toEqual([])
+test(
+  'one record that breaks every count is found within 24 extra requests, and all others are confirmed',
+  { tags: ['long'], timeout: 120_000 },
+  async () => {
+    await using engine = await engineUnderTest()
+    const { control } = engine.sandbox
+    const rows = customers(2_400, 33)
+    const failing = rows[1_234]
+    if (!failing) throw new Error('a failing')
+    engine.pipeline('customers', customersYaml)
+    engine.write('crm.csv', crm(rows))
+    const [, digest = ''] = failing.identifiers[0] ?? []
+    await control.fault({ path: writesOf.audience, contains_key: digest }, { kind: 'counts', success: 0, total: 0 }, 'always')
+    const report = await engine.run('customers')
+    expect(report.status).toBe('partial')
+    expect(imbalance(report.counts)).toEqual([])
+    expect(report.counts.confirmed).toBe(report.counts.creates - 1)
+    // One request, its repeats until enough answers had wrong counts, and the splits.
+    expect(report.counts.requests).toBeLessThanOrEqual(1 + 24)
+    expect(await control.violations()).toEqual([])
 
-  // It stays refused and reported, and does not delay new records.
-  const more = [...rows, ...customers(10, 34, 9_000)]
-  engine.write('crm.csv', crm(more))
-  const second = await engine.run('customers')
-  expect(second).toMatchObject({ status: 'partial' })
-  expect(second.counts.confirmed).toBe(10)
-  await control.clearFaults()
-  const corrected = await engine.rerun(second.runId, { failedOnly: true })
-  expect(corrected).toMatchObject({ status: 'succeeded', trigger: 'rerun' })
-  expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(more)))
-}, 120_000)
+    // It stays refused and reported, and does not delay new records.
+    const more = [...rows, ...customers(10, 34, 9_000)]
+    engine.write('crm.csv', crm(more))
+    const second = await engine.run('customers')
+    expect(second).toMatchObject({ status: 'partial' })
+    expect(second.counts.confirmed).toBe(10)
+    await control.clearFaults()
+    const corrected = await engine.rerun(second.runId, { failedOnly: true })
+    expect(corrected).toMatchObject({ status: 'succeeded', trigger: 'rerun' })
+    expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(more)))
+  },
+)
 
 test('a refused product is reported with its reason; the other products of its request are confirmed', async () => {
   await using engine = await engineUnderTest()

@@ -89,7 +89,7 @@ test('the tests find at least 15 named instants', () => {
 
 test.for([sandboxAudience, staticListTarget])(
   'W1 and C6: a catalog and $name have the content of the files although runs are killed at each named instant',
-  { timeout: 300_000 },
+  { tags: ['long'], timeout: 300_000 },
   async (target) => {
     await using engine = await engineUnderTest()
     const { control } = engine.sandbox
@@ -182,7 +182,7 @@ describe('a first load is killed, and the source changes:', () => {
     ['push.reconciled'],
     ['push.in_flight', 'plan.keys_stored'],
     ['push.reconciled:2', 'plan.before_commit'],
-  ])('at %s', async (instants) => {
+  ])('at %s', { tags: ['long'] }, async (instants) => {
     await forgetAll(engine)
     const { control } = engine.sandbox
     // Three batches, so that some are confirmed and others are not. 750 people are the first part, and the others the second.
@@ -225,7 +225,7 @@ test.for(
   expect(await control.violations()).toEqual([])
 })
 
-test('killed after a plan with withheld deletes: the next run withholds and reports them too', async () => {
+test('killed after a plan with withheld deletes: the next run withholds and reports them too', { tags: ['long'] }, async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(40).map((row) => item(row))))

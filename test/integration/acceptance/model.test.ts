@@ -71,7 +71,7 @@ function overlooked(db: Database): Promise<unknown[]> {
 
 test.for([sandboxAudience, staticListTarget])(
   'after any history, a catalog and $name have the content of the feeds',
-  { timeout: 240_000 },
+  { tags: ['model'], timeout: 240_000 },
   async (target) => {
     await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20, usersInFirstPart: 2 } })
     const { control } = engine.sandbox

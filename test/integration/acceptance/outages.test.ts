@@ -52,6 +52,7 @@ function audience(engine: EngineUnderTest, count: number): string {
 describe('the database', () => {
   test.for([1, 2, 3])(
     'K5: with every connection cut at request %i the run fails or continues, and the next one completes it',
+    { tags: ['long'] },
     async (nth) => {
       await using engine = await engineUnderTest()
       await using other = await beside(engine)

@@ -25,7 +25,7 @@ describe.for([sandboxAudience, staticListTarget])('$name', (target) => {
     }
   }
 
-  test('keeps a shared address until the last row that has it is deleted', async () => {
+  test('keeps a shared address until the last row that has it is deleted', { tags: ['long'] }, async () => {
     const { engine: opened, expectPeople } = await setUp()
     await using engine = opened
     const [ada, bert, carl] = customers(3, 21)

@@ -45,7 +45,7 @@ function cuts(bytes: Uint8Array): number[] {
 describe.for(files)('%s', ([name, text]) => {
   test.for(['plain', 'gzip'] as const)(
     'deletes nothing unless the file is cut between two records, %s',
-    { timeout: 300_000 },
+    { tags: ['long'], timeout: 300_000 },
     async (form) => {
       await using engine = await engineUnderTest()
       const whole = form === 'gzip' ? gzipSync(text) : Buffer.from(text)
@@ -86,7 +86,7 @@ test.for([
   ['a header alone', 'feed.csv', `${header}\n`, /^withheld$/],
   ['an empty list', 'feed.json', '[]', /^withheld$/],
   ['an empty channel', 'feed.xml', rss([]), /^withheld$/],
-] as const)('%s deletes nothing and says why, whatever is approved', async ([, file, text, status]) => {
+] as const)('%s deletes nothing and says why, whatever is approved', { tags: ['long'] }, async ([, file, text, status]) => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml(file))
   engine.write(file, files.find(([name]) => name === file)?.[1] ?? '')

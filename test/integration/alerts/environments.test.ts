@@ -113,41 +113,45 @@ const yamlOfB = (difference: 'service' | 'credentials') =>
 
 const pause = (engine: EngineUnderTest) => engine.deps.clock.sleep(400)
 
-test.for(['service', 'credentials'] as const)('a run fires and ends only alerts of its own environment: other %s', async (difference) => {
-  await withTwo(difference, async (a, b, engine) => {
-    a.feed(3)
-    await a.run('shop')
-    await using _ = a.watch()
-    await using __ = b.watch()
-    // The source of B is missing.
-    await b.run('shop')
-    await expect.poll(b.events).toEqual(['failed firing'])
-    await pause(engine)
-    expect(a.events()).toEqual([])
-    // A success of A does not end the alert of B, and the same failure in A is reported there.
-    await a.run('shop')
-    a.pipeline('shop', catalogYaml('missing.xml'))
-    await a.run('shop')
-    await expect.poll(a.events).toEqual(['failed firing'])
-    await pause(engine)
-    expect(b.events()).toEqual(['failed firing'])
-    // A recovers, B still fails, then B recovers.
-    a.pipeline('shop', catalogYaml('feed.xml'))
-    await a.run('shop')
-    await expect.poll(a.events).toEqual(['failed firing', 'failed recovered'])
-    await pause(engine)
-    expect(b.events()).toEqual(['failed firing'])
-    b.feed(2)
-    expect(await b.run('shop')).toMatchObject({ status: 'succeeded' })
-    await expect.poll(b.events).toEqual(['failed firing', 'failed recovered'])
-    // An invalid file of B is valid in A.
-    b.pipeline('shop', 'source: [')
-    await expect.poll(b.events).toEqual(['failed firing', 'failed recovered', 'failed firing'])
-    await pause(engine)
-    expect(b.events()).toHaveLength(3)
-    expect(a.events()).toEqual(['failed firing', 'failed recovered'])
-  })
-})
+test.for(['service', 'credentials'] as const)(
+  'a run fires and ends only alerts of its own environment: other %s',
+  { tags: ['long'] },
+  async (difference) => {
+    await withTwo(difference, async (a, b, engine) => {
+      a.feed(3)
+      await a.run('shop')
+      await using _ = a.watch()
+      await using __ = b.watch()
+      // The source of B is missing.
+      await b.run('shop')
+      await expect.poll(b.events).toEqual(['failed firing'])
+      await pause(engine)
+      expect(a.events()).toEqual([])
+      // A success of A does not end the alert of B, and the same failure in A is reported there.
+      await a.run('shop')
+      a.pipeline('shop', catalogYaml('missing.xml'))
+      await a.run('shop')
+      await expect.poll(a.events).toEqual(['failed firing'])
+      await pause(engine)
+      expect(b.events()).toEqual(['failed firing'])
+      // A recovers, B still fails, then B recovers.
+      a.pipeline('shop', catalogYaml('feed.xml'))
+      await a.run('shop')
+      await expect.poll(a.events).toEqual(['failed firing', 'failed recovered'])
+      await pause(engine)
+      expect(b.events()).toEqual(['failed firing'])
+      b.feed(2)
+      expect(await b.run('shop')).toMatchObject({ status: 'succeeded' })
+      await expect.poll(b.events).toEqual(['failed firing', 'failed recovered'])
+      // An invalid file of B is valid in A.
+      b.pipeline('shop', 'source: [')
+      await expect.poll(b.events).toEqual(['failed firing', 'failed recovered', 'failed firing'])
+      await pause(engine)
+      expect(b.events()).toHaveLength(3)
+      expect(a.events()).toEqual(['failed firing', 'failed recovered'])
+    })
+  },
+)
 
 test('a message waits for a server of its environment, and other servers are idle meanwhile', async () => {
   await withTwo('service', async (a, b, engine) => {

@@ -8,7 +8,7 @@ import { runSteps } from '../../../src/sync/reports/runSteps.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
-test('page, show, API and metrics have the same counts', async () => {
+test('page, show, API and metrics have the same counts', { tags: ['long'] }, async () => {
   await using engine = await engineUnderTest()
   await using server = await startServer(engine)
   engine.pipeline('shop', catalogYaml('feed.xml'))

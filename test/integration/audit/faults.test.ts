@@ -80,19 +80,23 @@ test.for([
   ['nothing but 500', { kind: 'status', status: 500 }],
   ['no catalog any more', { kind: 'status', status: 404, body: { errors: [{ code: 'NOT_FOUND', message: 'no' }] } }],
   ['credentials that are refused', { kind: 'status', status: 401, body: { errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'no' }] } }],
-] as const)('%s: the audit fails, and nothing is invalidated or planned, with --repair or without', async ([, fault]) => {
-  await using engine = await drifted()
-  const [before, planned] = [await state(engine), await plans(engine)]
-  await engine.sandbox.control.fault({ ...listing, nth: 2 }, fault, 'always')
-  await engine.sandbox.control.fault({ ...listing, nth: 3 }, fault, 'always')
-  for (const repair of [false, true])
-    await expect(engine.audit('shop', { repair })).rejects.toMatchObject({ code: 'CATALOG_UNREADABLE', hint: 'sluice doctor' })
-  expect([await state(engine), await plans(engine)]).toEqual([before, planned])
-  const [last] = await engine.db.query(`select status, error ->> 'code' as code from sluice.run order by id desc limit 1`)
-  expect(last).toEqual({ status: 'failed', code: 'CATALOG_UNREADABLE' })
-  await engine.sandbox.control.clearFaults()
-  expect(await engine.audit('shop')).toMatchObject({ drift: found })
-})
+] as const)(
+  '%s: the audit fails, and nothing is invalidated or planned, with --repair or without',
+  { tags: ['long'] },
+  async ([, fault]) => {
+    await using engine = await drifted()
+    const [before, planned] = [await state(engine), await plans(engine)]
+    await engine.sandbox.control.fault({ ...listing, nth: 2 }, fault, 'always')
+    await engine.sandbox.control.fault({ ...listing, nth: 3 }, fault, 'always')
+    for (const repair of [false, true])
+      await expect(engine.audit('shop', { repair })).rejects.toMatchObject({ code: 'CATALOG_UNREADABLE', hint: 'sluice doctor' })
+    expect([await state(engine), await plans(engine)]).toEqual([before, planned])
+    const [last] = await engine.db.query(`select status, error ->> 'code' as code from sluice.run order by id desc limit 1`)
+    expect(last).toEqual({ status: 'failed', code: 'CATALOG_UNREADABLE' })
+    await engine.sandbox.control.clearFaults()
+    expect(await engine.audit('shop')).toMatchObject({ drift: found })
+  },
+)
 
 test('a run locks the pipeline for an audit, and an audit for a run', async () => {
   await using engine = await drifted()
@@ -259,7 +263,7 @@ test('outstanding deletes of a repair are under the guards; its corrections are 
   })
 })
 
-test('killed during the repair nothing is invalidated; killed after it the whole plan is stored', async () => {
+test('killed during the repair nothing is invalidated; killed after it the whole plan is stored', { tags: ['long'] }, async () => {
   await using engine = await drifted()
   const kill = (label: string) =>
     new Promise((resolve, reject) => {

@@ -199,7 +199,7 @@ test.for([
   expect(stdout).toMatch(/^\{"(errors|operation_errors)":\[/)
 })
 
-test('every rule of the contract, broken: the error names the parameter and the hint says its rule', async () => {
+test('every rule of the contract, broken: the error names the parameter and the hint says its rule', { tags: ['long'] }, async () => {
   const wrong: unknown[] = []
   let broken = 0
   const signed = endpoints.filter(({ auth, host }) => auth === 'user' && host !== 'core')

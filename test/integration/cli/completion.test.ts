@@ -146,21 +146,21 @@ describe.for(Object.entries(shells))('%s', ([shell, call]) => {
     return stdout.split('\n').filter(Boolean).toSorted()
   }
 
-  test.skipIf(missing)('shows the candidates: commands, flags, pipelines', async () => {
+  test.skipIf(missing)('shows the candidates: commands, flags, pipelines', { tags: ['long'] }, async () => {
     expect(await shown('re')).toEqual(['rejects', 'rerun', 'resume'])
     expect(await shown('webhooks', 'replay', '--f')).toEqual(['--from'])
     expect(await shown('--pipelines', 'other', 'run', '')).toEqual(['stock'])
     expect(await shown('nonsense', '')).toEqual([])
   })
 
-  test.skipIf(missing)('hands a flag that takes a file or a folder to its own completion', async () => {
+  test.skipIf(missing)('hands a flag that takes a file or a folder to its own completion', { tags: ['long'] }, async () => {
     // fish completes them in one step; the other two only print which files they would search.
     expect(await shown('--pipelines', 'o')).toEqual(shell === 'fish' ? ['other/'] : [':dirnames'])
     expect(await shown('rejects', 'r_1', '--csv', 'sluice.fi')).toEqual(shell === 'fish' ? ['sluice.fish'] : [':default'])
     expect(await shown('--pipelines=o')).toEqual(shell === 'fish' ? ['--pipelines=other/'] : [':dirnames'])
   })
 
-  test.skipIf(missing)('evaluates neither the names of files nor what was typed', async () => {
+  test.skipIf(missing)('evaluates neither the names of files nor what was typed', { tags: ['long'] }, async () => {
     const names = await shown('run', '')
     await shown('run', '$(touch pwned)', '')
     await shown('--pipelines', '$(touch pwned)', 'run', '')
@@ -188,7 +188,7 @@ test.skipIf(!hasScript).for([
   ['sluice  forget --pipeline=cr', 'sluice forget --pipeline=crm'],
   ['sluice --pipelines=other run ', 'sluice --pipelines=other run stock'],
   ['sluice --pipelines=ot', 'sluice --pipelines=other/'],
-] as const)('bash completes %j (needs "script" of util-linux)', { timeout: 30_000 }, async ([typed, completed]) => {
+] as const)('bash completes %j (needs "script" of util-linux)', { tags: ['long'], timeout: 30_000 }, async ([typed, completed]) => {
   const script = join(folder, 'typed.bash')
   writeFileSync(script, `PS1='ready> '\n${(await sluiceHere(['completion', 'bash'])).stdout}`)
   const { PATH = '' } = process.env

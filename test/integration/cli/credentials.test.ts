@@ -72,7 +72,7 @@ markets:
   expect((await shop.here(['run', 'shop-at'])).stderr).toContain('shop-')
 })
 
-test('pauses and requests over HTTP go to the service of the pipeline', async () => {
+test('pauses and requests over HTTP go to the service of the pipeline', { tags: ['long'] }, async () => {
   await using shop = await workspace()
   await using other = await withSandbox()
   writeStaging(shop, other.url)

@@ -123,7 +123,7 @@ test('a backfill from an empty shell variable is a wrong call, not a failed run'
   expect((await shop.here(['runs', '--json'])).stdout).toBe('[]\n')
 })
 
-test('several pipelines exit with the worst of 1, 5, 4, 3, 0, and a run that is terminated with 143', async () => {
+test('several pipelines exit with the worst of 1, 5, 4, 3, 0, and a run that is terminated with 143', { tags: ['long'] }, async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('pipelines/customers.yaml', customersYaml)

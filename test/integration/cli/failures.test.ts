@@ -49,7 +49,7 @@ test('failures of people show only the number and the reason', async () => {
   expect((await crm.here(['show', 'r_1'])).stdout).toContain('refused  2 ×  INVALID_PARAMETER  [email] is not welcome\n')
 })
 
-test('a log at debug has a line for every request, without a key; by default it says nothing', async () => {
+test('a log at debug has a line for every request, without a key; by default it says nothing', { tags: ['long'] }, async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(3))

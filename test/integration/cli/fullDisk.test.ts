@@ -54,7 +54,7 @@ test('results that do not fit on a full disk are an error, for any stdout', asyn
 test.for([
   ['runs --json', 'the command itself succeeded'],
   ['run shop --json', 'the command itself ended with exit code 4'],
-])('%s on a full disk reports how the command ended', async ([command, ending]) => {
+])('%s on a full disk reports how the command ended', { tags: ['long'] }, async ([command, ending]) => {
   await using space = await withRejects()
   // More than half of these rows are rejected, so a guard stops the run.
   space.write('feed.csv', feed(1, { rows: Array.from({ length: 200 }, (_, i) => product(1_000 + i, 'much')) }))

@@ -94,7 +94,7 @@ const unknown: readonly {
   },
 ]
 
-test.for(unknown)('$file runs by the five commands of the README', async ({ file, content, flags = [], members }) => {
+test.for(unknown)('$file runs by the five commands of the README', { tags: ['long'] }, async ({ file, content, flags = [], members }) => {
   await using shop = await workspace()
   writeFileSync(join(shop.folder, file), content)
   const made = json(await shop.here(['init', 'try', '--source', file, '--sandbox', '--json', ...flags]))

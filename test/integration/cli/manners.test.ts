@@ -71,7 +71,7 @@ test('a port in use is an error, the default port too', async () => {
   expect([outcome.code, outcome.stderr]).toEqual([1, expect.stringMatching(/error {2}PORT_IN_USE .*\nhint {3}.*--port/)])
 })
 
-test('2>/dev/null leaves only results, and progress is plain lines on stderr', async () => {
+test('2>/dev/null leaves only results, and progress is plain lines on stderr', { tags: ['long'] }, async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(2))
@@ -86,7 +86,7 @@ test('2>/dev/null leaves only results, and progress is plain lines on stderr', a
 
 // `script` gives a command a terminal; without it only the unit tests check the output for terminals.
 const hasScript = spawnSync('script', ['--version']).status === 0
-test.skipIf(!hasScript)('a terminal gets a bar, colours and a result (needs "script" of util-linux)', async () => {
+test.skipIf(!hasScript)('a terminal gets a bar, colours and a result (needs "script" of util-linux)', { tags: ['long'] }, async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(60))
@@ -137,7 +137,7 @@ test.skipIf(!hasScript)('a terminal never gets the app-only token, also as JSON 
   expect(JSON.parse(stdout)).toEqual({ tokenType: 'bearer', hint: 'pipe it, or: sluice auth bearer --out FILE' })
 })
 
-test('the embedded server stops after a command, keeps running after db url, and stops with db stop', async () => {
+test('the embedded server stops after a command, keeps running after db url, and stops with db stop', { tags: ['long'] }, async () => {
   const cwd = emptyFolder()
   const stopped = { running: false }
   expect(json(await sluice(['runs', '--json'], { cwd }))).toEqual([])
@@ -254,7 +254,7 @@ test('check names the place in every unreadable file', async () => {
   expect(stdout.match(/^error {2}/gm)).toHaveLength(2)
 })
 
-test('serve runs its schedule, and ends on SIGTERM without losing state', async () => {
+test('serve runs its schedule, and ends on SIGTERM without losing state', { tags: ['long'] }, async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', `schedule: "*/1 * * * * *"\n${shopYaml}`)
   shop.write('feed.csv', feed(3))
@@ -291,7 +291,7 @@ test('serve does not wait for its own standard input, and two pipelines do not s
   expect(json(both)).toMatchObject([{ status: 'succeeded' }, { status: 'failed', error: { code: 'SOURCE_UNAVAILABLE' } }])
 }, 60_000)
 
-test('the demo with --keep prints every address, accepts commands, and removes everything on Ctrl-C', async () => {
+test('the demo with --keep prints every address, accepts commands, and removes everything on Ctrl-C', { tags: ['long'] }, async () => {
   const tmp = emptyFolder()
   const child = start(['demo', '--keep'], { env: { TMPDIR: tmp } })
   const over = ended(child)
@@ -308,27 +308,31 @@ test('the demo with --keep prints every address, accepts commands, and removes e
   await expect(fetch(url)).rejects.toThrow('fetch failed')
 })
 
-test('the demo ends on its own, sends only differences, has no API rule violation and leaves nothing behind', async () => {
-  const tmp = emptyFolder()
-  const { code, stdout } = await sluice(['demo'], { env: { TMPDIR: tmp, SLUICE_BASE_URL: 'nonsense' } })
-  expect(code).toBe(0)
-  expect(stdout).toMatch(/once more +[\d,]+ rows read +0 changes +0 requests/)
-  expect(stdout).toContain('API rule violations: 0')
-  expect(readdirSync(tmp)).toEqual([])
-  const processes = () =>
-    readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map((pid) => {
-        try {
-          return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-        } catch {
-          return ''
-        }
-      })
-      .filter((line) => line.includes(tmp))
-  // Children of Postgres may outlive it for a moment on a busy machine.
-  await expect.poll(processes, { timeout: 5_000 }).toEqual([])
-})
+test(
+  'the demo ends on its own, sends only differences, has no API rule violation and leaves nothing behind',
+  { tags: ['long'] },
+  async () => {
+    const tmp = emptyFolder()
+    const { code, stdout } = await sluice(['demo'], { env: { TMPDIR: tmp, SLUICE_BASE_URL: 'nonsense' } })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/once more +[\d,]+ rows read +0 changes +0 requests/)
+    expect(stdout).toContain('API rule violations: 0')
+    expect(readdirSync(tmp)).toEqual([])
+    const processes = () =>
+      readdirSync('/proc')
+        .filter((name) => /^\d+$/.test(name))
+        .map((pid) => {
+          try {
+            return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+          } catch {
+            return ''
+          }
+        })
+        .filter((line) => line.includes(tmp))
+    // Children of Postgres may outlive it for a moment on a busy machine.
+    await expect.poll(processes, { timeout: 5_000 }).toEqual([])
+  },
+)
 
 test('commands in hints and Next lines act on the folder of their call', async () => {
   await using space = await workspace()

@@ -87,7 +87,7 @@ test('expired rejects and runs are reported as expired', async () => {
   expect(gone.stderr).toContain('run r_0 has expired: runs are kept for 90 days')
 })
 
-test('a backfill through a pipe withholds nothing, although its end is not proven', async () => {
+test('a backfill through a pipe withholds nothing, although its end is not proven', { tags: ['long'] }, async () => {
   await using crm = await workspace()
   crm.write('pipelines/customers.yaml', customersYaml)
   crm.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n')
@@ -99,7 +99,7 @@ test('a backfill through a pipe withholds nothing, although its end is not prove
   expect(back.code).toBe(0)
 })
 
-test('piped rows are sent with a warning about the unproven end, and only deletes are withheld', async () => {
+test('piped rows are sent with a warning about the unproven end, and only deletes are withheld', { tags: ['long'] }, async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml.replace('feed.csv', '"-"'))
   const piped = (rows: number) => shop.run(['run', 'shop', '--json'], { input: feed(rows) })
@@ -293,7 +293,7 @@ test('several pipelines print an array and exit with the worst of theirs', async
   ])
 })
 
-test('a second run of a locked destination exits 5; an interrupted run exits 130 without losing state', async () => {
+test('a second run of a locked destination exits 5; an interrupted run exits 130 without losing state', { tags: ['long'] }, async () => {
   await using shop = await workspace()
   const { control } = shop.sandbox
   shop.write('pipelines/shop.yaml', shopYaml)
@@ -317,7 +317,7 @@ test('a second run of a locked destination exits 5; an interrupted run exits 130
   expect(await control.violations()).toEqual([])
 })
 
-test('a second Ctrl-C ends the run and reports what is in flight', async () => {
+test('a second Ctrl-C ends the run and reports what is in flight', { tags: ['long'] }, async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(2))
@@ -368,7 +368,7 @@ test('a failed run says whether anything was sent, and what to type', async () =
   expect(stdout.trimEnd().split('\n').at(-1)?.trim()).toBe('sluice check shop')
 })
 
-test('cancel stops the run of another process, which reports it', async () => {
+test('cancel stops the run of another process, which reports it', { tags: ['long'] }, async () => {
   await using shop = await workspace()
   const { control } = shop.sandbox
   shop.write('pipelines/shop.yaml', shopYaml)
@@ -404,7 +404,7 @@ async function seen(databaseUrl: string): Promise<void> {
   }
 }
 
-test('canaries of the environment, the arguments and the feed appear in no output', async () => {
+test('canaries of the environment, the arguments and the feed appear in no output', { tags: ['long'] }, async () => {
   await using crm = await workspace()
   crm.write('pipelines/customers.yaml', customersYaml)
   crm.write(
@@ -486,7 +486,7 @@ test('a backfill never withholds for missing rows, and warns first that the next
   expect((await shop.sandbox.control.catalog()).products).toBe(3)
 })
 
-test('Ctrl-C ends a run within 10 seconds although the database hangs, and the next run completes it', async () => {
+test('Ctrl-C ends a run within 10 seconds although the database hangs, and the next run completes it', { tags: ['long'] }, async () => {
   await using shop = await workspace()
   const address = new URL(shop.env['DATABASE_URL'] ?? '')
   await using proxy = await cuttingProxy(Number(address.port), () => undefined)

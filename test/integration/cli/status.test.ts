@@ -87,42 +87,46 @@ test('the doctor reports an error of the check of the runs, and names an invalid
   expect(await runsOf()).toEqual([1, [expect.objectContaining({ state: 'failed' })], 1])
 }, 60_000)
 
-test('a scheduled run that fails or is withheld is logged with code, reason, counts and the next command', async () => {
-  await using space = await workspace()
-  space.write('pipelines/shop.yaml', shopYaml)
-  space.write('feed.csv', feed(40))
-  await space.here(['run', 'shop'])
-  space.write('feed.csv', feed(20))
-  space.write('pipelines/shop.yaml', `schedule: "* * * * * *"\n${shopYaml}`)
-  space.write('pipelines/customers.yaml', `schedule: "* * * * * *"\n${customersYaml}`)
-  const serve = space.start(['serve', '--port', '0'], { env: { SLUICE_LOG_FORMAT: 'json' } })
-  const all = ended(serve)
-  const lines: Record<string, unknown>[] = []
-  await new Promise<void>((done) => {
-    let rest = ''
-    serve.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
-      const parts = (rest + chunk).split('\n')
-      rest = parts.pop() ?? ''
-      for (const part of parts) if (part.startsWith('{')) lines.push(JSON.parse(part) as Record<string, unknown>)
-      if (['shop', 'customers'].every((name) => lines.some((line) => line['pipeline'] === name && line['level'] !== 'info'))) done()
+test(
+  'a scheduled run that fails or is withheld is logged with code, reason, counts and the next command',
+  { tags: ['long'], timeout: 60_000 },
+  async () => {
+    await using space = await workspace()
+    space.write('pipelines/shop.yaml', shopYaml)
+    space.write('feed.csv', feed(40))
+    await space.here(['run', 'shop'])
+    space.write('feed.csv', feed(20))
+    space.write('pipelines/shop.yaml', `schedule: "* * * * * *"\n${shopYaml}`)
+    space.write('pipelines/customers.yaml', `schedule: "* * * * * *"\n${customersYaml}`)
+    const serve = space.start(['serve', '--port', '0'], { env: { SLUICE_LOG_FORMAT: 'json' } })
+    const all = ended(serve)
+    const lines: Record<string, unknown>[] = []
+    await new Promise<void>((done) => {
+      let rest = ''
+      serve.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+        const parts = (rest + chunk).split('\n')
+        rest = parts.pop() ?? ''
+        for (const part of parts) if (part.startsWith('{')) lines.push(JSON.parse(part) as Record<string, unknown>)
+        if (['shop', 'customers'].every((name) => lines.some((line) => line['pipeline'] === name && line['level'] !== 'info'))) done()
+      })
+      serve.once('close', () => done())
     })
-    serve.once('close', () => done())
-  })
-  serve.kill('SIGTERM')
-  await all
-  expect(lines.find((line) => line['pipeline'] === 'shop')).toMatchObject({
-    level: 'warn',
-    code: 'GUARD_DELETES',
-    reason: expect.stringContaining('20 of 40 synced products') as string,
-    counts: expect.stringContaining('withheld:20') as string,
-    next: 'sluice run shop --approve-deletes 20',
-  })
-  expect(lines.find((line) => line['pipeline'] === 'customers')).toMatchObject({
-    level: 'error',
-    code: 'SOURCE_MISSING',
-    next: expect.stringContaining('sluice') as string,
-  })
-}, 60_000)
+    serve.kill('SIGTERM')
+    await all
+    expect(lines.find((line) => line['pipeline'] === 'shop')).toMatchObject({
+      level: 'warn',
+      code: 'GUARD_DELETES',
+      reason: expect.stringContaining('20 of 40 synced products') as string,
+      counts: expect.stringContaining('withheld:20') as string,
+      next: 'sluice run shop --approve-deletes 20',
+    })
+    expect(lines.find((line) => line['pipeline'] === 'customers')).toMatchObject({
+      level: 'error',
+      code: 'SOURCE_MISSING',
+      next: expect.stringContaining('sluice') as string,
+    })
+  },
+)
 
 test('status shows the pause of a pipeline in place of its next run', async () => {
   await using space = await workspace()
@@ -167,7 +171,7 @@ test('status without the tokens of the user still shows the last runs', async ()
   expect(stdout).toMatch(/shop +succeeded r_1 /)
 })
 
-test('status reports a missing scheduler, also if serve runs for another environment', async () => {
+test('status reports a missing scheduler, also if serve runs for another environment', { tags: ['long'], timeout: 60_000 }, async () => {
   await using space = await workspace()
   space.write('pipelines/shop.yaml', `schedule: "0 3 * * *"\n${shopYaml}`)
   const schedulers = async () => json(await space.here(['status', '--json'])).needs.map(({ message }: { message: string }) => message)
@@ -180,4 +184,4 @@ test('status reports a missing scheduler, also if serve runs for another environ
   await expect.poll(schedulers, { timeout: 20_000 }).toEqual([])
   for (const child of [other, own]) child.kill('SIGTERM')
   await Promise.all([ended(other), ended(own)])
-}, 60_000)
+})

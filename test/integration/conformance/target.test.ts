@@ -41,16 +41,20 @@ const conformance = (secret: string, files: readonly string[]): Promise<{ code: 
   })
 const ledger = async (): Promise<unknown[]> => (await (await fetch(`${other.url}/_sandbox/ledger`)).json()) as unknown[]
 
-test('pass against CONFORMANCE_TARGET with the credentials given, and it is the target that answers', async () => {
-  const { code, text } = await conformance(credentials.consumerSecret, FILES)
-  expect(text).toMatch(/Tests +\d{3} passed \(\d{3}\)/)
-  expect(code).toBe(0)
-  // The requests of the last test; its reset removed the earlier ones.
-  expect(await ledger()).not.toEqual([])
-}, 120_000)
+test(
+  'pass against CONFORMANCE_TARGET with the credentials given, and it is the target that answers',
+  { tags: ['long'], timeout: 120_000 },
+  async () => {
+    const { code, text } = await conformance(credentials.consumerSecret, FILES)
+    expect(text).toMatch(/Tests +\d{3} passed \(\d{3}\)/)
+    expect(code).toBe(0)
+    // The requests of the last test; its reset removed the earlier ones.
+    expect(await ledger()).not.toEqual([])
+  },
+)
 
-test('fail with a wrong secret', async () => {
+test('fail with a wrong secret', { tags: ['long'], timeout: 120_000 }, async () => {
   const { code, text } = await conformance('wrong', FILES.slice(0, 1))
   expect(code).toBe(1)
   expect(text).toMatch(/Tests +\d+ failed/)
-}, 120_000)
+})

@@ -20,7 +20,7 @@ import { testDatabase } from '../../support/postgres.ts'
 import { sluiceHere } from '../cli/support.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
-test('K9: a copy of the database sends nothing until it is adopted, and the original continues', async () => {
+test('K9: a copy of the database sends nothing until it is adopted, and the original continues', { tags: ['long'] }, async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   const feed = (rows: number) => engine.write('feed.xml', rss(products(rows).map((row) => item(row))))

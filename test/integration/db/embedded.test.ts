@@ -167,6 +167,7 @@ describe('the server of one data directory', () => {
 
 test.for(['with its initdb', 'alone'])(
   'a server whose first start was killed (%s) while its files were made is set up by the next start',
+  { tags: ['long'] },
   async (how) => {
     const paths = prepareServerPaths(folder)
     const module = join(import.meta.dirname, '../../../src/db/embedded/server.ts')
@@ -256,7 +257,7 @@ describe.skipIf(!root)('the files of a server below the system folder (needs roo
   })
   afterEach(() => vi.unstubAllEnvs())
 
-  test('are not shared with a copy of the data directory', async () => {
+  test('are not shared with a copy of the data directory', { tags: ['long'] }, async () => {
     await first('create table if not exists sent ()')
     const original = folder
     folder = `${original}-copy`

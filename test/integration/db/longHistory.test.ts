@@ -17,7 +17,7 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
 guards: { max_delete_percent: 100, min_rows: 0 }
 `
 
-test('a run, the next plan, overviews and retention do not read all stored runs', async () => {
+test('a run, the next plan, overviews and retention do not read all stored runs', { tags: ['long'] }, async () => {
   await using engine = await engineUnderTest({ newDatabase: true })
   engine.pipeline('people', peopleYaml)
   const change = (n: number) => engine.write('people.csv', `id,mail\nann,ann${n}@example.com\nbob,bob@example.com\n`)

@@ -425,7 +425,7 @@ test.for([
 test.for([
   ['people', 40],
   ['shop', 400],
-] as const)('%s: deletes that were approved and refused stay approved %d days later', async ([name, days]) => {
+] as const)('%s: deletes that were approved and refused stay approved %d days later', { tags: ['long'] }, async ([name, days]) => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)

@@ -98,7 +98,7 @@ async function asEarlierVersion(engine: EngineUnderTest): Promise<TestDatabase> 
   return database
 }
 
-test('is migrated and synced: nothing is sent twice, and nothing is lost', { timeout: 60_000 }, async () => {
+test('is migrated and synced: nothing is sent twice, and nothing is lost', { tags: ['long'], timeout: 60_000 }, async () => {
   await using engine = await engineUnderTest({ settings: { maxAttempts: 1 } })
   const { control } = engine.sandbox
   const rows = products(5)

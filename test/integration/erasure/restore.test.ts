@@ -65,7 +65,7 @@ test('a restored backup lacks later erasures until the copy is replayed; then no
   expect(await engine.sandbox.control.violations()).toEqual([])
 }, 120_000)
 
-test('erasures at the service of named credentials are listed, exported and replayed', async () => {
+test('erasures at the service of named credentials are listed, exported and replayed', { tags: ['long'], timeout: 120_000 }, async () => {
   await using engine = await engineUnderTest()
   await using other = await withSandbox()
   pipeline(engine)
@@ -109,7 +109,7 @@ test('erasures at the service of named credentials are listed, exported and repl
     expect(await command('run', 'eu', '--full')).toMatchObject({ status: 'succeeded', counts: { suppressed: 1, valid: 2 } })
     expect((await other.control.audience()).digest).toBe(without)
   }
-}, 120_000)
+})
 
 test('a replay suppresses everyone of the file before it sends the first delete', async () => {
   await using engine = await engineUnderTest()

@@ -315,7 +315,7 @@ test.for([
   ['become zero', '0.00 USD'],
   ['lose their decimal point', '1299 USD'],
   ['change only their currency', '12.99 EUR'],
-])('a run in which many prices %s is withheld', async ([, price]) => {
+])('a run in which many prices %s is withheld', { tags: ['long'] }, async ([, price]) => {
   await using engine = await engineUnderTest()
   await shop(engine, manyProducts(120))
   const changed = (count: number) => manyProducts(120, (i) => (i < count ? { price } : {}))

@@ -52,17 +52,21 @@ async function lastRun(url: string): Promise<number> {
   }
 }
 
-test('serve continues its schedule after its Postgres was killed or stopped, at the same address', async () => {
-  await using service = await served()
-  const url = await service.address()
-  await expect.poll(() => lastRun(url), { timeout: 40_000 }).toBeGreaterThan(0)
+test(
+  'serve continues its schedule after its Postgres was killed or stopped, at the same address',
+  { tags: ['long'], timeout: 150_000 },
+  async () => {
+    await using service = await served()
+    const url = await service.address()
+    await expect.poll(() => lastRun(url), { timeout: 40_000 }).toBeGreaterThan(0)
 
-  const before = await lastRun(url)
-  process.kill(service.postmaster(), 'SIGKILL')
-  await expect.poll(() => lastRun(url), { timeout: 40_000, interval: 200 }).toBeGreaterThan(before)
+    const before = await lastRun(url)
+    process.kill(service.postmaster(), 'SIGKILL')
+    await expect.poll(() => lastRun(url), { timeout: 40_000, interval: 200 }).toBeGreaterThan(before)
 
-  const stopped = await sluice(['db', 'stop'], { cwd: service.folder, env: service.env })
-  expect(stopped.stderr).toMatch(/^warning {2}still connected: .*sluice serve \(\d+ connections?\).*restart it within seconds/m)
-  await expect.poll(() => lastRun(url), { timeout: 40_000, interval: 200 }).toBeGreaterThan(before + 1)
-  expect(await service.address()).toBe(url)
-}, 150_000)
+    const stopped = await sluice(['db', 'stop'], { cwd: service.folder, env: service.env })
+    expect(stopped.stderr).toMatch(/^warning {2}still connected: .*sluice serve \(\d+ connections?\).*restart it within seconds/m)
+    await expect.poll(() => lastRun(url), { timeout: 40_000, interval: 200 }).toBeGreaterThan(before + 1)
+    expect(await service.address()).toBe(url)
+  },
+)

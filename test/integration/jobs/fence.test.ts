@@ -253,7 +253,7 @@ describe('a worker with another folder', () => {
     expect(loads).toBe(0)
   })
 
-  test('a run that no worker can take is skipped with the reason', { timeout: 60_000 }, async () => {
+  test('a run that no worker can take is skipped with the reason', { tags: ['long'], timeout: 60_000 }, async () => {
     await using engine = await shop()
     const runId = await queued(engine)
     const folder = folderOf({})
@@ -270,7 +270,7 @@ describe('a worker with another folder', () => {
     expect(await engine.writes()).toEqual([])
   })
 
-  test('a run is not skipped as unclaimed while its worker has no room for it', { timeout: 60_000 }, async () => {
+  test('a run is not skipped as unclaimed while its worker has no room for it', { tags: ['long'], timeout: 60_000 }, async () => {
     await using engine = await shop()
     await engine.sandbox.control.fault({ path: '/12/product_catalogs/' }, { kind: 'delay', ms: 6_500 }, 'always')
     const runIds: number[] = []

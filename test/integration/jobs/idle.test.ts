@@ -78,15 +78,19 @@ async function connections(db: Database): Promise<number> {
 const unfinished = (db: Database) => db.query(`select from run where status in ('queued', 'running')`)
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test.concurrent('keeps one connection, and runs fewer than 60 transactions per minute', { timeout: 60_000 }, async ({ expect }) => {
-  await using engine = await engineUnderTest()
-  await using served = await idleServe(engine)
-  await expect.poll(() => connections(engine.db), { timeout: 20_000, interval: 500 }).toBe(1)
-  const before = served.transactions()
-  await pause(15_000)
-  expect(served.transactions() - before).toBeLessThan(15)
-  expect(await connections(engine.db)).toBe(1)
-})
+test.concurrent(
+  'keeps one connection, and runs fewer than 60 transactions per minute',
+  { tags: ['long'], timeout: 60_000 },
+  async ({ expect }) => {
+    await using engine = await engineUnderTest()
+    await using served = await idleServe(engine)
+    await expect.poll(() => connections(engine.db), { timeout: 20_000, interval: 500 }).toBe(1)
+    const before = served.transactions()
+    await pause(15_000)
+    expect(served.transactions() - before).toBeLessThan(15)
+    expect(await connections(engine.db)).toBe(1)
+  },
+)
 
 test.concurrent('starts a queued run by its notification, not by the next poll', { timeout: 60_000 }, async ({ expect }) => {
   await using engine = await engineUnderTest()
@@ -96,16 +100,20 @@ test.concurrent('starts a queued run by its notification, not by the next poll',
   await expect.poll(() => unfinished(engine.db), { timeout: 10_000 }).toEqual([])
 })
 
-test.concurrent('starts a queued run whose notification was lost, with the next poll', { timeout: 60_000 }, async ({ expect }) => {
-  await using engine = await engineUnderTest()
-  await using served = await idleServe(engine)
-  await pause(3_000)
-  await served.requestSilently()
-  expect(await unfinished(engine.db)).toHaveLength(1)
-  await expect.poll(() => unfinished(engine.db), { timeout: 20_000, interval: 200 }).toEqual([])
-})
+test.concurrent(
+  'starts a queued run whose notification was lost, with the next poll',
+  { tags: ['long'], timeout: 60_000 },
+  async ({ expect }) => {
+    await using engine = await engineUnderTest()
+    await using served = await idleServe(engine)
+    await pause(3_000)
+    await served.requestSilently()
+    expect(await unfinished(engine.db)).toHaveLength(1)
+    await expect.poll(() => unfinished(engine.db), { timeout: 20_000, interval: 200 }).toEqual([])
+  },
+)
 
-test.concurrent('decides a tick within a second of its due time', { timeout: 60_000 }, async ({ expect }) => {
+test.concurrent('decides a tick within a second of its due time', { tags: ['long'], timeout: 60_000 }, async ({ expect }) => {
   await using engine = await engineUnderTest()
   await using _ = await idleServe(engine, { cron: '*/4 * * * * *' })
   const runs = () =>
@@ -116,21 +124,25 @@ test.concurrent('decides a tick within a second of its due time', { timeout: 60_
   expect(Math.max(...(await runs()).map(({ late }) => late))).toBeLessThan(1)
 })
 
-test.concurrent('opens its connection again, and finds the work of the time without it', { timeout: 60_000 }, async ({ expect }) => {
-  await using engine = await engineUnderTest()
-  await using served = await idleServe(engine)
-  await pause(3_000)
-  await engine.db.query(
-    'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and datname = current_database()',
-    [applicationName],
-  )
-  await served.requestSilently()
-  await expect.poll(() => unfinished(engine.db), { timeout: 9_000 }).toEqual([])
-  // It listens again.
-  await pause(1_000)
-  await served.request()
-  await expect.poll(() => unfinished(engine.db), { timeout: 10_000 }).toEqual([])
-})
+test.concurrent(
+  'opens its connection again, and finds the work of the time without it',
+  { tags: ['long'], timeout: 60_000 },
+  async ({ expect }) => {
+    await using engine = await engineUnderTest()
+    await using served = await idleServe(engine)
+    await pause(3_000)
+    await engine.db.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and datname = current_database()',
+      [applicationName],
+    )
+    await served.requestSilently()
+    await expect.poll(() => unfinished(engine.db), { timeout: 9_000 }).toEqual([])
+    // It listens again.
+    await pause(1_000)
+    await served.request()
+    await expect.poll(() => unfinished(engine.db), { timeout: 10_000 }).toEqual([])
+  },
+)
 
 test
   .skipIf(pgbouncerMissing)

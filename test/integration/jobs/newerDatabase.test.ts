@@ -8,63 +8,71 @@ import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { goodProduct, item, rss } from '../acceptance/products.ts'
 
-test('a running worker takes no run after a newer version migrated the database, and says so once', { timeout: 60_000 }, async () => {
-  const errors: string[] = []
-  const noted = (fields: object) => void errors.push(String('code' in fields ? fields.code : ''))
-  await using engine = await engineUnderTest()
-  const folder = join(engine.folder, 'pipelines')
-  const log = { ...engine.deps.log, error: noted }
-  engine.write('feed.xml', rss([item(goodProduct(1))]))
-  engine.pipeline('shop', catalogYaml('feed.xml'))
-  const worker = await startWorker({
-    ...engine.deps,
-    log,
-    folder,
-    loadPipeline: (name) => loadPipeline(folder, name),
-    loadPipelines: () => loadPipelines(folder),
-  })
-  try {
-    await engine.db.execute(`insert into sluice.migration (position, hash) select max(position) + 1, 'newer' from sluice.migration`)
-    await queueRun(engine.deps, await loadPipeline(folder, 'shop'), { actor: 'jane' })
-    await expect.poll(() => errors, { timeout: 20_000 }).toEqual(['MIGRATION_MISMATCH'])
-    await new Promise((resolve) => setTimeout(resolve, 3_000))
-    expect(await engine.db.query('select status from sluice.run')).toEqual([{ status: 'queued' }])
-    expect(await engine.writes()).toEqual([])
-    expect(errors).toHaveLength(1)
-    await engine.db.execute(`delete from sluice.migration where hash = 'newer'`)
-    await expect.poll(() => engine.db.query('select status from sluice.run'), { timeout: 30_000 }).toEqual([{ status: 'succeeded' }])
-  } finally {
-    await worker.stop()
-  }
-})
+test(
+  'a running worker takes no run after a newer version migrated the database, and says so once',
+  { tags: ['long'], timeout: 60_000 },
+  async () => {
+    const errors: string[] = []
+    const noted = (fields: object) => void errors.push(String('code' in fields ? fields.code : ''))
+    await using engine = await engineUnderTest()
+    const folder = join(engine.folder, 'pipelines')
+    const log = { ...engine.deps.log, error: noted }
+    engine.write('feed.xml', rss([item(goodProduct(1))]))
+    engine.pipeline('shop', catalogYaml('feed.xml'))
+    const worker = await startWorker({
+      ...engine.deps,
+      log,
+      folder,
+      loadPipeline: (name) => loadPipeline(folder, name),
+      loadPipelines: () => loadPipelines(folder),
+    })
+    try {
+      await engine.db.execute(`insert into sluice.migration (position, hash) select max(position) + 1, 'newer' from sluice.migration`)
+      await queueRun(engine.deps, await loadPipeline(folder, 'shop'), { actor: 'jane' })
+      await expect.poll(() => errors, { timeout: 20_000 }).toEqual(['MIGRATION_MISMATCH'])
+      await new Promise((resolve) => setTimeout(resolve, 3_000))
+      expect(await engine.db.query('select status from sluice.run')).toEqual([{ status: 'queued' }])
+      expect(await engine.writes()).toEqual([])
+      expect(errors).toHaveLength(1)
+      await engine.db.execute(`delete from sluice.migration where hash = 'newer'`)
+      await expect.poll(() => engine.db.query('select status from sluice.run'), { timeout: 30_000 }).toEqual([{ status: 'succeeded' }])
+    } finally {
+      await worker.stop()
+    }
+  },
+)
 
-test('a running scheduler decides no tick of a newer database, and the next one makes up for them', { timeout: 60_000 }, async () => {
-  await using engine = await engineUnderTest()
-  const folder = join(engine.folder, 'pipelines')
-  engine.write('feed.xml', rss([]))
-  engine.pipeline('shop', `schedule: "* * * * * *"\n${catalogYaml('feed.xml')}`)
-  const scheduler = await startScheduler({
-    ...engine.deps,
-    folder,
-    loadPipeline: (name) => loadPipeline(folder, name),
-    loadPipelines: () => loadPipelines(folder),
-  })
-  const lastTick = () => engine.db.query<{ at: Date; n: number }>('select max(scheduled_for) as at, count(*)::int as n from tick')
-  try {
-    await expect.poll(async () => (await lastTick())[0]?.n, { timeout: 10_000 }).toBeGreaterThan(1)
-    await engine.db.execute(`insert into sluice.migration (position, hash) select max(position) + 1, 'newer' from sluice.migration`)
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
-    const before = await lastTick()
-    await new Promise((resolve) => setTimeout(resolve, 3_000))
-    expect(await lastTick()).toEqual(before)
-    expect(scheduler.idleS()).toBeGreaterThan(2)
-    await engine.db.execute(`delete from sluice.migration where hash = 'newer'`)
-    await expect.poll(async () => (await lastTick())[0]!.n - before[0]!.n, { timeout: 20_000 }).toBeGreaterThan(3)
-    expect(await engine.db.query(`select from tick where outcome = 'missed'`)).not.toEqual([])
-  } finally {
-    await scheduler.stop()
-  }
-})
+test(
+  'a running scheduler decides no tick of a newer database, and the next one makes up for them',
+  { tags: ['long'], timeout: 60_000 },
+  async () => {
+    await using engine = await engineUnderTest()
+    const folder = join(engine.folder, 'pipelines')
+    engine.write('feed.xml', rss([]))
+    engine.pipeline('shop', `schedule: "* * * * * *"\n${catalogYaml('feed.xml')}`)
+    const scheduler = await startScheduler({
+      ...engine.deps,
+      folder,
+      loadPipeline: (name) => loadPipeline(folder, name),
+      loadPipelines: () => loadPipelines(folder),
+    })
+    const lastTick = () => engine.db.query<{ at: Date; n: number }>('select max(scheduled_for) as at, count(*)::int as n from tick')
+    try {
+      await expect.poll(async () => (await lastTick())[0]?.n, { timeout: 10_000 }).toBeGreaterThan(1)
+      await engine.db.execute(`insert into sluice.migration (position, hash) select max(position) + 1, 'newer' from sluice.migration`)
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      const before = await lastTick()
+      await new Promise((resolve) => setTimeout(resolve, 3_000))
+      expect(await lastTick()).toEqual(before)
+      expect(scheduler.idleS()).toBeGreaterThan(2)
+      await engine.db.execute(`delete from sluice.migration where hash = 'newer'`)
+      await expect.poll(async () => (await lastTick())[0]!.n - before[0]!.n, { timeout: 20_000 }).toBeGreaterThan(3)
+      expect(await engine.db.query(`select from tick where outcome = 'missed'`)).not.toEqual([])
+    } finally {
+      await scheduler.stop()
+    }
+  },
+)
 
 test('a running server changes no alert of a newer database', async () => {
   await using engine = await engineUnderTest()

@@ -67,7 +67,7 @@ test('a tenant does not wait for a transaction of another tenant', async () => {
   }
 })
 
-test('more due pipelines than the pool has connections all finish', { timeout: 100_000 }, async () => {
+test('more due pipelines than the pool has connections all finish', { tags: ['long'], timeout: 100_000 }, async () => {
   await using engine = await engineUnderTest()
   const names = Array.from({ length: 30 }, (_, i) => `shop-${i}`)
   engine.write('feed.xml', rss([]))

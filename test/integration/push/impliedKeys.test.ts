@@ -133,6 +133,7 @@ test('people whose rows are missing before the push are not deleted, because the
 
 test.for(['stop', 'die', 'planned'] as const)(
   'a first load that ends early (%s) is sent by the next run, with other content',
+  { tags: ['long'] },
   async (how) => {
     await using engine = await open(range(0, 6_000))
     await interruptedRun(engine, 'people', how)

@@ -68,13 +68,17 @@ function scripted(script: (request: ExchangeRequest) => ReturnType<typeof answer
 const halvings = Math.ceil(Math.log2(n))
 
 describe('one failing user among many', () => {
-  test.for([0, 1, 149, 150, 298, 299])('halving finds failing user %i after a refusal without a pointer', async (failing) => {
-    const result = await push((request) => (carries(request, failing) ? failure(400, 'INVALID_PARAMETER') : undefined))
-    expect(result.counts).toMatchObject({ confirmed: n - 1, refused: 1, ambiguous: 0, pending: 0 })
-    expect(result.left).toEqual([{ code: 'INVALID_PARAMETER', outcome: 'refused', key: hex(email(failing)) }])
-    expect(result.requests - 1).toBeLessThanOrEqual(halvings + 2)
-    expect(result.paused).toBeNull()
-  })
+  test.for([0, 1, 149, 150, 298, 299])(
+    'halving finds failing user %i after a refusal without a pointer',
+    { tags: ['long'] },
+    async (failing) => {
+      const result = await push((request) => (carries(request, failing) ? failure(400, 'INVALID_PARAMETER') : undefined))
+      expect(result.counts).toMatchObject({ confirmed: n - 1, refused: 1, ambiguous: 0, pending: 0 })
+      expect(result.left).toEqual([{ code: 'INVALID_PARAMETER', outcome: 'refused', key: hex(email(failing)) }])
+      expect(result.requests - 1).toBeLessThanOrEqual(halvings + 2)
+      expect(result.paused).toBeNull()
+    },
+  )
 
   test.for([0, 7, 150, 299])('counts that are always wrong with user %i park only that user', async (failing) => {
     const result = await push((request) =>
@@ -162,7 +166,7 @@ describe('one failing user among many', () => {
     expect(result.requests).toBe(5)
   })
 
-  test('exactly the ten failing users are found', async () => {
+  test('exactly the ten failing users are found', { tags: ['long'] }, async () => {
     const failing = [3, 4, 50, 99, 100, 101, 180, 222, 298, 299]
     const result = await push((request) => (carries(request, ...failing) ? failure(400, 'INVALID_PARAMETER') : undefined))
     expect(result.counts).toMatchObject({ confirmed: n - 10, refused: 10 })

@@ -88,34 +88,38 @@ const rowsOf = fc
   .array(fc.uniqueArray(address, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 40 })
   .map((all): Rows => all.map((addresses, i) => [`k${i}`, addresses]))
 
-test('a load in parts leaves the records, keys and members that a load in one transaction leaves', async () => {
-  await fc.assert(
-    fc.asyncProperty(rowsOf, fc.integer({ min: 1, max: 12 }), async (rows, usersInFirstPart) => {
-      await using parts = await open(usersInFirstPart, rows)
-      await using whole = await open(1_000, rows)
-      const states = await Promise.all(
-        [parts, whole].map(async (engine) => {
-          const { status, counts } = await engine.run('people')
-          const { requests: _, ...users } = counts
-          return {
-            status,
-            users,
-            records: await engine.db.query(
-              `select key, hash, ${rowIdentifiers('record')} as identifiers, line, status, load_id is null as stored from record order by key`,
-            ),
-            keys: await engine.db.query(`select key, ref_count, group_key, desired_hash, synced_hash from ${everyKey} m order by key`),
-            snapshots: await engine.db.query('select status, counts from snapshot'),
-            plans: await engine.db.query(`select status, counts, review -> 'suppress' as suppress from plan`),
-            members: (await engine.sandbox.control.audience()).digest,
-          }
-        }),
-      )
-      expect(states[0]).toEqual(states[1])
-      await expectInSync(parts, rows)
-    }),
-    histories(12),
-  )
-}, 120_000)
+test(
+  'a load in parts leaves the records, keys and members that a load in one transaction leaves',
+  { tags: ['long'], timeout: 120_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(rowsOf, fc.integer({ min: 1, max: 12 }), async (rows, usersInFirstPart) => {
+        await using parts = await open(usersInFirstPart, rows)
+        await using whole = await open(1_000, rows)
+        const states = await Promise.all(
+          [parts, whole].map(async (engine) => {
+            const { status, counts } = await engine.run('people')
+            const { requests: _, ...users } = counts
+            return {
+              status,
+              users,
+              records: await engine.db.query(
+                `select key, hash, ${rowIdentifiers('record')} as identifiers, line, status, load_id is null as stored from record order by key`,
+              ),
+              keys: await engine.db.query(`select key, ref_count, group_key, desired_hash, synced_hash from ${everyKey} m order by key`),
+              snapshots: await engine.db.query('select status, counts from snapshot'),
+              plans: await engine.db.query(`select status, counts, review -> 'suppress' as suppress from plan`),
+              members: (await engine.sandbox.control.audience()).digest,
+            }
+          }),
+        )
+        expect(states[0]).toEqual(states[1])
+        await expectInSync(parts, rows)
+      }),
+      histories(12),
+    )
+  },
+)
 
 test.for(['reject', 'last'])(
   'a partitioned stage resolves repeated keys as an unpartitioned one does (duplicates: %s)',
@@ -220,7 +224,7 @@ test('requests are answered before the whole plan is stored, and the digest of t
 
 test.for([['stop'], ['die']] as const)(
   'a load that ends early (%s) at any part is completed by the next run, with other content',
-  { timeout: 120_000 },
+  { tags: ['long'], timeout: 120_000 },
   async ([how]) => {
     await fc.assert(
       fc.asyncProperty(rowsOf, rowsOf, fc.integer({ min: 1, max: 6 }), async (rows, later, usersInFirstPart) => {
@@ -234,35 +238,39 @@ test.for([['stop'], ['die']] as const)(
   },
 )
 
-test('a load of which some parts cannot be stored keeps the others, and the next runs send the rest, with other content', async () => {
-  // One database for all: it could not be used again with the function.
-  await using engine = await open(3, [])
-  await fc.assert(
-    fc.asyncProperty(rowsOf, rowsOf, fc.integer({ min: 1, max: 4 }), async (rows, later, stored) => {
-      await forgetAll(engine)
-      write(engine, rows)
-      await engine.db.execute(
-        `create or replace function sluice.full_disk() returns trigger language plpgsql as $$ begin
+test(
+  'a load of which some parts cannot be stored keeps the others, and the next runs send the rest, with other content',
+  { tags: ['long'], timeout: 120_000 },
+  async () => {
+    // One database for all: it could not be used again with the function.
+    await using engine = await open(3, [])
+    await fc.assert(
+      fc.asyncProperty(rowsOf, rowsOf, fc.integer({ min: 1, max: 4 }), async (rows, later, stored) => {
+        await forgetAll(engine)
+        write(engine, rows)
+        await engine.db.execute(
+          `create or replace function sluice.full_disk() returns trigger language plpgsql as $$ begin
            if (select count(distinct part) from sluice.implied_key) >= ${stored} then raise exception 'disk full'; end if; return null; end $$`,
-      )
-      await engine.db.execute(
-        'create trigger full_disk before insert on implied_key for each statement execute function sluice.full_disk()',
-      )
-      const { status, error, counts } = await engine.run('people')
-      if (status === 'failed') {
-        expect(error?.code).toBe('DATABASE_FAILED')
-        // The counts are those of the stored parts, whether they were sent or not.
-        expect(counts.confirmed + counts.pending).toBe(counts.creates)
-        const sent = await engine.db.query(`select from batch b cross join ${entriesOf('b.id')} e`)
-        expect(sent).toHaveLength(counts.creates)
-      }
-      await engine.db.execute('drop trigger full_disk on implied_key')
-      await expectInSync(engine, later)
-      await expectInSync(engine, rows.slice(1))
-    }),
-    histories(16),
-  )
-}, 120_000)
+        )
+        await engine.db.execute(
+          'create trigger full_disk before insert on implied_key for each statement execute function sluice.full_disk()',
+        )
+        const { status, error, counts } = await engine.run('people')
+        if (status === 'failed') {
+          expect(error?.code).toBe('DATABASE_FAILED')
+          // The counts are those of the stored parts, whether they were sent or not.
+          expect(counts.confirmed + counts.pending).toBe(counts.creates)
+          const sent = await engine.db.query(`select from batch b cross join ${entriesOf('b.id')} e`)
+          expect(sent).toHaveLength(counts.creates)
+        }
+        await engine.db.execute('drop trigger full_disk on implied_key')
+        await expectInSync(engine, later)
+        await expectInSync(engine, rows.slice(1))
+      }),
+      histories(16),
+    )
+  },
+)
 
 test('a user who is refused in an early part is split off while later parts are planned', async () => {
   const rows = people(range(0, 60))
@@ -278,7 +286,7 @@ test('a user who is refused in an early part is split off while later parts are 
   await expectInSync(engine, rows)
 })
 
-test('people who are erased while their part is planned are never sent, and are not stored', async () => {
+test('people who are erased while their part is planned are never sent, and are not stored', { tags: ['long'] }, async () => {
   const rows = people(range(0, 60))
   await using engine = await open(5, rows)
   await planSlowly(engine, 0.3)
@@ -297,7 +305,7 @@ test('people who are erased while their part is planned are never sent, and are 
   expect((await engine.sandbox.control.audience()).digest).toBe(digest(stays))
 })
 
-test('parts whose people were all erased before the load leave the other parts as they are', async () => {
+test('parts whose people were all erased before the load leave the other parts as they are', { tags: ['long'] }, async () => {
   const rows = people(range(0, 40))
   await fc.assert(
     fc.asyncProperty(fc.subarray(range(0, 40), { minLength: 28, maxLength: 36 }), async (erased) => {
@@ -360,7 +368,7 @@ test('the rest of an interrupted load counts as deferred, and its guards are kep
   expect(applied.status).not.toBe('succeeded')
 })
 
-test('a worker sends the plan of its own run with one push', async () => {
+test('a worker sends the plan of its own run with one push', { tags: ['long'] }, async () => {
   await using engine = await open(5, people(range(0, 40)), { concurrency: 1 })
   await planSlowly(engine, 0.2)
   await engine.sandbox.control.fault({ path: '/users' }, { kind: 'delay', ms: 600 }, 'always')
@@ -417,23 +425,31 @@ test('the guard on falling rows knows a load whose snapshot was not completed, a
   expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { deletes: 0 }, guards: [{ code: 'GUARD_ROWS_FELL' }] })
 })
 
-test.for([60, 12_000])('of %s people whose batches cannot be stored, the plan fails with the error of Postgres', async (n) => {
-  const rows = people(range(0, n))
-  await using engine = await open(n / 12, rows)
-  await engine.db.execute('alter table batch_entries add constraint refused check (batch_id < 2)')
-  expect((await engine.run('people')).error).toMatchObject({ message: 'the database failed (23514); what was confirmed is kept' })
-  await engine.db.execute('alter table batch_entries drop constraint refused')
-  await expectInSync(engine, rows)
-})
+test.for([60, 12_000])(
+  'of %s people whose batches cannot be stored, the plan fails with the error of Postgres',
+  { tags: ['long'] },
+  async (n) => {
+    const rows = people(range(0, n))
+    await using engine = await open(n / 12, rows)
+    await engine.db.execute('alter table batch_entries add constraint refused check (batch_id < 2)')
+    expect((await engine.run('people')).error).toMatchObject({ message: 'the database failed (23514); what was confirmed is kept' })
+    await engine.db.execute('alter table batch_entries drop constraint refused')
+    await expectInSync(engine, rows)
+  },
+)
 
-test.for([60, 12_000])('of %s people whose records cannot be stored, the plan fails with the error of Postgres', async (n) => {
-  const rows = people(range(0, n))
-  await using engine = await open(n / 12, rows)
-  await engine.db.execute(`alter table record add constraint refused check (line % ${n / 2} <> 7)`)
-  expect((await engine.run('people')).error).toMatchObject({ message: 'the database failed (23514); what was confirmed is kept' })
-  await engine.db.execute('alter table record drop constraint refused')
-  await expectInSync(engine, rows)
-})
+test.for([60, 12_000])(
+  'of %s people whose records cannot be stored, the plan fails with the error of Postgres',
+  { tags: ['long'] },
+  async (n) => {
+    const rows = people(range(0, n))
+    await using engine = await open(n / 12, rows)
+    await engine.db.execute(`alter table record add constraint refused check (line % ${n / 2} <> 7)`)
+    expect((await engine.run('people')).error).toMatchObject({ message: 'the database failed (23514); what was confirmed is kept' })
+    await engine.db.execute('alter table record drop constraint refused')
+    await expectInSync(engine, rows)
+  },
+)
 
 test('operations that cannot be read leave no batch and no entries, although batches are being stored meanwhile', async () => {
   await using engine = await open(1_000, people([1]))

@@ -57,6 +57,7 @@ describe('against the sandbox', () => {
 
   test.for(['status', 'reset', 'commit_then_reset', 'truncate', 'counts', 'html', 'empty', 'rate_limit'])(
     'after a single %s the audience has the planned people',
+    { tags: ['long'] },
     async (kind) => {
       await using database = await testDatabase({ mayBeUsed: true })
       await using sandbox = await withSandbox()
@@ -83,25 +84,29 @@ describe('against the sandbox', () => {
 })
 
 describe('one user in 2,500 whose counts are always wrong', () => {
-  test.for([0, 1_234, 2_499])('is found within 24 more requests, and all others are confirmed: user %i', async (failing) => {
-    await using database = await testDatabase({ mayBeUsed: true })
-    await using sandbox = await withSandbox()
-    const transport = transportTo(sandbox.url)
-    const planted = await plantPlan(database.db, await plantDestination(database.db))
-    await plantBatch(
-      database.db,
-      planted,
-      Array.from({ length: 2_500 }, (_, i) => user(email(`person ${i}`))),
-    )
-    await sandbox.control.fault({ contains_key: hex(email(`person ${failing}`)) }, { kind: 'counts', success: 'n-1' }, 'always')
-    await pushPlan(await engineDeps(database.db, transport), planted.planId)
-    await transport.close()
-    const counts = await planCounts(database.db, planted.planId)
-    expect(counts).toMatchObject({ confirmed: 2_499, ambiguous: 1 })
-    expect(counts.requests - 1).toBeLessThanOrEqual(24)
-    expect((await members(sandbox)).length).toBe(2_499)
-    expect(await sandbox.control.violations()).toEqual([])
-  })
+  test.for([0, 1_234, 2_499])(
+    'is found within 24 more requests, and all others are confirmed: user %i',
+    { tags: ['long'] },
+    async (failing) => {
+      await using database = await testDatabase({ mayBeUsed: true })
+      await using sandbox = await withSandbox()
+      const transport = transportTo(sandbox.url)
+      const planted = await plantPlan(database.db, await plantDestination(database.db))
+      await plantBatch(
+        database.db,
+        planted,
+        Array.from({ length: 2_500 }, (_, i) => user(email(`person ${i}`))),
+      )
+      await sandbox.control.fault({ contains_key: hex(email(`person ${failing}`)) }, { kind: 'counts', success: 'n-1' }, 'always')
+      await pushPlan(await engineDeps(database.db, transport), planted.planId)
+      await transport.close()
+      const counts = await planCounts(database.db, planted.planId)
+      expect(counts).toMatchObject({ confirmed: 2_499, ambiguous: 1 })
+      expect(counts.requests - 1).toBeLessThanOrEqual(24)
+      expect((await members(sandbox)).length).toBe(2_499)
+      expect(await sandbox.control.violations()).toEqual([])
+    },
+  )
 
   test('C6: is found by the next process if the first one is killed during the search', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
@@ -194,7 +199,7 @@ describe('a process killed at a named instant', () => {
     'reconcile.before_commit:3',
     'push.reconciled:2',
     'settle.opened:1',
-  ])('%s: the next one reaches the same state, with at most one extra attempt per batch', async (crashAt) => {
+  ])('%s: the next one reaches the same state, with at most one extra attempt per batch', { tags: ['long'] }, async (crashAt) => {
     await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 4)
@@ -217,7 +222,7 @@ describe('a process killed at a named instant', () => {
 })
 
 describe('several processes', () => {
-  test('one of three is killed: nothing is lost, and no batch is in flight twice', async () => {
+  test('one of three is killed: nothing is lost, and no batch is in flight twice', { tags: ['long'] }, async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 20, 5)

@@ -14,7 +14,7 @@ describe('a service that requests a wait', () => {
   test.for([
     ['503', { 'retry-after': '2' }],
     ['429', { 'retry-after': '2' }],
-  ] as const)('%s with Retry-After delays all requests of two workers until then', async ([status, headers]) => {
+  ] as const)('%s with Retry-After delays all requests of two workers until then', { tags: ['long'] }, async ([status, headers]) => {
     await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const { db } = database

@@ -86,6 +86,7 @@ const places: Readonly<Record<string, () => Promise<Place>>> = {
 
 test.for(Object.keys(places))(
   '%s: a newer marker beside the source proves its end; a manifest proves it by its numbers',
+  { tags: ['long'] },
   async (kind, { skip }) => {
     skip(kind === 'SFTP' && withoutSsh, 'OpenSSH is not installed')
     await using place = await (places[kind] as (typeof places)[string])()

@@ -54,33 +54,37 @@ async function certificates() {
   }
 }
 
-test.skipIf(withoutOpenssl)('only a trusted, current certificate of this host and a current protocol are accepted', async () => {
-  await using made = await certificates()
-  const read = async (name: string, options: ServerOptions = {}) => {
-    let requests = 0
-    const server = createServer({ ...(await made.pair(name)), ...options }, (_, response) => {
-      requests++
-      // Without a request for it, as from some proxies.
-      response.writeContinue()
-      response.end('id,title\n1,Cup\n')
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    try {
-      const { port } = server.address() as AddressInfo
-      const definition = sourceOf(`https://127.0.0.1:${port}/feed.csv`, { allowPrivate: true, credentials: { token: 'FEED_TOKEN' } })
-      const { code, message } = await readApart(definition, { env: { NODE_EXTRA_CA_CERTS: made.authority, FEED_TOKEN: 'secret' } })
-      return [code, /\((\w+)\)$/.exec(message ?? '')?.[1], requests]
-    } finally {
-      server.close()
+test.skipIf(withoutOpenssl)(
+  'only a trusted, current certificate of this host and a current protocol are accepted',
+  { tags: ['long'] },
+  async () => {
+    await using made = await certificates()
+    const read = async (name: string, options: ServerOptions = {}) => {
+      let requests = 0
+      const server = createServer({ ...(await made.pair(name)), ...options }, (_, response) => {
+        requests++
+        // Without a request for it, as from some proxies.
+        response.writeContinue()
+        response.end('id,title\n1,Cup\n')
+      })
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      try {
+        const { port } = server.address() as AddressInfo
+        const definition = sourceOf(`https://127.0.0.1:${port}/feed.csv`, { allowPrivate: true, credentials: { token: 'FEED_TOKEN' } })
+        const { code, message } = await readApart(definition, { env: { NODE_EXTRA_CA_CERTS: made.authority, FEED_TOKEN: 'secret' } })
+        return [code, /\((\w+)\)$/.exec(message ?? '')?.[1], requests]
+      } finally {
+        server.close()
+      }
     }
-  }
-  expect(await read('good')).toEqual(['read', undefined, 1])
-  expect(await read('expired')).toEqual(['SOURCE_UNAVAILABLE', 'CERT_HAS_EXPIRED', 0])
-  expect(await read('elsewhere')).toEqual(['SOURCE_UNAVAILABLE', 'ERR_TLS_CERT_ALTNAME_INVALID', 0])
-  expect(await read('alone')).toEqual(['SOURCE_UNAVAILABLE', 'DEPTH_ZERO_SELF_SIGNED_CERT', 0])
-  const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
-  expect((await read('good', old)).toSpliced(1, 1)).toEqual(['SOURCE_UNAVAILABLE', 0])
-})
+    expect(await read('good')).toEqual(['read', undefined, 1])
+    expect(await read('expired')).toEqual(['SOURCE_UNAVAILABLE', 'CERT_HAS_EXPIRED', 0])
+    expect(await read('elsewhere')).toEqual(['SOURCE_UNAVAILABLE', 'ERR_TLS_CERT_ALTNAME_INVALID', 0])
+    expect(await read('alone')).toEqual(['SOURCE_UNAVAILABLE', 'DEPTH_ZERO_SELF_SIGNED_CERT', 0])
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
+    expect((await read('good', old)).toSpliced(1, 1)).toEqual(['SOURCE_UNAVAILABLE', 0])
+  },
+)
 
 test.skipIf(withoutOpenssl)('a feed from a server that supports only HTTP/2 is read', async () => {
   await using made = await certificates()

@@ -82,19 +82,19 @@ test('http', async () => {
   }
 })
 
-test.skipIf(withoutSsh)('SFTP', async () => {
+test.skipIf(withoutSsh)('SFTP', { tags: ['long'] }, async () => {
   await using ssh = await openSsh()
   const path = await writeHuge(join(ssh.folder.path, 'crm.csv'))
   expectHuge(await readApart(sourceOf(ssh.uri(path), { credentials: sshCredentials, hostKey: ssh.fingerprint }), { env: ssh.env }))
 })
 
-test('an S3-compatible store', async () => {
+test('an S3-compatible store', { tags: ['long'] }, async () => {
   await using s3 = await openStore()
   await writeHuge(s3.file('crm.csv'))
   expectHuge(await readApart(sourceOf(`s3://exports/crm.csv?endpoint=${s3.endpoint}`, { allowPrivate: true }), { env: s3Env }))
 })
 
-test('Postgres', async () => {
+test('Postgres', { tags: ['long'] }, async () => {
   await using database = await testDatabase()
   const query = `select n as id, repeat('x', 4000) as title from generate_series(1, ${rowCount}) as n`
   expectHuge(await readApart(sourceOf(database.url, { query })))

@@ -54,7 +54,7 @@ test('on this machine', async () => {
   expect(await nameIn(sourceOf(join(folder.path, 'x?.csv')))).toBe('xa.csv')
 })
 
-test.skipIf(withoutSsh)('over SFTP', { timeout: 60_000 }, async () => {
+test.skipIf(withoutSsh)('over SFTP', { tags: ['long'], timeout: 60_000 }, async () => {
   await using ssh = await openSsh()
   const own = { credentials: sshCredentials, hostKey: ssh.fingerprint }
   const read = (uri: string) => nameIn(sourceOf(uri, own), ssh.env)

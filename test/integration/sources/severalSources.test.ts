@@ -88,39 +88,43 @@ const remotes: Readonly<Record<string, (feed: string, engine: EngineUnderTest) =
   },
 }
 
-test.for(Object.keys(remotes))('a file and %s: a truncated source withholds the deletes of both', async (kind, { skip }) => {
-  skip(kind === 'SFTP' && withoutSsh, 'OpenSSH is not installed')
-  await using engine = await engineUnderTest()
-  await using remote = await (remotes[kind] as (typeof remotes)[string])(csv(rows(20, 40)), engine)
-  let cut: Cut | undefined
-  await using proxy = await cuttingProxy(remote.port, () => cut)
-  Object.assign(engine.deps.env, remote.env)
-  // No guard, so that only the truncation can keep the products.
-  engine.pipeline(
-    'shop',
-    `source: [{ url: "{folder}/feed.csv" }, ${remote.yaml(proxy.port)}]\ndestination: { kind: catalog, catalog_id: "4001" }\nguards: { min_rows: 0 }\n`,
-  )
-  engine.write('feed.csv', csv(rows(0, 20)))
-  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { read: 40, creates: 40 } })
+test.for(Object.keys(remotes))(
+  'a file and %s: a truncated source withholds the deletes of both',
+  { tags: ['long'] },
+  async (kind, { skip }) => {
+    skip(kind === 'SFTP' && withoutSsh, 'OpenSSH is not installed')
+    await using engine = await engineUnderTest()
+    await using remote = await (remotes[kind] as (typeof remotes)[string])(csv(rows(20, 40)), engine)
+    let cut: Cut | undefined
+    await using proxy = await cuttingProxy(remote.port, () => cut)
+    Object.assign(engine.deps.env, remote.env)
+    // No guard, so that only the truncation can keep the products.
+    engine.pipeline(
+      'shop',
+      `source: [{ url: "{folder}/feed.csv" }, ${remote.yaml(proxy.port)}]\ndestination: { kind: catalog, catalog_id: "4001" }\nguards: { min_rows: 0 }\n`,
+    )
+    engine.write('feed.csv', csv(rows(0, 20)))
+    expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { read: 40, creates: 40 } })
 
-  // Five products are missing from the file and the others have a new name. Of the other source only a part arrives.
-  engine.write('feed.csv', csv(rows(5, 20, 'Coat')))
-  const mark = await engine.mark()
-  for (const how of ['end', 'reset'] as const) {
-    cut = { afterBytes: remote.afterBytes, how }
-    const report = await engine.run('shop')
-    expect([report.status, imbalance(report.counts)]).toEqual(['failed', []])
-    expect(report.error?.code).toMatch(/^(FILE_TRUNCATED|SOURCE_UNAVAILABLE)$/)
-    expect(report.error?.hint).toMatch(/run again/i)
-  }
-  expect(proxy.cuts()).toBeGreaterThanOrEqual(2)
-  expect(await engine.writes(mark)).toEqual([])
-  expect((await engine.sandbox.control.catalog()).products).toBe(40)
+    // Five products are missing from the file and the others have a new name. Of the other source only a part arrives.
+    engine.write('feed.csv', csv(rows(5, 20, 'Coat')))
+    const mark = await engine.mark()
+    for (const how of ['end', 'reset'] as const) {
+      cut = { afterBytes: remote.afterBytes, how }
+      const report = await engine.run('shop')
+      expect([report.status, imbalance(report.counts)]).toEqual(['failed', []])
+      expect(report.error?.code).toMatch(/^(FILE_TRUNCATED|SOURCE_UNAVAILABLE)$/)
+      expect(report.error?.hint).toMatch(/run again/i)
+    }
+    expect(proxy.cuts()).toBeGreaterThanOrEqual(2)
+    expect(await engine.writes(mark)).toEqual([])
+    expect((await engine.sandbox.control.catalog()).products).toBe(40)
 
-  cut = undefined
-  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { read: 35, updates: 15, deletes: 5 } })
-  expect((await engine.sandbox.control.catalog()).products).toBe(35)
-})
+    cut = undefined
+    expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { read: 35, updates: 15, deletes: 5 } })
+    expect((await engine.sandbox.control.catalog()).products).toBe(35)
+  },
+)
 
 test('a source without a proven end withholds the deletes of all sources; upserts are sent', async () => {
   await using engine = await engineUnderTest()

@@ -102,7 +102,7 @@ test.skipIf(withoutSsh).for([
   ['is written again', (path: string) => writeFile(path, large).then(() => utimes(path, 1_000_000, 1_000_000))],
   ['is replaced', (path: string) => writeFile(`${path}.new`, csv).then(() => rename(`${path}.new`, path))],
   ['is taken away', (path: string) => rm(path)],
-] as const)('the read of a file that %s fails', async ([, change]) => {
+] as const)('the read of a file that %s fails', { tags: ['long'] }, async ([, change]) => {
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', large)
   const definition = sourceOf(ssh.uri(path), { credentials: sshCredentials, hostKey: ssh.fingerprint })
@@ -121,6 +121,7 @@ test.skipIf(withoutSsh).for([
   ['reset', [100, 900_000, 2_000_000, 600_000]],
 ] as const)(
   'a read that breaks repeatedly (%s) is resumed over new connections, each byte read once, without output',
+  { tags: ['long'] },
   async ([how, cuts]) => {
     await using ssh = await openSsh()
     const path = await ssh.folder.write('crm.csv', large)
@@ -160,7 +161,7 @@ test.skipIf(withoutSsh).for([
     'of the same length and time, as far as the halves meet',
     (path: string) => writeFile(path, large.replaceAll('x', 'y')).then(() => utimes(path, written, written)),
   ],
-] as const)('a file that changed, %s, is not resumed', async ([, change]) => {
+] as const)('a file that changed, %s, is not resumed', { tags: ['long'] }, async ([, change]) => {
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', large)
   await utimes(path, written, written)
@@ -243,7 +244,7 @@ test.skipIf(withoutSsh)('a wrong login is tried once, because servers lock users
   expect([code, proxy.connections()]).toEqual(['SOURCE_DENIED', 1])
 })
 
-test.skipIf(withoutSsh)('a read from a silent server ends with the idle timeout or a cancellation', async () => {
+test.skipIf(withoutSsh)('a read from a silent server ends with the idle timeout or a cancellation', { tags: ['long'] }, async () => {
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', large)
   await utimes(path, written, written)

@@ -32,7 +32,7 @@ for (const [format, text] of Object.entries(files)) {
   })
 
   for (const [packing, pack] of Object.entries(packers)) {
-    test(`${format} in ${packing}, cut at every byte, is never complete`, async () => {
+    test(`${format} in ${packing}, cut at every byte, is never complete`, { tags: ['long'] }, async () => {
       const packed = pack(bytes)
       const outcomes = await cutEverywhere(`feed.${format}.${packing}`, packed)
       expect(outcomes.filter(({ facts }) => facts?.completeness.complete === true)).toEqual([])

@@ -89,82 +89,86 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
 
 const keyOf = (address: string) => Buffer.from(`01${email(address)[1]}`, 'hex')
 
-test('after any history, the audiences of an account have the people of the files who may be reached', { timeout: 600_000 }, async () => {
-  await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20, usersInFirstPart: 2 } })
-  const { control } = engine.sandbox
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(step, { minLength: 3, maxLength: 10 }),
-      fc.constantFrom('user', 'identifier'),
-      fc.constantFrom(0, 2, 1_000, 1_000),
-      fc.constantFrom(1, 1, 4),
-      async (steps, reach, guard, packed) => {
-        await control.reset()
-        await control.switches({ delete_reach: reach })
-        await emptyDatabase(engine.db)
-        const made = await engine.sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { name: 'second' } })
-        const audiences = { first: '1nmth', second: String(made.body.data.id) }
-        engine.pipeline('first', peopleYaml(audiences.first, guard, packed))
-        engine.pipeline('second', peopleYaml(audiences.second, guard, packed))
-        engine.pipeline('optouts', listYaml)
-        const held = new Map<string, { readonly addresses: readonly string[]; readonly consent: boolean }>()
-        const listed = new Map<string, boolean>()
-        const stored = new Map<string, string>()
-        const write = () => {
-          const rows = Array.from(
-            held,
-            ([id, { addresses: some, consent }]) => `${id},${[0, 1, 2].map((i) => some[i] ?? '').join(',')},${consent ? 'yes' : 'no'}\n`,
-          )
-          engine.write('people.csv', `id,e1,e2,e3,ok\n${rows.join('')}keep,keep@example.org,,,yes\n`)
-          const names = Array.from(listed, ([address, on]) => `${address},${on ? 'out' : 'back'}\n`)
-          engine.write('optouts.csv', `email,status\n${names.join('')}other@example.org,out\n`)
-        }
-        write()
-        for (const one of steps) {
-          for (const [person, some, consent] of one.hold)
-            some.length === 0 ? held.delete(person) : held.set(person, { addresses: some, consent })
-          for (const [address, on] of one.list) listed.set(address, on)
-          write()
-          if (one.fault !== 'none')
-            await control.fault(
-              { path: '/12/', nth: one.nth },
-              one.fault === 'status' ? { kind: 'status', status: 503 } : { kind: one.fault },
+test(
+  'after any history, the audiences of an account have the people of the files who may be reached',
+  { tags: ['model'], timeout: 600_000 },
+  async () => {
+    await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20, usersInFirstPart: 2 } })
+    const { control } = engine.sandbox
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 3, maxLength: 10 }),
+        fc.constantFrom('user', 'identifier'),
+        fc.constantFrom(0, 2, 1_000, 1_000),
+        fc.constantFrom(1, 1, 4),
+        async (steps, reach, guard, packed) => {
+          await control.reset()
+          await control.switches({ delete_reach: reach })
+          await emptyDatabase(engine.db)
+          const made = await engine.sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { name: 'second' } })
+          const audiences = { first: '1nmth', second: String(made.body.data.id) }
+          engine.pipeline('first', peopleYaml(audiences.first, guard, packed))
+          engine.pipeline('second', peopleYaml(audiences.second, guard, packed))
+          engine.pipeline('optouts', listYaml)
+          const held = new Map<string, { readonly addresses: readonly string[]; readonly consent: boolean }>()
+          const listed = new Map<string, boolean>()
+          const stored = new Map<string, string>()
+          const write = () => {
+            const rows = Array.from(
+              held,
+              ([id, { addresses: some, consent }]) => `${id},${[0, 1, 2].map((i) => some[i] ?? '').join(',')},${consent ? 'yes' : 'no'}\n`,
             )
-          await happen(engine, one, stored)
-          await control.clearFaults()
-          await also(engine, one)
-          await check(engine)
-        }
-        await untilQuiet(3, async () => {
-          const reports: RunReport[] = []
-          for (const name of ['optouts', 'first', 'second']) {
-            const report = await engine.run(name, { approveDeletes: 1_000 })
-            reports.push(report)
-            expect([name, report.error]).toEqual([name, undefined])
-            expect(imbalance(report.counts)).toEqual([])
+            engine.write('people.csv', `id,e1,e2,e3,ok\n${rows.join('')}keep,keep@example.org,,,yes\n`)
+            const names = Array.from(listed, ([address, on]) => `${address},${on ? 'out' : 'back'}\n`)
+            engine.write('optouts.csv', `email,status\n${names.join('')}other@example.org,out\n`)
+          }
+          write()
+          for (const one of steps) {
+            for (const [person, some, consent] of one.hold)
+              some.length === 0 ? held.delete(person) : held.set(person, { addresses: some, consent })
+            for (const [address, on] of one.list) listed.set(address, on)
+            write()
+            if (one.fault !== 'none')
+              await control.fault(
+                { path: '/12/', nth: one.nth },
+                one.fault === 'status' ? { kind: 'status', status: 503 } : { kind: one.fault },
+              )
+            await happen(engine, one, stored)
+            await control.clearFaults()
+            await also(engine, one)
             await check(engine)
           }
-          return reports
-        })
-        const off = new Set([...listed].flatMap(([address, on]) => (on ? [address] : [])))
-        expect((await control.audience('2dnr')).digest).toBe(audienceDigest([...off, 'other@example.org'].map(email)))
-        for (const [i, audience] of [audiences.first, audiences.second].entries()) {
-          const wanted = await reachable(engine, i === 0 ? 'first' : 'second', held, off)
-          expect([audience, (await control.audience(audience)).digest]).toEqual([
-            audience,
-            audienceDigest([...wanted, 'keep@example.org'].map(email)),
-          ])
-        }
-        expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
-        expect(await outOfOrder(engine.db)).toEqual([])
-        const after = await engine.mark()
-        for (const name of feeds) expect((await engine.run(name)).counts).toMatchObject({ requests: 0, withheld: 0 })
-        expect(await engine.writes(after)).toEqual([])
-      },
-    ),
-    { ...histories(3), seed: Number(process.env['SLUICE_SEED'] ?? 20_261_123) },
-  )
-})
+          await untilQuiet(3, async () => {
+            const reports: RunReport[] = []
+            for (const name of ['optouts', 'first', 'second']) {
+              const report = await engine.run(name, { approveDeletes: 1_000 })
+              reports.push(report)
+              expect([name, report.error]).toEqual([name, undefined])
+              expect(imbalance(report.counts)).toEqual([])
+              await check(engine)
+            }
+            return reports
+          })
+          const off = new Set([...listed].flatMap(([address, on]) => (on ? [address] : [])))
+          expect((await control.audience('2dnr')).digest).toBe(audienceDigest([...off, 'other@example.org'].map(email)))
+          for (const [i, audience] of [audiences.first, audiences.second].entries()) {
+            const wanted = await reachable(engine, i === 0 ? 'first' : 'second', held, off)
+            expect([audience, (await control.audience(audience)).digest]).toEqual([
+              audience,
+              audienceDigest([...wanted, 'keep@example.org'].map(email)),
+            ])
+          }
+          expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
+          expect(await outOfOrder(engine.db)).toEqual([])
+          const after = await engine.mark()
+          for (const name of feeds) expect((await engine.run(name)).counts).toMatchObject({ requests: 0, withheld: 0 })
+          expect(await engine.writes(after)).toEqual([])
+        },
+      ),
+      { ...histories(3), seed: Number(process.env['SLUICE_SEED'] ?? 20_261_123) },
+    )
+  },
+)
 
 /** Addresses of the rows with consent that may be reached: neither listed nor erased, nor opted out by another row. */
 async function reachable(

@@ -49,27 +49,31 @@ async function expectBack(engine: EngineUnderTest): Promise<void> {
   expect(await engine.writes(after)).toEqual([])
 }
 
-test.each(['not applied', 'refused'])('a person is not sent before their removal from the list is confirmed: %s', async (how) => {
-  await using engine = await setUp()
-  const { control } = engine.sandbox
-  says(engine, 'out')
-  await engine.run('optouts')
-  says(engine, 'back')
-  await control.fault(
-    { path: list },
-    how === 'refused'
-      ? { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'not now' }] } }
-      : { kind: 'status', status: 503 },
-    'always',
-  )
-  expect(await engine.run('optouts')).toMatchObject({ status: 'partial', counts: { deletes: 1, confirmed: 0 } })
-  const run = await engine.run('people')
-  expect(run.counts).toMatchObject({ read: 2, suppressed: 1, valid: 1, confirmed: 1 })
-  expect(imbalance(run.counts)).toEqual([])
-  expect(await control.violations()).toEqual([])
-  await control.clearFaults()
-  await expectBack(engine)
-})
+test.each(['not applied', 'refused'])(
+  'a person is not sent before their removal from the list is confirmed: %s',
+  { tags: ['long'] },
+  async (how) => {
+    await using engine = await setUp()
+    const { control } = engine.sandbox
+    says(engine, 'out')
+    await engine.run('optouts')
+    says(engine, 'back')
+    await control.fault(
+      { path: list },
+      how === 'refused'
+        ? { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'not now' }] } }
+        : { kind: 'status', status: 503 },
+      'always',
+    )
+    expect(await engine.run('optouts')).toMatchObject({ status: 'partial', counts: { deletes: 1, confirmed: 0 } })
+    const run = await engine.run('people')
+    expect(run.counts).toMatchObject({ read: 2, suppressed: 1, valid: 1, confirmed: 1 })
+    expect(imbalance(run.counts)).toEqual([])
+    expect(await control.violations()).toEqual([])
+    await control.clearFaults()
+    await expectBack(engine)
+  },
+)
 
 test('an earlier plan does not send a person whose removal from the list is unconfirmed', async () => {
   await using engine = await setUp()

@@ -146,7 +146,7 @@ test('changes of people are frozen to the same batches and entries as by the gen
   })
 })
 
-test('users beyond the first value and the first portion of Postgres are frozen too', async () => {
+test('users beyond the first value and the first portion of Postgres are frozen too', { tags: ['long'] }, async () => {
   await inPlans(async (tx, id) => {
     const groups = Array.from({ length: 6_001 }, (): Group => ({ kept: [1], lost: [1], change: 'update', hash: 'new' }))
     await store(tx, id, groups)

@@ -326,7 +326,7 @@ const good = (id: number): Item => ({ id, price: 0, broken: false })
 /** Makes sure that the gate is used: the same rows except one, for three more days. */
 const steady: [How[]] = [[0, 1, 2].map((day) => ({ ...plain, first: [good(day), good(3), good(4)], second: [good(5), good(6)] }))]
 
-test('after any history, a gated run of two sources has the result of a full read', { timeout: 3_600_000 }, async () => {
+test('after any history, a gated run of two sources has the result of a full read', { tags: ['model'], timeout: 3_600_000 }, async () => {
   let gatedReadings = 0
   await fc.assert(
     fc.asyncProperty(fc.array(how, { minLength: 3, maxLength: 6 }), async (days) => {
@@ -400,7 +400,7 @@ function overnight(
 
 test(
   'a gated run handles moved, repeated, changed, missing and contradicting records of a long file as a full read does',
-  { timeout: 240_000 },
+  { tags: ['model'], timeout: 240_000 },
   async () => {
     const long = people(0, 300, own)
       .trimEnd()

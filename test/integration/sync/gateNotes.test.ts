@@ -165,7 +165,7 @@ const productExamples: [Odd[], Turn[]][] = [
 ]
 
 for (const [format, render] of Object.entries({ csv, jsonl })) {
-  test(`a gated run reports of products what a run of every record reports: ${format}`, { timeout: 600_000 }, async () => {
+  test(`a gated run reports of products what a run of every record reports: ${format}`, { tags: ['model'], timeout: 600_000 }, async () => {
     let passed = 0
     await fc.assert(
       fc.asyncProperty(
@@ -233,7 +233,7 @@ const turned: fc.Arbitrary<Turned> = fc.record({
   ),
 })
 
-test('a gated run has the same notes on members as a full read', { timeout: 600_000 }, async () => {
+test('a gated run has the same notes on members as a full read', { tags: ['model'], timeout: 600_000 }, async () => {
   let passed = 0
   await fc.assert(
     fc.asyncProperty(

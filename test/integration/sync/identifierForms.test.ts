@@ -41,7 +41,7 @@ async function stateOf({ db, sandbox }: EngineUnderTest): Promise<object> {
   }
 }
 
-test('records in both forms are changed, removed, opted out and refreshed alike', async () => {
+test('records in both forms are changed, removed, opted out and refreshed alike', { tags: ['model'], timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(rowsOf, rowsOf, fc.boolean(), async (rows, later, partners) => {
       await using engine = await engineUnderTest({ settings: { horizonMs: 20 } })
@@ -64,7 +64,7 @@ test('records in both forms are changed, removed, opted out and refreshed alike'
     }),
     histories(10),
   )
-}, 120_000)
+})
 
 test('concatenates digests, and keeps identifiers with a partner id in an array', async () => {
   await using engine = await engineUnderTest()

@@ -38,7 +38,7 @@ async function state({ db, sandbox }: EngineUnderTest): Promise<unknown> {
   }
 }
 
-test('the last row of an id is used, whether the other rows are known or not', { timeout: 240_000 }, async () => {
+test('the last row of an id is used, whether the other rows are known or not', { tags: ['model'], timeout: 240_000 }, async () => {
   let gatedReadings = 0
   await using whole = await engineUnderTest()
   await using clean = await engineUnderTest()

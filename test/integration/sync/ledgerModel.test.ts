@@ -172,7 +172,7 @@ const catalogCall = fc.oneof(
   fc.record({ gone: fc.uniqueArray(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 3 }) }),
 )
 
-test('the model of the ledger has the state of the service after any requests', async () => {
+test('the model of the ledger has the state of the service after any requests', { tags: ['model'], timeout: 60_000 }, async () => {
   await using sandbox = await withSandbox()
   const { control, call } = sandbox
   await fc.assert(
@@ -220,70 +220,78 @@ test('the model of the ledger has the state of the service after any requests', 
     ),
     { ...histories(60), numRuns: 60 },
   )
-}, 60_000)
+})
 
-test('the replayed ledger is the state of the service, and the replayed audit log is the synced state', async () => {
-  await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20, usersInFirstPart: 2 } })
-  const { control } = engine.sandbox
-  const bodies = keepBodies(engine)
-  const nowS = () => Math.floor(Date.now() / 1000) + 5
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 6 }), fc.constantFrom('user', 'identifier'), async (steps, deleteReach) => {
-      await control.reset()
-      await control.switches({ delete_reach: deleteReach, ledger_keys: 'on' })
-      await emptyDatabase(engine.db)
-      for (const [name, yaml] of Object.entries(pipelines)) engine.pipeline(name, yaml)
-      const held = new Map<string, readonly string[]>()
-      const listed = new Map<string, boolean>()
-      const prices = new Map<number, number>([[1, 1]])
-      const write = () => {
-        const rows = Array.from(held, ([id, some]) => `${id},${[0, 1, 2].map((i) => some[i] ?? '').join(',')}\n`)
-        engine.write('people.csv', `id,e1,e2,e3\n${rows.join('')}keep,keep@example.org,,\n`)
-        const names = Array.from(listed, ([address, on]) => `${address},${on ? 'out' : 'back'}\n`)
-        engine.write('optouts.csv', `email,status\n${names.join('')}other@example.org,out\n`)
-        engine.write('feed.xml', rss(Array.from(prices, ([n, price]) => item(goodProduct(n, price * 100)))))
-      }
-      const check = async () => {
-        const lines = (await control.ledger()) as ReplayedLine[]
-        const state = replayLedger(lines, bodies, { deleteReach: deleteReach as 'user' | 'identifier' })
-        expect([(await control.audience()).digest, (await control.audience('2dnr')).digest, (await control.catalog()).digest]).toEqual([
-          audienceDigest(state.members('1nmth', nowS())),
-          audienceDigest(state.members('2dnr', nowS())),
-          catalogDigest(state.products('4001')),
-        ])
-        const synced = await syncedKeys(engine)
-        expect(unfounded(synced, lines, state)).toEqual([])
-        const names = new Map(synced.map((one) => [`${one.target_id} ${nameOf(one)}`, one.hash]))
-        expect(names).toEqual(await replayAuditLog(engine))
-        return { state, names }
-      }
-      for (const { hold, list, price, fault, nth, times, how, feed } of steps) {
-        for (const [person, some] of hold) some.length === 0 ? held.delete(person) : held.set(person, some)
-        for (const [address, on] of list) listed.set(address, on)
-        for (const [product, cents] of price)
-          cents === 0 && prices.size > 1 ? prices.delete(product) : cents > 0 && prices.set(product, cents)
-        write()
-        if (fault !== 'none')
-          await control.fault({ path: '/12/', nth }, fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault }, times)
-        if (how === 'apply') await engine.apply((await engine.plan(feed)).planId)
-        else if (how === 'stop' || how === 'die') await interruptedRun(engine, feed, how)
-        else await engine.run(feed, how === 'full' ? { full: true } : {})
-        await control.clearFaults()
-        await check()
-      }
-      await untilQuiet(3, () => runEach(engine, ['optouts', 'shop', 'people']))
-      const { state, names } = await check()
-      const there = [
-        ...['1nmth', '2dnr'].flatMap((id) => state.members(id, nowS()).map(([type, value]) => `${id} ${type} ${value}`)),
-        ...state.products('4001').map((product) => `4001 ${String(product['id'])}`),
-      ]
-      expect([...names.keys()].toSorted()).toEqual(there.toSorted())
-      expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
-      expect(await outOfOrder(engine.db)).toEqual([])
-      // In the model memberships end as at the service.
-      await control.advance(14 * 31 * 86_400)
-      expect((await control.audience()).digest).toBe(audienceDigest(state.members('1nmth', nowS() + 14 * 31 * 86_400)))
-    }),
-    { ...histories(9), examples: (['shop', 'people', 'optouts'] as const).map((feed) => [everyFault(feed), 'user']) },
-  )
-}, 300_000)
+test(
+  'the replayed ledger is the state of the service, and the replayed audit log is the synced state',
+  { tags: ['model'], timeout: 300_000 },
+  async () => {
+    await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20, usersInFirstPart: 2 } })
+    const { control } = engine.sandbox
+    const bodies = keepBodies(engine)
+    const nowS = () => Math.floor(Date.now() / 1000) + 5
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 2, maxLength: 6 }),
+        fc.constantFrom('user', 'identifier'),
+        async (steps, deleteReach) => {
+          await control.reset()
+          await control.switches({ delete_reach: deleteReach, ledger_keys: 'on' })
+          await emptyDatabase(engine.db)
+          for (const [name, yaml] of Object.entries(pipelines)) engine.pipeline(name, yaml)
+          const held = new Map<string, readonly string[]>()
+          const listed = new Map<string, boolean>()
+          const prices = new Map<number, number>([[1, 1]])
+          const write = () => {
+            const rows = Array.from(held, ([id, some]) => `${id},${[0, 1, 2].map((i) => some[i] ?? '').join(',')}\n`)
+            engine.write('people.csv', `id,e1,e2,e3\n${rows.join('')}keep,keep@example.org,,\n`)
+            const names = Array.from(listed, ([address, on]) => `${address},${on ? 'out' : 'back'}\n`)
+            engine.write('optouts.csv', `email,status\n${names.join('')}other@example.org,out\n`)
+            engine.write('feed.xml', rss(Array.from(prices, ([n, price]) => item(goodProduct(n, price * 100)))))
+          }
+          const check = async () => {
+            const lines = (await control.ledger()) as ReplayedLine[]
+            const state = replayLedger(lines, bodies, { deleteReach: deleteReach as 'user' | 'identifier' })
+            expect([(await control.audience()).digest, (await control.audience('2dnr')).digest, (await control.catalog()).digest]).toEqual([
+              audienceDigest(state.members('1nmth', nowS())),
+              audienceDigest(state.members('2dnr', nowS())),
+              catalogDigest(state.products('4001')),
+            ])
+            const synced = await syncedKeys(engine)
+            expect(unfounded(synced, lines, state)).toEqual([])
+            const names = new Map(synced.map((one) => [`${one.target_id} ${nameOf(one)}`, one.hash]))
+            expect(names).toEqual(await replayAuditLog(engine))
+            return { state, names }
+          }
+          for (const { hold, list, price, fault, nth, times, how, feed } of steps) {
+            for (const [person, some] of hold) some.length === 0 ? held.delete(person) : held.set(person, some)
+            for (const [address, on] of list) listed.set(address, on)
+            for (const [product, cents] of price)
+              cents === 0 && prices.size > 1 ? prices.delete(product) : cents > 0 && prices.set(product, cents)
+            write()
+            if (fault !== 'none')
+              await control.fault({ path: '/12/', nth }, fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault }, times)
+            if (how === 'apply') await engine.apply((await engine.plan(feed)).planId)
+            else if (how === 'stop' || how === 'die') await interruptedRun(engine, feed, how)
+            else await engine.run(feed, how === 'full' ? { full: true } : {})
+            await control.clearFaults()
+            await check()
+          }
+          await untilQuiet(3, () => runEach(engine, ['optouts', 'shop', 'people']))
+          const { state, names } = await check()
+          const there = [
+            ...['1nmth', '2dnr'].flatMap((id) => state.members(id, nowS()).map(([type, value]) => `${id} ${type} ${value}`)),
+            ...state.products('4001').map((product) => `4001 ${String(product['id'])}`),
+          ]
+          expect([...names.keys()].toSorted()).toEqual(there.toSorted())
+          expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
+          expect(await outOfOrder(engine.db)).toEqual([])
+          // In the model memberships end as at the service.
+          await control.advance(14 * 31 * 86_400)
+          expect((await control.audience()).digest).toBe(audienceDigest(state.members('1nmth', nowS() + 14 * 31 * 86_400)))
+        },
+      ),
+      { ...histories(9), examples: (['shop', 'people', 'optouts'] as const).map((feed) => [everyFault(feed), 'user']) },
+    )
+  },
+)

@@ -74,6 +74,7 @@ test('a database that rejects a statement is not waited for', async () => {
 
 test.each(['EAI_AGAIN', 'ENOTFOUND', 'ENETUNREACH', 'ENETDOWN'])(
   'a run waits for a database whose host is not found for some seconds (%s)',
+  { tags: ['long'] },
   async (code) => {
     await using engine = await engineUnderTest()
     engine.pipeline('shop', catalogYaml('feed.xml'))

@@ -24,7 +24,7 @@ const day = fc.record({
   how: fc.constantFrom('run', 'run', 'approve', 'full', 'apply'),
 })
 
-test('after any history, each catalog has the products and prices of its market', { timeout: 240_000 }, async () => {
+test('after any history, each catalog has the products and prices of its market', { tags: ['model'], timeout: 240_000 }, async () => {
   await using engine = await engineUnderTest()
   await shortenWaits(engine.db)
   const { sandbox, env, folder } = engine

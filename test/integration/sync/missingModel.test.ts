@@ -27,7 +27,7 @@ const day: fc.Arbitrary<Day> = fc.record({
   how: fc.constantFrom('run', 'run', 'run', 'full', 'plan', 'apply', 'backfill', 'failed'),
 })
 
-test('a catalog has the products that feeds and `missing` policies require', async () => {
+test('a catalog has the products that feeds and `missing` policies require', { tags: ['model'], timeout: 240_000 }, async () => {
   await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
   const { control } = engine.sandbox
   await fc.assert(
@@ -89,4 +89,4 @@ test('a catalog has the products that feeds and `missing` policies require', asy
     }),
     histories(6),
   )
-}, 240_000)
+})

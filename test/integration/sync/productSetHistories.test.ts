@@ -79,7 +79,7 @@ const day = fc.record({
   other: fc.constantFrom('nothing', 'nothing', 'nothing', 'rename', 'delete', 'audit'),
 })
 
-test('after any history, each rule has one set with the products that it selects', { timeout: 240_000 }, async () => {
+test('after any history, each rule has one set with the products that it selects', { tags: ['model'], timeout: 240_000 }, async () => {
   await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20, maxAttempts: 3 } })
   const { sandbox } = engine
   const { control } = sandbox

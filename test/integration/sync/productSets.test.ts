@@ -330,6 +330,7 @@ test('a create without an answer is sent again in time, although the clock of th
 
 test.each(['sets.before_create', 'sets.created', 'sets.before_delete'])(
   'after a run killed at %s, each rule has exactly one set',
+  { tags: ['long'] },
   async (label) => {
     await using engine = await engineUnderTest()
     engine.write('feed.csv', feed(rows))

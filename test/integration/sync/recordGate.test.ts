@@ -82,7 +82,7 @@ async function state(engine: EngineUnderTest): Promise<unknown> {
   }
 }
 
-test('a gated run ends as a run that reads every record again, in every format', { timeout: 240_000 }, async () => {
+test('a gated run ends as a run that reads every record again, in every format', { tags: ['model'], timeout: 240_000 }, async () => {
   // One oracle for all formats: the rows of a day are the same, so counts and state are too.
   await using slow = await engineUnderTest()
   await using gates = new AsyncDisposableStack()
@@ -142,7 +142,7 @@ consent: { column: ok, values: ["yes"] }
 guards: { max_delete_count: 1000, max_reject_percent: 100 }
 `
 
-test('a gated run ends as a run that reads every record again: an audience', { timeout: 240_000 }, async () => {
+test('a gated run ends as a run that reads every record again: an audience', { tags: ['model'], timeout: 240_000 }, async () => {
   let gatedReadings = 0
   await using gated = await engineUnderTest()
   await using slow = await engineUnderTest()

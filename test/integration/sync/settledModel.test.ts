@@ -85,123 +85,127 @@ guards: { max_delete_count: ${guard}, max_delete_percent: 0, min_rows: 0 }
 `
 const shopYaml = (guard: number) => `${catalogYaml('feed.xml')}guards: { max_delete_count: ${guard}, max_delete_percent: 0, min_rows: 0 }\n`
 
-test('after a run, every key that is out of sync is withheld, refused or unresolved in its report', async () => {
-  await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20, usersInFirstPart: 2 } })
-  const { control } = engine.sandbox
-  const calendar = keepCalendar(engine)
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(step, { minLength: 2, maxLength: 8 }),
-      fc.constantFrom('user', 'identifier'),
-      fc.constantFrom(1, 1_000),
-      async (steps, reach, guard) => {
-        await control.reset()
-        await control.switches({ delete_reach: reach })
-        await emptyDatabase(engine.db)
-        engine.pipeline('shop', shopYaml(guard))
-        engine.pipeline('people', peopleYaml(guard))
-        const held = new Map<string, { readonly addresses: readonly string[]; readonly endsAtMs: number }>()
-        const prices = new Map<number, number>([
-          [98, 1],
-          [99, 1],
-        ])
-        const away = new Set<number>()
-        const startMs = Math.floor(Date.now() / 1_000) * 1_000
-        let passedMs = 0
-        // No two ends are equal. After the days move back, equal ends could be confused.
-        let ended = 0
-        calendar.reset()
-        const write = () => {
-          const rows = Array.from(held, ([id, { addresses: some, endsAtMs }]) => {
-            const ends = endsAtMs === 0 ? '' : new Date(endsAtMs - passedMs).toISOString()
-            return `${id},${[0, 1, 2].map((i) => some[i] ?? '').join(',')},${ends}\n`
-          })
-          engine.write('people.csv', `id,e1,e2,e3,ends\n${rows.join('')}keep,keep@example.org,,,\n`)
-          engine.write('feed.xml', rss(Array.from(prices, ([n, price]) => item(goodProduct(n, price * 100)))))
-        }
-        write()
-        for (const { hold, price, taken, fault, times, how, feed, days } of steps) {
-          for (const [person, some, ends] of hold) {
-            if (some.length === 0) held.delete(person)
-            else held.set(person, { addresses: some, endsAtMs: ends === 0 ? 0 : startMs + passedMs + ends * dayMs + 1_000 * ++ended })
+test(
+  'after a run, every key that is out of sync is withheld, refused or unresolved in its report',
+  { tags: ['model'], timeout: 600_000 },
+  async () => {
+    await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20, usersInFirstPart: 2 } })
+    const { control } = engine.sandbox
+    const calendar = keepCalendar(engine)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 2, maxLength: 8 }),
+        fc.constantFrom('user', 'identifier'),
+        fc.constantFrom(1, 1_000),
+        async (steps, reach, guard) => {
+          await control.reset()
+          await control.switches({ delete_reach: reach })
+          await emptyDatabase(engine.db)
+          engine.pipeline('shop', shopYaml(guard))
+          engine.pipeline('people', peopleYaml(guard))
+          const held = new Map<string, { readonly addresses: readonly string[]; readonly endsAtMs: number }>()
+          const prices = new Map<number, number>([
+            [98, 1],
+            [99, 1],
+          ])
+          const away = new Set<number>()
+          const startMs = Math.floor(Date.now() / 1_000) * 1_000
+          let passedMs = 0
+          // No two ends are equal. After the days move back, equal ends could be confused.
+          let ended = 0
+          calendar.reset()
+          const write = () => {
+            const rows = Array.from(held, ([id, { addresses: some, endsAtMs }]) => {
+              const ends = endsAtMs === 0 ? '' : new Date(endsAtMs - passedMs).toISOString()
+              return `${id},${[0, 1, 2].map((i) => some[i] ?? '').join(',')},${ends}\n`
+            })
+            engine.write('people.csv', `id,e1,e2,e3,ends\n${rows.join('')}keep,keep@example.org,,,\n`)
+            engine.write('feed.xml', rss(Array.from(prices, ([n, price]) => item(goodProduct(n, price * 100)))))
           }
-          for (const [product, cents] of price) {
-            // If it were desired again, Sluice could not know that another writer deleted it.
-            if (cents === 0 || away.has(product)) prices.delete(product)
-            else prices.set(product, cents)
-          }
-          if (days > 0) {
-            await pass(engine, days)
-            passedMs += days * dayMs
-            calendar.pass(days * dayMs)
-          }
-          for (const [person, { endsAtMs }] of held) if (endsAtMs !== 0 && endsAtMs < startMs + passedMs + dayMs) held.delete(person)
           write()
-          // The sandbox does not distinguish writers. It would report an unresolved put that is sent again after the delete as a
-          // violation.
-          if (!prices.has(taken) && (await hasNoUnresolvedProduct(engine))) {
-            away.add(taken)
-            await takeAway(engine, `SKU-${taken}`)
+          for (const { hold, price, taken, fault, times, how, feed, days } of steps) {
+            for (const [person, some, ends] of hold) {
+              if (some.length === 0) held.delete(person)
+              else held.set(person, { addresses: some, endsAtMs: ends === 0 ? 0 : startMs + passedMs + ends * dayMs + 1_000 * ++ended })
+            }
+            for (const [product, cents] of price) {
+              // If it were desired again, Sluice could not know that another writer deleted it.
+              if (cents === 0 || away.has(product)) prices.delete(product)
+              else prices.set(product, cents)
+            }
+            if (days > 0) {
+              await pass(engine, days)
+              passedMs += days * dayMs
+              calendar.pass(days * dayMs)
+            }
+            for (const [person, { endsAtMs }] of held) if (endsAtMs !== 0 && endsAtMs < startMs + passedMs + dayMs) held.delete(person)
+            write()
+            // The sandbox does not distinguish writers. It would report an unresolved put that is sent again after the delete as a
+            // violation.
+            if (!prices.has(taken) && (await hasNoUnresolvedProduct(engine))) {
+              away.add(taken)
+              await takeAway(engine, `SKU-${taken}`)
+            }
+            if (faults[fault] !== undefined) await control.fault({ path: '/12/' }, faults[fault], times)
+            if (how === 'plan') await engine.plan(feed)
+            else if (how === 'apply') await engine.apply((await engine.plan(feed)).planId)
+            else if (how === 'stop' || how === 'die' || how === 'planned') await interruptedRun(engine, feed, how)
+            else {
+              const report = await engine.run(feed, how === 'full' ? { full: true } : how === 'approve' ? { approveDeletes: 1_000 } : {})
+              expect(imbalance(report.counts)).toEqual([])
+              expect(await unexplained(engine, report)).toEqual([])
+              if (how === 'failed') expect(imbalance((await engine.rerun(report.runId, { failedOnly: true })).counts)).toEqual([])
+            }
+            await control.clearFaults()
           }
-          if (faults[fault] !== undefined) await control.fault({ path: '/12/' }, faults[fault], times)
-          if (how === 'plan') await engine.plan(feed)
-          else if (how === 'apply') await engine.apply((await engine.plan(feed)).planId)
-          else if (how === 'stop' || how === 'die' || how === 'planned') await interruptedRun(engine, feed, how)
-          else {
-            const report = await engine.run(feed, how === 'full' ? { full: true } : how === 'approve' ? { approveDeletes: 1_000 } : {})
-            expect(imbalance(report.counts)).toEqual([])
-            expect(await unexplained(engine, report)).toEqual([])
-            if (how === 'failed') expect(imbalance((await engine.rerun(report.runId, { failedOnly: true })).counts)).toEqual([])
+          let last: RunReport[] = []
+          for (let i = 0; i < 4; i++) {
+            last = []
+            for (const name of ['shop', 'people']) {
+              const report = await engine.run(name, { approveDeletes: 1_000 })
+              expect(await unexplained(engine, report)).toEqual([])
+              last.push(report)
+            }
           }
-          await control.clearFaults()
-        }
-        let last: RunReport[] = []
-        for (let i = 0; i < 4; i++) {
-          last = []
-          for (const name of ['shop', 'people']) {
-            const report = await engine.run(name, { approveDeletes: 1_000 })
-            expect(await unexplained(engine, report)).toEqual([])
-            last.push(report)
+          expect(last.map(({ status, counts }) => [status, counts.requests])).toEqual([
+            ['succeeded', 0],
+            ['succeeded', 0],
+          ])
+          // The counts of every run add up, for any end of the run, and none has an unresolved request.
+          for (const { runId, counts, trigger } of await listRuns(engine.db, { limit: 1_000 }))
+            expect([runId, trigger === 'plan' ? [] : imbalance(counts), counts.ambiguous]).toEqual([runId, [], 0])
+          const living = [...held.values()].flatMap(({ addresses: some }) => some)
+          expect((await control.audience()).digest).toBe(audienceDigest([...living, 'keep@example.org'].map(email)))
+          // The latest end of all people with an address applies; without an end it is kept.
+          const ends = new Map<string, number>()
+          for (const { addresses: some, endsAtMs } of held.values()) {
+            const atMs = endsAtMs === 0 ? Number.POSITIVE_INFINITY : endsAtMs - passedMs
+            for (const address of some) ends.set(address, Math.max(ends.get(address) ?? 0, atMs))
           }
-        }
-        expect(last.map(({ status, counts }) => [status, counts.requests])).toEqual([
-          ['succeeded', 0],
-          ['succeeded', 0],
-        ])
-        // The counts of every run add up, for any end of the run, and none has an unresolved request.
-        for (const { runId, counts, trigger } of await listRuns(engine.db, { limit: 1_000 }))
-          expect([runId, trigger === 'plan' ? [] : imbalance(counts), counts.ambiguous]).toEqual([runId, [], 0])
-        const living = [...held.values()].flatMap(({ addresses: some }) => some)
-        expect((await control.audience()).digest).toBe(audienceDigest([...living, 'keep@example.org'].map(email)))
-        // The latest end of all people with an address applies; without an end it is kept.
-        const ends = new Map<string, number>()
-        for (const { addresses: some, endsAtMs } of held.values()) {
-          const atMs = endsAtMs === 0 ? Number.POSITIVE_INFINITY : endsAtMs - passedMs
-          for (const address of some) ends.set(address, Math.max(ends.get(address) ?? 0, atMs))
-        }
-        for (const [address, endsAtMs] of ends) {
-          const [row] = await engine.db.query<{ ms: number }>(
-            `select (extract(epoch from expires_at) * 1000)::float8 as ms from ${everyKey} m where key = $1`,
-            [Buffer.from(`01${email(address)[1]}`, 'hex')],
+          for (const [address, endsAtMs] of ends) {
+            const [row] = await engine.db.query<{ ms: number }>(
+              `select (extract(epoch from expires_at) * 1000)::float8 as ms from ${everyKey} m where key = $1`,
+              [Buffer.from(`01${email(address)[1]}`, 'hex')],
+            )
+            if (Number.isFinite(endsAtMs)) expect([address, row?.ms]).toEqual([address, endsAtMs])
+            else expect([address, (row?.ms ?? 0) > startMs + 29 * dayMs]).toEqual([address, true])
+          }
+          expect((await control.catalog()).digest).toBe(
+            catalogDigest(Array.from(prices, ([n, price]) => wanted(goodProduct(n, price * 100)))),
           )
-          if (Number.isFinite(endsAtMs)) expect([address, row?.ms]).toEqual([address, endsAtMs])
-          else expect([address, (row?.ms ?? 0) > startMs + 29 * dayMs]).toEqual([address, true])
-        }
-        expect((await control.catalog()).digest).toBe(
-          catalogDigest(Array.from(prices, ([n, price]) => wanted(goodProduct(n, price * 100)))),
-        )
-        // An operation that expired while its outcome was unknown is superseded and not sent again (docs/guarantees.md#freshness). So the
-        // rule of docs/guarantees.md#key-order does not apply. The backoffs of this test are a millisecond, so `same_body_at_once` does
-        // not apply either.
-        const allowed = ['same_body_at_once', ...(passedMs === 0 ? [] : ['newer_before_older_settled'])]
-        const broken = (await control.violations()).filter(({ rule }) => !allowed.includes(rule))
-        expect(broken).toEqual([])
-        expect(await outOfOrder(engine.db)).toEqual([])
-      },
-    ),
-    histories(5),
-  )
-}, 600_000)
+          // An operation that expired while its outcome was unknown is superseded and not sent again (docs/guarantees.md#freshness). So the
+          // rule of docs/guarantees.md#key-order does not apply. The backoffs of this test are a millisecond, so `same_body_at_once` does
+          // not apply either.
+          const allowed = ['same_body_at_once', ...(passedMs === 0 ? [] : ['newer_before_older_settled'])]
+          const broken = (await control.violations()).filter(({ rule }) => !allowed.includes(rule))
+          expect(broken).toEqual([])
+          expect(await outOfOrder(engine.db)).toEqual([])
+        },
+      ),
+      histories(5),
+    )
+  },
+)
 
 /** Keys that are out of sync after a run that does not report them. */
 async function unexplained(engine: EngineUnderTest, report: RunReport): Promise<unknown[]> {

@@ -76,44 +76,48 @@ async function state({ db, sandbox }: EngineUnderTest): Promise<unknown> {
   }
 }
 
-test('an export with row groups has the result of a feed of the same products, day by day', { timeout: 240_000 }, async () => {
-  await fc.assert(
-    fc.asyncProperty(days, async (history) => {
-      await using rows = await engineUnderTest()
-      await using feed = await engineUnderTest()
-      rows.pipeline('shop', spread)
-      feed.pipeline('shop', `source: { url: "{folder}/feed.csv" }\n${destination}`)
-      for (const products of history) {
-        rows.write('export.csv', exported(products))
-        feed.write('feed.csv', flat(products))
-        // The oracle deletes its digests, so that it reads every record.
-        await feed.db.execute('delete from sluice.record_digest')
-        const [one, other] = [await rows.run('shop'), await feed.run('shop')]
-        expect(one.counts).toEqual(other.counts)
-        expect(imbalance(one.counts)).toEqual([])
-        expect(await state(rows)).toEqual(await state(feed))
-      }
-    }),
-    {
-      numRuns: Number(process.env['SLUICE_RUNS'] ?? 4),
-      examples: [
-        // Only the first row changes, and with it the content of its variants; then an image in a row of its own.
-        [
+test(
+  'an export with row groups has the result of a feed of the same products, day by day',
+  { tags: ['long'], timeout: 240_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(days, async (history) => {
+        await using rows = await engineUnderTest()
+        await using feed = await engineUnderTest()
+        rows.pipeline('shop', spread)
+        feed.pipeline('shop', `source: { url: "{folder}/feed.csv" }\n${destination}`)
+        for (const products of history) {
+          rows.write('export.csv', exported(products))
+          feed.write('feed.csv', flat(products))
+          // The oracle deletes its digests, so that it reads every record.
+          await feed.db.execute('delete from sluice.record_digest')
+          const [one, other] = [await rows.run('shop'), await feed.run('shop')]
+          expect(one.counts).toEqual(other.counts)
+          expect(imbalance(one.counts)).toEqual([])
+          expect(await state(rows)).toEqual(await state(feed))
+        }
+      }),
+      {
+        numRuns: Number(process.env['SLUICE_RUNS'] ?? 4),
+        examples: [
+          // Only the first row changes, and with it the content of its variants; then an image in a row of its own.
           [
-            [{ handle: 1, title: 0, sizes: [0, 1, 2], images: 0, broken: false }],
-            [{ handle: 1, title: 1, sizes: [0, 1, 2], images: 0, broken: false }],
-            [{ handle: 1, title: 1, sizes: [0, 1, 2], images: 1, broken: false }],
+            [
+              [{ handle: 1, title: 0, sizes: [0, 1, 2], images: 0, broken: false }],
+              [{ handle: 1, title: 1, sizes: [0, 1, 2], images: 0, broken: false }],
+              [{ handle: 1, title: 1, sizes: [0, 1, 2], images: 1, broken: false }],
+            ],
           ],
         ],
-      ],
-    },
-  )
-})
+      },
+    )
+  },
+)
 
 /** Renames the column `Body (HTML)`. The table is then not recognized as an export of a shop, and its rows are read one by one. */
 const renamed = (text: string) => text.replace('Body (HTML)', 'Text')
 
-test('a table that has row groups only on some days has the result of a full read', async () => {
+test('a table that has row groups only on some days has the result of a full read', { tags: ['long'] }, async () => {
   await using gated = await engineUnderTest()
   await using slow = await engineUnderTest()
   const yaml = `source: { url: "{folder}/export.csv" }

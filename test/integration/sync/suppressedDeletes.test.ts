@@ -91,6 +91,7 @@ test.for([
   ['off', numbers(20, 60)],
 ] as const)(
   'the next run sends a failed delete of a suppressed person, by then %s, although other deletes are withheld',
+  { tags: ['long'] },
   async ([state, rest]) => {
     await using engine = await setUp()
     const { control } = engine.sandbox

@@ -217,7 +217,7 @@ class ListModel {
 
 test.for([sandboxAudience, staticListTarget])(
   'after any history, $name and a do-not-reach list have the content of the files',
-  { timeout: 300_000 },
+  { tags: ['model'], timeout: 300_000 },
   async (target) => {
     await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20, usersInFirstPart: 2 } })
     const { control } = engine.sandbox

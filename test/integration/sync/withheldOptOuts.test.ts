@@ -144,6 +144,7 @@ test('a plan that adds a person is stale after a read in which the person opted 
 
 test.for(['has another consent column', 'names another address'] as const)(
   'a rerun of failed operations and a backfill are refused after a read with a no that a guard stopped: the row %s',
+  { tags: ['long'] },
   async (how) => {
     await using engine = await engineUnderTest()
     const { control } = engine.sandbox

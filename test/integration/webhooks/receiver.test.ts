@@ -109,7 +109,7 @@ test('H1: a request without the exact signature of its raw bytes changes nothing
   expect(await served.post(body, header(good))).toBe(200)
 })
 
-test('H2: 10,000 events of the sandbox, sent twice over: none lost, none double', async () => {
+test('H2: 10,000 events of the sandbox, sent twice over: none lost, none double', { tags: ['long'] }, async () => {
   await using database = await testDatabase({ mayBeUsed: true })
   await using served = await serve({ db: database.db })
   await using sandbox = await withSandbox()

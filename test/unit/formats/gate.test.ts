@@ -43,7 +43,7 @@ const named: Readonly<Record<string, Overrides>> = {
 
 describe('the record gate (performance.md, gate 2)', () => {
   for (const [format, write] of Object.entries(writers)) {
-    test(`${format}: known records are not passed on, and all others are as without a gate`, async () => {
+    test(`${format}: known records are not passed on, and all others are as without a gate`, { tags: ['long'] }, async () => {
       await fc.assert(
         fc.asyncProperty(table, table, fc.integer({ min: 1, max: 60 }), async (before, after, chunkBytes) => {
           const first = gateOf()

@@ -29,7 +29,7 @@ const edit = fc.record({
 })
 
 for (const [name, seed] of Object.entries(seeds)) {
-  test(`${name} with any bytes changed is read or rejected with a code, the same in chunks of any size`, async () => {
+  test(`${name} with any bytes changed is read or rejected with a code, the same in chunks of any size`, { tags: ['long'] }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 4 }), fc.integer({ min: 1, max: 50 }), async (edits, chunkBytes) => {
         let bytes = seed

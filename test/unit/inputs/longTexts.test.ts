@@ -152,7 +152,7 @@ const searches: readonly [name: string, search: () => unknown][] = [
   ['an email in a request of the emulator', () => looksLikeEmail(`@ ${run('a')}`)],
 ]
 
-test.each(searches)('takes linear time: %s', async (_, search) => {
+test.each(searches)('takes linear time: %s', { tags: ['long'] }, async (_, search) => {
   const milliseconds = measureProcessorTime()
   await search()
   expect(milliseconds()).toBeLessThan(3_000)

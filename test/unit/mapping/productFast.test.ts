@@ -51,7 +51,7 @@ const texts = [
   '',
 ]
 
-test('a mapper returns for each row what a new mapper returns, although it knows the values of earlier rows', () => {
+test('a mapper returns for each row what a new mapper returns, although it knows the values of earlier rows', { tags: ['long'] }, () => {
   const required = ['title', 'description', ...Object.keys(values)]
   const row = fc.tuple(
     ...mappableFields.map((field) => {

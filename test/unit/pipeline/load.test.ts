@@ -258,7 +258,7 @@ guards: { min_rows: -1 }
     expect(expected === undefined ? problems === '' : problems.includes(expected), problems).toBe(true)
   })
 
-  test('very many unknown keys, without comparing each with all others', { timeout: 60_000 }, async () => {
+  test('very many unknown keys, without comparing each with all others', { tags: ['long'], timeout: 60_000 }, async () => {
     const lines = Array.from({ length: 30_000 }, (_, i) => `key_${i}: 1\n`).join('')
     for (const [name, text] of [
       ['many.yaml', `${catalog('1')}${lines}`],
