@@ -137,7 +137,7 @@ describe.skipIf(chromiumPath === undefined)(`actions (need Chromium: apt-get ins
     },
   )
 
-  test('one record is looked up by keyboard, and its key is in no address', async () => {
+  test('one record is looked up by keyboard, and its key is in no address', { tags: ['long'] }, async () => {
     await using engine = await shop()
     await using server = await startServer(engine)
     await engine.run('shop')
@@ -176,7 +176,7 @@ describe.skipIf(chromiumPath === undefined)(`actions (need Chromium: apt-get ins
     expect(download.suggestedFilename()).toBe('rejects-r_1.csv')
   })
 
-  test('what a feed says is text on every page, never markup or script', async () => {
+  test('what a feed says is text on every page, never markup or script', { tags: ['long'] }, async () => {
     await using engine = await shop()
     await using server = await startServer(engine)
     const evil = `"><script>globalThis.xss=1</script><img src=x onerror="globalThis.xss=1">'`

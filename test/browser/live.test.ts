@@ -64,7 +64,7 @@ describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get 
     await page.locator('tr#r_2').waitFor()
   })
 
-  test('a link that has the focus does not stop the updates around it, and keeps the focus', async () => {
+  test('a link that has the focus does not stop the updates around it, and keeps the focus', { tags: ['long'] }, async () => {
     await using engine = await shop()
     await using server = await startServer(engine)
     await using tab = await browser.open()

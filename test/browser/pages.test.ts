@@ -152,7 +152,7 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
     },
   )
 
-  test('from a run to the answer of one product by keyboard and without script', async () => {
+  test('from a run to the answer of one product by keyboard and without script', { tags: ['long'] }, async () => {
     const { engine, refusedRun } = await shopOfBatches()
     await using _ = engine
     await using server = await startServer(engine)

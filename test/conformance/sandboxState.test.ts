@@ -317,6 +317,7 @@ test.skipIf(target !== undefined)('without a state file nothing is kept', async 
 
 test.skipIf(target !== undefined)(
   'a restart gives no id twice if a call that waited is in the journal after calls that began later',
+  { tags: ['long'] },
   async () => {
     const file = join(folder, 'state.jsonl')
     const create = async (url: string, name: string): Promise<unknown> =>

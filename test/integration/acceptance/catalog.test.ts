@@ -17,54 +17,58 @@ const faults: readonly (readonly [field: string, spoil: (line: string) => string
   ['availability', (line) => (line.includes('g:availability') ? '  <g:availability>maybe</g:availability>' : line)],
 ]
 
-test('2,000 items, 60 of them invalid: rejects by line and field, the expected catalog, requests within the limits', async () => {
-  await using engine = await engineUnderTest()
-  const { control } = engine.sandbox
-  const all = products(2_000)
-  const expected: [line: number, field: string][] = []
-  let line = 5
-  const items = all.map((product, i) => {
-    const fault = i % 33 === 7 && expected.length < 60 ? faults[expected.length % faults.length] : undefined
-    const text = item(product, fault?.[1])
-    if (fault) expected.push([line, fault[0]])
-    line += text.split('\n').length
-    return text
-  })
-  expect(expected).toHaveLength(60)
-  const valid = all.filter((_, i) => !(i % 33 === 7 && i < 33 * 60))
-  engine.pipeline('shop', catalogYaml('feed.xml'))
-  engine.write('feed.xml', rss(items))
+test(
+  '2,000 items, 60 of them invalid: rejects by line and field, the expected catalog, requests within the limits',
+  { tags: ['long'], timeout: 120_000 },
+  async () => {
+    await using engine = await engineUnderTest()
+    const { control } = engine.sandbox
+    const all = products(2_000)
+    const expected: [line: number, field: string][] = []
+    let line = 5
+    const items = all.map((product, i) => {
+      const fault = i % 33 === 7 && expected.length < 60 ? faults[expected.length % faults.length] : undefined
+      const text = item(product, fault?.[1])
+      if (fault) expected.push([line, fault[0]])
+      line += text.split('\n').length
+      return text
+    })
+    expect(expected).toHaveLength(60)
+    const valid = all.filter((_, i) => !(i % 33 === 7 && i < 33 * 60))
+    engine.pipeline('shop', catalogYaml('feed.xml'))
+    engine.write('feed.xml', rss(items))
 
-  const outcome = await sluiceHere(['run', 'shop', '--json'], { cwd: engine.folder, env: engine.env })
-  expect([outcome.code, outcome.stderr.includes('    at ')]).toEqual([0, false])
-  const report = JSON.parse(outcome.stdout)
-  expect(report).toMatchObject({
-    status: 'succeeded',
-    counts: { read: 2_000, rejected: 60, duplicates: 0, suppressed: 0, valid: 1_940, creates: 1_940, confirmed: 1_940, requests: 78 },
-  })
-  expect(imbalance(report.counts)).toEqual([])
+    const outcome = await sluiceHere(['run', 'shop', '--json'], { cwd: engine.folder, env: engine.env })
+    expect([outcome.code, outcome.stderr.includes('    at ')]).toEqual([0, false])
+    const report = JSON.parse(outcome.stdout)
+    expect(report).toMatchObject({
+      status: 'succeeded',
+      counts: { read: 2_000, rejected: 60, duplicates: 0, suppressed: 0, valid: 1_940, creates: 1_940, confirmed: 1_940, requests: 78 },
+    })
+    expect(imbalance(report.counts)).toEqual([])
 
-  const rejects: { line: number; field: string; hint: string }[] = JSON.parse(
-    (await sluiceHere(['rejects', report.runId, '--json'], { cwd: engine.folder, env: engine.env })).stdout,
-  )
-  expect(rejects.map((reject) => [reject.line, reject.field])).toEqual(expected)
-  expect(rejects.every(({ hint }) => hint.length > 5)).toBe(true)
+    const rejects: { line: number; field: string; hint: string }[] = JSON.parse(
+      (await sluiceHere(['rejects', report.runId, '--json'], { cwd: engine.folder, env: engine.env })).stdout,
+    )
+    expect(rejects.map((reject) => [reject.line, reject.field])).toEqual(expected)
+    expect(rejects.every(({ hint }) => hint.length > 5)).toBe(true)
 
-  expect((await control.catalog()).digest).toBe(catalogDigest(valid.map(wanted)))
-  const puts = await engine.writes()
-  expect(Math.max(...puts.map(({ items: n }) => n))).toBe(25)
-  expect(puts.reduce((sum, { items: n }) => sum + n, 0)).toBe(1_940)
-  expect(await control.violations()).toEqual([])
-  // The sent bytes are the frozen ones, and no id is repeated in a request.
-  const batches = await engine.db.query<{ body: Buffer }>('select body from sluice.batch')
-  expect(batches.map(({ body }) => createHash('sha256').update(body).digest('hex')).toSorted()).toEqual(
-    puts.map(({ body_sha256 }) => body_sha256).toSorted(),
-  )
-  for (const { body } of batches) {
-    const ids: string[] = JSON.parse(body.toString()).products.map(({ id }: { id: string }) => id)
-    expect(new Set(ids).size).toBe(ids.length)
-  }
-}, 120_000)
+    expect((await control.catalog()).digest).toBe(catalogDigest(valid.map(wanted)))
+    const puts = await engine.writes()
+    expect(Math.max(...puts.map(({ items: n }) => n))).toBe(25)
+    expect(puts.reduce((sum, { items: n }) => sum + n, 0)).toBe(1_940)
+    expect(await control.violations()).toEqual([])
+    // The sent bytes are the frozen ones, and no id is repeated in a request.
+    const batches = await engine.db.query<{ body: Buffer }>('select body from sluice.batch')
+    expect(batches.map(({ body }) => createHash('sha256').update(body).digest('hex')).toSorted()).toEqual(
+      puts.map(({ body_sha256 }) => body_sha256).toSorted(),
+    )
+    for (const { body } of batches) {
+      const ids: string[] = JSON.parse(body.toString()).products.map(({ id }: { id: string }) => id)
+      expect(new Set(ids).size).toBe(ids.length)
+    }
+  },
+)
 
 test('unchanged items send nothing; creates, updates and deletes send only these', async () => {
   await using engine = await engineUnderTest()

@@ -205,25 +205,32 @@ describe('a first load is killed, and the source changes:', () => {
 
 test.for(
   ['plan.batches_written', 'reconcile.expanded', 'reconcile.split'].flatMap((label) => [1, 40].map((size) => [label, size] as const)),
-)('killed at %s: the next run settles the people of a batch, who have one row for all, %i users per operation', async ([label, size]) => {
-  await using engine = await engineUnderTest()
-  const { control } = engine.sandbox
-  engine.pipeline('customers', customersYaml.replace('1nmth }', `1nmth, users_per_operation: ${size} }`))
-  const rows = Array.from({ length: 40 }, (_, i) => ({
-    key: `k${i}`,
-    cells: [`a${i}@example.com`, `b${i}@example.com`, '', 'US', ''] as const,
-    identifiers: [email(`a${i}@example.com`), email(`b${i}@example.com`)],
-  }))
-  engine.write('crm.csv', crm(rows))
-  await control.fault({ path: '/users' }, { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } })
-  expect(await run(engine, 'customers', { CRASH_AT: label })).toBe('SIGKILL')
-  const forms = () =>
-    engine.db.query('select (select count(*)::int from batch_entries) as together, (select count(*)::int from entry) as each')
-  expect(await forms()).toEqual([{ together: label === 'plan.batches_written' ? 0 : 1, each: 0 }])
-  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { pending: 0, ambiguous: 0, refused: 0 } })
-  expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(rows)))
-  expect(await control.violations()).toEqual([])
-})
+)(
+  'killed at %s: the next run settles the people of a batch, who have one row for all, %i users per operation',
+  { tags: ['long'] },
+  async ([label, size]) => {
+    await using engine = await engineUnderTest()
+    const { control } = engine.sandbox
+    engine.pipeline('customers', customersYaml.replace('1nmth }', `1nmth, users_per_operation: ${size} }`))
+    const rows = Array.from({ length: 40 }, (_, i) => ({
+      key: `k${i}`,
+      cells: [`a${i}@example.com`, `b${i}@example.com`, '', 'US', ''] as const,
+      identifiers: [email(`a${i}@example.com`), email(`b${i}@example.com`)],
+    }))
+    engine.write('crm.csv', crm(rows))
+    await control.fault(
+      { path: '/users' },
+      { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
+    )
+    expect(await run(engine, 'customers', { CRASH_AT: label })).toBe('SIGKILL')
+    const forms = () =>
+      engine.db.query('select (select count(*)::int from batch_entries) as together, (select count(*)::int from entry) as each')
+    expect(await forms()).toEqual([{ together: label === 'plan.batches_written' ? 0 : 1, each: 0 }])
+    expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { pending: 0, ambiguous: 0, refused: 0 } })
+    expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(rows)))
+    expect(await control.violations()).toEqual([])
+  },
+)
 
 test('killed after a plan with withheld deletes: the next run withholds and reports them too', { tags: ['long'] }, async () => {
   await using engine = await engineUnderTest()
@@ -266,7 +273,7 @@ test.for(['user', 'identifier'])(
 
 const seed = Number(process.env['SLUICE_SEED'] ?? Date.now() % 1_000_000)
 
-test(`W1: killed at random instants (SLUICE_SEED=${seed}), 6 times, then left alone`, async () => {
+test(`W1: killed at random instants (SLUICE_SEED=${seed}), 6 times, then left alone`, { tags: ['long'], timeout: 180_000 }, async () => {
   // The horizon of the command: it waits for requests that its killed runs left in flight.
   await using engine = await engineUnderTest({ settings: { horizonMs: 10_000 } })
   const { control } = engine.sandbox
@@ -301,7 +308,7 @@ test(`W1: killed at random instants (SLUICE_SEED=${seed}), 6 times, then left al
   const repeats = sent.length - new Set(sent.map(({ body_sha256 }) => body_sha256)).size
   expect(repeats).toBeLessThanOrEqual(killed * 4)
   expect(await control.violations()).toEqual([])
-}, 180_000)
+})
 
 /** Labels of every crash point below `folder`. */
 function labelsOf(folder: string): string[] {

@@ -39,7 +39,7 @@ describe.for([sandboxAudience, staticListTarget])('$name', (target) => {
     expect(await engine.sandbox.control.violations()).toEqual([])
   })
 
-  test('a backfill adds and changes people, and deletes none', async () => {
+  test('a backfill adds and changes people, and deletes none', { tags: ['long'] }, async () => {
     const { engine: opened, expectPeople } = await setUp('', 'guards: { min_rows: 20 }\n')
     await using engine = opened
     const rows = customers(30, 41)
@@ -72,7 +72,7 @@ describe.for([sandboxAudience, staticListTarget])('$name', (target) => {
     })
   })
 
-  test('the next run completes a full refresh that was interrupted twice', async () => {
+  test('the next run completes a full refresh that was interrupted twice', { tags: ['long'] }, async () => {
     const { engine: opened, expectPeople } = await setUp()
     await using engine = opened
     const rows = customers(60, 43)

@@ -75,58 +75,62 @@ function watch(
 
 const feed = (engine: EngineUnderTest, rows: number) => engine.write('feed.xml', rss(products(rows).map((row) => item(row))))
 
-test('withheld deletes fire once and recover once at every receiver; dead, slow and failing receivers delay no other', async () => {
-  await using engine = await engineUnderTest()
-  await using good = await receiver()
-  await using flaky = await receiver(2)
-  using slow = await silentServer()
-  engine.pipeline('shop', catalogYaml('feed.xml'))
-  feed(engine, 60)
-  await engine.run('shop')
-  await using _ = watch(engine, {
-    good: { type: 'webhook', url: good.url },
-    flaky: { type: 'slack', url: flaky.url },
-    slow: { type: 'webhook', url: slow.url },
-    dead: { type: 'webhook', url: 'http://127.0.0.1:9/hook' },
-  })
-  feed(engine, 40)
-  const { runId, planId } = await engine.run('shop')
-  await expect.poll(good.events).toEqual(['withheld firing'])
-  expect(good.received[0]?.body).toMatchObject({
-    pipeline: 'shop',
-    runId,
-    planId,
-    code: 'GUARD_DELETES',
-    counts: { withheld: 20 },
-    link: `https://ops.example.com/plans/${planId}`,
-  })
-  const [, time = '', mac = ''] = /^t=(\d+),v1=(\w+)$/.exec(good.received[0]?.signature ?? '') ?? []
-  expect(mac).toBe(createHmac('sha256', 'alert-secret').update(`${time}.${good.received[0]?.text}`).digest('hex'))
-  await expect.poll(() => flaky.received.length).toBe(1)
-  expect(flaky.received[0]?.body).toMatchObject({
-    text: expect.stringMatching(/^NEEDS APPROVAL shop: /),
-    sluice: { event: 'withheld', state: 'firing' },
-  })
-  // The same condition again, from another run: it is reported once.
-  engine.write('feed.xml', rss(products(39).map((row) => item(row))))
-  await engine.run('shop')
-  await engine.deps.clock.sleep(200)
-  expect(good.events()).toEqual(['withheld firing'])
-  expect(await engine.run('shop', { approveDeletes: 21 })).toMatchObject({ status: 'succeeded' })
-  await expect.poll(good.events).toEqual(['withheld firing', 'withheld recovered'])
-  await expect.poll(() => flaky.received.map(({ body }) => (body['sluice'] as { state: string }).state)).toEqual(['firing', 'recovered'])
-  // Until here, the slow receiver has not answered.
-  slow.hangUp()
-  // Received first, stored as delivered a moment later.
-  const open = () =>
-    engine.db.query(
-      `select receiver, bool_or(last_error <> '') as tried from alert_delivery where delivered_at is null group by receiver order by receiver`,
-    )
-  await expect.poll(open).toEqual([
-    { receiver: 'dead', tried: true },
-    { receiver: 'slow', tried: true },
-  ])
-})
+test(
+  'withheld deletes fire once and recover once at every receiver; dead, slow and failing receivers delay no other',
+  { tags: ['long'] },
+  async () => {
+    await using engine = await engineUnderTest()
+    await using good = await receiver()
+    await using flaky = await receiver(2)
+    using slow = await silentServer()
+    engine.pipeline('shop', catalogYaml('feed.xml'))
+    feed(engine, 60)
+    await engine.run('shop')
+    await using _ = watch(engine, {
+      good: { type: 'webhook', url: good.url },
+      flaky: { type: 'slack', url: flaky.url },
+      slow: { type: 'webhook', url: slow.url },
+      dead: { type: 'webhook', url: 'http://127.0.0.1:9/hook' },
+    })
+    feed(engine, 40)
+    const { runId, planId } = await engine.run('shop')
+    await expect.poll(good.events).toEqual(['withheld firing'])
+    expect(good.received[0]?.body).toMatchObject({
+      pipeline: 'shop',
+      runId,
+      planId,
+      code: 'GUARD_DELETES',
+      counts: { withheld: 20 },
+      link: `https://ops.example.com/plans/${planId}`,
+    })
+    const [, time = '', mac = ''] = /^t=(\d+),v1=(\w+)$/.exec(good.received[0]?.signature ?? '') ?? []
+    expect(mac).toBe(createHmac('sha256', 'alert-secret').update(`${time}.${good.received[0]?.text}`).digest('hex'))
+    await expect.poll(() => flaky.received.length).toBe(1)
+    expect(flaky.received[0]?.body).toMatchObject({
+      text: expect.stringMatching(/^NEEDS APPROVAL shop: /),
+      sluice: { event: 'withheld', state: 'firing' },
+    })
+    // The same condition again, from another run: it is reported once.
+    engine.write('feed.xml', rss(products(39).map((row) => item(row))))
+    await engine.run('shop')
+    await engine.deps.clock.sleep(200)
+    expect(good.events()).toEqual(['withheld firing'])
+    expect(await engine.run('shop', { approveDeletes: 21 })).toMatchObject({ status: 'succeeded' })
+    await expect.poll(good.events).toEqual(['withheld firing', 'withheld recovered'])
+    await expect.poll(() => flaky.received.map(({ body }) => (body['sluice'] as { state: string }).state)).toEqual(['firing', 'recovered'])
+    // Until here, the slow receiver has not answered.
+    slow.hangUp()
+    // Received first, stored as delivered a moment later.
+    const open = () =>
+      engine.db.query(
+        `select receiver, bool_or(last_error <> '') as tried from alert_delivery where delivered_at is null group by receiver order by receiver`,
+      )
+    await expect.poll(open).toEqual([
+      { receiver: 'dead', tried: true },
+      { receiver: 'slow', tried: true },
+    ])
+  },
+)
 
 test('a receiver that never answers is given up after the timeout', async () => {
   using slow = await silentServer()
@@ -224,7 +228,7 @@ test('two servers send one alert for a condition', async () => {
   expect(good.events()).toHaveLength(2)
 })
 
-test('every other condition fires when it begins and recovers when it ends', async () => {
+test('every other condition fires when it begins and recovers when it ends', { tags: ['long'] }, async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()
   const { control } = engine.sandbox
@@ -279,7 +283,7 @@ test('every other condition fires when it begins and recovers when it ends', asy
   await became('stale recovered')
 })
 
-test('a run that withholds deletes and leaves refused operations fires both alerts, and neither is over', async () => {
+test('a run that withholds deletes and leaves refused operations fires both alerts, and neither is over', { tags: ['long'] }, async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()
   const write = (rows: number, title: string) =>
@@ -437,7 +441,7 @@ test('a stop does not wait for a mail server that never answers', async () => {
   expect(await sent).toBe('EABORT')
 })
 
-test('an unchanged source and a refused product set fire and recover', async () => {
+test('an unchanged source and a refused product set fire and recover', { tags: ['long'] }, async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()
   const sets = '  product_sets: [{ name: Summer, where: { price: { above: 1 } } }]\n'

@@ -25,7 +25,7 @@ async function shop(rows = 3): Promise<EngineUnderTest> {
   return engine
 }
 
-test('a hundred triggers during a run make one more run with one id', async () => {
+test('a hundred triggers during a run make one more run with one id', { tags: ['long'] }, async () => {
   await using engine = await shop()
   // A busy machine may take longer than the usual 15 s for a hundred answers.
   await using server = await startServer(engine, { deps: { answerMs: 60_000 } })

@@ -109,7 +109,7 @@ describe('help', () => {
   })
 })
 
-test('help and version load only the argument parser (manner 24)', () => {
+test('help and version load only the argument parser (manner 24)', { tags: ['long'] }, () => {
   const trace = `import { registerHooks } from 'node:module'
     const seen = new Set()
     registerHooks({ resolve(specifier, context, next) { const found = next(specifier, context); const name = /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(found.url); if (name) seen.add(name[1]); return found } })

@@ -270,26 +270,30 @@ test('serve runs its schedule, and ends on SIGTERM without losing state', { tags
   expect(await shop.sandbox.control.violations()).toEqual([])
 })
 
-test('serve does not wait for its own standard input, and two pipelines do not share one', async () => {
-  await using shop = await workspace()
-  for (const [name, catalog] of [
-    ['piped', '4001'],
-    ['second', '4002'],
-  ] as const)
-    shop.write(`pipelines/${name}.yaml`, `source: "-"\ndestination: { kind: catalog, catalog_id: "${catalog}" }\n`)
-  const child = shop.start(['serve', '--port', '0'])
-  const over = ended(child)
-  const url = /http\S+/.exec(await printed(child, /serving on \S+/))?.[0] ?? ''
-  const { runId } = (await (await fetch(`${url}/api/pipelines/piped/runs?wait=30`, { method: 'POST' })).json()) as { runId: string }
-  expect(await (await fetch(`${url}/api/runs/${runId}`)).json()).toMatchObject({
-    status: 'failed',
-    error: { code: 'SOURCE_UNAVAILABLE', hint: expect.stringContaining('sluice run') },
-  })
-  child.kill('SIGTERM')
-  await over
-  const both = await sluice(['run', 'piped', 'second', '--json'], { cwd: shop.folder, env: shop.env, input: feed(2) })
-  expect(json(both)).toMatchObject([{ status: 'succeeded' }, { status: 'failed', error: { code: 'SOURCE_UNAVAILABLE' } }])
-}, 60_000)
+test(
+  'serve does not wait for its own standard input, and two pipelines do not share one',
+  { tags: ['long'], timeout: 60_000 },
+  async () => {
+    await using shop = await workspace()
+    for (const [name, catalog] of [
+      ['piped', '4001'],
+      ['second', '4002'],
+    ] as const)
+      shop.write(`pipelines/${name}.yaml`, `source: "-"\ndestination: { kind: catalog, catalog_id: "${catalog}" }\n`)
+    const child = shop.start(['serve', '--port', '0'])
+    const over = ended(child)
+    const url = /http\S+/.exec(await printed(child, /serving on \S+/))?.[0] ?? ''
+    const { runId } = (await (await fetch(`${url}/api/pipelines/piped/runs?wait=30`, { method: 'POST' })).json()) as { runId: string }
+    expect(await (await fetch(`${url}/api/runs/${runId}`)).json()).toMatchObject({
+      status: 'failed',
+      error: { code: 'SOURCE_UNAVAILABLE', hint: expect.stringContaining('sluice run') },
+    })
+    child.kill('SIGTERM')
+    await over
+    const both = await sluice(['run', 'piped', 'second', '--json'], { cwd: shop.folder, env: shop.env, input: feed(2) })
+    expect(json(both)).toMatchObject([{ status: 'succeeded' }, { status: 'failed', error: { code: 'SOURCE_UNAVAILABLE' } }])
+  },
+)
 
 test('the demo with --keep prints every address, accepts commands, and removes everything on Ctrl-C', { tags: ['long'] }, async () => {
   const tmp = emptyFolder()

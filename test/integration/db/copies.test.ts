@@ -94,33 +94,37 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
   expect(await erase(copied, 'ann@example.com')).toMatchObject({ deletes: { planned: 2, confirmed: 2 } })
 })
 
-test('a copy whose objects have the same ids, as in two new clusters, is recognized by its cluster', { timeout: 120_000 }, async () => {
-  await using first = await newCluster()
-  await using second = await newCluster()
-  const addDestination = `insert into destination (service, kind, account_id, target_id) values ('https://ads.example.com', 'catalog', '', '4001')`
-  await first.db.execute(addDestination)
-  expect(await bindToThisDatabase(first.db, 1)).toBe(true)
-  await (await copy({ db: first.db })).restore(second.db)
-  const identityOf = async ({ db }: { readonly db: Database }) =>
-    (await db.query<{ identity: string }>('select database_identity as identity from destination'))[0]?.identity ?? ''
-  const [ids = ''] = (await identityOf(first)).split('@')
+test(
+  'a copy whose objects have the same ids, as in two new clusters, is recognized by its cluster',
+  { tags: ['long'], timeout: 120_000 },
+  async () => {
+    await using first = await newCluster()
+    await using second = await newCluster()
+    const addDestination = `insert into destination (service, kind, account_id, target_id) values ('https://ads.example.com', 'catalog', '', '4001')`
+    await first.db.execute(addDestination)
+    expect(await bindToThisDatabase(first.db, 1)).toBe(true)
+    await (await copy({ db: first.db })).restore(second.db)
+    const identityOf = async ({ db }: { readonly db: Database }) =>
+      (await db.query<{ identity: string }>('select database_identity as identity from destination'))[0]?.identity ?? ''
+    const [ids = ''] = (await identityOf(first)).split('@')
 
-  expect(await bindToThisDatabase(second.db, 1)).toBe(false)
-  expect(await countSyncedElsewhere(second.db)).toBe(1)
-  expect(await adoptDatabase(second.db, 'anna')).toBe(1)
-  expect((await identityOf(second)).split('@')[0]).toBe(ids)
-  expect(await bindToThisDatabase(second.db, 1)).toBe(true)
-  expect(await bindToThisDatabase(first.db, 1)).toBe(true)
-
-  // An earlier version stored no cluster. `pg_upgrade` keeps the object ids, in a new cluster of a newer version.
-  const before = await identityOf(second)
-  for (const stored of [ids, `${ids}@7000000000000000000/17`]) {
-    await second.db.execute('update destination set database_identity = $1', [stored])
-    expect(await countSyncedElsewhere(second.db)).toBe(0)
+    expect(await bindToThisDatabase(second.db, 1)).toBe(false)
+    expect(await countSyncedElsewhere(second.db)).toBe(1)
+    expect(await adoptDatabase(second.db, 'anna')).toBe(1)
+    expect((await identityOf(second)).split('@')[0]).toBe(ids)
     expect(await bindToThisDatabase(second.db, 1)).toBe(true)
-    expect(await identityOf(second)).toBe(before)
-  }
-})
+    expect(await bindToThisDatabase(first.db, 1)).toBe(true)
+
+    // An earlier version stored no cluster. `pg_upgrade` keeps the object ids, in a new cluster of a newer version.
+    const before = await identityOf(second)
+    for (const stored of [ids, `${ids}@7000000000000000000/17`]) {
+      await second.db.execute('update destination set database_identity = $1', [stored])
+      expect(await countSyncedElsewhere(second.db)).toBe(0)
+      expect(await bindToThisDatabase(second.db, 1)).toBe(true)
+      expect(await identityOf(second)).toBe(before)
+    }
+  },
+)
 
 /** Starts a server with files of its own, and migrates its database. */
 async function newCluster(): Promise<AsyncDisposable & { readonly db: Database }> {

@@ -60,7 +60,7 @@ function shareFolder(): void {
 describe('the server of one data directory', () => {
   shareFolder()
 
-  test('two commands share one server, and the last one stops it', async () => {
+  test('two commands share one server, and the last one stops it', { tags: ['long'] }, async () => {
     expect(await embeddedUrl(folder)).toBeUndefined()
     const [first, second] = await Promise.all([startEmbedded(folder), startEmbedded(folder)])
     expect(second.url).toBe(first.url)

@@ -207,7 +207,7 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
   expect(messages).toEqual([{ message: 'the same key is in 2 records of line 1 with different content' }])
 })
 
-test('case 58: of the records of one line the last one is used, also in a long feed', async () => {
+test('case 58: of the records of one line the last one is used, also in a long feed', { tags: ['long'] }, async () => {
   await using engine = await engineUnderTest()
   // Records of unequal length leave gaps in the pages of the staging table, which Postgres fills with later records.
   const records = Array.from({ length: 3_000 }, (_, i) => ({

@@ -53,37 +53,41 @@ describe('a process that is stopped for a while', () => {
   test.for([
     ['shorter than its lease', false],
     ['past its lease', true],
-  ] as const)('W2: stopped %s and continued: its answer counts only while it has the lease of the batch', async ([, late]) => {
-    await using database = await testDatabase({ mayBeUsed: true })
-    await using sandbox = await withSandbox()
-    const { db } = database
-    const planted = await plant(db, 1)
-    await sandbox.control.fault({ path: '/12/accounts/' }, { kind: 'hold', name: 'h', stage: 'after_apply' })
-    const child = spawn(process.execPath, [pusher, database.url, sandbox.url, planted.planId], { stdio: 'ignore' })
-    const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
-    await expect.poll(async () => (await sandbox.control.holds()).length, { timeout: 20_000 }).toBe(1)
-    await stopOutsideTransaction(db, child)
-    if (late) {
-      await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
-      const transport = transportTo(sandbox.url)
-      const deps = await engineDeps(db, transport)
-      await recoverAndResend(deps, planted.destinationId, { runId: planted.runId })
-      await transport.close()
-      expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, pending: 0, ambiguous: 0 })
-    }
-    const settled = await db.query('select status, epoch, settled_at from sluice.batch')
-    await sandbox.control.release('h')
-    child.kill('SIGCONT')
-    expect(await ended).toBe(0)
-    expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, pending: 0, ambiguous: 0, requests: late ? 2 : 1 })
-    // The worker without the lease wrote nothing.
-    if (late) expect(await db.query('select status, epoch, settled_at from sluice.batch')).toEqual(settled)
-    expect(new Set(await uploads(sandbox)).size).toBe(1)
-    // There were two at the same time, because one of the workers was stopped. Their bytes were equal (docs/guarantees.md#one-holder).
-    expect(
-      (await sandbox.control.violations()).filter(({ rule }) => !['two_in_flight_for_one_key', 'same_body_at_once'].includes(rule)),
-    ).toEqual([])
-  })
+  ] as const)(
+    'W2: stopped %s and continued: its answer counts only while it has the lease of the batch',
+    { tags: ['long'] },
+    async ([, late]) => {
+      await using database = await testDatabase({ mayBeUsed: true })
+      await using sandbox = await withSandbox()
+      const { db } = database
+      const planted = await plant(db, 1)
+      await sandbox.control.fault({ path: '/12/accounts/' }, { kind: 'hold', name: 'h', stage: 'after_apply' })
+      const child = spawn(process.execPath, [pusher, database.url, sandbox.url, planted.planId], { stdio: 'ignore' })
+      const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
+      await expect.poll(async () => (await sandbox.control.holds()).length, { timeout: 20_000 }).toBe(1)
+      await stopOutsideTransaction(db, child)
+      if (late) {
+        await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
+        const transport = transportTo(sandbox.url)
+        const deps = await engineDeps(db, transport)
+        await recoverAndResend(deps, planted.destinationId, { runId: planted.runId })
+        await transport.close()
+        expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, pending: 0, ambiguous: 0 })
+      }
+      const settled = await db.query('select status, epoch, settled_at from sluice.batch')
+      await sandbox.control.release('h')
+      child.kill('SIGCONT')
+      expect(await ended).toBe(0)
+      expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, pending: 0, ambiguous: 0, requests: late ? 2 : 1 })
+      // The worker without the lease wrote nothing.
+      if (late) expect(await db.query('select status, epoch, settled_at from sluice.batch')).toEqual(settled)
+      expect(new Set(await uploads(sandbox)).size).toBe(1)
+      // There were two at the same time, because one of the workers was stopped. Their bytes were equal (docs/guarantees.md#one-holder).
+      expect(
+        (await sandbox.control.violations()).filter(({ rule }) => !['two_in_flight_for_one_key', 'same_body_at_once'].includes(rule)),
+      ).toEqual([])
+    },
+  )
 
   test('W3 and W4: a process that continues after its lease sends nothing under it', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
@@ -110,7 +114,7 @@ describe('a process that is stopped for a while', () => {
     expect(await batchStates(db, planted.planId)).toEqual(['settled'])
   })
 
-  test('W13: after running out of memory the next run completes the plan', async () => {
+  test('W13: after running out of memory the next run completes the plan', { tags: ['long'] }, async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const { db } = database

@@ -86,7 +86,7 @@ test('an answer that confirms a whole batch of a first load writes no key', asyn
   await converges(engine, people)
 })
 
-test('a first load whose implied keys cannot be indexed fails and stores nothing', async () => {
+test('a first load whose implied keys cannot be indexed fails and stores nothing', { tags: ['long'] }, async () => {
   await using engine = await open(range(0, 12_000))
   await engine.db.execute(
     `create function sluice.full_disk() returns trigger language plpgsql as $$ begin raise exception 'disk full'; end $$`,
@@ -351,7 +351,7 @@ test('the search for people of a first load reads a fraction of the entries', as
   expect(read).toBeLessThan(100)
 })
 
-test('records are found by any number of identifiers, each once, also behind equal first bytes', async () => {
+test('records are found by any number of identifiers, each once, also behind equal first bytes', { tags: ['long'] }, async () => {
   await using engine = await open(range(0, 3_000))
   await engine.run('people')
   const { pairs, identifiers } = await storedIdentifiers(engine)

@@ -80,7 +80,7 @@ describe('one failing user among many', () => {
     },
   )
 
-  test.for([0, 7, 150, 299])('counts that are always wrong with user %i park only that user', async (failing) => {
+  test.for([0, 7, 150, 299])('counts that are always wrong with user %i park only that user', { tags: ['long'] }, async (failing) => {
     const result = await push((request) =>
       carries(request, failing)
         ? answer(200, { data: { success_count: operations(request) - 1, total_count: operations(request) } })
@@ -174,7 +174,7 @@ describe('one failing user among many', () => {
     expect(result.requests - 1).toBeLessThanOrEqual(10 * 2 * halvings)
   })
 
-  test('the destination pauses after 64 refusals without any confirmation', async () => {
+  test('the destination pauses after 64 refusals without any confirmation', { tags: ['long'] }, async () => {
     const result = await push(() => failure(400, 'INVALID_PARAMETER'))
     // Requests in flight with the last one end too.
     expect(result.requests).toBeGreaterThanOrEqual(64)

@@ -200,27 +200,31 @@ test('the digests of a load that leaves out a repeated row are stored by partiti
   expect((await engine.run('people')).counts).toMatchObject({ read: 201, unchanged: 200, creates: 1 })
 })
 
-test('requests are answered before the whole plan is stored, and the digest of the plan is that of all bodies', async () => {
-  const rows = people(range(0, 60))
-  await using engine = await open(5, rows)
-  await planSlowly(engine)
-  const run = engine.run('people')
-  await firstAnswer(engine)
-  expect(await engine.db.query(`select s.status, p.status as plan from snapshot s join plan p on p.snapshot_id = s.id`)).toEqual([
-    { status: 'open', plan: 'applying' },
-  ])
-  const { runId, counts } = await run
-  expect(counts).toMatchObject({ creates: 60, confirmed: 60, pending: 0 })
-  const [plan] = await engine.db.query<{ digest: string; bodies: number; expected: string }>(
-    `select p.digest, (select count(*)::int from batch where plan_id = p.id) as bodies,
+test(
+  'requests are answered before the whole plan is stored, and the digest of the plan is that of all bodies',
+  { tags: ['long'] },
+  async () => {
+    const rows = people(range(0, 60))
+    await using engine = await open(5, rows)
+    await planSlowly(engine)
+    const run = engine.run('people')
+    await firstAnswer(engine)
+    expect(await engine.db.query(`select s.status, p.status as plan from snapshot s join plan p on p.snapshot_id = s.id`)).toEqual([
+      { status: 'open', plan: 'applying' },
+    ])
+    const { runId, counts } = await run
+    expect(counts).toMatchObject({ creates: 60, confirmed: 60, pending: 0 })
+    const [plan] = await engine.db.query<{ digest: string; bodies: number; expected: string }>(
+      `select p.digest, (select count(*)::int from batch where plan_id = p.id) as bodies,
        encode(sha256((select string_agg(b.body_sha256, ''::bytea order by b.seq) from batch b where b.plan_id = p.id)), 'hex') as expected from plan p`,
-  )
-  const sent = await engine.sandbox.control.ledger()
-  expect(sent.filter(({ path }) => path.endsWith('/users'))).toHaveLength(plan?.bodies ?? 0)
-  expect(plan?.digest).toBe(plan?.expected)
-  expect(runId).toBe('r_1')
-  await expectInSync(engine, rows)
-})
+    )
+    const sent = await engine.sandbox.control.ledger()
+    expect(sent.filter(({ path }) => path.endsWith('/users'))).toHaveLength(plan?.bodies ?? 0)
+    expect(plan?.digest).toBe(plan?.expected)
+    expect(runId).toBe('r_1')
+    await expectInSync(engine, rows)
+  },
+)
 
 test.for([['stop'], ['die']] as const)(
   'a load that ends early (%s) at any part is completed by the next run, with other content',
@@ -272,7 +276,7 @@ test(
   },
 )
 
-test('a user who is refused in an early part is split off while later parts are planned', async () => {
+test('a user who is refused in an early part is split off while later parts are planned', { tags: ['long'] }, async () => {
   const rows = people(range(0, 60))
   await using engine = await open(5, rows)
   await planSlowly(engine)
@@ -322,7 +326,7 @@ test('parts whose people were all erased before the load leave the other parts a
   )
 })
 
-test('a service that refuses the credentials pauses the push, and the plan is completed', async () => {
+test('a service that refuses the credentials pauses the push, and the plan is completed', { tags: ['long'] }, async () => {
   const rows = people(range(0, 60))
   await using engine = await open(5, rows)
   await planSlowly(engine)

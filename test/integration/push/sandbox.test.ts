@@ -108,7 +108,7 @@ describe('one user in 2,500 whose counts are always wrong', () => {
     },
   )
 
-  test('C6: is found by the next process if the first one is killed during the search', async () => {
+  test('C6: is found by the next process if the first one is killed during the search', { tags: ['long'] }, async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const planted = await plantPlan(database.db, await plantDestination(database.db))
@@ -131,6 +131,7 @@ describe('an operation of several users', () => {
 
   test.for(['reconcile.expanded:1', 'reconcile.split:2', 'push.reconciled:2', 'push.claimed:3', 'push.in_flight:3', 'push.answered:3'])(
     'C6: its failing user is found by the next process if the first one is killed at %s',
+    { tags: ['long'] },
     async (crashAt) => {
       await using database = await testDatabase({ mayBeUsed: true })
       await using sandbox = await withSandbox()

@@ -37,7 +37,7 @@ describe('a service that requests a wait', () => {
     expect(budget?.blocked).toBe(true)
   })
 
-  test.for([429, 503])('%i with Retry-After whose body is lost delays all requests until then', async (status) => {
+  test.for([429, 503])('%i with Retry-After whose body is lost delays all requests until then', { tags: ['long'] }, async (status) => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()

@@ -301,7 +301,7 @@ test.each([
     headers({ 'content-length': csv.length, etag: '"v1"' }) + csv,
     'the whole read took too long',
   ],
-] as const)('a read from a server that sends %s byte by byte times out', async (_, limits, bytes, message) => {
+] as const)('a read from a server that sends %s byte by byte times out', { tags: ['long'] }, async (_, limits, bytes, message) => {
   await using server = await rawServer((_, socket) => {
     let at = 0
     const drip = setInterval(() => (socket.writable && at < bytes.length ? socket.write(bytes.charAt(at++)) : clearInterval(drip)), 5)

@@ -65,11 +65,11 @@ test('a file and the newest match of a pattern', async () => {
   expectHuge(await readApart(sourceOf(join(folder.path, 'crm-*.csv'))))
 })
 
-test('standard input', async () => {
+test('standard input', { tags: ['long'] }, async () => {
   expectHuge(await readApart(sourceOf('-'), { stdin: Readable.from(hugeChunks()) }), false)
 })
 
-test('http', async () => {
+test('http', { tags: ['long'] }, async () => {
   const server = createServer((_, response) => {
     response.writeHead(200, { 'content-length': hugeBytes, 'content-type': 'text/csv' })
     void pipeline(Readable.from(hugeChunks()), response)

@@ -21,7 +21,7 @@ test('piped input is read, and only its own content can prove its end', async ()
   })
 })
 
-test('input of a killed writer is never a complete read', async () => {
+test('input of a killed writer is never a complete read', { tags: ['long'] }, async () => {
   const middle = csv.indexOf('\n', 20_000)
   for (const [part, code] of [
     [csv.slice(0, middle + 1), 'read'],

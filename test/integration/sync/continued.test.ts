@@ -66,31 +66,35 @@ test('show of a run whose process died counts its confirmed operations', async (
   expect(imbalance(shown.counts)).toEqual([])
 })
 
-test.for(['shop', 'people'])('%s: the next run completes an interrupted full refresh as a full refresh', async (name) => {
-  await using engine = await engineUnderTest()
-  const { control } = engine.sandbox
-  engine.pipeline('shop', catalogYaml('feed.xml'))
-  engine.pipeline('people', peopleYaml.replace('1nmth }', '1nmth, users_per_operation: 1 }'))
-  engine.write('feed.xml', rss(products(60).map((row) => item(row))))
-  engine.write('people.csv', csv(...Array.from({ length: 60 }, (_, i) => `k${i},m${i}@example.com,,`)))
-  const first = await engine.run(name)
-  await interruptedRun(engine, name, 'planned', { full: true })
-  // The rerun of another run sends nothing of the refresh, and leaves it to the next run.
-  expect((await engine.rerun(first.runId, { failedOnly: true })).counts).toMatchObject({ updates: 0, requests: 0 })
-  // The run that continues it may be interrupted too, by a pause or by another crash.
-  await control.fault({ path: '/12/' }, forbidden, 'always')
-  expect(await engine.run(name)).toMatchObject({
-    status: 'failed',
-    error: { code: 'DESTINATION_PAUSED' },
-    counts: { updates: 60, pending: 60 },
-  })
-  await interruptedRun(engine, name, 'planned')
-  await control.clearFaults()
-  const after = await engine.mark()
-  expect((await engine.run(name)).status).toBe('succeeded')
-  expect((await engine.writes(after)).reduce((sum, { items }) => sum + items, 0)).toBe(60)
-  expect((await engine.run(name)).counts).toMatchObject({ requests: 0 })
-})
+test.for(['shop', 'people'])(
+  '%s: the next run completes an interrupted full refresh as a full refresh',
+  { tags: ['long'] },
+  async (name) => {
+    await using engine = await engineUnderTest()
+    const { control } = engine.sandbox
+    engine.pipeline('shop', catalogYaml('feed.xml'))
+    engine.pipeline('people', peopleYaml.replace('1nmth }', '1nmth, users_per_operation: 1 }'))
+    engine.write('feed.xml', rss(products(60).map((row) => item(row))))
+    engine.write('people.csv', csv(...Array.from({ length: 60 }, (_, i) => `k${i},m${i}@example.com,,`)))
+    const first = await engine.run(name)
+    await interruptedRun(engine, name, 'planned', { full: true })
+    // The rerun of another run sends nothing of the refresh, and leaves it to the next run.
+    expect((await engine.rerun(first.runId, { failedOnly: true })).counts).toMatchObject({ updates: 0, requests: 0 })
+    // The run that continues it may be interrupted too, by a pause or by another crash.
+    await control.fault({ path: '/12/' }, forbidden, 'always')
+    expect(await engine.run(name)).toMatchObject({
+      status: 'failed',
+      error: { code: 'DESTINATION_PAUSED' },
+      counts: { updates: 60, pending: 60 },
+    })
+    await interruptedRun(engine, name, 'planned')
+    await control.clearFaults()
+    const after = await engine.mark()
+    expect((await engine.run(name)).status).toBe('succeeded')
+    expect((await engine.writes(after)).reduce((sum, { items }) => sum + items, 0)).toBe(60)
+    expect((await engine.run(name)).counts).toMatchObject({ requests: 0 })
+  },
+)
 
 test('rerun --failed of a full refresh sends only its unconfirmed records; rerun is a full refresh again', async () => {
   await using engine = await engineUnderTest()

@@ -62,43 +62,51 @@ const writeStopped = (engine: EngineUnderTest, no: (i: number) => boolean) => {
 
 const refusedRun = { status: 'failed', error: { code: 'OPT_OUTS_UNPLANNED' } }
 
-test('a rerun of failed operations, a backfill and a plan are refused after a read whose process was killed before its plan', async () => {
-  const { engine, refused } = await withRefusedLoad()
-  await using _ = engine
-  const { planId } = await engine.plan('people')
-  write(engine, (i) => i === 0)
-  await runKilled(engine, 'plan.guarded')
-  const after = await engine.mark()
-  const rejectsAll = async () => {
-    expect(await engine.rerun(refused, { failedOnly: true })).toMatchObject(refusedRun)
-    engine.write('other.csv', 'id,mail,ok\nother,other@example.com,yes\n')
-    expect(await engine.backfill('people', 'other.csv')).toMatchObject(refusedRun)
-    expect(await engine.apply(planId)).toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
-  }
-  await rejectsAll()
-  // A later run that fails during its read does not change that.
-  engine.write('people.csv', 'id,mail\n')
-  expect(await engine.run('people')).toMatchObject({ status: 'failed' })
-  await rejectsAll()
-  expect(await sent(engine, after)).toBe(0)
-  write(engine, (i) => i === 0)
-  expect(await engine.run('people')).toMatchObject({ status: 'succeeded' })
-  expect(await engine.rerun(refused, { failedOnly: true })).toMatchObject({ status: 'succeeded' })
-  expect((await engine.sandbox.control.audience()).members).toBe(count - 1)
-})
+test(
+  'a rerun of failed operations, a backfill and a plan are refused after a read whose process was killed before its plan',
+  { tags: ['long'] },
+  async () => {
+    const { engine, refused } = await withRefusedLoad()
+    await using _ = engine
+    const { planId } = await engine.plan('people')
+    write(engine, (i) => i === 0)
+    await runKilled(engine, 'plan.guarded')
+    const after = await engine.mark()
+    const rejectsAll = async () => {
+      expect(await engine.rerun(refused, { failedOnly: true })).toMatchObject(refusedRun)
+      engine.write('other.csv', 'id,mail,ok\nother,other@example.com,yes\n')
+      expect(await engine.backfill('people', 'other.csv')).toMatchObject(refusedRun)
+      expect(await engine.apply(planId)).toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
+    }
+    await rejectsAll()
+    // A later run that fails during its read does not change that.
+    engine.write('people.csv', 'id,mail\n')
+    expect(await engine.run('people')).toMatchObject({ status: 'failed' })
+    await rejectsAll()
+    expect(await sent(engine, after)).toBe(0)
+    write(engine, (i) => i === 0)
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded' })
+    expect(await engine.rerun(refused, { failedOnly: true })).toMatchObject({ status: 'succeeded' })
+    expect((await engine.sandbox.control.audience()).members).toBe(count - 1)
+  },
+)
 
-test('a rerun of failed operations is possible again after a run over the source as it was before a killed read', async () => {
-  const { engine, refused } = await withRefusedLoad()
-  await using _ = engine
-  write(engine, (i) => i === 0)
-  await runKilled(engine, 'plan.guarded')
-  write(engine, () => false)
-  expect(await engine.plan('people')).toMatchObject({ status: 'succeeded' })
-  expect(await engine.rerun(refused, { failedOnly: true })).toMatchObject({ status: 'succeeded' })
-  expect((await engine.sandbox.control.audience()).members).toBe(count)
-})
+test(
+  'a rerun of failed operations is possible again after a run over the source as it was before a killed read',
+  { tags: ['long'] },
+  async () => {
+    const { engine, refused } = await withRefusedLoad()
+    await using _ = engine
+    write(engine, (i) => i === 0)
+    await runKilled(engine, 'plan.guarded')
+    write(engine, () => false)
+    expect(await engine.plan('people')).toMatchObject({ status: 'succeeded' })
+    expect(await engine.rerun(refused, { failedOnly: true })).toMatchObject({ status: 'succeeded' })
+    expect((await engine.sandbox.control.audience()).members).toBe(count)
+  },
+)
 
-test('a plan is not stale after a read that was killed before its end', async () => {
+test('a plan is not stale after a read that was killed before its end', { tags: ['long'] }, async () => {
   const { engine } = await withRefusedLoad()
   await using _ = engine
   const { planId } = await engine.plan('people')

@@ -83,6 +83,7 @@ test('an update that expired without an answer is planned again, counted, and au
 
 test.for(['lost', 'refused'] as const)(
   'a membership is deleted at its shorter end, although the answer to that end was %s',
+  { tags: ['long'] },
   async (how) => {
     await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
     const { control } = engine.sandbox
@@ -178,7 +179,7 @@ test('a membership that ends in 9999 has no end: it gets expires_in, and is rene
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { renewals: 2, confirmed: 2 } })
 })
 
-test('a shorter expires_in shortens the memberships that would last longer', async () => {
+test('a shorter expires_in shortens the memberships that would last longer', { tags: ['long'] }, async () => {
   await using engine = await engineUnderTest()
   const yaml = (more: string) => `source: { url: "{folder}/people.csv" }
 map: { key: id, email: [e1, e2], expires_at: ends }

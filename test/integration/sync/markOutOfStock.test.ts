@@ -95,7 +95,7 @@ test('missing products that are out of stock already count for no guard, and not
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { valid: 40, updates: 2 } })
 })
 
-test('a deferred delete does not count as a changed row', async () => {
+test('a deferred delete does not count as a changed row', { tags: ['long'] }, async () => {
   await using engine = await engineUnderTest({ settings: { horizonMs: 3_000 } })
   const rows = manyProducts(12)
   engine.pipeline('shop', catalogYaml('feed.csv'))

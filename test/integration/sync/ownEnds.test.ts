@@ -26,7 +26,7 @@ async function run(engine: EngineUnderTest, ...rows: string[]) {
   return engine.run('people')
 }
 
-test.for([1, 5])('a shared address expires with the last row that has it, %i users per operation', async (packed) => {
+test.for([1, 5])('a shared address expires with the last row that has it, %i users per operation', { tags: ['long'] }, async (packed) => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', yaml(packed))
   const a = `a,own.a@example.com,shared@example.com,${soon}`

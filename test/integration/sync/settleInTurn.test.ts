@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { engineUnderTest } from '../../support/engine.ts'
 
-test('a connection executes one statement at a time while several requests are sent again', async () => {
+test('a connection executes one statement at a time while several requests are sent again', { tags: ['long'] }, async () => {
   await using engine = await engineUnderTest({ settings: { maxAttempts: 1 } })
   const { deps, sandbox } = engine
   engine.write('crm.csv', `id,email\n${Array.from({ length: 12_500 }, (_, i) => `${i},p${i}@example.com`).join('\n')}\n`)

@@ -183,7 +183,7 @@ test.for(['has another consent column', 'names another address'] as const)(
   },
 )
 
-test('a rerun of failed operations sends the people after a stopped read without a further no', async () => {
+test('a rerun of failed operations sends the people after a stopped read without a further no', { tags: ['long'] }, async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   pipeline(engine)

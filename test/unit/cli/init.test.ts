@@ -41,7 +41,7 @@ describe('the pipeline file', () => {
     expect(text.split('\n').length).toBeLessThan(40)
   })
 
-  test('parses to its settings for any names of columns', () => {
+  test('parses to its settings for any names of columns', { tags: ['long'] }, () => {
     const name = fc.oneof(
       fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }),
       fc.constantFrom('yes', '1e3', '#a', '- b', 'a: b', '{x}', "it's", 'a"b', '~', '\u2028'),

@@ -43,7 +43,7 @@ async function join(people: readonly Row[], consents: readonly Row[] | Generator
   return (await Array.fromAsync(source.rows)).flat()
 }
 
-test('repeated rows of ids with two values do not count against the limit of ids', async () => {
+test('repeated rows of ids with two values do not count against the limit of ids', { tags: ['long'] }, async () => {
   const consents = Array.from({ length: 1000 }, (_, i) => [consentOf(`P${i}`, 'yes'), consentOf(`P${i}`, 'no')]).flat()
   const [row] = await join([personOf('P1')], consents, { times: 1050 })
   expect(row?.fault).toMatchObject({ code: 'JOIN_ROW_CONFLICT', variants: [['yes'], ['no']] })
