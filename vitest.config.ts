@@ -34,7 +34,7 @@ const furtherType = [
 
 /**
  * Tags of tests:
- * - `long`: takes 5 s or more, mostly together with its other cases. `npm test` leaves it out, and `npm run test:long` runs it. CI does both.
+ * - `long`: takes about 4 s or more, often together with its other cases. `npm test` leaves it out, and `npm run test:long` runs it. CI does both.
  * - `model`: plays random histories. `npm test` plays a fifth of them, and `npm run test:long` all.
  */
 const tags = [{ name: 'long' }, { name: 'model' }]
