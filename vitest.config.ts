@@ -37,7 +37,10 @@ const furtherType = [
  * - `long`: takes about 4 s or more, often together with its other cases. `npm test` leaves it out, and `npm run test:long` runs it. CI does both.
  * - `model`: plays random histories. `npm test` plays a fifth of them, and `npm run test:long` all.
  */
-const tags = [{ name: 'long' }, { name: 'model' }]
+const tags = [
+  { name: 'long', timeout: 180_000 },
+  { name: 'model', timeout: 180_000 },
+]
 
 export default defineConfig({
   test: {
