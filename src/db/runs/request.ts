@@ -66,7 +66,8 @@ export async function requestRun(
  *
  * - The interrupted run is not of a schedule. So a repetition is not repeated, because each one might crash its process.
  * - An operator cancelled the interrupted run.
- * - Another run sends the rest: a repetition, or a run of the pipeline that is queued or running. Reruns of failed operations do not count.
+ * - Another run sends the rest: a repetition, or a run of the pipeline that is queued or running. Reruns of failed operations, backfills and
+ *   their reruns do not count.
  */
 export async function repeatRun(tx: Queryable, interruptedRunId: number): Promise<void> {
   const [row] = await tx.query<Row<'run', 'id'>>(
@@ -75,7 +76,7 @@ export async function repeatRun(tx: Queryable, interruptedRunId: number): Promis
      where r.id = $1 and r.trigger = 'schedule' and r.cancel_requested_at is null and not exists (
        select from run o where o.destination_id = r.destination_id and o.pipeline = r.pipeline and o.id <> r.id
          and (o.rerun_of = r.id or o.status in ('queued', 'running') and o.trigger in ('manual', 'schedule', 'rerun'))
-         and o.options ->> 'failedOnly' is distinct from 'true')
+         and ${readsOwnSources('o')} and o.options ->> 'failedOnly' is distinct from 'true')
      returning id`,
     [interruptedRunId],
   )

@@ -87,8 +87,8 @@ export async function requestAndClaimById(
 }
 
 /** Returns true for a run that sends everything that is out of sync, and so does the work of an interrupted run. */
-function sendsAllChanges({ trigger, failedOnly }: RunRequest): boolean {
-  return (trigger === 'manual' || trigger === 'rerun') && failedOnly !== true
+function sendsAllChanges({ trigger, failedOnly, source }: RunRequest): boolean {
+  return (trigger === 'manual' || trigger === 'rerun') && failedOnly !== true && source === undefined
 }
 
 async function skipAndReport(deps: EngineDeps, runId: number, error: RunError): Promise<{ readonly report: RunReport }> {

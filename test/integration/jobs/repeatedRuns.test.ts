@@ -115,6 +115,25 @@ test('a queued rerun of failed operations does not replace the repetition, becau
   ])
 })
 
+test.for(['running', 'queued'])('a rerun of a backfill does not replace the repetition, because it reads other rows: %s', async (state) => {
+  await using engine = await shop()
+  engine.write('old.xml', rss(rows.slice(0, 2).map((row) => item(row))))
+  const backfill = await engine.backfill('shop', 'old.xml')
+  const runId = await queue(engine, 'schedule')
+  await claimAndDie(engine, runId)
+  if (state === 'queued') {
+    const [old] = await engine.db.query<{ destination_id: number; options: object }>(
+      `select destination_id, options from run where trigger = 'backfill'`,
+    )
+    await requestRun(engine.db, { pipeline: 'shop', destinationId: old!.destination_id, trigger: 'rerun', options: old!.options })
+    await recoverRunsAndCounts(engine.db, engine.deps.service)
+  } else await engine.rerun(backfill.runId)
+  expect(await runsFrom(engine, runId)).toContainEqual(
+    expect.objectContaining({ trigger: 'schedule', code: 'RUN_INTERRUPTED', hint: expect.stringMatching(/^sluice show r_/) as string }),
+  )
+  expect(await engine.db.query(`select options from run where rerun_of = $1`, [runId])).toEqual([{ options: { anyWorker: true } }])
+})
+
 test('its process died: a worker ends it and repeats it once', { timeout: 90_000 }, async () => {
   await using engine = await shop()
   const runId = await queue(engine, 'schedule')
