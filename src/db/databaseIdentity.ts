@@ -6,8 +6,11 @@
 import { errorCode } from '../unknownValue.ts'
 import type { Queryable } from './queryable.ts'
 
-/** SQLSTATEs of a role or a hosted server that cannot read the id of the cluster: `insufficient_privilege`, `feature_not_supported`. */
-const unreadable = new Set(['42501', '0A000'])
+/**
+ * SQLSTATEs of a role or a hosted server that cannot read the id of the cluster: `insufficient_privilege`, `feature_not_supported`,
+ * `undefined_function`.
+ */
+const unreadable = new Set(['42501', '0A000', '42883'])
 
 /** Returns the id of the cluster, which `initdb` chose; null if it cannot be read. */
 export async function clusterOf(db: Queryable): Promise<string | null> {

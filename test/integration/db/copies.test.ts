@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openDatabase, type Database } from '../../../src/db/database.ts'
-import { adoptDatabase, bindToThisDatabase, countSyncedElsewhere } from '../../../src/db/destinations.ts'
+import { adoptDatabase, bindToThisDatabase, countSyncedElsewhere, ensureDestination } from '../../../src/db/destinations.ts'
 import { startEmbedded, stopEmbedded } from '../../../src/db/embedded/server.ts'
 import { migrateDatabase } from '../../../src/db/migrate.ts'
 import { isSharedPlan } from '../../../src/db/runs/queued.ts'
@@ -125,6 +125,27 @@ test(
     }
   },
 )
+
+test.for([
+  ['permission is missing', '42501'],
+  ['it is not supported', '0A000'],
+  ['the function is missing', undefined],
+] as const)('a database whose cluster cannot be read (%s) is recognized by its object ids', async ([, code]) => {
+  await using database = await testDatabase()
+  const { db } = database
+  const { id } = await ensureDestination(db, { service: 'https://ads.example.com', kind: 'catalog', accountId: '', targetId: '4001' })
+  expect(await bindToThisDatabase(db, id)).toBe(true)
+  await db.execute(`update pg_proc set proname = 'hidden' where proname = 'pg_control_system'`)
+  if (code !== undefined)
+    await db.execute(
+      `create function sluice.pg_control_system() returns table (system_identifier bigint) language plpgsql
+       as $$ begin raise exception 'no' using errcode = '${code}'; end $$`,
+    )
+  expect(await bindToThisDatabase(db, id)).toBe(true)
+  expect(await countSyncedElsewhere(db)).toBe(0)
+  await db.execute(`update destination set database_identity = '1.2.3.4@7000000000000000000/17'`)
+  expect(await bindToThisDatabase(db, id)).toBe(false)
+})
 
 /** Starts a server with files of its own, and migrates its database. */
 async function newCluster(): Promise<AsyncDisposable & { readonly db: Database }> {
