@@ -43,8 +43,8 @@ const lapseDays = 3
 
 /**
  * Returns the present conditions in the order of `conditionEvents`. Conditions of one event are in the order of `pipelines`. A paused
- * pipeline is never stale. `now`: time of the database. `pauses` and `environments`: by name of the pipeline. A pipeline without an environment has the conditions of
- * all environments. `overviews`: of these pipelines, if the caller has already requested them.
+ * pipeline is never stale. `now`: time of the database. `pauses` and `environments`: by name of the pipeline. A pipeline without an
+ * environment has the conditions of all environments. `overviews`: of these pipelines, if the caller has already requested them.
  */
 export async function findConditions(
   db: Queryable,

@@ -52,7 +52,7 @@ const unsentPart = { parked: false, attempts: 0, waitMs: 0 } as const
  *
  * Returns `pointerWrong`: true if an earlier answer pointed only at records that are not in this batch, and none of those failed. Then the
  * batch is halved, because following wrong pointers would cost one request per record. Returns undefined if the batch cannot be split: it
- * has one record.
+ * has one record, or deletes several users in one operation.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */

@@ -241,7 +241,7 @@ async function park(
   return { ...noneDone, done: batch.entryCount, state }
 }
 
-/** Splits the batch. Returns undefined if it has one record. */
+/** Splits the batch. Returns undefined if it cannot be split (`splitFailedBatch`). */
 async function isolate(recording: Recording, cause: SplitCause): Promise<Reconciled | undefined> {
   const split = await splitFailedBatch(recording, cause)
   return split && { ...noneDone, state: 'split', ...split }
