@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { entriesOf } from '../../../src/db/entries/read.ts'
+import { listReceipts } from '../../../src/db/erasures.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { forget } from '../../../src/sync/erasure/forget.ts'
 import { erasedKeysOf } from '../../../src/sync/erasure/person.ts'
@@ -213,6 +214,25 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
   // The counts of the plan leave these deletes out.
   expect(await planCounts(engine.db, first!.id)).toMatchObject({ confirmed: size === 1 ? 3 : 0, refused: 0, pending: size === 1 ? 1 : 4 })
   expect((await control.audience()).digest).toBe(mails(names.filter((name) => name !== 'ben')))
+  expect(await control.violations()).toEqual([])
+})
+
+test('an erased person whose deletes are refused is deleted by the next plan, although a guard withholds other deletes', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('people', `${yaml}guards: { max_delete_count: 0, max_delete_percent: 0 }\n`)
+  engine.write('people.csv', people(names))
+  await control.fault({ path: '/users' }, { kind: 'commit_then_reset' }, 1)
+  await interruptedRun(engine, 'people', 'stop')
+  await control.fault(refusing('ben'), refusal, 2)
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'people')
+  const keys = await erasedKeysOf(engine.deps, { emails: ['ben@example.com'], phones: [], keys: [] }, pipeline)
+  const receipt = await forget(engine.deps, keys, { actor: 'test', reason: 'request 1', wait: true })
+  expect(receipt).toMatchObject({ deletes: { planned: 2, confirmed: 0 }, purgedAt: null })
+  engine.write('people.csv', people(names.filter((name) => name !== 'ann')))
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { deletes: 1, suppressed: 1, withheld: 1 } })
+  expect((await control.audience()).digest).toBe(mails(names.filter((name) => name !== 'ben')))
+  expect(await listReceipts(engine.db)).toMatchObject([{ purgedAt: expect.any(String) as string }])
   expect(await control.violations()).toEqual([])
 })
 
