@@ -152,7 +152,7 @@ export async function recoverRuns(
     `update run set status = 'failed', finished_at = statement_timestamp(), lease_until = null, progress = null,
        -- The hint is that of repeatingCommand (reports/nextCommands.ts).
        error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'where', null, 'hint',
-         case when options ->> 'source' = '-' then 'sluice backfill ' || pipeline || ' --source -'
+         case when options ->> 'source' = '-' then format('sluice backfill %s --source -', pipeline)
            when trigger in ('backfill', 'rerun') then 'sluice rerun r_' || id
            else 'sluice ' || case when options ? 'audit' then 'audit' when trigger = 'plan' then 'plan' else 'run' end || ' ' || pipeline end,
          'message',
