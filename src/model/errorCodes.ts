@@ -195,7 +195,7 @@ export const errorGroups = [
       ],
       RUN_INTERRUPTED: [
         'The run was stopped, or its process died or lost its lease. What was confirmed is kept. A worker repeats a run of a schedule.',
-        '`sluice run PIPELINE` resumes. Repeat a backfill with `sluice rerun RUN_ID`, a plan or an audit with its own command.',
+        '`sluice run PIPELINE` resumes. Repeat a backfill with `sluice rerun RUN_ID`; a plan, an audit or a backfill from standard input with its own command.',
       ],
       OTHER_CREDENTIALS: [
         'The destination belongs to another user of the service, or to another application (docs/database.md; 409 over HTTP).',
@@ -211,7 +211,7 @@ export const errorGroups = [
       ],
       RUN_CANCELLED: [
         'An operator cancelled the run with `sluice cancel RUN_ID`. What was confirmed is kept.',
-        '`sluice run PIPELINE` resumes. Repeat a backfill with `sluice rerun RUN_ID`, a plan or an audit with its own command.',
+        '`sluice run PIPELINE` resumes. Repeat a backfill with `sluice rerun RUN_ID`; a plan, an audit or a backfill from standard input with its own command.',
       ],
       CATALOG_UNREADABLE: [
         'The service did not list the whole catalog, so nothing was compared. Nothing was changed or sent.',
