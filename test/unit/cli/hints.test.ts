@@ -42,7 +42,7 @@ test.for([...found])('%s parses (%s)', ([command]) => {
   // A template that ends before a placeholder is checked like a complete call.
   const complete =
     command.endsWith('$') ||
-    ['run', 'plan', 'backfill', 'check', 'rejects', 'show', 'help', 'auth', 'webhooks', 'db'].includes(argv.at(-1) ?? '')
+    ['run', 'plan', 'check', 'rejects', 'show', 'help', 'auth', 'webhooks', 'db'].includes(argv.at(-1) ?? '')
       ? ['help', ...argv.filter((word) => word !== 'help')]
       : argv
   expect(() => parseCommandLine(complete, '1.0.0')).not.toThrow()
