@@ -60,9 +60,10 @@ export function phonesIn(text: string, country: string | undefined): readonly st
     return true
   }
   let sequences = 0
-  const plain = text.replace(/[\n\r\u2028\u2029]/g, ';').replace(/%20|&nbsp;|[_*]/gi, ' ')
-  const folded = foldedText(plain).replace(hyphens, '-')
-  for (const piece of folded.split(/[^\p{Nd}\s().\-/+]+|(?=\+)/u)) {
+  const folded = foldedText(text.replace(/[\n\r\u2028\u2029]/g, ';')).replace(hyphens, '-')
+  // `_` may stand for a space, or after the number: `+1_202_555_0143`, `2025550143_2`.
+  const spellings = new Set([folded, folded.replace(/%20|&nbsp;|[_*]/gi, ' ')])
+  for (const piece of [...spellings].flatMap((spelling) => spelling.split(/[^\p{Nd}\s().\-/+]+|(?=\+)/u))) {
     if (piece.length < minDigits) continue
     const groups = [...piece.matchAll(/\p{Nd}+/gu)]
     if (groups.reduce((sum, [group]) => sum + group.length, 0) < minDigits) continue

@@ -605,6 +605,14 @@ test.for(['+1_202_555_0143', '+1*202*555*0143', '+1%20202%20555%200143', '+1&nbs
   },
 )
 
+test('a number before _ is opted out, although the digits after it could be a part of it', () => {
+  const { record } = mapped(
+    { id: '1', phone: '+4930555010_0', country: '', consent: 'no' },
+    { map, consent: { column: 'consent', values: ['yes'] } },
+  )
+  expect(identifiersOf(record)).toEqual(expect.arrayContaining([`5 ${digest('+4930555010')}`, `5 ${digest('+49305550100')}`]))
+})
+
 test.for([
   ['491712345678', 'DE', ['+491712345678', '+49491712345678']],
   ['49 171 2345678', '', ['+491712345678']],
