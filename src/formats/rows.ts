@@ -44,7 +44,7 @@ export interface QualityFigures {
   readonly optedOut?: number
   /** Number of rejected rows whose key could not be read; absent for a read of an earlier version. */
   readonly withoutKey?: number
-  /** Products: first brand of the source. The next gated read compares its first brand with it (mapping/statistics/sourceStatistics.ts). */
+  /** Products: first brand of the source. A gated read compares its products with it (mapping/statistics/sourceStatistics.ts). */
   readonly brand?: string
   /** Products: first item group of the source, for the same comparison. */
   readonly group?: string

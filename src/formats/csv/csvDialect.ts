@@ -28,7 +28,7 @@ const delimiters = [',', ';', '\t', '|'] as const
 const maxSampleRecords = 50
 
 /**
- * Detects delimiter and header from the first bytes of a file. `isWhole`: true if the sample is the isWhole file.
+ * Detects delimiter and header from the first bytes of a file. `isWhole`: true if the sample is the whole file.
  *
  * @throws RunError WRONG_FORMAT, HEADER_MISMATCH, FILE_EMPTY and the errors of `chooseHeader` and `CsvSplitter`
  */
@@ -111,7 +111,9 @@ function separatorRow(sample: Buffer): string | undefined {
   return /^"?sep=([^\r\n"])"?(?:\r|\n|$)/i.exec(sample.subarray(0, 16).toString('latin1'))?.[1]
 }
 
-/** Returns the first records of a sample, at most `maxSampleRecords`. Includes a last record without a line end only if `isWhole` is true. */
+/**
+ * Returns the first records of a sample, at most `maxSampleRecords`. Includes a last record without a line end only if `isWhole` is true.
+ */
 function splitSample(
   sample: Buffer,
   isWhole: boolean,

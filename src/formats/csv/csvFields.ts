@@ -64,9 +64,9 @@ export function splitOddFields(text: string, delimiter: string, quote: string): 
 }
 
 /**
- * Returns the fields of a record in which a quote inside an unquoted field is text (`5" nail`; docs/inputs.md, case 19). `quoteFieldIndex`: index of
- * the first field with such a quote; -1 if there is none. `isAmbiguous`: true if the end of a field is ambiguous. Then `fields` has only the
- * fields before it. The end is ambiguous in these cases:
+ * Returns the fields of a record in which a quote inside an unquoted field is text (`5" nail`; docs/inputs.md, case 19).
+ * `quoteFieldIndex`: index of the first field with such a quote; -1 if there is none. `isAmbiguous`: true if the end of a field is
+ * ambiguous. Then `fields` has only the fields before it. The end is ambiguous in these cases:
  * - text follows a closing quote
  * - a quote is not closed
  * - a line end is in an unquoted field

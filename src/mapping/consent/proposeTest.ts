@@ -87,8 +87,8 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
     const certain = unknown.length === 0 && !hasNumberCodes && name?.needsFlags !== true
     return proposeValues(yes, certain)
   }
-  // Only the user knows the meaning of number codes, of objects and of the letters `O` and `E`. In a column of unclear polarity, this also holds for
-  // words such as `yes` or `enabled`. A test that lists them might let people pass who said no.
+  // Only the user knows the meaning of number codes, of objects and of the letters `O` and `E`. In a column of unclear polarity, this also
+  // holds for words such as `yes` or `enabled`. A test that lists them might let people pass who said no.
   const mayMeanYes = (value: string) => isDoubtfulYes(value) || isYesOrNo(value) || (name !== undefined && consentMeaning(value) === 'in')
   if (hasNumberCodes || unknown.some((value) => mayMeanYes(value) || isObject(value))) return proposeValues([unknownYes])
   if (polarity === 'out') return proposeValues(oppositesOf(no, polarity))
