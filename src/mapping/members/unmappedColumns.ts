@@ -105,9 +105,12 @@ interface ColumnState {
   readonly isOptOutCell: ((cell: string) => boolean) | undefined
   /** True for a name such as `Tags`. */
   readonly mayHaveLists: boolean
-  /** Returns true for an object of JSON that says who may be reached, such as `{"newsletter": false}`. */
-  readonly isConsentObject: (text: string) => boolean
-  /** True for `mkt`, whose cells may be countries: there `NO` is Norway. */
+  /**
+   * Returns true for an object of JSON that says who may be reached, such as `{"newsletter": false}`. `isUnused`: true for the name of a
+   * channel that is not sent.
+   */
+  readonly isConsentObject: (text: string, isUnused: (name: ConsentName) => boolean) => boolean
+  /** True for `mkt` or `mkt_code`, whose cells may be countries: there `NO` is Norway. */
   readonly mayHaveCountries: boolean
   /** True for a name such as `Pet status`. */
   readonly isAboutRelative: boolean
@@ -232,7 +235,7 @@ export class UnmappedColumns {
       isOptOutCell: consentName === undefined && keptValues === undefined ? optOutCells(column) : undefined,
       mayHaveLists: consentName === undefined && keptValues === undefined && isListName(column),
       isConsentObject: consentObjects(column),
-      mayHaveCountries: /^mkt$/i.test(column),
+      mayHaveCountries: /^mkt(?:[ _-]?(?:code|area|segment))?$/i.test(column),
       isAboutRelative: isAboutRelative(column),
       hasOptOutInList: false,
       listWords: new Set(),
@@ -253,9 +256,8 @@ export class UnmappedColumns {
   }
 
   /** Returns true for columns about letters, push or fax, and without mapped phone numbers also about calls and texts. */
-  #isOfUnusedChannel(name: ConsentName | undefined): boolean {
-    return name?.channel === 'other' || (name?.channel === 'phone' && !this.#mapsPhones)
-  }
+  readonly #isOfUnusedChannel = (name: ConsentName | undefined): boolean =>
+    name?.channel === 'other' || (name?.channel === 'phone' && !this.#mapsPhones)
 
   #headerWarning(column: string, name: ConsentName): Warning {
     const shownColumn = `the column "${redactPersonalData(column)}"`
@@ -309,27 +311,14 @@ export class UnmappedColumns {
         isSubscriptionState(text) ||
         (mayHaveLists && partsOf(text).some(isOptOutInList)) ||
         isOptOutCell?.(text) === true ||
-        state.isConsentObject(text)
+        state.isConsentObject(text, this.#isOfUnusedChannel)
       return isState && !(isAboutRelative && isDeceasedState(text)) ? 'LEFT_UNMAPPED' : undefined
     }
     if (consentName.certain) return undefined
-    if (consentName.needsYes === true) {
-      const date = trimText(text)
-      const isRealDate = looksLikeDate(date) && !isPlaceholderDate(date)
-      const isYes = consentMeaning(text) === 'yes' || isRealDate || isDeletedState(text) || isRequestState(text)
-      return isYes || isSubscriptionState(text) ? 'CONSENT_UNMAPPED' : undefined
-    }
-    if (isConsent || state.isConsentObject(text)) return 'CONSENT_UNMAPPED'
-    if (consentName.needsFlags === true) {
-      const isCountry = state.mayHaveCountries && trimText(text) === 'NO'
-      const isFlag =
-        emailCount + phoneCount === 0 && !isCountry && /\D/.test(text) && (isYesOrNo(text) || isDoubtfulYes(text) || isPermission(text))
-      return isFlag || isSubscriptionState(text) ? 'CONSENT_UNMAPPED' : undefined
-    }
-    const isKnownWord = consentMeaning(text) !== undefined || isDoubtfulYes(text)
-    const hasOptOut = partsOf(text).some(isOptOutInList)
-    const isDateOfOptOut = consentName.polarity === 'out' && looksLikeDate(trimText(text))
-    return isKnownWord || hasOptOut || isDateOfOptOut ? 'CONSENT_UNMAPPED' : undefined
+    if (consentName.needsYes !== true && (isConsent || state.isConsentObject(text, this.#isOfUnusedChannel))) return 'CONSENT_UNMAPPED'
+    const isCountry = state.mayHaveCountries && trimText(text) === 'NO'
+    const isContact = consentName.needsFlags === true && (emailCount + phoneCount > 0 || isCountry)
+    return isSubscriptionState(text) || (!isContact && confirmsName(consentName, text)) ? 'CONSENT_UNMAPPED' : undefined
   }
 
   #countIdentifier(row: Row, state: ColumnState, text: string, mappedIndexes: readonly number[]): void {
@@ -359,41 +348,86 @@ function optOutCells(column: string): ColumnState['isOptOutCell'] {
 
 /** Maximum number of characters of an object in a cell that are searched. */
 const maxObjectLength = 10_000
-/** Keys of one column that `consentObjects` classifies. Further keys are not about consent. */
-const maxObjectKeys = 1_000
+/** Maximum number of paths of one column that `consentObjects` classifies. Further paths are not about consent. */
+const maxObjectPaths = 5_000
+
+/** Maximum numbers of characters of a key, and of the keys around it. */
+const [maxKeyLength, maxPathLength] = [60, 120]
 
 /**
- * Returns `ColumnState.isConsentObject`. It is true for a state such as `unsubscribed`, and for a yes or no whose key is about consent.
- * The key is read after the name of the column, because only together they may be about consent: `email` in `prefs`.
+ * Matches a text with the colon that follows a key, a bracket, or another value. The last text may have no end, so that the search takes
+ * linear time.
+ */
+const objectToken = /"((?:[^"\\]|\\.)*)"?(\s*:)?|[{}[\]]|[^\s"{}[\]:,]+/gs
+
+/**
+ * Returns `ColumnState.isConsentObject`. A value counts like a cell of the column that a source of JSON would have for it. For
+ * `{"email": true}` in `prefs`, this is `prefs.email`.
  */
 function consentObjects(column: string): ColumnState['isConsentObject'] {
-  const areAboutConsent = new Map<string, boolean>()
-  const isAboutConsent = (key: string) => {
-    const known = areAboutConsent.get(key)
-    if (known !== undefined || areAboutConsent.size === maxObjectKeys) return known === true
-    const name = classifyColumnName(`${column} ${key}`)
-    const found = name !== undefined && name.channel !== 'other' && !isDetailName(key)
-    areAboutConsent.set(key, found)
-    return found
+  const names = new Map<string, ConsentName | undefined>()
+  const nameOf = (path: string) => {
+    const known = names.get(path)
+    if (known !== undefined || names.has(path) || names.size === maxObjectPaths) return known
+    const name = classifyColumnName(`${column} ${path}`)
+    names.set(path, name)
+    return name
   }
-  return (text) => {
+  return (text, isUnused) => {
     // Most cells start with another character: this saves the pattern.
     const first = text.charCodeAt(0)
     if (first > 32 && first !== 91 && first !== 123) return false
     const object = trimText(text.slice(0, maxObjectLength))
     if (!/^\[?\s{0,9}\{/.test(object)) return false
-    for (const [, key = '', quoted, plain] of object.matchAll(keyAndValue)) {
-      const value = quoted ?? plain ?? ''
-      if (isSubscriptionState(value)) return true
-      const meaning = consentMeaning(value)
-      if (meaning !== undefined && meaning !== 'empty' && isAboutConsent(key)) return true
+    const prefixes: string[] = []
+    let [prefix, key] = ['', '']
+    for (const [token, quoted, colon] of object.matchAll(objectToken)) {
+      if (colon !== undefined) key = quoted?.slice(0, maxKeyLength) ?? ''
+      else if (token === '{' || token === '[') {
+        prefixes.push(prefix)
+        prefix = join(prefix, key).slice(-maxPathLength)
+        key = ''
+      } else if (token === '}' || token === ']') {
+        prefix = prefixes.pop() ?? ''
+        key = ''
+      } else {
+        const value = quoted ?? token
+        const path = join(prefix, key)
+        if (isSubscriptionState(value) && !(isDeceasedState(value) && isAboutRelative(path))) return true
+        const name = nameOf(path)
+        if (name !== undefined && !isUnused(name) && saysWhoMayBeReached(name, key, value)) return true
+      }
     }
     return false
   }
 }
 
-/** Matches a key of an object of JSON, and its value if it is not an object or list. Takes linear time. */
-const keyAndValue = /"([^"\\]{1,60})"\s{0,9}:\s{0,9}(?:"([^"\\]{0,60})"|([\w.-]{1,20}))/g
+/** Joins two parts of a path, which may be empty. */
+function join(prefix: string, key: string): string {
+  return prefix === '' || key === '' ? prefix + key : `${prefix} ${key}`
+}
+
+/** Returns true if a value of an object confirms the name of its path. A date confirms only an opt-out, such as `unsubscribed_at`. */
+function saysWhoMayBeReached(name: ConsentName, key: string, value: string): boolean {
+  const date = trimText(value)
+  if (looksLikeDate(date)) return name.polarity === 'out' && !isPlaceholderDate(date)
+  const meaning = consentMeaning(value)
+  if (meaning === undefined || meaning === 'empty' || isDetailName(key)) return false
+  return name.certain || confirmsName(name, value)
+}
+
+/** Returns true if a cell confirms a name that is not certain. */
+function confirmsName(name: ConsentName, text: string): boolean {
+  const date = trimText(text)
+  if (name.needsYes === true) {
+    const isRealDate = looksLikeDate(date) && !isPlaceholderDate(date)
+    return consentMeaning(text) === 'yes' || isRealDate || isDeletedState(text) || isRequestState(text)
+  }
+  if (name.needsFlags === true) return /\D/.test(text) && (isYesOrNo(text) || isDoubtfulYes(text) || isPermission(text))
+  const isKnownWord = consentMeaning(text) !== undefined || isDoubtfulYes(text)
+  const isDateOfOptOut = name.polarity === 'out' && looksLikeDate(date)
+  return isKnownWord || partsOf(text).some(isOptOutInList) || isDateOfOptOut
+}
 
 /** Adds the texts of a cell that mean an opt-out, and such parts of a list in one text. */
 function addListWords(state: ColumnState, texts: readonly string[]): void {

@@ -993,6 +993,10 @@ test.for([
   ['properties', ['{"name":"Jo","newsletter":"yes"}', '{"name":"Jo","newsletter":"no"}'], [unknownYes]],
   ['raw', ['{"status":"unsubscribed"}', ''], [unknownYes]],
   ['consents', ['[{"channel":"email","granted":false}]', 'no'], [unknownYes]],
+  ['profile', ['{"marketing":{"email":false}}', '{"marketing":{"email":true}}'], [unknownYes]],
+  ['data', ['{"vip":true,"unsubscribed_at":"2024-05-01"}', '{"vip":true}'], [unknownYes]],
+  ['data', ['{"tags":["vip","unsubscribed"]}', '{"tags":[]}'], [unknownYes]],
+  ['profile', ['{"deleted":true}', '{"deleted":false}'], [unknownYes]],
 ] as const)('an unmapped column %s with %j stops the run, and the hint lists only %j', ([column, cells, values]) => {
   expect(consentLineFor(column, cells)).toContain(consentLine([{ column, values }]))
 })
@@ -1001,6 +1005,9 @@ test.for([
   ['meta', ['{"size":"M","vip":"no"}', '{"vip":true}']],
   ['properties', ['{"language":"no","newsletter_language":"no"}']],
   ['Address', ['1 NY Street', '1YYZ']],
+  ['profile', ['{"deleted":false,"is_minor":"no"}', '{"deleted":null}']],
+  ['profile', ['{"sms_opt_in":false,"push_opt_in":false}']],
+  ['profile', ['{"spouse":{"status":"Deceased"}}', '{"marketing":{"source":"no"},"vip":true}']],
 ] as const)('an unmapped column %s with %j does not stop the run', ([column, cells]) => {
   expect(consentLineFor(column, cells)).toBeUndefined()
 })
