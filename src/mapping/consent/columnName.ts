@@ -18,6 +18,8 @@ export interface ConsentName {
    * as `Deleted` in a cell makes it a consent column. In many exports, no row has such a cell.
    */
   readonly needsYes?: true
+  /** True for a vague name of an opt-out whose polarity is unclear: `Sperre (kein Mailing) seit`. A date makes it a consent column. */
+  readonly mayBeOptOut?: true
 }
 
 // Patterns of opt-outs (`…Out`) and opt-ins (`…In`). `certain…`: the name alone is enough. `weak…`: the values must look like consent too.
@@ -189,7 +191,10 @@ function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
   if (hasOptInWord) return { polarity, certain: true }
   if (recordEndedName.test(name)) return { polarity: 'out', certain: false, needsYes: true }
   // In Quebec `TPS` is a tax, and in Brazil `CTPS` a number of a person.
-  if (weakOut.test(name) || /^c?tps$/.test(name)) return { polarity: optOutPolarity(name, weakOut), certain: false }
+  if (weakOut.test(name) || /^c?tps$/.test(name)) {
+    const weakPolarity = optOutPolarity(name, weakOut)
+    return { polarity: weakPolarity, certain: false, ...(weakPolarity === 'unclear' && { mayBeOptOut: true }) }
+  }
   if (flagOut.test(name) || /\bbounces\b/.test(name))
     return { polarity: 'out', certain: false, ...(!weakIn.test(name) && { needsFlags: true }) }
   if (weakIn.test(name)) return { polarity, certain: false, ...(mayBeAboutOrder(name) && { needsFlags: true }) }

@@ -425,7 +425,7 @@ function confirmsName(name: ConsentName, text: string): boolean {
   }
   if (name.needsFlags === true) return /\D/.test(text) && (isYesOrNo(text) || isDoubtfulYes(text) || isPermission(text))
   const isKnownWord = consentMeaning(text) !== undefined || isDoubtfulYes(text)
-  const isDateOfOptOut = name.polarity === 'out' && looksLikeDate(date)
+  const isDateOfOptOut = (name.polarity === 'out' || name.mayBeOptOut === true) && looksLikeDate(date)
   return isKnownWord || partsOf(text).some(isOptOutInList) || isDateOfOptOut
 }
 
