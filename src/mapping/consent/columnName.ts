@@ -145,6 +145,8 @@ export function nameWords(column: string): string {
 
 /** Maximum number of characters that are classified as a whole. The patterns take quadratic time. */
 const maxWholeName = 200
+/** Number of characters that two parts of a longer name share, because words may be cut at the end of a part. */
+const sharedLength = 50
 
 /** Classifies a column name. Undefined if the name is not about consent, or only names an attribute of it. */
 export function classifyColumnName(column: string): ConsentName | undefined {
@@ -165,7 +167,8 @@ export function classifyColumnName(column: string): ConsentName | undefined {
  * unsubscribe at any time`.
  */
 function classifyLongName(name: string): ConsentName | undefined {
-  const parts = name.match(new RegExp(`.{1,${maxWholeName}}(?= |$)`, 'gs')) ?? []
+  const step = maxWholeName - sharedLength
+  const parts = Array.from({ length: Math.ceil(name.length / step) }, (_, i) => name.slice(i * step, i * step + maxWholeName))
   const found = parts.flatMap((part) => classifyWords(part.trim()) ?? [])
   if (found.length === 0) return undefined
   const certain = found.some((part) => part.certain)

@@ -1108,6 +1108,12 @@ test.for([' '.repeat(130_000), `[${' '.repeat(130_000)}`, '{"a":'.repeat(25_000)
   },
 )
 
+test.for([0, 100, 190, 197, 240])('a long question with a word of consent after %d characters is about consent', (length) => {
+  const text = (word: string) => word.repeat(length).slice(0, length)
+  expect(classifyColumnName(`${text('word ')} opt in ${'word '.repeat(50)}`)?.certain).toBe(true)
+  expect(classifyColumnName(`${text('字')}退订${'字'.repeat(250)}`)?.certain).toBe(true)
+})
+
 test('a name of 1,000 characters is classified in little time', () => {
   const started = performance.now()
   for (const text of ['opt in ', 'unsub ', 'no ', 'x']) classifyColumnName(text.repeat(1000 / text.length))
