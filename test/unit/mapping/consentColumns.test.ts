@@ -1007,6 +1007,8 @@ test.for([
   ['properties', ['{"language":"no","newsletter_language":"no"}']],
   ['Address', ['1 NY Street', '1YYZ']],
   ['profile', ['{"deleted":false,"is_minor":"no"}', '{"deleted":null}']],
+  ['mkt_code', ['NO', 'SE', 'DK']],
+  ['Tax exclusion', ['Yes', 'No']],
   ['profile', ['{"sms_opt_in":false,"push_opt_in":false}']],
   ['profile', ['{"spouse":{"status":"Deceased"}}', '{"marketing":{"source":"no"},"vip":true}']],
 ] as const)('an unmapped column %s with %j does not stop the run', ([column, cells]) => {
