@@ -37,7 +37,7 @@ const leadingNegation =
   /^(?:no|not|never|kein\w*|ohne|pas d[eu]?|sans|sin|senza|geen|ingen|inga|bez|brak|non|nie|niet|nicht|ne|nej til|nei til|nej tack till|ilman|ei|nem|без|не|нет) /
 /** Words that may reverse an opt-out elsewhere in the name: `Not unsubscribed`, `Kein Widerspruch`, `Opt-out lifted`. */
 const notOptedOut =
-  /\b(?:no|not|non|never|un|zero|without|off|undo(?:ne)?|lifted|cleared|removed|revers\w*|reset|revoked|rescinded|withdrawn|cancel\w*|reinstat\w*|reactivat\w*|resubscri\w*|nicht|nie|niemals|kein\w*|ohne|aufgehoben|zuruck\w*|geloscht|storniert|pas|jamais|sans|levee?|retiree?|annul\w*|sin|nunca|anulad[oa]|retirad[oa]|senza|mai|revocat[oa]|ritirat[oa]|sem|nao|niet|nooit|geen|zonder|opgeheven|ingetrokken|ej|inte|ingen|inga|inget|ikke|ikkje|aldrig|aldri|uden|uten|utan|ei|bez|brak|cofni\w*|ne|nem|nu|fara)\b|(?:^| )(?:не|нет|без|ні|снят[ао]?)(?: |$)/
+  /\b(?:no|not|non|never|un|zero|without|off|undo(?:ne)?|lifted|cleared|removed|ended|expired|rejected|declined|refused|inactive|disabled|revers\w*|reset|revoked|rescinded|withdrawn|cancel\w*|reinstat\w*|reactivat\w*|resubscri\w*|nicht|nie|niemals|kein\w*|ohne|aufgehoben|beendet|abgelaufen|abgelehnt|entfernt|zuruck\w*|geloscht|storniert|pas|jamais|sans|levee?|retiree?|annul\w*|sin|nunca|anulad[oa]|retirad[oa]|senza|mai|revocat[oa]|ritirat[oa]|sem|nao|niet|nooit|geen|zonder|opgeheven|ingetrokken|ej|inte|ingen|inga|inget|ikke|ikkje|aldrig|aldri|uden|uten|utan|ei|bez|brak|cofni\w*|ne|nem|nu|fara)\b|(?:^| )(?:не|нет|без|ні|снят[ао]?)(?: |$)/
 /** A yes at the start of a sentence, and words of a right to opt out later: `Ja, Newsletter bitte (Abmeldung jederzeit möglich)`. */
 const inSentence =
   /^(?:yes|ja|oui|si|sim|tak|ano|igen|kylla|evet|да|так|はい|是的?|예|네|ναι) |\b(?:i|we) (?:agree|consent|accept|want|wish)|\bany ?time\b|\bcan (?:i|you|be)\b|\b(?:i|you) (?:can|may)\b|jederzeit|moglich|abbestellbar|widerrufbar|(?:tout|n importe quel) moment|\bpossible\b|(?:cualquier|qualquer|qualsiasi|ogni|elk) (?:momento|moment)|\bposible\b|possibil[ei]|op elk moment|mogelijk|kazdej chwili|mozliw|nar som helst|mulig|mojlig|milloin tahansa|kdykoli|barmikor|oricand|istedig|любо[еи] (?:момент|время)|いつ[でて]も|随时|隨時|언제든/
@@ -209,7 +209,11 @@ function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
  * `Would you like our newsletter? You can unsubscribe at any time`. `pattern`: the words of the opt-out.
  */
 function optOutPolarity(name: string, pattern: RegExp): ConsentName['polarity'] {
-  if (notOptedOut.test(name.replaceAll(new RegExp(pattern.source, 'g'), ' ')) || inSentence.test(name)) return 'unclear'
+  // `Consent revoked` is an opt-out. `Opt-out revoked` is the end of one.
+  const withoutRevoked = name.replace(/\b(?:revoked|withdrawn)\b/g, ' ')
+  const isRevoked = withoutRevoked !== name && pattern.test(withoutRevoked)
+  const otherWords = name.replaceAll(new RegExp(pattern.source, 'g'), ' ')
+  if (isRevoked || notOptedOut.test(otherWords) || inSentence.test(name)) return 'unclear'
   const textBefore = name.slice(0, name.search(pattern))
   return isSentence(name) && [certainIn, weakIn, flagIn].some((words) => words.test(textBefore)) ? 'unclear' : 'out'
 }
