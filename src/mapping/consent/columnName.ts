@@ -18,7 +18,7 @@ export interface ConsentName {
    * as `Deleted` in a cell makes it a consent column. In many exports, no row has such a cell.
    */
   readonly needsYes?: true
-  /** True for a vague name of an opt-out whose polarity is unclear: `Sperre (kein Mailing) seit`. A date makes it a consent column. */
+  /** True for a vague name of unclear polarity that may be an opt-out: `Sperre (kein Mailing) seit`. A date makes it a consent column. */
   readonly mayBeOptOut?: true
 }
 
@@ -200,7 +200,10 @@ function classifyWords(name: string): Omit<ConsentName, 'channel'> | undefined {
   }
   if (flagOut.test(name) || /\bbounces\b/.test(name))
     return { polarity: 'out', certain: false, ...(!weakIn.test(name) && { needsFlags: true }) }
-  if (weakIn.test(name)) return { polarity, certain: false, ...(mayBeAboutOrder(name) && { needsFlags: true }) }
+  if (weakIn.test(name)) {
+    const mayBeOptOut = polarity === 'unclear' && (endWords.test(name) || /\bnot\b/.test(name)) && !alternativeWords.test(name)
+    return { polarity, certain: false, ...(mayBeAboutOrder(name) && { needsFlags: true }), ...(mayBeOptOut && { mayBeOptOut }) }
+  }
   return flagIn.test(name) ? { polarity, certain: false, needsFlags: true } : undefined
 }
 

@@ -998,6 +998,7 @@ test.for([
   ['data', ['{"tags":["vip","unsubscribed"]}', '{"tags":[]}'], [unknownYes]],
   ['profile', ['{"deleted":true}', '{"deleted":false}'], [unknownYes]],
   ['Sperre (kein Mailing) seit', ['2024-05-01', ''], [unknownYes]],
+  ['Marketing not sent (off) since', ['2024-05-01', ''], [unknownYes]],
 ] as const)('an unmapped column %s with %j stops the run, and the hint lists only %j', ([column, cells, values]) => {
   expect(consentLineFor(column, cells)).toContain(consentLine([{ column, values }]))
 })
