@@ -41,8 +41,7 @@ test.for([...found])('%s parses (%s)', ([command]) => {
   const argv = command.replace('COMMAND', 'run').split(/\s+/).slice(1)
   // A template that ends before a placeholder is checked like a complete call.
   const complete =
-    command.endsWith('$') ||
-    ['run', 'plan', 'check', 'rejects', 'show', 'help', 'auth', 'webhooks', 'db'].includes(argv.at(-1) ?? '')
+    command.endsWith('$') || ['run', 'plan', 'check', 'rejects', 'show', 'help', 'auth', 'webhooks', 'db'].includes(argv.at(-1) ?? '')
       ? ['help', ...argv.filter((word) => word !== 'help')]
       : argv
   expect(() => parseCommandLine(complete, '1.0.0')).not.toThrow()
