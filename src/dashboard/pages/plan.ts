@@ -63,17 +63,17 @@ export function isReplaced({ planId, newestPlanId }: PlanReview): boolean {
 }
 
 export function planPage(data: PlanData): Page {
-  const { plan, now } = data
+  const { plan, elsewhere, now } = data
   const { counts } = plan
   const withheld = withheldDeletes(plan)
+  const offersApproval = withheld > 0 && isApprovable(plan) && !isReplaced(plan) && elsewhere === undefined
   return {
-    title:
-      withheld > 0 && isApprovable(plan) && !isReplaced(plan) ? `Approve ${withheldText(plan)} of ${plan.pipeline}` : `Plan ${plan.planId}`,
+    title: offersApproval ? `Approve ${withheldText(plan)} of ${plan.pipeline}` : `Plan ${plan.planId}`,
     crumbs: [
       [plan.pipeline, `/pipelines/${plan.pipeline}`],
       [plan.runId, `/runs/${plan.runId}`],
     ],
-    body: html`${otherEnvironmentNotice(data.elsewhere)}
+    body: html`${otherEnvironmentNotice(elsewhere)}
       <div class="head">
         <div>
           <h1>Plan <span class="mono">${plan.planId}</span></h1>

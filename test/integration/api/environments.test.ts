@@ -137,12 +137,14 @@ test('the pages of a run and a plan of another environment have no action and no
   const found = async (of: typeof server) => {
     const pages = await Promise.all([of.call('GET', `/runs/${runId}`), of.call('GET', `/plans/${planId}`)])
     return pages.map(({ text }) =>
-      ['Another environment', '--approve-deletes', '<form method="post"', 'Approve deletes'].filter((word) => text.includes(word)),
+      ['Another environment', '--approve-deletes', '<form method="post"', 'Approve deletes', '<title>Approve'].filter((word) =>
+        text.includes(word),
+      ),
     )
   }
   expect(await found(otherServer)).toEqual([
     ['--approve-deletes', '<form method="post"'],
-    ['--approve-deletes', 'Approve deletes'],
+    ['--approve-deletes', 'Approve deletes', '<title>Approve'],
   ])
   expect(await found(server)).toEqual([['Another environment'], ['Another environment']])
   expect((await server.call('GET', '/runs/r_1')).text).not.toContain('Another environment')
