@@ -112,9 +112,9 @@ function copiesFor(
   options: EmitOptions,
 ): CopyFields[] {
   if (options.webhookId !== undefined && receiver !== options.webhookId) return []
-  const matching = subscriptions.filter((one) => one.webhook_id === receiver)
-  if (matching.length > 0)
-    return matching
+  const ofReceiver = subscriptions.filter((one) => one.webhook_id === receiver)
+  if (ofReceiver.length > 0)
+    return ofReceiver
       .filter((one) => matchesSubscription(one, event))
       .map(({ tag, filter }) => ({ tag: tag ?? event.tag, keyword: filter.keyword }))
   return options.subscribedOnly === true ? [] : [{ tag: event.tag }]

@@ -24,7 +24,7 @@ interface Need {
 }
 
 export interface PipelineStatus extends PipelineState {
-  /** Conditions of the pipeline, as the dashboard and alerts show them. */
+  /** Conditions of the pipeline, as the dashboard and alerts show them, and several environments in one line (`needOfEnvironments`). */
   readonly needs: readonly Need[]
   /** Time of the pause, ISO 8601; null if the pipeline is not paused. */
   readonly pausedAt: string | null
