@@ -114,7 +114,7 @@ export function table({ caption, captionClass = 'sr', columns, rows, isCards = t
   </table>`
 }
 
-/** Renders the notice that a run or plan belongs to another environment; nothing if `elsewhere` is undefined. */
+/** Renders the notice that a run, plan or batch belongs to another environment; nothing if `elsewhere` is undefined. */
 export function otherEnvironmentNotice(elsewhere: string | undefined): Html {
   if (elsewhere === undefined) return none
   return notice('warn', html`<p><strong>Another environment</strong> This belongs to ${elsewhere}. Its actions and commands are there.</p>`)

@@ -184,7 +184,7 @@ export async function loadRejectsPage(deps: ServerDeps, runId: string): Promise<
 /** Loads the page of a batch. @throws {UsageError} `UNKNOWN_BATCH` */
 export async function loadBatchPage(deps: ServerDeps, id: string, now: number): Promise<Page> {
   const batch = await loadBatch(deps.db, id)
-  return withServiceOfRun(deps, batch.runId, batchPage(batch, now))
+  return withServiceOfRun(deps, batch.runId, batchPage(batch, now, await otherEnvironmentOf(deps, batch)))
 }
 
 /** Loads the page of a plan. `problem`: reason why an approval was rejected. @throws {UsageError} `UNKNOWN_PLAN` */

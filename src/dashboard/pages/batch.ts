@@ -1,13 +1,28 @@
 /** Page `/batches/:id`: one request with its attempts, and the outcome of each operation. */
 import type { AttemptLine, BatchDetails, BatchStatus, EntryLine } from '../../sync/reports/batchDetails.ts'
 import { quoteArgument } from '../../format.ts'
-import { ago, clockTime, command, count, formatMs, html, none, notice, plural, section, table, type Html } from '../html.ts'
+import {
+  ago,
+  clockTime,
+  command,
+  count,
+  formatMs,
+  html,
+  none,
+  notice,
+  otherEnvironmentNotice,
+  plural,
+  section,
+  table,
+  type Html,
+} from '../html.ts'
 import type { Page } from '../layout.ts'
 import { batchState, operationState, stateBadge, stateWord } from '../states.ts'
 
 const openStates: readonly BatchStatus[] = ['pending', 'in_flight', 'ambiguous']
 
-export function batchPage(batch: BatchDetails, now: number): Page {
+/** Builds the page. `elsewhere`: environment of the batch, if it is another one than that of its pipeline here. */
+export function batchPage(batch: BatchDetails, now: number, elsewhere?: string): Page {
   const state = batchState(batch)
   return {
     title: `Batch ${batch.batch} ${stateWord(state).toLowerCase()}`,
@@ -30,6 +45,7 @@ export function batchPage(batch: BatchDetails, now: number): Page {
           </p>
         </div>
       </div>
+      ${otherEnvironmentNotice(elsewhere)}
       <div data-live="outcome">${outcomeNotice(batch, now)}</div>
       ${section('attempts', 'Attempts', attemptTable(batch, now), { count: count(batch.attempts), isLive: true })}
       ${section('operations', 'Operations', batch.showsRecords ? operationTable(batch) : outcomeTable(batch), { count: count(batch.operations), isLive: true })}

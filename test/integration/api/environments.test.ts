@@ -129,7 +129,7 @@ test('the pages of a run and a plan of another environment have no action and no
   const crm = (count: number) =>
     engine.write('crm.csv', `id,email\n${Array.from({ length: count }, (_, i) => `${i},p${i}@example.com\n`).join('')}`)
   crm(40)
-  await other.run()
+  const first = await other.run()
   crm(20)
   const { runId, planId } = await other.run()
   await using server = await startServer(engine)
@@ -148,6 +148,10 @@ test('the pages of a run and a plan of another environment have no action and no
   ])
   expect(await found(server)).toEqual([['Another environment'], ['Another environment']])
   expect((await server.call('GET', '/runs/r_1')).text).not.toContain('Another environment')
+  // The page of a batch has commands, and says where they belong.
+  const [batch = ''] = /\/batches\/\d+/.exec((await server.call('GET', `/plans/${first.planId}`)).text) ?? []
+  expect((await server.call('GET', batch)).text).toContain('Another environment')
+  expect((await otherServer.call('GET', batch)).text).not.toContain('Another environment')
 })
 
 test('lists of runs have the environment of each run', async () => {
