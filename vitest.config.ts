@@ -34,8 +34,8 @@ const furtherType = [
 
 /**
  * Tags of tests:
- * - `long`: takes about 4 s or more, often together with its other cases. `npm test` leaves it out, and `npm run test:long` runs it. CI does both.
- * - `model`: plays random histories. `npm test` plays a fifth of them, and `npm run test:long` all.
+ * - `long`: takes about 4 s or more, often together with its other cases. `npm run test:quick` leaves it out.
+ * - `model`: plays random histories. `npm run test:quick` plays a fifth of them.
  */
 const tags = [
   { name: 'long', timeout: 180_000 },

@@ -91,6 +91,8 @@ export const allowed: readonly Allowed[] = [
   { word: 'withdrawn', under: 'docs/inputs.md', reason: 'currencies that a country gave up' },
   { word: 'withdrawn', under: 'src/sync/reports/recordHistory.ts', reason: 'an event of explain --json' },
   { word: 'withdrawn', under: 'src/mapping/consent/words.ts', reason: 'a word of consent columns' },
+  { word: 'withdrawn', under: 'src/mapping/consent/columnName.ts', reason: 'a word of names of consent columns' },
+  { word: 'withdrawal', under: 'src/mapping/consent/columnName.ts', reason: 'a word of names of consent columns' },
   { word: 'withdrawn', under: 'test/unit/mapping/consentColumns.test.ts', reason: 'a name of a consent column' },
   { word: 'mended', under: 'src/mapping/rejectCodes.ts', reason: 'the stable code AMPERSAND_MENDED' },
   { word: 'mended', under: 'test/unit', reason: 'the stable code AMPERSAND_MENDED' },

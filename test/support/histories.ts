@@ -5,14 +5,14 @@ import type { RunReport } from '../../src/model/report.ts'
 import type { EngineUnderTest, RunOptions } from './engine.ts'
 
 /**
- * Returns the settings of fast-check for `count` histories; for a fifth of them outside of `npm run test:long`. SLUICE_RUNS plays more of them, SLUICE_SEED repeats those of a failure, and
- * SLUICE_SHRINK looks for the shortest one that fails.
+ * Returns the settings of fast-check for `count` histories, in `npm run test:quick` for a fifth of them. SLUICE_RUNS plays more of them,
+ * SLUICE_SEED repeats those of a failure, and SLUICE_SHRINK looks for the shortest one that fails.
  */
 export function histories(count: number): Pick<Parameters, 'endOnFailure' | 'numRuns' | 'seed'> {
   const { MODE, SLUICE_RUNS, SLUICE_SEED, SLUICE_SHRINK } = process.env
   return {
     endOnFailure: SLUICE_SHRINK === undefined,
-    numRuns: Number(SLUICE_RUNS ?? (MODE === 'long' ? count : Math.ceil(count / 5))),
+    numRuns: Number(SLUICE_RUNS ?? (MODE === 'quick' ? Math.ceil(count / 5) : count)),
     ...(SLUICE_SEED ? { seed: Number(SLUICE_SEED) } : {}),
   }
 }

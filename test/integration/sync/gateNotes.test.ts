@@ -186,7 +186,7 @@ for (const [format, render] of Object.entries({ csv, jsonl })) {
         ? { ...histories(productExamples.length + 2), examples: productExamples }
         : { ...histories(3), examples: productExamples.slice(0, 3) },
     )
-    expect(passed, 'readings must have passed the gate').toBeGreaterThan(0)
+    expect(passed, 'readings must have passed the gate').toBeGreaterThan(process.env['MODE'] === 'quick' ? 0 : 5)
   })
 }
 
@@ -271,7 +271,7 @@ guards: { ${loose}${accepts ? ', accept: [EMAIL_ROLE_SHARE, IDENTIFIER_SHARE]' :
     ),
     { ...histories(memberExamples.length + 2), examples: memberExamples },
   )
-  expect(passed, 'readings must have passed the gate').toBeGreaterThan(0)
+  expect(passed, 'readings must have passed the gate').toBeGreaterThan(process.env['MODE'] === 'quick' ? 0 : 5)
 })
 
 test('a column that only a late row has is reported, whether that row is read or known', { timeout: 60_000 }, async () => {
