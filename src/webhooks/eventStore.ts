@@ -92,8 +92,11 @@ export function postgresEventStore(pool: PostgresPool, { table = 'sluice_webhook
   }
 }
 
-/** Stores events in the table `webhook_event` of Sluice's database, and the gaps of `receiver` in its audit log. */
-export function databaseEventStore(db: Queryable, receiver: GapReceiver): EventStore {
+/**
+ * Stores events in the table `webhook_event` of Sluice's database, and gaps in its audit log. `receiver`: the receiver that refuses events.
+ * Without it, the replays of any receiver request these gaps.
+ */
+export function databaseEventStore(db: Queryable, receiver?: GapReceiver): EventStore {
   return {
     add: (event) => insertEvent((text, values) => db.execute(text, values), 'webhook_event', event),
     probe: () => insertNothing((text, values) => db.execute(text, values), 'webhook_event'),

@@ -21,8 +21,10 @@ export interface ReplayService {
 export interface ReplayDeps {
   readonly db: Queryable
   readonly service: ReplayService
-  /** Receiver of this process. Gaps of another service or application are left to their own processes. */
-  readonly receiver: GapReceiver
+  /** Receiver of this process. Gaps of another service or application are left to their own processes. Without it, all gaps are replayed. */
+  readonly receiver?: GapReceiver
+  /** Path of the receiver, if `receiver` is absent. */
+  readonly path?: string
   readonly log: Logger
   readonly clock: Pick<Clock, 'now'>
   /** Milliseconds between checks. Default: 15 s. */
@@ -200,8 +202,11 @@ function webhooksOf(webhooks: readonly { readonly id: string; readonly url: stri
   return webhooksAtPath.length > 0 ? webhooksAtPath : webhooks
 }
 
-/** Returns the open gaps of the service and the application, and the time of the database. A gap that an earlier version recorded belongs to every receiver. */
-async function openGaps({ db, receiver }: ReplayDeps): Promise<{ readonly gaps: readonly OpenGap[]; readonly nowMs: number }> {
+/**
+ * Returns the open gaps of the service and the application, and the time of the database. A gap that an earlier version recorded belongs
+ * to every receiver.
+ */
+async function openGaps({ db, receiver, path }: ReplayDeps): Promise<{ readonly gaps: readonly OpenGap[]; readonly nowMs: number }> {
   // Rows without a run are few and indexed. A gap that was recorded more than six days ago can no longer be replayed.
   const entries = await db.query<{ id: string; at: Date; what: string; detail: Record<string, unknown>; now: Date }>(
     `select id, at, what, detail, statement_timestamp() as now from audit
@@ -211,7 +216,9 @@ async function openGaps({ db, receiver }: ReplayDeps): Promise<{ readonly gaps: 
   const entriesOf = (what: string, gap: string): AuditEntry[] =>
     entries.filter((entry) => entry.what === what && String(entry.detail['gap']) === gap)
   const isOwn = (detail: AuditEntry['detail']) =>
-    detail['service'] === undefined || (detail['service'] === receiver.service && detail['application'] === receiver.application)
+    receiver === undefined ||
+    detail['service'] === undefined ||
+    (detail['service'] === receiver.service && detail['application'] === receiver.application)
   const gaps = entries
     .filter(
       ({ what, id, detail }) =>
@@ -223,7 +230,7 @@ async function openGaps({ db, receiver }: ReplayDeps): Promise<{ readonly gaps: 
       id,
       fromMs: Date.parse(String(detail['from'])),
       toMs: Date.parse(String(detail['to'])),
-      path: String(detail['path'] ?? receiver.path),
+      path: String(detail['path'] ?? receiver?.path ?? path),
       attempts: entriesOf('webhook.replay', id),
     }))
   return { gaps, nowMs: entries.at(0)?.now.getTime() ?? 0 }

@@ -69,7 +69,7 @@ async function startServer(): Promise<{ readonly url: string; readonly template:
   }
   const template = `sluice_template_${randomBytes(4).toString('hex')}`
   await admin(url, `create database ${template}`)
-  await hideNewFunctions(databaseUrl(url, template))
+  if (!outside) await hideNewFunctions(databaseUrl(url, template))
   await migrateDatabase(databaseUrl(url, template))
   const stop = async () => {
     if (outside) for (const name of await copiesOf(url, template)) await admin(url, `drop database ${name} with (force)`)
