@@ -1,7 +1,7 @@
 /** Computes the plots on the page of a pipeline. */
 import type { Pipeline } from '../model/pipeline.ts'
 import { minComparedRows } from '../model/report.ts'
-import { maxExamined, type RunFigures } from '../sync/reports/runFigures.ts'
+import { maxExaminedRequests, type RunFigures } from '../sync/reports/runFigures.ts'
 import { count, duration, plural } from './html.ts'
 import type { Plot } from './plots.ts'
 import { destinationOf } from '../destinations/index.ts'
@@ -91,7 +91,7 @@ export function pipelinePlots(
       summary: `${plural(
         sum(({ requests }) => requests),
         'request',
-      )}; ${runs.some(({ requests }) => requests > maxExamined) ? `of up to ${count(maxExamined)} in each run, ` : ''}${limited === 0 ? 'none was over the rate limit' : `${count(limited)} ${limited === 1 ? 'was' : 'were'} over the rate limit (429)`}.`,
+      )}; ${runs.some(({ requests }) => requests > maxExaminedRequests) ? `of up to ${count(maxExaminedRequests)} in each run, ` : ''}${limited === 0 ? 'none was over the rate limit' : `${count(limited)} ${limited === 1 ? 'was' : 'were'} over the rate limit (429)`}.`,
       kind: 'stack',
       labelHeading,
       labels,

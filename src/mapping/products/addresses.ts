@@ -53,7 +53,7 @@ export function mobileLinkOf(row: ProductRow): string | undefined {
  * @throws {TransformError} if a transform fails
  */
 export function imageOf(row: ProductRow): string {
-  const [first = '', ...others] = imagesOf(row.requiredText('image_link'))
+  const [first = '', ...others] = splitImageList(row.requiredText('image_link'))
   const parsed = parseImage(first)
   if ('invalid' in parsed) throw new RowRejected('IMAGE_INVALID', 'image_link', parsed.invalid)
   if (parsed.isHttp && row.rules.httpImagesRejected)
@@ -67,11 +67,11 @@ export function imageOf(row: ProductRow): string {
 }
 
 /**
- * Returns the addresses of a list. Does not split the address of an image service that contains another address behind a comma:
+ * Returns the addresses of a list. Does not split a list that begins with an address of an image service and another address behind a comma:
  * `https://img.example/fetch/w_300,https://shop.example/a.jpg`. Such an address has no spaces, and has transform parameters before the
  * comma.
  */
-function imagesOf(text: string): readonly string[] {
+function splitImageList(text: string): readonly string[] {
   const images = splitImages(text).filter((image) => image !== '')
   const first = images[0] ?? ''
   if (/\s/.test(text) || !transformEnd.test(first)) return images
@@ -85,12 +85,12 @@ const transformEnd = /\/[a-z]{1,3}_[^/,?]+(?:,[a-z]{1,3}_[^/,?]+)*$/i
 
 /**
  * Returns up to `maxImages` additional images, joined by commas. `main`: address of the main image. Drops placeholders. Drops `main`, and
- * invalid, repeated and further addresses, with a warning. Exception: `main` causes none if both fields read one column.
+ * invalid, repeated and further addresses, with a warning. Exception: drops `main` without one if both fields read a common column.
  */
 export function additionalImagesOf(row: ProductRow, main: string): string | undefined {
   const cell = row.cell('additional_image_link')
   if (cell === undefined || cell === '') return undefined
-  const texts = typeof cell === 'string' ? imagesOf(cell) : cell.flatMap(imagesOf)
+  const texts = typeof cell === 'string' ? splitImageList(cell) : cell.flatMap(splitImageList)
   const images: string[] = []
   let droppedCount = 0
   let hasEncoded = false
@@ -99,7 +99,7 @@ export function additionalImagesOf(row: ProductRow, main: string): string | unde
     if (trimmed === '' || commonPlaceholders.has(trimmed.toLowerCase())) continue
     const parsed = isBroken(trimmed) ? { invalid: 'broken' } : parseImage(trimmed)
     const isRejected = 'invalid' in parsed || (parsed.isHttp && row.rules.httpImagesRejected)
-    // If both fields share a column, the main image is always in the list.
+    // If both fields share a column, the main image may come from it, which is no fault.
     if (!isRejected && parsed.link === main && sharesImageColumn(row)) continue
     if (isRejected || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) droppedCount += 1
     else {

@@ -11,22 +11,24 @@ export const maxLinkLength = 2048
 
 // A host that matches both patterns and has no `..` needs no check by `URL`. A port of five digits does not match, because it may be too
 // high.
-const simpleHost = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,4})?$/
+const simpleAuthority = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,4})?$/
 const lastLabel = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,4})?$/
 
 /**
- * Parses a trimmed absolute address of http or https. Writes the scheme in lower case, and an international host in A-labels without its
- * default port. Drops port 80 of http, because an upgrade to https would keep it. The reason contains no part of the address.
+ * Parses a trimmed absolute address of http or https. The reason contains no part of the address. The result has
+ * - the scheme in lower case
+ * - an international host in A-labels, without its default port
+ * - no port 80 of http, because an upgrade to https would keep it
  */
 export function parseLink(text: string): LinkResult {
-  return plainLink.test(text) && text.length <= maxLinkLength ? { link: text, isHostEncoded: false, isHttp: false } : parseAnyLink(text)
+  return plainLink.test(text) && text.length <= maxLinkLength ? { link: text, isHostEncoded: false, isHttp: false } : parseLinkInFull(text)
 }
 
 /** Matches most valid links: https in lower case, a host of ASCII labels, no port. */
 const plainLink = /^https:\/\/(?:[a-zA-Z0-9][a-zA-Z0-9-]*\.)+[a-zA-Z](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:[/?#][^\s\u0000-\u001f\u007f\\<>"]*)?$/
 
 /** Parses as `parseLink`, without its shortcut. Exported so that a test can compare both. */
-export function parseAnyLink(text: string): LinkResult {
+export function parseLinkInFull(text: string): LinkResult {
   const scheme = /^https?:\/\//i.exec(text)?.[0]
   if (scheme === undefined) return { invalid: 'is not an absolute https address' }
   if (text.length > maxLinkLength) return { invalid: `is longer than ${maxLinkLength} characters` }
@@ -39,10 +41,10 @@ export function parseAnyLink(text: string): LinkResult {
   const isHttp = scheme.length === 'http://'.length
   const authority = isHttp ? givenAuthority.replace(/:80$/, '') : givenAuthority
   const lowerScheme = isHttp ? 'http://' : 'https://'
-  if (simpleHost.test(authority) && lastLabel.test(authority) && !authority.includes('..'))
+  if (simpleAuthority.test(authority) && lastLabel.test(authority) && !authority.includes('..'))
     return { link: `${lowerScheme}${authority}${rest}`, isHostEncoded: false, isHttp }
   const url = URL.parse(`${lowerScheme}${authority}/`)
-  // `URL` accepts empty labels, which no name server has.
+  // `URL` accepts empty labels (`a..b`), which DNS does not have, and decodes `%`.
   if (url === null || url.hostname === '' || /%|\.\.|^\./.test(authority)) return { invalid: 'does not have a valid host' }
   const isHostEncoded = /[^\u0000-\u007f]/.test(authority)
   const link = isHostEncoded ? `${lowerScheme}${url.host}${rest}` : `${lowerScheme}${authority}${rest}`

@@ -11,10 +11,10 @@ import type { ProductRules } from './rules.ts'
 import { labelPlaceholders } from './vocabulary.ts'
 
 /**
- * Maps a row to a record or a reject. A wrong required field rejects the row. A wrong optional field is dropped with a warning, a
- * placeholder among additional images without a warning. These reject the row too:
+ * Maps a row to a record or a reject. A wrong required field rejects the row. A wrong optional field is dropped with a warning. Exception:
+ * a placeholder among the additional images is dropped without one. These reject the row too:
  * - a broken text (`isBroken`), unless it is an additional image
- * - a currency column that contradicts the currency that the pipeline sets for `sale_price`
+ * - a `sale_price` with a currency of the pipeline file that differs from the currency column
  * - a stock that contradicts the availability
  * - brand, gtin and mpn, if none is valid
  */

@@ -12,7 +12,7 @@ export interface QualityNote {
   readonly message: string
   /** Number of products, members, item groups, identifiers or currencies that the message is about. */
   readonly count: number
-  /** Lines, or values, most of them with their counts; never personal data. */
+  /** Texts such as `line 12`, a value, or `value: count`; never personal data. */
   readonly examples: readonly string[]
 }
 
@@ -39,7 +39,7 @@ interface NoteInputs {
   readonly unchanged: FeatureSetCounts | undefined
 }
 
-/** Returns the notes on a source. `fullReadCodes`: codes of notes that need a full read, as in `SourceFigures`. */
+/** Returns the notes on a source. `fullReadCodes`: codes of notes that need a full read, and `FEATURE_SETS_UNKNOWN`. */
 export function qualityNotes({ sums, groups, identifiers, firstBrand, firstGroup, unchanged }: NoteInputs): {
   readonly notes: readonly QualityNote[]
   readonly fullReadCodes: readonly string[]

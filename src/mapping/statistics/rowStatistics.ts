@@ -7,7 +7,7 @@ import type { Warning } from '../../model/record.ts'
 import { maxWarningLines } from '../../model/report.ts'
 import { storableText } from '../../storableText.ts'
 
-/** Feature bits of a row. The bits from `currencyFactor` up are the number of its currency, from 1 on. */
+/** Feature bits of a row. `bits / currencyFactor`, rounded down, is the number of its currency from 1 on; 0 for none. */
 export const featureBits = {
   product: 1,
   outOfStock: 2,
@@ -41,8 +41,8 @@ export interface CountedItem {
 /** Codes of items that are exactly counted values: item groups and identifiers on many rows. */
 export const exactCodes = { group: '#group', identifier: '#identifier' } as const
 
-/** `[null, feature bits]`, or `[number of the set without its last item, number of that item]`. */
-type FeatureSet = readonly [shorter: number | null, added: number]
+/** A set without items: `[null, its feature bits]`. Any other set: `[the set that it extends, the added item]`. */
+type FeatureSet = readonly [shorter: number | null, bitsOrItem: number]
 
 export interface StoredFeatureSets {
   readonly items: readonly (readonly [code: string, field: string, message: string])[]
@@ -136,7 +136,7 @@ export class FeatureSets {
       if (next === undefined) {
         count(setWithoutItems)
         const emptySet = this.#setWithoutItems(0)
-        // At most one set for each item, so their numbers stay below `unknownSet`.
+        // At most one set for each item, so these add few sets.
         for (const each of new Set(items)) count(this.#extendedSets.get(emptySet * maxItems + each) ?? this.#add(emptySet, each))
         return unknownSet
       }

@@ -1,6 +1,9 @@
 /** Lists the metrics of each metric group. */
 
-/** Metric of statistics. Its value in an hour is the number of impressions times `factor`, rounded down. */
+/**
+ * Metric of statistics. Its value for a line item in an hour is the number of impressions times `factor`, rounded down. Other entities have
+ * the sum of their line items.
+ */
 export interface Metric {
   readonly name: string
   /** Null for a metric whose values are objects. The sandbox returns null for it. */

@@ -31,7 +31,7 @@ const NO_PARAMETERS: ReadonlyMap<string, Parameter> = new Map()
 const tolerantCache = new WeakMap<Endpoint, Accepted>()
 const strictCache = new WeakMap<Endpoint, Accepted>()
 
-/** Returns the accepted parameters and fields. `isStrict`: only documented ones (the switch `unknown_parameters`). */
+/** Returns the accepted parameters and fields. `isStrict`: only those that the specification names (the switch `unknown_parameters`). */
 export function acceptedBy(endpoint: Endpoint, isStrict: boolean): Accepted {
   const cache = isStrict ? strictCache : tolerantCache
   let cached = cache.get(endpoint)

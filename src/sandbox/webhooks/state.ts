@@ -90,7 +90,7 @@ export type WebhooksJournalEvent =
       readonly signature: Delivery['signature']
       readonly bytesPerS?: number
     }
-  /** Attempt of the delivery `key`. `done`: true if no further attempt follows; else `dueAt` is its time. */
+  /** Attempt of the delivery `key`. `dueAt`: time of the next attempt. `done`: true if there is none. */
   | { readonly kind: 'attempt'; readonly key: string; readonly done: boolean; readonly dueAt: number }
   | { readonly kind: 'replayed'; readonly id: string; readonly state: ReplayJob['state'] }
 

@@ -136,7 +136,7 @@ async function storeChangedKeys({ tx, destinationId, changed, newContent }: Desi
  * if it was neither desired nor confirmed before this read. Identifiers that a row keeps are left out.
  */
 async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Promise<void> {
-  // A gated read skips known rows. After it, `change` already has the stored version of updated records.
+  // After a gated read, `change` has the stored versions of updated records. After a full read, they come from `record`.
   await fillTable(
     tx,
     'former',
@@ -164,8 +164,7 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
   const repeated = await fillTable(tx, 'repeated_in_delta', 'select identifier from delta group by identifier having count(*) > 1')
   if (repeated > 0) {
     await analyzeWithSmallSample(tx, 'repeated_in_delta')
-    // Changes only the repeated identifiers in place. Writing a second table of 2,000,000 identifiers took 0.6 s. Summing all of them took
-    // twice as long as this statement.
+    // Replaces only identifiers with several rows. Summing all rows took twice as long. A second table of 2,000,000 sums took 0.6 s more.
     await tx.query(
       // Replaces the rows of an identifier by one row with their sum; by none if the sum is 0. Its group is the smallest key of the rows
       // that gain the identifier.

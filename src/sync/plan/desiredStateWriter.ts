@@ -11,8 +11,8 @@ import type { UpdatedField } from './updatedFields.ts'
 export interface DesiredStateWriter {
   readonly context: DesiredContext
   /**
-   * Writes the desired state of a first load from the table `stage` (the rows of the read). If the result has an `implyingRunId`, only the
-   * records that share identifiers are written; `planPart` writes the others.
+   * Writes the desired state of a first load from the table `stage` (the rows of the read). Exception: if keys are implied (the result has an
+   * `implyingRunId`), writes only the records that share identifiers. `planPart` (`loadParts.ts`) writes the others.
    */
   readonly writeFirstLoad: (options: FirstLoadInput) => Promise<FirstLoad>
   /**
@@ -30,11 +30,11 @@ export interface DesiredStateWriter {
   readonly applyUpserts: () => Promise<{ readonly desiredAgainCount: number }>
   /**
    * Adjusts the missing records in the table `change` to `policy`. Adds those that an earlier policy kept and that `policy` changes now.
-   * Removes products that are out of stock already, if `policy` would set them so. Returns by how much the number of missing records
-   * grew. Also deletes stored records that were kept for a delete that is not needed any more.
+   * Removes products that are out of stock already, if `policy` would set them so. Deletes stored records whose delete is not needed
+   * any more. Returns by how much the number of missing records grew; it may be negative.
    */
   readonly adjustMissing: (policy: Missing) => Promise<number>
-  /** Adds the missing records of which the service has nothing to the table `removal`. Returns their number. */
+  /** Adds to the table `removal` the missing records of which the service has nothing. Returns their number. */
   readonly collectNotAtService: () => Promise<number>
   /** Removes the records of the table `removal` from the desired state. */
   readonly applyRemovals: () => Promise<void>

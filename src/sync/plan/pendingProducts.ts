@@ -42,7 +42,10 @@ export function pendingProducts(context: PendingContext): PendingChanges {
   }
 }
 
-/** Fills `pending_product`, without products that wait for unresolved requests. Returns the numbers of these deferred products. */
+/**
+ * Fills `pending_product`. Marks the products as deferred that wait for unresolved requests, or whose id collides with another one. Returns
+ * how many it deferred.
+ */
 async function collect(context: PendingContext): Promise<Deferred> {
   const { tx, destinationId } = context
   // After a refused delete, the product_key may be wrong. If the refused operation is no longer stored, it counts as a delete.
@@ -51,7 +54,7 @@ async function collect(context: PendingContext): Promise<Deferred> {
     tx,
     'pending_product',
     // A lookup puts the product once more, because the answer has the current product_key, which the delete needs
-    // (docs/decisions/lost-delete-answers.md). If the put is refused, a later plan sends the delete again.
+    // (docs/decisions/lost-delete-answers.md). If the put is refused, a later plan sends the lookup or the delete again.
     `select m.key,
        case when m.ref_count > 0 then ${productChangeSql.upsert}
          when m.remote_key is null or (${isDeleteRefused}) then ${productChangeSql.lookup}
@@ -88,9 +91,9 @@ const missingProducts = (destinationId: number) =>
   `select r.key from record r where r.destination_id = ${destinationId} and r.status = 'missing'`
 
 /**
- * If several ids to delete have one product_key, keeps only the deferred deletes. If none is deferred, keeps only the delete of the id that
- * was confirmed last. The service has one product under these ids. It would refuse a second delete, and a lookup would put the product
- * again.
+ * Removes all deletes but one of ids that have one product_key, because the service has one product under these ids. It would refuse a
+ * second delete, and a lookup would put the product again. Deferred deletes stay. If none is deferred, the delete of the id stays that was
+ * confirmed last.
  */
 async function dropRepeatedDeletes({ tx, destinationId }: PendingContext): Promise<void> {
   const repeated = await tx.query<Row<'remote', 'key'>>(
@@ -146,21 +149,22 @@ async function protectRenamed({ tx, destinationId }: PendingContext): Promise<vo
  * Defers puts of products whose id collides with another id (`Destination.collisionOf`), because the service may have one product under
  * both ids:
  *
- * - new products, if the other id is not desired and has an unresolved request, which may still delete or change the product
+ * - products that the service does not have, if the other id is not desired and has an unresolved request. This request may still delete or
+ *   change the product.
  * - missing products, if the other id is new in the source. A later plan drops them if both are one product (`protectRenamed`).
  */
 async function deferCollidingPuts({ tx, destinationId }: PendingContext): Promise<void> {
   const loadKeys = async (query: string) => (await tx.query<Row<'remote', 'key'>>(query)).map(({ key }) => key)
-  const keysOfRemote = `select m.key from remote m where m.destination_id = ${destinationId}`
-  const putKeys = `select key from pending_product where operation = ${productChangeSql.upsert} and not deferred`
-  const unresolved = await loadKeys(`${keysOfRemote} and m.ref_count <= 0 and m.key in (select key from unresolved)`)
-  const missing = await loadKeys(`${putKeys} and key in (${missingProducts(destinationId)})`)
-  if (unresolved.length === 0 && missing.length === 0) return
-  const created = await loadKeys(`${keysOfRemote} and m.synced_hash is null and m.key in (${putKeys})`)
-  // A missing product that the service does not have is in `created` too, but its id is not new in the source.
-  const missingIds = new Set(missing.map((key) => key.toString('hex')))
-  const createdInSource = created.filter((key) => !missingIds.has(key.toString('hex')))
-  const deferred = [...collidingWith(unresolved, created), ...collidingWith(createdInSource, missing)]
+  const remoteKeysSql = `select m.key from remote m where m.destination_id = ${destinationId}`
+  const putKeysSql = `select key from pending_product where operation = ${productChangeSql.upsert} and not deferred`
+  const undesiredUnresolved = await loadKeys(`${remoteKeysSql} and m.ref_count <= 0 and m.key in (select key from unresolved)`)
+  const missingPuts = await loadKeys(`${putKeysSql} and key in (${missingProducts(destinationId)})`)
+  if (undesiredUnresolved.length === 0 && missingPuts.length === 0) return
+  const notAtService = await loadKeys(`${remoteKeysSql} and m.synced_hash is null and m.key in (${putKeysSql})`)
+  // A missing product that the service does not have is in `notAtService` too, but its id is not new in the source.
+  const missingIds = new Set(missingPuts.map((key) => key.toString('hex')))
+  const newInSource = notAtService.filter((key) => !missingIds.has(key.toString('hex')))
+  const deferred = [...collidingWith(undesiredUnresolved, notAtService), ...collidingWith(newInSource, missingPuts)]
   if (deferred.length > 0) await tx.query('update pending_product set deferred = true where key = any($1)', [deferred])
 }
 
@@ -185,7 +189,7 @@ async function markAllowedBefore({ tx, destinationId }: PendingContext): Promise
   await fillTable(
     tx,
     'allowed_delete',
-    // `p.snapshot_id >= r.snapshot_id`: the product has been missing since that plan or before.
+    // `p.snapshot_id >= r.snapshot_id`: no valid row of the product was read after that plan.
     `select t.key from pending_product t join record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
      where t.operation in (${productChangeSql.delete}, ${productChangeSql.lookup}) and exists (
        select from entry e join batch b on b.id = e.batch_id

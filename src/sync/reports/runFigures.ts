@@ -10,7 +10,7 @@ import type { RunCounts } from '../../model/report.ts'
 import { givenPipelines, isRunOf, pipelineColumns, type PipelineInEnvironment } from './overview.ts'
 
 /** Maximum number of requests of a run from which `rateLimited`, `p50` and `p95` are computed. */
-export const maxExamined = 2_000
+export const maxExaminedRequests = 2_000
 
 export interface RunFigures {
   readonly runId: string
@@ -45,7 +45,7 @@ export async function loadRunFigures(db: Queryable, pipeline: PipelineInEnvironm
        -- the attempts that the run made, as \`madeByRun\`
        from (select http_status, duration_ms, reason from attempt a
          where a.run_id = case when r.trigger = 'apply' then (select p.run_id from plan p where p.id = r.plan_id) else r.id end
-           and (r.trigger <> 'apply' or a.started_at >= r.started_at) and a.started_at <= r.finished_at limit ${maxExamined}) s) a
+           and (r.trigger <> 'apply' or a.started_at >= r.started_at) and a.started_at <= r.finished_at limit ${maxExaminedRequests}) s) a
      order by r.id`,
     [...pipelineColumns([pipeline]), limit],
   )
@@ -57,7 +57,7 @@ export async function loadRunFigures(db: Queryable, pipeline: PipelineInEnvironm
       status: row.status,
       counts,
       stages: decodeStages(row.stages, row.id),
-      requests: row.n < maxExamined ? row.n : Math.max(row.n, counts.requests ?? 0),
+      requests: row.n < maxExaminedRequests ? row.n : Math.max(row.n, counts.requests ?? 0),
       rateLimited: row.limited,
       p50: row.p50,
       p95: row.p95,

@@ -79,7 +79,7 @@ export async function auditPipeline(
 }
 
 /**
- * Returns the requests that list the content of the pipeline's destination.
+ * Returns how the content of the pipeline's destination is listed: the request of each page, and the meaning of its answer.
  *
  * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists, whose members no endpoint lists
  */
@@ -97,7 +97,7 @@ export function listingOf({ name, destination }: Pipeline): Listing {
   )
 }
 
-interface CatalogAudit {
+interface AuditInput {
   readonly deps: EngineDeps
   readonly tx: Connection
   readonly pipeline: Pipeline
@@ -106,7 +106,7 @@ interface CatalogAudit {
 }
 
 /** Compares the listed catalog with the confirmed content, and returns the findings. Writes the drift to the audit log. */
-async function auditCatalog({ deps, tx, pipeline, run, listing }: CatalogAudit): Promise<AuditFindings> {
+async function auditCatalog({ deps, tx, pipeline, run, listing }: AuditInput): Promise<AuditFindings> {
   const { accountId, targetId } = destinationKey(deps, pipeline)
   let done = 0
   let requests = 0
@@ -135,7 +135,8 @@ async function auditCatalog({ deps, tx, pipeline, run, listing }: CatalogAudit):
 
 /**
  * Waits until `readLagMs` after the last `batch.settled_at`. Before that, a read may return the state before the last request
- * (docs/faults.md, C1). Waits at most `readLagMs` plus `horizonMs`. A longer wait would mean that a clock was ahead.
+ * (docs/faults.md, C1). `settled_at` is at most
+ * `horizonMs` in the future. A longer wait would come from a wrong clock, so it is shortened.
  */
 async function waitForReadLag(deps: EngineDeps, destinationId: number, reportProgress: (waiting: string) => void): Promise<void> {
   const { readLagMs, horizonMs } = deps.settings

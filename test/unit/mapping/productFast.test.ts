@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createMapper } from '../../../src/destinations/createMapper.ts'
-import { parseAnyLink, parseLink } from '../../../src/mapping/products/links.ts'
+import { parseLinkInFull, parseLink } from '../../../src/mapping/products/links.ts'
 import { mappableFields } from '../../../src/mapping/products/vocabulary.ts'
 import { ValueMemo } from '../../../src/mapping/products/valueMemo.ts'
 import { decodeEntities } from '../../../src/mapping/html.ts'
@@ -119,14 +119,14 @@ test('most links are recognized by one pattern, with the result of the whole par
   fc.assert(
     fc.property(fc.array(part, { maxLength: 8 }), fc.boolean(), (parts, prefixed) => {
       const text = `${prefixed ? 'https://a.example' : ''}${parts.join('')}`
-      expect(parseLink(text)).toEqual(parseAnyLink(text))
+      expect(parseLink(text)).toEqual(parseLinkInFull(text))
       if ('link' in parseLink(text)) plain++
     }),
     { numRuns: 5_000 },
   )
   expect(plain).toBeGreaterThan(200)
   const long = `https://a.example/${'x'.repeat(2_048)}`
-  expect(parseLink(long)).toEqual(parseAnyLink(long))
+  expect(parseLink(long)).toEqual(parseLinkInFull(long))
 })
 
 test('plain text needs no cleaning', () => {
