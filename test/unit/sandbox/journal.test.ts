@@ -4,7 +4,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { Journal, type JournalEntry } from '../../../src/sandbox/state/journal.ts'
+import type { Journal, JournalEntry } from '../../../src/sandbox/state/journal.ts'
 import { temporaryFolder, type Folder } from '../../integration/sources/support.ts'
 
 const disk = vi.hoisted(() => ({ freeBytes: Infinity, lockedFile: '' }))
@@ -24,10 +24,18 @@ vi.mock('node:fs', async (original) => {
   return { ...fs, writeSync, openSync }
 })
 
+// Another file of this process may have loaded the module with the original `node:fs`.
+vi.resetModules()
+const journalModule = await import('../../../src/sandbox/state/journal.ts')
+
 const clockAt = (offsetMs: number): JournalEntry => ({ kind: 'clock', offsetMs })
 
 async function openJournal(folder: Folder, compactAfterBytes?: number): Promise<{ journal: Journal; entries: JournalEntry[] }> {
-  const journal = new Journal(join(folder.path, 'state'), () => [{ name: 'part', bytes: Buffer.alloc(1_000) }], compactAfterBytes)
+  const journal = new journalModule.Journal(
+    join(folder.path, 'state'),
+    () => [{ name: 'part', bytes: Buffer.alloc(1_000) }],
+    compactAfterBytes,
+  )
   const entries: JournalEntry[] = []
   await journal.open(
     () => undefined,
