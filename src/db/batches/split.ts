@@ -56,11 +56,7 @@ export async function splitBatch(tx: Queryable, destination: Destination, batch:
     const expiries = chosen.flatMap((slice) => (slice.expiresAt === null ? [] : [slice.expiresAt.getTime()]))
     const id = await insertFollowing(tx, {
       ...next,
-      planId: batch.planId,
-      destinationId: batch.destinationId,
-      parentId: batch.id,
-      phase: batch.phase,
-      operation: batch.operation,
+      ...ofParent(batch),
       body: packed.body,
       sha256: packed.sha256,
       entryCount: chosen.length,
@@ -107,11 +103,7 @@ export async function halveSingleOperation(
     const packed = pack([half], destination.frame(batch.operation))
     const to = await insertFollowing(tx, {
       ...next,
-      planId: batch.planId,
-      destinationId: batch.destinationId,
-      parentId: batch.id,
-      phase: batch.phase,
-      operation: batch.operation,
+      ...ofParent(batch),
       body: packed.body,
       sha256: packed.sha256,
       entryCount: 1,
@@ -235,4 +227,15 @@ async function readSlices(tx: Queryable, batch: ClaimedBatch): Promise<Map<numbe
       },
     ]),
   )
+}
+
+/** Returns what a part has in common with the batch that is split. */
+function ofParent(batch: ClaimedBatch) {
+  return {
+    planId: batch.planId,
+    destinationId: batch.destinationId,
+    parentId: batch.id,
+    phase: batch.phase,
+    operation: batch.operation,
+  }
 }

@@ -1,4 +1,4 @@
-/** Words that do not reverse the meaning of a consent column, in the languages of `columnName.ts`. Pure. */
+/** Words that do not reverse the meaning of a consent column, in the languages of `namePatterns.ts`. Pure. */
 
 /** Returns the words without accents, as `nameWords` does. */
 const wordsOf = (...texts: readonly string[]): ReadonlySet<string> =>
