@@ -192,13 +192,14 @@ function conditionOfOperations(run: RunLine, fields: RunFields): Condition | und
 }
 
 /**
- * Returns true if the service refuses the caller and not the records:
- * - by repeated 401s
- * - by another answer about credentials or access, for which Sluice paused the destination; the message begins with the code of that answer
+ * Code of an answer that refuses the caller and not the records (docs/spec-notes.md). The message of a pause begins with the code; the
+ * text of the service after it is not searched.
  */
-function isAboutCredentials({ code, message }: { readonly code: string; readonly message: string }): boolean {
-  if (code === 'CREDENTIALS_REFUSED') return true
-  return code === 'DESTINATION_PAUSED' && /credentials|UNAUTHORIZED|FORBIDDEN|^(32|87|89|135|215|220|326)\b/i.test(message)
+const credentialCode = /^(?:\w*(?:UNAUTHORIZED|FORBIDDEN|CREDENTIALS)\w*|32|87|89|99|135|215|220|326): /i
+
+/** Returns true if the service refuses the caller: by repeated 401s, or by an answer for which Sluice paused the destination. */
+export function isAboutCredentials({ code, message }: { readonly code: string; readonly message: string }): boolean {
+  return code === 'CREDENTIALS_REFUSED' || (code === 'DESTINATION_PAUSED' && credentialCode.test(message))
 }
 
 function conditionOfUnresolved(open: Unresolved | undefined): Condition | undefined {
