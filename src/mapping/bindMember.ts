@@ -22,6 +22,7 @@ import { unmappedReport, type ReportedHeader } from './members/unmappedReport.ts
 import { normalizeHeader, takesCellsUnchanged, type BoundField } from './fields.ts'
 import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 import { comparableText } from './text.ts'
+import { addDuration } from '../settings/duration.ts'
 
 /**
  * If the destination does not limit memberships, an `expires_at` from 2100 on counts as empty. Exports write dates such as 9999-12-31 for
@@ -177,9 +178,9 @@ function bindMemberParts(
     identifiers,
     effectiveAt: policy.takesEffectiveAt ? header.bindField('effective_at') : undefined,
     expiresAt: header.bindField('expires_at'),
-    defaultEndMs: membershipEnd(today, policy.expiresIn),
+    defaultEndMs: addDuration(today.getTime(), policy.expiresIn),
     isDoNotReach: policy.isDoNotReach,
-    latestEndMs: policy.longestMembership === undefined ? noEndFromMs : membershipEnd(today, policy.longestMembership),
+    latestEndMs: policy.longestMembership === undefined ? noEndFromMs : addDuration(today.getTime(), policy.longestMembership),
     ...bindTests(
       header,
       identifiers.map(({ type }) => type),
@@ -220,20 +221,6 @@ function shownFields(
     ...[...consent, ...consentByType].filter(({ index }) => index >= 0).map(({ test }) => ({ field: 'consent', from: describeTest(test) })),
     ...remove.filter(({ index }) => index >= 0).map(({ test }) => ({ field: 'remove', from: describeTest(test) })),
   ]
-}
-
-/**
- * Returns the end of a membership that starts today, in milliseconds since 1970. 31 January plus one month is the last day of February.
- * `addDuration` (`sync/plan/planWork.ts`) does the same for the end that is sent.
- */
-function membershipEnd(today: Date, duration: Duration): number {
-  if ('ms' in duration) return today.getTime() + duration.ms
-  const endOfMembership = new Date(today)
-  endOfMembership.setUTCDate(1)
-  // Day 0 is the last day of the month before.
-  endOfMembership.setUTCMonth(endOfMembership.getUTCMonth() + duration.months + 1, 0)
-  endOfMembership.setUTCDate(Math.min(endOfMembership.getUTCDate(), today.getUTCDate()))
-  return endOfMembership.getTime()
 }
 
 /** Describes a test for display: `SMS "yes" or "true" (for phone_number)`, `Status not "left"`, `joined after 2020-01-01`. */

@@ -152,27 +152,13 @@ function buildPipeline(
   }))
   const mapping = toMappingOptions(parsed.options)
   const duplicates = parsed.duplicates === 'last' ? { duplicates: parsed.duplicates } : {}
-  const readSettings = sources.map(
-    ({ uri, format, complete: proof, encoding, member, sheet, csv, xml, json, query, parameters, join }) => ({
-      uri,
-      proof,
-      format,
-      encoding,
-      member,
-      sheet,
-      csv,
-      xml,
-      json,
-      query,
-      parameters,
-      join,
-    }),
-  )
-  const {
-    consent,
-    destination: { kind },
-  } = parsed
-  const definition = { reading: readSettings, preset, map, consent, ignore, remove, mapping, only, except, ...duplicates, kind }
+  // Every setting of a source counts, except access to it. A setting that is added later counts too, so no read is skipped by mistake.
+  const reading = sources.map(({ allowPrivate: _, credentials: _credentials, hostKey: _key, ...settings }) => settings)
+  const { imageSample: _, ...rowOptions } = mapping
+  const { consent } = parsed
+  const { kind } = destination
+  const expiresIn = 'expiresIn' in destination ? destination.expiresIn : undefined
+  const definition = { reading, preset, map, consent, ignore, remove, rowOptions, only, except, ...duplicates, kind, expiresIn }
   const versioned = withoutUndefined({
     name,
     sources,

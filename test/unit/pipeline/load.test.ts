@@ -8,6 +8,7 @@ import type { ConfigError } from '../../../src/errors.ts'
 import { measureProcessorTime } from '../../support/processorTime.ts'
 import { importPipeline } from '../../../src/pipeline/importPipeline.ts'
 import { loadPipeline, loadPipelines, selectPipelines, selectWithConflicts } from '../../../src/pipeline/load.ts'
+import type { ParsedSource } from '../../../src/pipeline/sourceSchema.ts'
 
 let directory = ''
 beforeEach(async () => {
@@ -458,25 +459,58 @@ export default definePipeline({
   expect(JSON.parse(stdout)).toEqual({ name: 'typed', identifiers: 2 })
 })
 
-test('the definition hash changes only with settings that affect the mapped records', async () => {
+/** A source before and after a change of each setting. A setting that is added to the schema is missing here, and fails the type check. */
+const changedSources: Readonly<Record<keyof ParsedSource, readonly [before: string, after: string]>> = {
+  url: ['feed.csv', 'other.csv'],
+  format: ['{ url: feed.csv }', '{ url: feed.csv, format: tsv }'],
+  complete: ['{ url: feed.csv }', '{ url: feed.csv, complete: { rows: 3 } }'],
+  encoding: ['{ url: feed.csv }', '{ url: feed.csv, encoding: windows-1252 }'],
+  compression: ['{ url: feed.csv }', '{ url: feed.csv, compression: none }'],
+  member: ['{ url: feed.zip }', '{ url: feed.zip, member: a.csv }'],
+  sheet: ['{ url: feed.xlsx }', '{ url: feed.xlsx, sheet: People }'],
+  csv: ['{ url: feed.csv }', '{ url: feed.csv, csv: { relaxed_quotes: true } }'],
+  xml: ['{ url: feed.xml }', '{ url: feed.xml, xml: { html_entities: true } }'],
+  json: ['{ url: feed.json }', '{ url: feed.json, json: { records: data.people } }'],
+  query: ['{ url: "postgres://db.example.com/crm", query: select 1 }', '{ url: "postgres://db.example.com/crm", query: select 2 }'],
+  parameters: [
+    '{ url: "postgres://db.example.com/crm", query: select $1, parameters: [1] }',
+    '{ url: "postgres://db.example.com/crm", query: select $1, parameters: [2] }',
+  ],
+  join: ['{ url: feed.csv }', '{ url: feed.csv, join: { url: more.csv, on: id } }'],
+  credentials: ['{ url: feed.csv }', '{ url: feed.csv, credentials: { token: TOKEN } }'],
+  allow_private: ['{ url: "https://example.com/a.csv" }', '{ url: "https://example.com/a.csv", allow_private: true }'],
+  host_key: [
+    '{ url: "sftp://example.com/a.csv" }',
+    '{ url: "sftp://example.com/a.csv", host_key: "SHA256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" }',
+  ],
+}
+const accessSettings = ['credentials', 'allow_private', 'host_key']
+
+describe('the definition hash', () => {
   const base = 'source: feed.csv\nmap: { key: id, email: email }\ndestination: { kind: audience, account_id: a, audience_id: b }\n'
   const hashOf = async (text: string) => {
     await write('one.yaml', text)
     return (await loadPipeline(directory, 'one')).definitionHash
   }
-  const first = await hashOf(base)
-  expect(await hashOf(`${base}schedule: "0 3 * * *"\nguards: { min_rows: 9 }\n`)).toBe(first)
-  expect(await hashOf(base.replace('email: email', 'email: mail'))).not.toBe(first)
-  expect(await hashOf(`${base}options: { allow: [split_lists] }\n`)).not.toBe(first)
-  expect(await hashOf(`${base}options: { refuse: [http_image] }\n`)).not.toBe(first)
-  const source = (setting: string) => base.replace('feed.csv', `{ url: feed.csv, ${setting} }`)
-  for (const setting of [
-    'csv: { relaxed_quotes: true }',
-    'xml: { html_entities: true }',
-    'xml: { repair_ampersands: true }',
-    'xml: { mend_ampersands: true }',
-  ])
-    expect(await hashOf(source(setting))).not.toBe(first)
+
+  test.for(Object.entries(changedSources))('of a changed source setting: %s', async ([setting, [before, after]]) => {
+    const [first, second] = [await hashOf(base.replace('feed.csv', before)), await hashOf(base.replace('feed.csv', after))]
+    if (accessSettings.includes(setting)) expect(second).toBe(first)
+    else expect(second).not.toBe(first)
+  })
+
+  test('changes only with settings that affect the mapped records', async () => {
+    const first = await hashOf(base)
+    expect(await hashOf(`${base}schedule: "0 3 * * *"\nguards: { min_rows: 9 }\noptions: { image_sample: 5 }\n`)).toBe(first)
+    expect(await hashOf(base.replace('audience_id: b', 'audience_id: c'))).toBe(first)
+    expect(await hashOf(base.replace('email: email', 'email: mail'))).not.toBe(first)
+    expect(await hashOf(`${base}options: { allow: [split_lists] }\n`)).not.toBe(first)
+    expect(await hashOf(`${base}options: { refuse: [http_image] }\n`)).not.toBe(first)
+    // A row whose membership starts after its default end is rejected.
+    expect(await hashOf(base.replace('audience_id: b', 'audience_id: b, expires_in: 30 days'))).not.toBe(first)
+    for (const setting of ['repair_ampersands', 'mend_ampersands'])
+      expect(await hashOf(base.replace('feed.csv', `{ url: feed.csv, xml: { ${setting}: true } }`))).not.toBe(first)
+  })
 })
 
 test('product sets become filters of the service; an unsupported filter is reported with its path', async () => {
