@@ -1,13 +1,12 @@
 /** Builds docs/errors.md, which `npm run docs` writes: every code of an error with its meaning and hint. */
 import { errorGroups } from '../src/model/errorCodes.ts'
 import { guardedCodes } from '../src/pipeline/schema.ts'
-import { withholdingCodes, qualityCodes } from '../src/mapping/statistics/qualityCodes.ts'
+import { qualityCodes, withholdsByDefault } from '../src/mapping/statistics/qualityCodes.ts'
 import { recordCodes } from '../src/mapping/rejectCodes.ts'
 
-const noteMeanings: Readonly<Record<string, string | undefined>> = {
-  ...Object.fromEntries(Object.entries(recordCodes).map(([code, { meaning }]) => [code, meaning])),
-  ...qualityCodes,
-}
+const noteMeanings: Readonly<Record<string, string | undefined>> = Object.fromEntries(
+  Object.entries({ ...recordCodes, ...qualityCodes }).map(([code, { meaning }]) => [code, meaning]),
+)
 
 /** Returns the page: a heading for each code, so that links can lead to a code. */
 export function errorsDoc(): string {
@@ -30,7 +29,7 @@ export function errorsDoc(): string {
     ...guardedCodes.flatMap((code) => [
       `### GUARD_${code}`,
       '',
-      `${noteMeanings[code] ?? ''} ${withholdingCodes.includes(code) ? 'Withholds the run.' : `Withholds the run if \`guards: { hold: [${code}] }\` is set.`} *Hint:* ${ownHints[code] ?? `Look at the source; if it is right, set \`guards: { accept: [${code}] }\` and run again.`}`,
+      `${noteMeanings[code] ?? ''} ${withholdsByDefault(code) ? 'Withholds the run.' : `Withholds the run if \`guards: { hold: [${code}] }\` is set.`} *Hint:* ${ownHints[code] ?? `Look at the source; if it is right, set \`guards: { accept: [${code}] }\` and run again.`}`,
       '',
     ]),
   ].join('\n')

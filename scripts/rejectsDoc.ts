@@ -38,7 +38,7 @@ export function rejectsDoc(): string {
     '',
     '| Code | Meaning |',
     '|---|---|',
-    ...Object.entries(qualityCodes).map(([code, meaning]) => `| \`${code}\` | ${cell(meaning)} |`),
+    ...Object.entries(qualityCodes).map(([code, { meaning }]) => `| \`${code}\` | ${cell(meaning)} |`),
     '',
     '## Transforms',
     '',

@@ -153,8 +153,8 @@ function buildPipeline(
   const mapping = toMappingOptions(parsed.options)
   const duplicates = parsed.duplicates === 'last' ? { duplicates: parsed.duplicates } : {}
   // Every setting of a source counts, except access to it. A setting that is added later counts too, so no read is skipped by mistake.
-  const reading = sources.map(({ allowPrivate: _, credentials: _credentials, hostKey: _key, ...settings }) => settings)
-  const { imageSample: _, ...rowOptions } = mapping
+  const reading = sources.map(({ allowPrivate: _allowPrivate, credentials: _credentials, hostKey: _hostKey, ...settings }) => settings)
+  const { imageSample: _imageSample, ...rowOptions } = mapping
   const { consent } = parsed
   const { kind } = destination
   const expiresIn = 'expiresIn' in destination ? destination.expiresIn : undefined

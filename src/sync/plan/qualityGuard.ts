@@ -1,6 +1,6 @@
 /** Turns warnings that stop a run (docs/inputs.md, outcome H) into guard results. */
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
-import { withholdingCodes } from '../../mapping/statistics/qualityCodes.ts'
+import { correctionOf, withholdsByDefault } from '../../mapping/statistics/qualityCodes.ts'
 import { guardEffectOf, type GuardResult, type WarningSummary } from '../../model/report.ts'
 
 /**
@@ -35,7 +35,7 @@ export function guardResultsOfWarnings(
     .map((warning) => ({
       code: `GUARD_${warning.code}`,
       message: warning.message,
-      hint: `${correctionHints[warning.code] ?? 'check the source'}; if it is right, ${acceptHint(warning, repeating, isIncomplete)}`,
+      hint: `${correctionOf(warning.code)}; if it is right, ${acceptHint(warning, repeating, isIncomplete)}`,
       withheld: 0,
       examples: firstLines([warning]),
     }))
@@ -59,24 +59,11 @@ function acceptHint({ code, count }: WarningSummary, repeating: string, isIncomp
   return `set guards: { accept: [${code}] } in the pipeline and ${repeating}`
 }
 
-const correctionHints: Readonly<Record<string, string>> = {
-  EXPIRY_UNKNOWN: 'correct the column of expires_at',
-  FILTER_UNKNOWN: 'correct the column under only: or except:',
-  PAUSE_ELSEWHERE: 'ask who paused it',
-  IDS_CHANGED: 'set map: { id: … } to the column of the earlier ids',
-  OPT_OUTS_FELL: 'compare the values of the consent column with those in the pipeline',
-  OPT_OUTS_UNREAD: 'run again when the file is complete',
-  PEOPLE_CHANGED: 'check that it is the right file, and the tests of consent:',
-  LINKS_DOUBTFUL: 'check the links of the source',
-  PRICES_DOUBTFUL: 'check the prices and currencies of the source',
-  ENCODING_DOUBTFUL: 'set source: { encoding: … } to the encoding of the file (sluice init detects it)',
-}
-
 /** Returns true if the warning stops the run: `guards.accept` comes first, then `guards.hold`, then the default of the code. */
 function stopsRun(guards: Guards, { code }: WarningSummary): boolean {
   if (guards.accept?.includes(code) === true) return false
   if (guards.hold?.includes(code) === true) return true
-  return withholdingCodes.includes(code)
+  return withholdsByDefault(code)
 }
 
 /** Error that stops a run because of guard results. Thrown in a plan, it rolls back the transaction. */

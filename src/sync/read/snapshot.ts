@@ -5,7 +5,7 @@
 import type { Pipeline } from '../../model/pipeline.ts'
 import { hashOfDefinitionAndRules } from '../../mapping/mapper.ts'
 import type { StoredStatistics } from '../../mapping/statistics/readStatistics.ts'
-import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
+import { qualityNoteOf, type QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import { hashSource } from '../../sources/hashSource.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
@@ -129,7 +129,7 @@ async function unchangedResult(
   notes: readonly WarningSummary[],
 ): Promise<SnapshotResult> {
   deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
-  const warnings = [...notes, ...last.warnings.filter(({ code }) => !codesOfOneRun.has(code))]
+  const warnings = [...notes, ...last.warnings.filter(({ code }) => qualityNoteOf(code).ofOneRun !== true)]
   await updateRun(deps.db, run, { columns: last.columns, warnings })
   return {
     snapshotId: last.id,
@@ -208,27 +208,6 @@ function otherPipelineNote({ pipeline, runId }: LastSnapshot): WarningSummary {
   const message = `the pipeline ${pipeline} wrote to the same destination before (r_${runId}): unless it was renamed, each deletes what the other sends`
   return { code: 'OTHER_PIPELINE' satisfies QualityCode, field: '', message, count: 1, lines: [] }
 }
-
-/** Codes of notes on one run, or on changes since an earlier run. A run with unchanged sources does not repeat them. */
-const codesOfOneRun: ReadonlySet<string> = new Set([
-  'COLUMN_VANISHED',
-  'FILL_RATE_FELL',
-  'OPT_OUTS_FELL',
-  'OPT_OUTS_UNREAD',
-  'MOST_CHANGED',
-  'IDS_CHANGED',
-  'PRICE_MOVED',
-  'PRICES_DOUBTFUL',
-  'LINKS_DOUBTFUL',
-  'OUT_OF_STOCK_ROSE',
-  'OTHER_PIPELINE',
-  'DESTINATION_CHANGED',
-  'PAUSE_ELSEWHERE',
-  'ROWS_ERODED',
-  'DO_NOT_REACH_UNREAD',
-  'SANDBOX_REPLACED',
-  'IMAGE_BROKEN',
-] satisfies QualityCode[])
 
 /**
  * Compares every source with the read `last`: a local file by its digest, a server by its answer (304). Stops at the first changed source.

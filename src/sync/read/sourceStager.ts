@@ -3,7 +3,7 @@ import type { Connection } from '../../db/database.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import { unconsentedFileWarnings } from '../../mapping/members/bindTests.ts'
-import { withholdingCodes } from '../../mapping/statistics/qualityCodes.ts'
+import { withholdsByDefault } from '../../mapping/statistics/qualityCodes.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import { SharedLines } from '../../mapping/sharedLines.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -278,5 +278,5 @@ function requiredColumnsOf({ consent, filters, guards, map, destination }: Pipel
  */
 function mergedWarnings(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
   const isRepeated = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)
-  return [...atEnd, ...atStart.filter((warning) => withholdingCodes.includes(warning.code) && !isRepeated(warning))]
+  return [...atEnd, ...atStart.filter((warning) => withholdsByDefault(warning.code) && !isRepeated(warning))]
 }
