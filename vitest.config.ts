@@ -16,7 +16,8 @@ const withPostgres = {
   setupFiles: ['scripts/statements/capture.js'],
   testTimeout: 60_000,
   hookTimeout: 60_000,
-  // Processes are started, killed and waited for: in CI a second and third try separate a crowded machine from a fault.
+  // Processes are started, killed and waited for: in CI a second and third try separate a crowded machine from a fault. `retriedTests.ts`
+  // lists the tests that needed one.
   retry: process.env['CI'] === 'true' ? 2 : 0,
 }
 
@@ -45,6 +46,7 @@ const tags = [
 export default defineConfig({
   test: {
     tags,
+    ...(process.env['CI'] === 'true' ? { reporters: ['default', 'test/support/retriedTests.ts'] } : {}),
     // Most files wait for processes and servers, so one worker, vitest's choice for two cores, leaves these idle. Eleven files that wait much
     // took 238 s with three workers and 183 s with four. The processor time was the same.
     maxWorkers: 4,
