@@ -64,7 +64,7 @@ function senderOf(files) {
   for (const file of files) {
     const path = file.startsWith('file:') ? fileURLToPath(file) : file
     if (!/^\/.*\.(?:ts|js)$/.test(path) || path.includes('/node_modules/') || path.includes('/scripts/statements/')) continue
-    if (path.endsWith('/db/database.ts')) continue
+    if (/\/db\/(?:database|queryable)\.ts$/.test(path)) continue
     return path.startsWith(sources) ? path.slice(sources.length) : undefined
   }
   return undefined

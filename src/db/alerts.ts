@@ -1,5 +1,6 @@
 /** Writes the tables `alert` and `alert_delivery`. A condition has at most one firing alert, with any number of processes. */
-import type { Database, Queryable } from './database.ts'
+import type { Database } from './database.ts'
+import { hasRows, type Queryable } from './queryable.ts'
 import type { Fence } from './fence.ts'
 import type { Row } from './row.ts'
 import { schemaLock } from './schemaLock.ts'
@@ -86,11 +87,11 @@ export async function destinationOwners(db: Queryable): Promise<string> {
 
 /** Returns true if a destination has other credentials than in `owners`. First credentials of a destination do not count. */
 async function isTakenOver(tx: Queryable, owners: string): Promise<boolean> {
-  const takenOver = await tx.query(
-    'select from jsonb_each_text($1::jsonb) o join destination d on d.id = o.key::int where d.credentials is distinct from o.value limit 1',
+  return hasRows(
+    tx,
+    'select from jsonb_each_text($1::jsonb) o join destination d on d.id = o.key::int where d.credentials is distinct from o.value',
     [owners],
   )
-  return takenOver.length > 0
 }
 
 /** Waits until no other transaction changes alerts. The lock ends with the transaction. */

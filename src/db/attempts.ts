@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { ClaimedBatch } from './batches/claim.ts'
 import { LeaseLost } from './batches/lease.ts'
-import type { Queryable } from './database.ts'
+import { countRows, hasRows, type Queryable } from './queryable.ts'
 import { jsonColumn } from './jsonColumn.ts'
 import type { Value } from './row.ts'
 
@@ -60,15 +60,12 @@ export const durationPercentile = (fraction: number): string =>
 
 /** Counts the attempts of a run, also those for plans of other runs. */
 export async function countAttempts(db: Queryable, runId: number): Promise<number> {
-  const [row] = await db.query<{ n: number }>(`select count(*)::int as n from run r join attempt a on ${madeByRun} where r.id = $1`, [
-    runId,
-  ])
-  return row?.n ?? 0
+  return countRows(db, `select from run r join attempt a on ${madeByRun} where r.id = $1`, [runId])
 }
 
 /** Returns true if attempts are stored with the run. The attempts of an apply are stored with the run that made the plan. */
-export async function hasAttempts(db: Pick<Queryable, 'query'>, runId: number): Promise<boolean> {
-  return (await db.query('select from attempt where run_id = $1 limit 1', [runId])).length > 0
+export async function hasAttempts(db: Queryable, runId: number): Promise<boolean> {
+  return hasRows(db, 'select from attempt where run_id = $1', [runId])
 }
 
 /** Returns SQL of the id of the run that made the last attempt of a batch of plan `p`. `batchId`: SQL of the batch's id. */

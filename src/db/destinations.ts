@@ -3,7 +3,8 @@
  */
 import { lockFiringAlerts, moveAlerts } from './alerts.ts'
 import { auditLinesSql, logEvent } from './auditLog.ts'
-import type { Database, Queryable } from './database.ts'
+import type { Database } from './database.ts'
+import { countRows, hasRows, type Queryable } from './queryable.ts'
 import { clusterOf, databaseIdentity, isSyncedHere } from './databaseIdentity.ts'
 import type { Row } from './row.ts'
 import type { Fence } from './fence.ts'
@@ -130,8 +131,7 @@ export async function bindToThisDatabase(db: Queryable, destinationId: number): 
      where id = $1 and ${isSyncedHere('d', '$2')} and database_identity is distinct from ${databaseIdentity('$2')}`,
     values,
   )
-  const rows = await db.query(`select from destination d where id = $1 and ${isSyncedHere('d', '$2')}`, values)
-  return rows.length === 1
+  return hasRows(db, `select from destination d where id = $1 and ${isSyncedHere('d', '$2')}`, values)
 }
 
 /**
@@ -139,12 +139,11 @@ export async function bindToThisDatabase(db: Queryable, destinationId: number): 
  * environment.
  */
 export async function countSyncedElsewhere(db: Queryable, fence?: Fence): Promise<number> {
-  const [row] = await db.query<{ n: number }>(
-    `select count(*)::int as n from destination d
-     where not ${isSyncedHere('d', '$3')} and ($1::text is null or (d.service = $1 and d.credentials = $2))`,
+  return countRows(
+    db,
+    `select from destination d where not ${isSyncedHere('d', '$3')} and ($1::text is null or (d.service = $1 and d.credentials = $2))`,
     [fence?.origin ?? null, fence?.credentials ?? null, await clusterOf(db)],
   )
-  return row?.n ?? 0
 }
 
 /**

@@ -1,7 +1,8 @@
 /** Stores the digests of the raw records of the last complete snapshot (docs/benchmarks.md). */
 import { CopyWriter } from './copyBinary.ts'
 import { copyOut } from './copyOut.ts'
-import type { Queryable, Transaction } from './database.ts'
+import type { Transaction } from './database.ts'
+import { hasRows, type Queryable } from './queryable.ts'
 import type { Row } from './row.ts'
 import { keptTableSql } from './temporaryTables.ts'
 
@@ -246,8 +247,7 @@ export async function replaceDigests(tx: Transaction, destinationId: number, val
       [destinationId],
     )
   } else {
-    const missing = await tx.query(`select from stage where kind = ${validKind} and digest is null limit 1`)
-    if (missing.length > 0) return
+    if (await hasRows(tx, `select from stage where kind = ${validKind} and digest is null`)) return
     await appendDigests(tx, destinationId, validKind)
   }
   await storeQuality(tx, destinationId, quality)

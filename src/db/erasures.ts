@@ -4,7 +4,8 @@
  */
 import { rowIdentifiers } from './identifiers.ts'
 import { logEvent } from './auditLog.ts'
-import type { Database, Queryable, Transaction } from './database.ts'
+import type { Database, Transaction } from './database.ts'
+import { hasRows, type Queryable } from './queryable.ts'
 import type { Outer, Row, Value } from './row.ts'
 import { schemaLock } from './schemaLock.ts'
 import { eraseChanged } from './changedKeys.ts'
@@ -209,12 +210,12 @@ export async function listErasures(db: Queryable): Promise<readonly StoredErasur
 
 /** Returns true if all these keys are already suppressed. */
 export async function areErased(db: Queryable, service: string, keys: ErasedKeys): Promise<boolean> {
-  const missing = await db.query(
+  return !(await hasRows(
+    db,
     `select from unnest($2::int[], $3::bytea[]) as k (destination_id, key)
-     where not exists (select from erased_key x where x.service = $1 and x.destination_id = k.destination_id and x.key = k.key) limit 1`,
+     where not exists (select from erased_key x where x.service = $1 and x.destination_id = k.destination_id and x.key = k.key)`,
     [service, ...columnsOf(keys)],
-  )
-  return missing.length === 0
+  ))
 }
 
 /** Returns the identifiers of records of an audience, each once. `records`: record keys. */
@@ -284,11 +285,9 @@ export async function erasureAudiences(db: Queryable, erasureId: number, fence: 
 
 /** Returns true if a destination has open deletes of erasures. */
 export async function hasOpenErasures(db: Queryable, destinationId: number): Promise<boolean> {
-  const open = await db.query(
-    `select from batch where destination_id = $1 and status in ${openStatuses} and phase = ${erasurePhase} limit 1`,
-    [destinationId],
-  )
-  return open.length > 0
+  return hasRows(db, `select from batch where destination_id = $1 and status in ${openStatuses} and phase = ${erasurePhase}`, [
+    destinationId,
+  ])
 }
 
 /** SQL condition: batch `b` is confirmed. Its only entry is a delete. Reads the attempts, because retention deletes the entries. */
@@ -321,13 +320,14 @@ export async function purgeErasures(db: Database, service: string): Promise<void
     )
     if (!isPurged) continue
     // An earlier erasure of the same person may have the keys. Then this one is purged only after that one.
-    const [row] = await db.query<{ left: number }>(
-      `select count(*)::int as left from erasure_delete d join batch b on b.id = d.batch_id where d.erasure_id = $1
+    const isOpen = await hasRows(
+      db,
+      `select from erasure_delete d join batch b on b.id = d.batch_id where d.erasure_id = $1
          and (b.status in ${openStatuses} or exists (select from erasure_delete o join erasure e on e.id = o.erasure_id
            where o.batch_id = d.batch_id and e.id < $1 and e.purged_at is null))`,
       [id],
     )
-    if (row?.left !== 0) continue
+    if (isOpen) continue
     await db.transaction(async (tx) => {
       if ((await tx.execute('update erasure set purged_at = statement_timestamp() where id = $1 and purged_at is null', [id])) === 1)
         await logEvent(tx, { actor: 'purge', what: 'erasure.purged', detail: { erasure: `e_${id}` } })
@@ -341,11 +341,8 @@ export async function purgeErasures(db: Database, service: string): Promise<void
  */
 async function purgeAudience(tx: Transaction, erasureId: number, destinationId: number, keys: ErasedKeys): Promise<boolean> {
   await tx.query('select from destination where id = $1 for update', [destinationId])
-  const running = await tx.query(
-    `select from run where destination_id = $1 and status = 'running' and lease_until > statement_timestamp() limit 1`,
-    [destinationId],
-  )
-  if (running.length > 0) return false
+  const running = `select from run where destination_id = $1 and status = 'running' and lease_until > statement_timestamp()`
+  if (await hasRows(tx, running, [destinationId])) return false
   const records = keys.records.flatMap((record) => (record.destinationId === destinationId ? [record.key] : []))
   const values = [destinationId, keys.identifiers, records]
   const affected = await tx.query<Row<'batch', 'id'> & { open: boolean }>(
@@ -369,12 +366,11 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   const hashed = keys.identifiers.filter((key) => key[0] !== plainType)
   await eraseMentions(tx, destinationId, [...hashed.map((key) => key.subarray(1)), ...records])
   await eraseRejects(tx, destinationId, records)
-  const [remaining] = await tx.query<{ n: number }>(
-    `select count(*)::int as n from remote
-     where destination_id = $1 and (key = any($2::bytea[]) or (group_key = any($3::bytea[]) and ref_count <= 0))`,
+  return !(await hasRows(
+    tx,
+    `select from remote where destination_id = $1 and (key = any($2::bytea[]) or (group_key = any($3::bytea[]) and ref_count <= 0))`,
     values,
-  )
-  return remaining?.n === 0
+  ))
 }
 
 /**

@@ -1,7 +1,8 @@
 /** Searches the index of implied identifiers (docs/decisions/implied-keys.md). `impliedKeyEntries.ts` defines its entries and chunks. */
 import { copyOut } from './copyOut.ts'
 import { eachPortion } from './cursor.ts'
-import type { Queryable, Transaction } from './database.ts'
+import type { Transaction } from './database.ts'
+import { countRows, hasRows, type Queryable } from './queryable.ts'
 import { rowIdentifiers } from './identifiers.ts'
 import { byChunk, placesOf, prefixBytes, shortKeyBytes, type EntryPlace } from './impliedKeyEntries.ts'
 import { aboveAllKeys, implyingBatch, recordMayImply } from './impliedKeys.ts'
@@ -26,7 +27,7 @@ export interface ImpliedKey {
 }
 
 export async function mayHaveImpliedKeys(db: Queryable, destinationId: number): Promise<boolean> {
-  return (await db.query('select from implied_key where destination_id = $1 limit 1', [destinationId])).length > 0
+  return hasRows(db, 'select from implied_key where destination_id = $1', [destinationId])
 }
 
 /** Returns those of the identifiers that are implied, each with its record. Reads only the chunks that may have one of them. */
@@ -61,8 +62,7 @@ export async function* searchImpliedKeys(
   query: string,
   atOnce = identifiersAtOnce,
 ): AsyncGenerator<ImpliedKey[]> {
-  const [limited] = await tx.query<{ n: number }>(`select count(*)::int as n from (${query} limit ${atOnce + 1}) x`)
-  if (limited === undefined || limited.n <= atOnce) {
+  if ((await countRows(tx, `${query} limit ${atOnce + 1}`)) <= atOnce) {
     const rows = await tx.query<{ identifier: Buffer }>(possiblyImplied(destinationId, query))
     yield await findImpliedKeys(
       tx,

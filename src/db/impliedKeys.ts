@@ -4,7 +4,7 @@
  * in another way, all keys of its record are stored as rows (`remote/implied.ts`). A batch with `keys_stored` implies no keys.
  */
 import { rowIdentifiers } from './identifiers.ts'
-import type { Queryable } from './database.ts'
+import { countRows, type Queryable } from './queryable.ts'
 import type { Row } from './row.ts'
 
 /** SQL of the `desired_hash` of an identifier whose row has no times of its own (`effective_at`, `expires_at`). */
@@ -89,6 +89,5 @@ export async function countImpliedRecords(tx: Queryable, destinationId: number, 
       ? `select from record r where r.destination_id = $1 and ${recordMayImply('r')}`
       : `select from (select b.*, ${nextKeyOf('b')} as next_key from batch b where b.destination_id = $1 and ${mayImply('b')}) b
          cross join ${recordsOf('b')} r`
-  const [row] = await tx.query<{ n: number }>(`select count(*)::int as n from (${implying} limit $2) c`, [destinationId, enough ?? null])
-  return row?.n ?? 0
+  return countRows(tx, `${implying} limit $2`, [destinationId, enough ?? null])
 }

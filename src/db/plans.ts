@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { ProductSetRule, SetFilter } from '../model/pipeline.ts'
 import type { ProductSetChange } from '../model/report.ts'
-import type { Queryable } from './database.ts'
+import { hasRows, type Queryable } from './queryable.ts'
 import { jsonColumn } from './jsonColumn.ts'
 import { guardResults, productSetChanges, runCounts } from './runs/columns.ts'
 import type { Row } from './row.ts'
@@ -144,7 +144,7 @@ export async function startPlan(tx: Queryable, planId: string): Promise<void> {
 
 /** Returns true if a plan is being applied: it has not ended, and no newer plan has replaced it. */
 export async function isApplying(tx: Queryable, planId: string): Promise<boolean> {
-  return (await tx.query(`select from plan where id = $1 and status = 'applying'`, [planId])).length === 1
+  return hasRows(tx, `select from plan where id = $1 and status = 'applying'`, [planId])
 }
 
 /** Marks a plan as applied after all its requests have ended. Does nothing if another process has ended or replaced the plan. */

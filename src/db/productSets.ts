@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { SetContent } from '../destinations/productSets.ts'
 import { logEvent } from './auditLog.ts'
-import type { Database, Queryable } from './database.ts'
+import type { Database } from './database.ts'
+import { countRows, type Queryable } from './queryable.ts'
 import { isInvalidated } from './invalidated.ts'
 import { jsonColumn } from './jsonColumn.ts'
 import { setFilters } from './plans.ts'
@@ -210,12 +211,12 @@ export async function confirmedOfBrand(
 
 /** Returns the number of products of a brand that the service confirmed without a product key. */
 export async function countWithoutKey(db: Queryable, destinationId: number, brand: string): Promise<number> {
-  const [row] = await db.query<{ n: number }>(
-    `select count(*)::int as n from record r join remote m on m.destination_id = r.destination_id and m.key = r.key
+  return countRows(
+    db,
+    `select from record r join remote m on m.destination_id = r.destination_id and m.key = r.key
      where r.destination_id = $1 and m.remote_key is null and m.synced_hash is not null and ${hasBrand}`,
     [destinationId, brandText(brand)],
   )
-  return row?.n ?? 0
 }
 
 /**

@@ -8,3 +8,14 @@ export interface Queryable {
   /** Returns the number of rows that an insert, update or delete changed. */
   readonly execute: (text: string, values?: readonly unknown[]) => Promise<number>
 }
+
+/** Returns true if `query` (SQL without a `limit`) has a row. */
+export async function hasRows(db: Pick<Queryable, 'query'>, query: string, values?: readonly unknown[]): Promise<boolean> {
+  return (await db.query(`${query} limit 1`, values)).length > 0
+}
+
+/** Counts the rows of `query`, trusted SQL. */
+export async function countRows(db: Pick<Queryable, 'query'>, query: string, values?: readonly unknown[]): Promise<number> {
+  const [row] = await db.query<{ n: string }>(`select count(*) as n from (${query}) c`, values)
+  return Number(row?.n)
+}

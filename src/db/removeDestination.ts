@@ -7,7 +7,8 @@ import { dropBodiesOf } from './batches/bodies.ts'
 import { isExpired } from './batches/lease.ts'
 import { endAllBatches } from './batches/release.ts'
 import { deleteChangedOf } from './changedKeys.ts'
-import type { Database, Queryable, Transaction } from './database.ts'
+import type { Database, Transaction } from './database.ts'
+import { hasRows, type Queryable } from './queryable.ts'
 import { resetDestination } from './destinations.ts'
 import { deleteDigests } from './digests.ts'
 import { deleteEntriesOf } from './entries/drop.ts'
@@ -90,11 +91,11 @@ async function removeInTransaction(
 }
 
 async function isInUse(tx: Queryable, destinationId: number): Promise<boolean> {
-  const found = await tx.query(
+  return hasRows(
+    tx,
     `select from run where destination_id = $1 and (status = 'queued' or (status = 'running' and not ${isExpired('lease_until')}))
      union all select from batch where destination_id = $1 and status = 'in_flight' and not ${isExpired('lease_until')}
-     union all select from remote where destination_id = $1 and late_until > statement_timestamp() limit 1`,
+     union all select from remote where destination_id = $1 and late_until > statement_timestamp()`,
     [destinationId],
   )
-  return found.length > 0
 }

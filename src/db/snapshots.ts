@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { RowCounts } from '../model/report.ts'
-import type { Queryable } from './database.ts'
+import { hasRows, type Queryable } from './queryable.ts'
 import { jsonColumn } from './jsonColumn.ts'
 import type { Row } from './row.ts'
 
@@ -132,14 +132,12 @@ const isUnplanned = `s.destination_id = $1 and (s.counts ? 'unplannedOptOuts' or
 
 /** Returns true if people opted out in a read after which no plan was made, or may have. */
 export async function hasUnplannedOptOuts(db: Queryable, destinationId: number): Promise<boolean> {
-  const found = await db.query(`select from snapshot s where ${isUnplanned} limit 1`, [destinationId])
-  return found.length > 0
+  return hasRows(db, `select from snapshot s where ${isUnplanned}`, [destinationId])
 }
 
 /** Returns true if a read ended, but its process died or lost the database before the plan. */
 export async function hasInterruptedRead(db: Queryable, destinationId: number): Promise<boolean> {
-  const found = await db.query(`select from snapshot s where s.destination_id = $1 and ${isInterrupted} limit 1`, [destinationId])
-  return found.length > 0
+  return hasRows(db, `select from snapshot s where s.destination_id = $1 and ${isInterrupted}`, [destinationId])
 }
 
 /** Returns the sources of each read for which `hasUnplannedOptOuts` returns true. */

@@ -3,7 +3,7 @@
  * that the service may still have because no answer has confirmed their removal.
  */
 import type { ClaimedBatch } from './batches/claim.ts'
-import type { Queryable } from './database.ts'
+import { hasRows, type Queryable } from './queryable.ts'
 import { raiseDesiredVersion } from './destinations.ts'
 import { isUnresolved } from './batches/states.ts'
 import { keysOf } from './entries/read.ts'
@@ -26,10 +26,11 @@ export const isSuppressed = (
  * be sent to the audiences while the sources are unchanged (docs/guarantees.md#nothing-lost).
  */
 export async function raiseVersionOfShrunkList(tx: Queryable, batch: ClaimedBatch): Promise<void> {
-  const undesired = await tx.query(
+  const hasUndesired = await hasRows(
+    tx,
     `select from ${keysOf('$1::bigint')} k left join remote m on m.destination_id = $2 and m.key = k.key
-     where coalesce(m.ref_count, 0) <= 0 limit 1`,
+     where coalesce(m.ref_count, 0) <= 0`,
     [batch.id, batch.destinationId],
   )
-  if (undesired.length > 0) await raiseDesiredVersion(tx, batch.destinationId, 1)
+  if (hasUndesired) await raiseDesiredVersion(tx, batch.destinationId, 1)
 }

@@ -3,7 +3,7 @@
  * every answer would have to update it (docs/decisions/changed-keys.md).
  */
 import { mayImply } from '../impliedKeys.ts'
-import type { Queryable } from '../queryable.ts'
+import { hasRows, type Queryable } from '../queryable.ts'
 
 /**
  * Ends that make a membership due for renewal: times up to `before`, and times later than `after`. The setting `expires_in` no longer
@@ -26,7 +26,7 @@ const mayBeDue = (due: DueEnds) =>
 
 /** Returns true if a membership of the destination may be due. No membership ends before `expires_at` of its batch. */
 export async function mayHaveDueMembers(tx: Queryable, destinationId: number, due: DueEnds): Promise<boolean> {
-  return (await tx.query(`select from batch b where ${mayBeDue(due)} limit 1`, [destinationId])).length > 0
+  return hasRows(tx, `select from batch b where ${mayBeDue(due)}`, [destinationId])
 }
 
 /**

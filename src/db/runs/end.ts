@@ -1,6 +1,7 @@
 /** Ends runs: finished, skipped, cancelled; and deletes old ones. */
 import { logAction } from '../auditLog.ts'
-import type { Database, Queryable } from '../database.ts'
+import type { Database } from '../database.ts'
+import { hasRows, type Queryable } from '../queryable.ts'
 import { pauseDestination } from '../destinations.ts'
 import { jsonOrNull } from '../jsonColumn.ts'
 import type { Row } from '../row.ts'
@@ -58,16 +59,14 @@ export async function cancelRun(
 async function pauseWhileRunning(db: Database, runId: number, destinationId: number, actor: string): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.query('select from destination where id = $1 for no key update', [destinationId])
-    const running = await tx.query(`select from run where id = $1 and status = 'running'`, [runId])
-    if (running.length === 0) return
+    if (!(await hasRows(tx, `select from run where id = $1 and status = 'running'`, [runId]))) return
     await pauseDestination(tx, destinationId, { code: 'RUN_CANCELLED', text: 'the run was cancelled by an operator' }, actor)
   })
 }
 
 /** Returns true if an operator cancelled this run. */
 export async function isCancelRequested(db: Queryable, run: Pick<ClaimedRun, 'id' | 'epoch'>): Promise<boolean> {
-  const rows = await db.query('select from run where id = $1 and epoch = $2 and cancel_requested_at is not null', [run.id, run.epoch])
-  return rows.length > 0
+  return hasRows(db, 'select from run where id = $1 and epoch = $2 and cancel_requested_at is not null', [run.id, run.epoch])
 }
 
 /**

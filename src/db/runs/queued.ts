@@ -1,5 +1,5 @@
 /** Finds queued runs, and plans that several processes may push. */
-import type { Queryable } from '../database.ts'
+import { hasRows, type Queryable } from '../queryable.ts'
 import type { Present, Row } from '../row.ts'
 import { clusterOf, isSyncedHere } from '../databaseIdentity.ts'
 import { withinFence, type Fence } from '../fence.ts'
@@ -102,12 +102,12 @@ export async function findSharedPlans(db: Queryable, fence: Fence): Promise<read
  * (`databaseIdentity.ts`).
  */
 export async function isSharedPlan(db: Queryable, planId: string, fence: Fence): Promise<boolean> {
-  const rows = await db.query(
+  return hasRows(
+    db,
     `select from plan p join destination d on d.id = p.destination_id
      where p.id = $1 and p.status = 'applying' and ${isPushedByRun} and ${withinFence('p.destination_id', '$2', '$3')} and ${isSyncedHere('d', '$4')}`,
     [planId, fence.origin, fence.credentials, await clusterOf(db)],
   )
-  return rows.length > 0
 }
 
 /** State of the queue of runs. Runs of paused pipelines do not count as queued. */

@@ -1,5 +1,6 @@
 /** Loads the findings of an audit: counts by outcome (`ListingOutcome`) and by field, and examples of outcomes. */
 import type { Transaction } from '../../db/database.ts'
+import { countRows } from '../../db/queryable.ts'
 import type { Value } from '../../db/row.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
 import { isOutOfSync } from '../../db/changedKeys.ts'
@@ -39,9 +40,6 @@ async function countDrift(tx: Transaction, destinationId: number): Promise<Drift
   const rows = await tx.query<{ outcome: ListingOutcome; count: number; listed: number }>(
     `select outcome, count(*)::int as count, count(*) filter (where listed)::int as listed from audited group by outcome`,
   )
-  const [waiting] = await tx.query<{ count: number }>(
-    `select count(*)::int as count from remote m where m.destination_id = ${destinationId} and ${isOutOfSync}`,
-  )
   const countOf = (outcome: ListingOutcome) => rows.find((row) => row.outcome === outcome)?.count ?? 0
   return {
     listed: rows.reduce((sum, { listed }) => sum + listed, 0),
@@ -51,7 +49,7 @@ async function countDrift(tx: Transaction, destinationId: number): Promise<Drift
     hidden: countOf('hidden'),
     unmanaged: countOf('unmanaged'),
     unresolved: countOf('unresolved'),
-    waiting: waiting?.count ?? 0,
+    waiting: await countRows(tx, `select from remote m where m.destination_id = ${destinationId} and ${isOutOfSync}`),
   }
 }
 

@@ -1,4 +1,5 @@
 import { deleteStagedDigests } from '../../db/digests.ts'
+import { countRows } from '../../db/queryable.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErasedRows } from '../read/resolveStage.ts'
 import { optOutByIdentifier, optOutByOtherRows, suppressErasedRecords, suppressByLists } from './sharedDesiredSteps.ts'
@@ -131,10 +132,9 @@ export function changesDesiredContent({ diff, desiredAgainCount }: Changes, miss
 /** Counts the stale records (their row was rejected) that this plan does not remove. Returns 0 if the run reads nothing. */
 async function countStale({ tx, destinationId, readsNothing }: PlanWork): Promise<number> {
   if (readsNothing) return 0
-  const rows = await tx.query<{ n: string }>(
-    `select count(*) as n from record r
-     where r.destination_id = $1 and r.status = 'stale' and not exists (select from change c where c.key = r.key)`,
+  return countRows(
+    tx,
+    `select from record r where r.destination_id = $1 and r.status = 'stale' and not exists (select from change c where c.key = r.key)`,
     [destinationId],
   )
-  return Number(rows[0]?.n)
 }

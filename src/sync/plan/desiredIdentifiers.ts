@@ -13,6 +13,7 @@ import type { Transaction } from '../../db/database.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { countImpliedRecords, plainTimes, recordMayImply } from '../../db/impliedKeys.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
+import { hasRows } from '../../db/queryable.ts'
 import * as records from '../../db/records.ts'
 import { addReferences, changeTimes, insertReferences, removeReferences } from '../../db/remote/referenceCounts.ts'
 import { insertChangedKeys, recordColumns } from '../../db/remote/implied.ts'
@@ -63,7 +64,7 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
 /** Returns true if a staged row, or the stored version of an updated record, has an `effective_at` or `expires_at`. */
 async function someHaveTimes(tx: Transaction): Promise<boolean> {
   const some = (table: 'stage' | 'former') => `(select from ${table} where effective_at is not null or expires_at is not null limit 1)`
-  return (await tx.query(`${some('stage')} union all ${some('former')}`)).length > 0
+  return hasRows(tx, `${some('stage')} union all ${some('former')}`)
 }
 
 async function applyRemovals({ tx, destinationId, mayImplyKeys, changed }: DesiredContext): Promise<void> {
@@ -213,7 +214,7 @@ async function insertGainedAndChangeTimes(
 ): Promise<void> {
   await insertReferences(tx, destinationId, gained)
   await changed.add('select identifier from delta')
-  if (!hasTimes || (await tx.query('select from changed_times limit 1')).length === 0) return
+  if (!hasTimes || !(await hasRows(tx, 'select from changed_times'))) return
   await changeTimes(tx, destinationId, 'select key as group_key, desired_times from changed_times')
   await changed.add('select m.key from changed_times x join remote m on m.destination_id = $1 and m.group_key = x.key and m.ref_count > 0')
 }

@@ -13,6 +13,7 @@ import { openStatuses } from '../../db/batches/states.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { recordMayImply } from '../../db/impliedKeys.ts'
 import { dropImpliedKeys } from '../../db/impliedKeyIndex.ts'
+import { hasRows } from '../../db/queryable.ts'
 import * as records from '../../db/records.ts'
 import { insertFirstIdentifiers } from '../../db/remote/referenceCounts.ts'
 import { plainType } from '../../destinations/renderUserOperation.ts'
@@ -57,12 +58,12 @@ export const sentIdentifiers = `case when o.key is null then ${rowIdentifiers('r
 
 /** Returns true if the destination has no record, no key and no open batch. */
 export async function isUntouched(tx: Transaction, destinationId: number): Promise<boolean> {
-  const found = await tx.query(
+  return !(await hasRows(
+    tx,
     `select from record where destination_id = $1 union all select from remote where destination_id = $1
-     union all select from batch where destination_id = $1 and status in ${openStatuses} limit 1`,
+     union all select from batch where destination_id = $1 and status in ${openStatuses}`,
     [destinationId],
-  )
-  return found.length === 0
+  ))
 }
 
 export interface FirstLoadInput {
@@ -77,7 +78,8 @@ export interface FirstLoadInput {
 export async function writeFirstIdentifiers(context: DesiredContext, options: FirstLoadInput): Promise<FirstLoad> {
   const { tx, destinationId } = context
   const { facts, validCount } = options
-  const isUntimed = facts?.mayHaveTimes === false || !(await stageHasTimes(tx))
+  const isUntimed =
+    facts?.mayHaveTimes === false || !(await hasRows(tx, 'select from stage where effective_at is not null or expires_at is not null'))
   const hasShared = await collectShared(tx, facts?.maybeSharedPrefixes)
   const canBeImplied = isUntimed && (facts?.areDigests === true || (await areAllDigests(tx)))
   const implyingRunId = canBeImplied ? options.implyingRunId : undefined
@@ -135,10 +137,6 @@ async function insertKeys({ tx, destinationId }: DesiredContext, hasShared: bool
   )
 }
 
-async function stageHasTimes(tx: Transaction): Promise<boolean> {
-  return (await tx.query('select from stage where effective_at is not null or expires_at is not null limit 1')).length === 1
-}
-
 /**
  * Returns true if every identifier of the valid rows is a digest. Only a `partner_user_id` is not a digest. It is the last identifier of
  * its row.
@@ -147,10 +145,7 @@ async function areAllDigests(tx: Transaction): Promise<boolean> {
   const last = 'identifiers[cardinality(identifiers)]'
   const isNotDigest = `(length(${last}) <> ${identifierBytes} or get_byte(${last}, 0) = ${plainType})`
   // If all identifiers of a row are digests, they may be stored as one text in `joined_identifiers`.
-  const nonDigests = await tx.query(
-    `select from stage where kind = ${stagedKind.valid} and joined_identifiers is null and ${isNotDigest} limit 1`,
-  )
-  return nonDigests.length === 0
+  return !(await hasRows(tx, `select from stage where kind = ${stagedKind.valid} and joined_identifiers is null and ${isNotDigest}`))
 }
 
 /**

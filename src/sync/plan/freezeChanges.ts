@@ -7,6 +7,7 @@ import { compressTemplate } from '../../db/bodyTemplate.ts'
 import { eachPortion } from '../../db/cursor.ts'
 import type { Transaction } from '../../db/database.ts'
 import { writeOrderedEntries, type OrderedEntries } from '../../db/entries/write.ts'
+import { hasRows } from '../../db/queryable.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/renderUserOperation.ts'
 import { recordKeyBytes, UpdateWriter, type PackedUser, type WrittenUpdates } from '../../destinations/updateWriter.ts'
@@ -29,11 +30,7 @@ const valuesPerPortion = 5
  */
 export async function areDigestsWithoutTimes(tx: Transaction, destinationId: number): Promise<boolean> {
   if (await recordsHaveTimes(tx, destinationId)) return false
-  const nonDigests = await tx.query('select from remote where destination_id = $1 and key >= $2 limit 1', [
-    destinationId,
-    Buffer.from([plainType]),
-  ])
-  return nonDigests.length === 0
+  return !(await hasRows(tx, 'select from remote where destination_id = $1 and key >= $2', [destinationId, Buffer.from([plainType])]))
 }
 
 /**

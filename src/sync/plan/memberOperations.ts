@@ -1,6 +1,7 @@
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Transaction } from '../../db/database.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
+import { hasRows } from '../../db/queryable.ts'
 import { renderUserOperation } from '../../destinations/renderUserOperation.ts'
 import { inRange, sentIdentifiers, type KeyRange } from './firstLoad.ts'
 import { ownTimesJoinSql, notEndedSql, overdueSql, ownEffectiveAtSql, ownExpiresAtSql } from './ownTimes.ts'
@@ -92,11 +93,9 @@ export async function* memberOperations(context: OperationContext, terms: Member
 
 /** Returns true if a record of the destination has an `effective_at` or `expires_at`. */
 export async function recordsHaveTimes(tx: Transaction, destinationId: number): Promise<boolean> {
-  const timed = await tx.query(
-    'select from record where destination_id = $1 and (effective_at is not null or expires_at is not null) limit 1',
-    [destinationId],
-  )
-  return timed.length > 0
+  return hasRows(tx, 'select from record where destination_id = $1 and (effective_at is not null or expires_at is not null)', [
+    destinationId,
+  ])
 }
 
 const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.content_version'

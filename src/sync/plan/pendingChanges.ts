@@ -139,9 +139,3 @@ export function andOnlyFailed({ onlyFailedOf }: PendingContext): string {
 export const recordsWithoutValidRow = (destinationId: number): string =>
   `select r.key from record r where r.destination_id = ${destinationId} and r.status <> 'live'
    union select c.key from change c where c.effect = ${recordChangeSql.missing}`
-
-/** Counts the rows of `query`, trusted SQL. */
-export async function countRows(tx: Transaction, query: string): Promise<number> {
-  const rows = await tx.query<{ n: string }>(`select count(*) as n from (${query}) c`)
-  return Number(rows[0]?.n)
-}

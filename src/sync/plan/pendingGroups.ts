@@ -4,8 +4,8 @@
  */
 import { isDue, mayHaveDueMembers, updateMemberEnds, type DueEnds } from '../../db/batches/memberEnds.ts'
 import { isOutOfSync } from '../../db/changedKeys.ts'
-import type { Transaction } from '../../db/database.ts'
 import { entriesOf, entryOutcome } from '../../db/entries/read.ts'
+import { countRows, hasRows } from '../../db/queryable.ts'
 import { contentVersionOf, unifyGroups } from '../../db/remote/referenceCounts.ts'
 import { storeEndingKeys } from '../../db/remote/implied.ts'
 import type { Row } from '../../db/row.ts'
@@ -16,7 +16,6 @@ import { firstMemberOperations, memberOperations } from './memberOperations.ts'
 import type { MembershipTerms } from './packUsers.ts'
 import { collectOwnTimes, ownTimesJoinSql, notEndedSql, overdueSql, ownExpiresAtSql } from './ownTimes.ts'
 import {
-  countRows,
   noneDeferred,
   andOnlyFailed,
   recordsWithoutValidRow,
@@ -222,10 +221,6 @@ async function updateEndsIfDue(context: MembershipContext): Promise<boolean> {
   if (!(await mayHaveDueMembers(tx, destinationId, ends))) return false
   await updateMemberEnds(tx, destinationId, ends)
   return mayHaveDueMembers(tx, destinationId, ends)
-}
-
-async function hasRows(tx: Transaction, query: string): Promise<boolean> {
-  return (await tx.query(`${query} limit 1`)).length === 1
 }
 
 const notExempt = 'not exists (select from exempt e where e.group_key = t.group_key)'

@@ -5,8 +5,8 @@ import { entryOutcome } from '../../db/entries/read.ts'
 import { deleteFormerIds } from '../../db/remote/drop.ts'
 import type { Row } from '../../db/row.ts'
 import { startedPlans } from '../../db/plans.ts'
+import { countRows } from '../../db/queryable.ts'
 import {
-  countRows,
   andOnlyFailed,
   recordsWithoutValidRow,
   removeDeferred,

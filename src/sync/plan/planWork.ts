@@ -5,6 +5,7 @@ import type { Transaction } from '../../db/database.ts'
 import { latestErasure } from '../../db/erasures.ts'
 import { supersedeUnsent } from '../../db/batches/release.ts'
 import { supersedeApplying } from '../../db/plans.ts'
+import { hasRows } from '../../db/queryable.ts'
 import { readsBackfillSource } from '../../db/runs/request.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { mayHaveImpliedKeys } from '../../db/impliedKeySearch.ts'
@@ -105,8 +106,7 @@ export async function preparePlanWork(
   await supersedeUnsent(tx, destinationId)
   await supersedeApplying(tx, destinationId)
   const resyncPlans = await collectResync(tx, destinationId)
-  const hasStartedPlan =
-    (await tx.query(`select from plan where destination_id = $1 and status <> 'ready' limit 1`, [destinationId])).length === 1
+  const hasStartedPlan = await hasRows(tx, `select from plan where destination_id = $1 and status <> 'ready'`, [destinationId])
   const writesContent = run.trigger !== 'plan' && hasStartedPlan
   const readsNothing = input.onlyFailedOf !== undefined || input.prepare !== undefined
   const context: DesiredContext = {

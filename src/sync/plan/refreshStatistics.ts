@@ -3,6 +3,7 @@
  * another. Then Postgres expects one or two rows and uses nested loops: 276 s instead of 7 for a second catalog of 20,000 products.
  */
 import type { Transaction } from '../../db/database.ts'
+import { hasRows } from '../../db/queryable.ts'
 import { analyzeWithSmallSample } from './planTables.ts'
 
 /** Up to this number of records a wrong query plan does not matter: 1,000 products take at most 40 ms more. */
@@ -30,7 +31,7 @@ export async function refreshStatistics(
   records: number,
   tables: readonly ('record' | 'remote')[] = ['record', 'remote'],
 ): Promise<void> {
-  const hasSettled = await hasSettledBatch(tx, destinationId)
+  const hasSettled = await hasRows(tx, `select from batch where destination_id = $1 and status = 'settled'`, [destinationId])
   const underestimated = await findUnderestimated(tx, destinationId, records, tables)
   const checksConfirmed = hasSettled && tables.includes('remote') && !underestimated.includes('remote')
   if (checksConfirmed && (await isUnderestimated(tx, 'remote', destinationId, records, 'synced_hash is not null')))
@@ -77,16 +78,7 @@ async function isUnderestimated(tx: Transaction, table: string, destinationId: n
   const toleratedRows = (await expectedRows(tx, table, destinationId, where)) * toleratedFactor
   if (toleratedRows >= records) return false
   // `remote` may have fewer rows than there are records: records share keys, or imply them (docs/decisions/implied-keys.md).
-  return hasMoreRows(tx, table, destinationId, Math.max(toleratedRows, fewRows))
-}
-
-async function hasMoreRows(tx: Transaction, table: string, destinationId: number, rows: number): Promise<boolean> {
-  const rowBeyond = await tx.query(`select from ${table} where destination_id = $1 offset $2 limit 1`, [destinationId, rows])
-  return rowBeyond.length === 1
-}
-
-async function hasSettledBatch(tx: Transaction, destinationId: number): Promise<boolean> {
-  return (await tx.query(`select from batch where destination_id = $1 and status = 'settled' limit 1`, [destinationId])).length === 1
+  return hasRows(tx, `select from ${table} where destination_id = $1 offset $2`, [destinationId, Math.max(toleratedRows, fewRows)])
 }
 
 /** Returns the number of rows that Postgres expects, of one destination or of all. `where`: trusted SQL. */

@@ -13,6 +13,7 @@ import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { plainTimes } from '../../db/impliedKeys.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
+import { countRows } from '../../db/queryable.ts'
 import * as records from '../../db/records.ts'
 import type { Value } from '../../db/row.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
@@ -209,8 +210,7 @@ export async function storeRecords({ tx, destinationId, snapshotId }: DesiredCon
 
 /** Counts the rows of `query`, SQL with the destination as `$1`. Stops at `enough`; undefined: counts all rows. */
 export async function countUpTo({ tx, destinationId }: DesiredContext, query: string, enough: number | undefined): Promise<number> {
-  const rows = await tx.query<{ n: string }>(`select count(*) as n from (${query} limit $2) c`, [destinationId, enough ?? null])
-  return Number(rows[0]?.n)
+  return countRows(tx, `${query} limit $2`, [destinationId, enough ?? null])
 }
 
 /**

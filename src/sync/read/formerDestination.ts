@@ -6,6 +6,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import { destinationOf } from '../../destinations/index.ts'
+import { hasRows } from '../../db/queryable.ts'
 import type { Outer, Row } from '../../db/row.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -19,17 +20,10 @@ export async function formerDestinationNotes(
   { name }: Pipeline,
   run: ClaimedRun,
 ): Promise<readonly WarningSummary[]> {
-  const [runToPresent] = await db.query(
-    `select from run r where r.pipeline = $1 and r.destination_id = $2 and r.id < $3 and ${maySend} limit 1`,
-    [name, run.destinationId, run.id],
-  )
-  if (runToPresent !== undefined) return []
+  const mayHaveSent = `select from run r where r.pipeline = $1 and r.destination_id = $2 and r.id < $3 and ${maySend}`
+  if (await hasRows(db, mayHaveSent, [name, run.destinationId, run.id])) return []
   // Nearly every pipeline has only one destination. This short query saves the long one.
-  const [runToOther] = await db.query(`select from run r where r.pipeline = $1 and r.destination_id <> $2 limit 1`, [
-    name,
-    run.destinationId,
-  ])
-  if (runToOther === undefined) return []
+  if (!(await hasRows(db, 'select from run where pipeline = $1 and destination_id <> $2', [name, run.destinationId]))) return []
   // The last run of this pipeline to another destination that still has records. No other pipeline has had a run to it since.
   const [former] = await db.query<
     Row<'run', 'id'> & Row<'destination', 'kind' | 'target_id'> & Outer<Row<'pipeline_pause', 'actor' | 'paused_at'>>

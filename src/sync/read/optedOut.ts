@@ -8,6 +8,7 @@ import { raiseDesiredVersion } from '../../db/destinations.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
+import { countRows, hasRows } from '../../db/queryable.ts'
 import type { Row } from '../../db/row.ts'
 import { stagedKind, type StageTally } from './stageTable.ts'
 
@@ -62,7 +63,8 @@ export async function skippedRecordHasOptedOutIdentifier(tx: Connection, destina
   for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from opted_out'))
     implied.push(...found.map(({ identifier }) => identifier))
   await tx.query('commit')
-  const skipped = await tx.query(
+  return hasRows(
+    tx,
     `with desired as ( -- opted-out identifiers that records have, with the number of these records
        select m.key as identifier, m.ref_count
        from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.ref_count > 0
@@ -74,10 +76,9 @@ export async function skippedRecordHasOptedOutIdentifier(tx: Connection, destina
          cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier) join desired d using (identifier)
        group by d.identifier)
      -- More records have the identifier than unseen records do.
-     select from desired d left join unseen u using (identifier) where d.ref_count > coalesce(u.n, 0) limit 1`,
+     select from desired d left join unseen u using (identifier) where d.ref_count > coalesce(u.n, 0)`,
     [destinationId, implied],
   )
-  return skipped.length === 1
 }
 
 /**
@@ -118,7 +119,8 @@ export async function findOptedOutEntries(
  * One statement for all batches, because each statement searches the whole stage.
  */
 export async function outdatePlansWithOptOuts(tx: Connection, destinationId: number): Promise<void> {
-  const found = await tx.query(
+  const isAffected = await hasRows(
+    tx,
     `with opted_out_record as materialized (select key from stage where kind = ${stagedKind.optedOut}),
      opted_out_key as materialized (
        select identifier as key from opted_out
@@ -126,22 +128,23 @@ export async function outdatePlansWithOptOuts(tx: Connection, destinationId: num
      select from plan p join batch b on b.plan_id = p.id cross join ${entriesOf('b.id')} e cross join lateral unnest(e.keys) as k (key)
      where p.destination_id = $1 and p.status in ('ready', 'applying') and b.operation = 'upsert' and b.status in ${openStatuses}
        and (exists (select from opted_out_record) or exists (select from opted_out_key))
-       and (e.record_key in (select key from opted_out_record) or k.key in (select key from opted_out_key)) limit 1`,
+       and (e.record_key in (select key from opted_out_record) or k.key in (select key from opted_out_key))`,
     [destinationId],
   )
-  if (found.length > 0) await raiseDesiredVersion(tx, destinationId, 1)
+  if (isAffected) await raiseDesiredVersion(tx, destinationId, 1)
 }
 
 /** Returns true if a stored record has the key or an identifier of a person who opted out in this read. */
 export async function hasStoredRecordOptedOut(tx: Connection, destinationId: number): Promise<boolean> {
-  const matchingRecord = await tx.query(
+  const isStored = await hasRows(
+    tx,
     `select from stage s join record r on r.destination_id = $1 and r.key = s.key
      where s.kind = ${stagedKind.optedOut} and r.status <> 'missing'
      union all
-     select from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.ref_count > 0 limit 1`,
+     select from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.ref_count > 0`,
     [destinationId],
   )
-  if (matchingRecord.length > 0) return true
+  if (isStored) return true
   let isFound = false
   await tx.query('begin isolation level repeatable read')
   for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from opted_out')) isFound ||= found.length > 0
@@ -187,7 +190,7 @@ export async function omitOptedOut(tx: Connection): Promise<AffectedRows> {
      -- Rows of two partitions of the stage may have the same ctid.
      from affected_row x where s.ctid = x.row and s.key = x.key`,
   )
-  const rows = await tx.query<{ n: string }>(`select count(*) as n from affected_row where kept = '{}'`)
+  const emptied = await countRows(tx, `select from affected_row where kept = '{}'`)
   await tx.query('drop table affected_row')
-  return { rows: updated, emptied: Number(rows[0]?.n) }
+  return { rows: updated, emptied }
 }

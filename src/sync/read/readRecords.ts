@@ -14,6 +14,7 @@ import { storedStatistics, createReadStatistics, type StoredStatistics } from '.
 import type { OpenedSource } from '../../sources/openSource.ts'
 import { collectUnseenKeys, deleteStagedDigests, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
 import { jsonColumn } from '../../db/jsonColumn.ts'
+import { hasRows } from '../../db/queryable.ts'
 import { deleteRejects } from '../../db/rejects.ts'
 import { fillConflictCells } from './conflictCells.ts'
 import { KnownDigests } from './knownDigests.ts'
@@ -184,10 +185,7 @@ async function affectsSkipped({ tx, pipeline, run }: ReadContext, staged: Staged
   const removesSkipped = destinationOf(pipeline.destination.kind).removesBy === 'identifier' && staged.optedOut > 0
   if (removesSkipped || staged.fullReadCodes.length > 0) return true
   if (staged.optedOutIdentifiers > 0 && (await skippedRecordHasOptedOutIdentifier(tx, run.destinationId))) return true
-  const repeated = await tx.query(
-    `select from stage s where s.kind <> ${stagedKind.rejected} and exists (${skippedRecord(run.destinationId)}) limit 1`,
-  )
-  return repeated.length === 1
+  return hasRows(tx, `select from stage s where s.kind <> ${stagedKind.rejected} and exists (${skippedRecord(run.destinationId)})`)
 }
 
 /** Deletes the rejected rows of the stage that have the key of a skipped record. The skipped record does not count as missing anyway. */

@@ -12,6 +12,7 @@
 import type { Connection } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
+import { countRows, hasRows } from '../../db/queryable.ts'
 import { addRejectsSql } from '../../db/rejects.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { memberHashSql, omitOptedOut, type AffectedRows } from './optedOut.ts'
@@ -70,10 +71,15 @@ export async function resolveStage(
     const valid = staged.valid - affected.emptied - suppressed
     return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOut, valid, affectedRows: affected.rows }
   }
-  const notSent = (await countKind(tx, stagedKind.optedOut)) + (await countKind(tx, stagedKind.suppressed))
+  const notSent = await countRows(tx, `select from stage where kind in (${stagedKind.optedOut}, ${stagedKind.suppressed})`)
   await keepOneRowPerKey(tx)
   await tx.query('drop table if exists repeated, repeated_row, contradiction')
-  return { ...repeats, suppressed: notSent, valid: await countKind(tx, stagedKind.valid), affectedRows: affected.rows }
+  return {
+    ...repeats,
+    suppressed: notSent,
+    valid: await countRows(tx, `select from stage where kind = ${stagedKind.valid}`),
+    affectedRows: affected.rows,
+  }
 }
 
 /** Resolves repeated keys, and collects them in the table `repeated`. Returns undefined if no key is repeated. */
@@ -245,8 +251,7 @@ async function suppressRowsWithRemovedIdentifiers(tx: Connection): Promise<numbe
  * their number.
  */
 async function suppressDoNotReachMembers(tx: Connection, listIds: readonly number[]): Promise<number> {
-  const anyOnLists = await tx.query('select 1 from remote where destination_id = any($1::int[]) limit 1', [listIds])
-  if (anyOnLists.length === 0) return 0
+  if (!(await hasRows(tx, 'select from remote where destination_id = any($1::int[])', [listIds]))) return 0
   return tx.execute(
     `update stage set kind = ${stagedKind.suppressed}
      where kind = ${stagedKind.valid} and key in (
@@ -262,8 +267,7 @@ export async function suppressErasedRows(
   tx: Connection,
   { destinationId, service }: NonNullable<ResolveOptions['erasures']>,
 ): Promise<number> {
-  const anyErased = await tx.query('select from erased_key where service = $1 limit 1', [service])
-  if (anyErased.length === 0) return 0
+  if (!(await hasRows(tx, 'select from erased_key where service = $1', [service]))) return 0
   return tx.execute(
     `update stage set kind = ${stagedKind.suppressed}
      where kind = ${stagedKind.valid} and key in (
@@ -283,9 +287,4 @@ async function keepOneRowPerKey(tx: Connection): Promise<void> {
         row_number() over (partition by s.key order by (s.kind = ${stagedKind.rejected}), (s.kind = ${stagedKind.suppressed}), s.source, s.line) as nth
       from stage s join repeated using (key)) r
     where s.ctid = r.row and s.key = r.key and r.nth > 1`)
-}
-
-async function countKind(tx: Connection, kind: number): Promise<number> {
-  const rows = await tx.query<{ n: string }>(`select count(*) as n from stage where kind = ${kind}`)
-  return Number(rows[0]?.n)
 }

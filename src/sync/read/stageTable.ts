@@ -7,6 +7,7 @@ import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/renderUserOperation.ts'
 import { CopyWriter, type LaterCopy } from '../../db/copyBinary.ts'
 import { digestTablesSql, type StagedDigests } from '../../db/digests.ts'
+import { hasRows } from '../../db/queryable.ts'
 import { keptTableSql } from '../../db/temporaryTables.ts'
 import { isDigest, type IdentifierFactsCollector } from './identifierFacts.ts'
 import type { KeyHistogram } from './keyHistogram.ts'
@@ -40,9 +41,8 @@ export async function createStage(tx: Connection): Promise<void> {
  */
 export async function analyzeStage(tx: Connection): Promise<void> {
   // An earlier run on this connection may have analyzed the table without rows: then it has 0 in `reltuples`.
-  const notAnalyzed = await tx.query(`select from pg_class where oid = 'stage'::regclass and reltuples <= 0`)
   // Join and group columns need only coarse statistics: 3,000 sampled rows instead of 30,000.
-  if (notAnalyzed.length > 0)
+  if (await hasRows(tx, `select from pg_class where oid = 'stage'::regclass and reltuples <= 0`))
     await tx.query('set default_statistics_target = 10; analyze stage (key, kind); reset default_statistics_target')
 }
 

@@ -7,6 +7,7 @@ import type { Database } from '../../db/database.ts'
 import { lastSendingRun } from '../../db/attempts.ts'
 import { batchesOfKeys, entriesOf, entryOutcome } from '../../db/entries/read.ts'
 import { findImpliedKeys } from '../../db/impliedKeySearch.ts'
+import { hasRows } from '../../db/queryable.ts'
 import type { Row } from '../../db/row.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { ServiceIdentity } from '../engine.ts'
@@ -79,8 +80,8 @@ async function findRecordKeys(db: Database, destinationId: number, { rowKeys, id
   const implied = await findImpliedKeys(db, destinationId, identifiers)
   const keys = [...rowKeys, ...rows.map(({ key }) => key), ...implied.map(({ recordKey }) => recordKey)]
   if (rows.length + implied.length > 0) return { keys, extraEvents: [] }
-  const storedRecords = await db.query(`select from record where destination_id = $1 and key = any($2) limit 1`, [destinationId, rowKeys])
-  return storedRecords.length > 0 ? { keys, extraEvents: [] } : findFormerRecordKeys(db, destinationId, { rowKeys, identifiers })
+  const isStored = await hasRows(db, 'select from record where destination_id = $1 and key = any($2)', [destinationId, rowKeys])
+  return isStored ? { keys, extraEvents: [] } : findFormerRecordKeys(db, destinationId, { rowKeys, identifiers })
 }
 
 /**

@@ -3,6 +3,7 @@ import { describeIdentifier } from '../../mapping/redactPersonalData.ts'
 import type { Database } from '../../db/database.ts'
 import { wasRead } from '../../db/digests.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
+import { hasRows } from '../../db/queryable.ts'
 import type { Row } from '../../db/row.ts'
 import { readsOwnSources } from '../../db/runs/request.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
@@ -121,12 +122,9 @@ export async function loadWithheldEvents(db: Database, destinationId: number, ke
     message,
   })
   if (rows.length === 0) {
-    const waiting = await db.query(
-      `select from remote
-       where destination_id = $1 and (key = any($2) or group_key = any($2)) and ref_count = 0 and synced_hash is not null limit 1`,
-      [destinationId, keys],
-    )
-    return waiting.length === 0 ? [] : [event(`${run} withheld deletes (${plan.code})`)]
+    const waiting = `select from remote
+      where destination_id = $1 and (key = any($2) or group_key = any($2)) and ref_count = 0 and synced_hash is not null`
+    return (await hasRows(db, waiting, [destinationId, keys])) ? [event(`${run} withheld deletes (${plan.code})`)] : []
   }
   const change = plan.out_of_stock ? 'update to out of stock' : 'delete'
   const changes = plan.out_of_stock ? 'updates to out of stock' : 'deletes'

@@ -2,6 +2,7 @@
 import { countAttempts } from '../../db/attempts.ts'
 import type { Queryable } from '../../db/database.ts'
 import { entriesOf, entryOutcome, shownOutcome, usersOf } from '../../db/entries/read.ts'
+import { hasRows } from '../../db/queryable.ts'
 import type { Unconfirmed } from '../../db/runs/columns.ts'
 import { updateCounts } from '../../db/runs/update.ts'
 import type { Row } from '../../db/row.ts'
@@ -28,11 +29,8 @@ export async function countsAtEnd(db: Queryable, runId: number): Promise<object>
  * the run sent no batch of another plan.
  */
 async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled | undefined> {
-  const otherAttempts = await db.query(
-    `select from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2 limit 1`,
-    [runId, ownPlanId],
-  )
-  if (otherAttempts.length === 0) return undefined
+  const sentForOthers = `select from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2`
+  if (!(await hasRows(db, sentForOthers, [runId, ownPlanId]))) return undefined
   const [row] = await db.query<{ confirmed: number; refused: number }>(
     `select coalesce(sum(e.users) filter (where ${entryOutcome} = 'confirmed'), 0)::int as confirmed,
        coalesce(sum(e.users) filter (where e.outcome = 'refused'), 0)::int as refused
