@@ -1,5 +1,6 @@
 /** Codes of the notes on a source, a run or the changes of a run, and what each does. */
 
+import type { WarningSummary } from '../../model/report.ts'
 import type { RecordCode } from '../rejectCodes.ts'
 
 interface QualityNote {
@@ -128,6 +129,15 @@ export const qualityCodes = {
   },
 } as const satisfies Record<string, QualityNote>
 export type QualityCode = keyof typeof qualityCodes
+
+/** Returns a note on a source or a run as a whole. `count`: by default 1. */
+export function noteOf(
+  code: QualityCode | RecordCode,
+  message: string,
+  { field = '', count = 1, lines = [] }: Partial<Pick<WarningSummary, 'field' | 'count' | 'lines'>> = {},
+): WarningSummary {
+  return { code, field, message, count, lines }
+}
 
 /** Warnings on records that withhold a run by default, and how to correct the pipeline. */
 const withholdingWarnings: Readonly<Record<string, string | undefined>> = {

@@ -1,4 +1,4 @@
-import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
+import { noteOf } from '../../mapping/statistics/qualityCodes.ts'
 import type { ChangeCounts } from './diff.ts'
 import type { GuardFacts } from './reasonsToWithhold.ts'
 import type { PlanWork } from './planWork.ts'
@@ -45,7 +45,7 @@ export async function stopIfPeopleReplaced(
   const message = `${removed} of ${confirmed} synced people would be removed,${optOutPart} and ${newPeople} new people sent`
   const results = guardResultsOfWarnings(
     { name: facts.pipeline, guards: facts.guards },
-    [{ code: 'PEOPLE_CHANGED' satisfies QualityCode, field: '', message, count: removed, lines: [] }],
+    [noteOf('PEOPLE_CHANGED', message, { count: removed })],
     { isIncomplete: facts.incompleteReason !== undefined },
   )
   if (results.length > 0) throw new RunWithheld(results)

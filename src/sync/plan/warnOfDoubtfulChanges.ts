@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../../db/database.ts'
 import { addWarnings } from '../../db/runs/update.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { backfillCommandOf } from '../../db/runs/request.ts'
-import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
+import { noteOf, type QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { stagedKind } from '../read/stageTable.ts'
@@ -174,7 +174,7 @@ async function findChangeWarnings(
   return rules.flatMap((rule) => {
     const { code, field } = rule
     const count = rule.count(facts)
-    return isExceeded(rule, facts, count) ? [{ code, field, message: rule.message(facts), count, lines: [] }] : []
+    return isExceeded(rule, facts, count) ? [noteOf(code, rule.message(facts), { field, count })] : []
   })
 }
 

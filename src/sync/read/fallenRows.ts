@@ -3,7 +3,7 @@
  * whose plans no guard fired (withheld deletes or stopped a run).
  */
 import type { SourceFacts } from '../../formats/rows.ts'
-import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
+import { noteOf } from '../../mapping/statistics/qualityCodes.ts'
 import type { Database } from '../../db/database.ts'
 import { noGuardFired } from '../../db/plans.ts'
 import { readsBackfillSource, readsOwnSources } from '../../db/runs/request.ts'
@@ -54,7 +54,7 @@ export async function erosionNotes(
   const fellInOneStep = comparedValid < referenceValid / 2
   if (fellInOneStep || comparedValid >= largest.valid / 2) return []
   const message = `valid rows fell from ${largest.valid} to ${valid} within a day, in steps within the limits of the guards`
-  return [{ code: 'ROWS_ERODED' satisfies QualityCode, field: '', message, count: largest.valid - valid, lines: [] }]
+  return [noteOf('ROWS_ERODED', message, { count: largest.valid - valid })]
 }
 
 /**
@@ -158,5 +158,5 @@ function optOutsIn(sources: readonly SourceFacts[]): number {
 function optOutsUnreadNotes(cause: string, now: number, before: number): WarningSummary[] {
   if (now >= before) return []
   const message = `${cause}, and ${now} rows opt out, last time ${before}: rows that were not read may say no`
-  return [{ code: 'OPT_OUTS_UNREAD' satisfies QualityCode, field: 'consent', message, count: before - now, lines: [] }]
+  return [noteOf('OPT_OUTS_UNREAD', message, { field: 'consent', count: before - now })]
 }

@@ -4,7 +4,7 @@
  */
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { WarningSummary } from '../../model/report.ts'
-import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
+import { noteOf } from '../../mapping/statistics/qualityCodes.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import { hasRows } from '../../db/queryable.ts'
 import type { Outer, Row } from '../../db/row.ts'
@@ -40,9 +40,8 @@ export async function formerDestinationNotes(
   const { init, words } = destinationOf(former.kind)
   const formerName = `the ${init?.noun ?? former.kind} ${former.target_id}`
   const stays = `${name} wrote to ${formerName} before (r_${former.id}): unless another pipeline writes to it, its ${words.records} stay there, and no run updates or removes them`
-  const note = (code: QualityCode, message: string): WarningSummary => ({ code, field: '', message, count: 1, lines: [] })
-  const changed = note('DESTINATION_CHANGED', stays)
+  const changed = noteOf('DESTINATION_CHANGED', stays)
   if (former.paused_at === null) return [changed]
   const paused = `${name} was paused by ${former.actor} when it wrote to ${formerName}, and is not paused for its present destination`
-  return [changed, note('PAUSE_ELSEWHERE', paused)]
+  return [changed, noteOf('PAUSE_ELSEWHERE', paused)]
 }

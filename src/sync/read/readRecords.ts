@@ -10,6 +10,7 @@ import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { shownAddress } from '../../shownAddress.ts'
 import { isPlainRecord } from '../../unknownValue.ts'
+import { noteOf } from '../../mapping/statistics/qualityCodes.ts'
 import { storedStatistics, createReadStatistics, type StoredStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
 import { collectUnseenKeys, deleteStagedDigests, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
@@ -20,7 +21,6 @@ import { fillConflictCells } from './conflictCells.ts'
 import { KnownDigests } from './knownDigests.ts'
 import { DigestGate } from './recordGate.ts'
 import type { LastSnapshot } from './lastSnapshot.ts'
-import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import { resolveStage } from './resolveStage.ts'
 import { skippedRecordHasOptedOutIdentifier } from './optedOut.ts'
@@ -246,5 +246,5 @@ async function lastQuality(tx: Connection, destinationId: number): Promise<Store
 
 function optedOutNote(rows: number): WarningSummary {
   const message = `${rows === 1 ? '1 row shares an identifier' : `${rows} rows share identifiers`} with rows that opted out: these identifiers are not sent`
-  return { code: 'IDENTIFIER_OPTED_OUT' satisfies RecordCode, field: '', message, count: rows, lines: [] }
+  return noteOf('IDENTIFIER_OPTED_OUT', message, { count: rows })
 }

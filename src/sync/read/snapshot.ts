@@ -5,8 +5,7 @@
 import type { Pipeline } from '../../model/pipeline.ts'
 import { hashOfDefinitionAndRules } from '../../mapping/mapper.ts'
 import type { StoredStatistics } from '../../mapping/statistics/readStatistics.ts'
-import { qualityNoteOf, type QualityCode } from '../../mapping/statistics/qualityCodes.ts'
-import type { RecordCode } from '../../mapping/rejectCodes.ts'
+import { noteOf, qualityNoteOf } from '../../mapping/statistics/qualityCodes.ts'
 import { hashSource } from '../../sources/hashSource.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
 import type { Connection } from '../../db/database.ts'
@@ -200,13 +199,13 @@ async function readInto(
 
 function endUnprovenNote(reason: string): WarningSummary {
   const message = `the end of the source is not proven (${reason}): missing rows are not deleted`
-  return { code: 'END_UNPROVEN' satisfies RecordCode, field: '', message, count: 1, lines: [] }
+  return noteOf('END_UNPROVEN', message)
 }
 
 /** Returns the note that another pipeline, perhaps of another folder, wrote to this destination before. */
 function otherPipelineNote({ pipeline, runId }: LastSnapshot): WarningSummary {
   const message = `the pipeline ${pipeline} wrote to the same destination before (r_${runId}): unless it was renamed, each deletes what the other sends`
-  return { code: 'OTHER_PIPELINE' satisfies QualityCode, field: '', message, count: 1, lines: [] }
+  return noteOf('OTHER_PIPELINE', message)
 }
 
 /**
@@ -273,10 +272,11 @@ async function findDoNotReachLists(
     [deps.service.origin, type.identity(destination).accountId, kindsWhere(({ suppresses }) => suppresses)],
   )
   const unread = (pipeline.suppressedBy ?? []).filter(({ targetId }) => !rows.some((row) => row.is_read && row.target_id === targetId))
-  const notes = unread.map(({ name }): WarningSummary => {
-    const message = `the do-not-reach pipeline ${name} was never read, so its people are sent: sluice run ${name} first`
-    return { code: 'DO_NOT_REACH_UNREAD' satisfies QualityCode, field: name, message, count: 1, lines: [] }
-  })
+  const notes = unread.map(({ name }) =>
+    noteOf('DO_NOT_REACH_UNREAD', `the do-not-reach pipeline ${name} was never read, so its people are sent: sluice run ${name} first`, {
+      field: name,
+    }),
+  )
   // Versions only rise, so an equal sum means that no list changed.
   const version = rows.reduce((sum, row) => sum + Number(row.desired_version), 0)
   return { listIds: rows.map(({ id }) => id), version, notes }

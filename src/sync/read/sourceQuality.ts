@@ -5,6 +5,7 @@
 import { RunError } from '../../errors.ts'
 import type { QualityFigures, SourceFacts } from '../../formats/rows.ts'
 import { createAccountNumberSearch, type AccountNumberKind } from '../../mapping/accountNumbers.ts'
+import { noteOf } from '../../mapping/statistics/qualityCodes.ts'
 import { createSourceStatistics } from '../../mapping/statistics/sourceStatistics.ts'
 import { createReadStatistics, type ReadStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { RecordMapper } from '../../mapping/mapper.ts'
@@ -140,15 +141,15 @@ function createSourceChecks(
       }
       const warnings = [
         ...found.notes.map(({ code, message, count, examples }) =>
-          noteOf(code, '', examples.length === 0 ? message : `${message}: ${examples.join(', ')}`, count),
+          noteOf(code, examples.length === 0 ? message : `${message}: ${examples.join(', ')}`, { count }),
         ),
-        ...items.flatMap(({ code, field, message }) => (code === personalCode ? [noteOf(code, field, message)] : [])),
+        ...items.flatMap(({ code, field, message }) => (code === personalCode ? [noteOf(code, message, { field })] : [])),
         ...(rows >= minForShares ? roleShareNotes(items, rows) : []),
         ...vanishedColumns(facts, previous).map((column) =>
-          noteOf('COLUMN_VANISHED', column, `the column "${column}" is missing, the last read had it`),
+          noteOf('COLUMN_VANISHED', `the column "${column}" is missing, the last read had it`, { field: column }),
         ),
         ...fallenFillRates(previous?.quality, figures).map(([type, before, now]) =>
-          noteOf('FILL_RATE_FELL', type, `${now} % of the members have ${type}, last time ${before} %`),
+          noteOf('FILL_RATE_FELL', `${now} % of the members have ${type}, last time ${before} %`, { field: type }),
         ),
         ...(reachesPeople ? optOutsFellNotes(reference?.quality, figures) : []),
       ]
@@ -159,14 +160,6 @@ function createSourceChecks(
     },
   }
 }
-
-const noteOf = (code: string, field: string, message: string, count = 1, lines: readonly number[] = []): WarningSummary => ({
-  code,
-  field,
-  message,
-  count,
-  lines,
-})
 
 function rejectDamaged({ uri }: SourceFacts, rows: number, { count, firstLine }: RowCounter): void {
   if (count <= rows * maxDamagedShare) return
@@ -192,7 +185,8 @@ function roleShareNotes(items: readonly WarningSummary[], rows: number): Warning
   const count = roles.reduce((sum, role) => sum + role.count, 0)
   if (count <= rows * maxRoleShare) return []
   const firstLine = Math.min(...roles.map(({ lines }) => lines[0] ?? Infinity))
-  return [noteOf('EMAIL_ROLE_SHARE', 'email', `${count} of ${rows} rows have a role or example address`, count, [firstLine])]
+  const message = `${count} of ${rows} rows have a role or example address`
+  return [noteOf('EMAIL_ROLE_SHARE', message, { field: 'email', count, lines: [firstLine] })]
 }
 
 /** Minimum number of rows that opted out in the earlier read, to compare their number. */
@@ -213,7 +207,7 @@ function optOutsFellNotes(before: QualityFigures | undefined, now: QualityFigure
   const addedMembers = now.members - optedOutNow - (before.members - optedOutBefore)
   if (addedMembers * 2 < optedOutBefore - optedOutNow) return []
   const message = `${optedOutNow} rows opt out, last time ${optedOutBefore}, and ${addedMembers} more people would be sent`
-  return [noteOf('OPT_OUTS_FELL', 'consent', message, addedMembers)]
+  return [noteOf('OPT_OUTS_FELL', message, { field: 'consent', count: addedMembers })]
 }
 
 /** Returns at most 20 columns that the last read had and this one has not. Returns none for XML and JSON, whose items omit empty fields. */

@@ -10,7 +10,7 @@ import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { confirmationsOf } from '../../db/entries/read.ts'
 import { replaceGroupContent, contentVersionOf } from '../../db/remote/referenceCounts.ts'
 import type { Row, Value } from '../../db/row.ts'
-import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
+import { noteOf } from '../../mapping/statistics/qualityCodes.ts'
 import { warnOfBrokenImages } from './brokenImages.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import { bindOrAssertDatabase } from '../databaseCopy.ts'
@@ -20,7 +20,7 @@ import { planCounts } from '../reports/planCounts.ts'
 import { pushPlan } from '../push/push.ts'
 import { acceptSandboxInstance, detectNewSandboxInstance } from './sandboxInstance.ts'
 import { assertOwnCredentials, requestAndClaimById } from './requestAndClaim.ts'
-import type { RunReport, WarningSummary } from '../../model/report.ts'
+import type { RunReport } from '../../model/report.ts'
 import { runUnderLease, type Ending } from './runUnderLease.ts'
 import { timedStage } from './timedStage.ts'
 
@@ -145,14 +145,7 @@ async function warnAppliedBefore(deps: EngineDeps, run: ClaimedRun, planId: stri
     [planId],
   )
   const by = earlier === undefined ? '' : ` by run r_${earlier.id}`
-  const note: WarningSummary = {
-    code: 'PLAN_APPLIED' satisfies QualityCode,
-    field: '',
-    message: `plan ${planId} was applied before${by}, so nothing was sent`,
-    count: 1,
-    lines: [],
-  }
-  await addWarnings(deps.db, run, [note], 'first')
+  await addWarnings(deps.db, run, [noteOf('PLAN_APPLIED', `plan ${planId} was applied before${by}, so nothing was sent`)], 'first')
 }
 
 function staleError(planId: string, pipeline: string, why: string): RunError {

@@ -1,6 +1,5 @@
 import type { ImageCheck, ImageCheckOptions } from '../../http/imageCheck.ts'
-import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
-import type { WarningSummary } from '../../model/report.ts'
+import { noteOf } from '../../mapping/statistics/qualityCodes.ts'
 import { addWarnings } from '../../db/runs/update.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
 import type { Row } from '../../db/row.ts'
@@ -36,14 +35,8 @@ export async function warnOfBrokenImages(
     )
     if (broken.length === 0) return
     const examples = broken.slice(0, maxExamples).map(({ index, reason }) => `${products[index]?.id ?? ''} (${reason})`)
-    const note: WarningSummary = {
-      code: 'IMAGE_BROKEN' satisfies QualityCode,
-      field: 'image_link',
-      message: `${broken.length} of ${checked} image links checked by sample ${broken.length === 1 ? 'is' : 'are'} broken: ${examples.join(', ')}`,
-      count: broken.length,
-      lines: [],
-    }
-    await addWarnings(deps.db, run, [note], 'last')
+    const message = `${broken.length} of ${checked} image links checked by sample ${broken.length === 1 ? 'is' : 'are'} broken: ${examples.join(', ')}`
+    await addWarnings(deps.db, run, [noteOf('IMAGE_BROKEN', message, { field: 'image_link', count: broken.length })], 'last')
   } catch (error) {
     deps.log.warn({ runId: `r_${run.id}`, reason: error instanceof Error ? error.name : 'error' }, 'image links could not be checked')
   }

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { isLoopback } from '../../loopback.ts'
-import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
+import { noteOf } from '../../mapping/statistics/qualityCodes.ts'
 import { deleteAllProductSetRows } from '../../db/productSets.ts'
 import { storeInstance } from '../../db/destinations.ts'
 import { addWarnings } from '../../db/runs/update.ts'
@@ -11,7 +11,6 @@ import type { RunOptions } from '../../db/runs/columns.ts'
 import { mayImply } from '../../db/impliedKeys.ts'
 import type { Row } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
-import type { WarningSummary } from '../../model/report.ts'
 import { recordOf } from '../../unknownValue.ts'
 
 const timeoutMs = 2_000
@@ -36,14 +35,8 @@ export async function detectNewSandboxInstance(deps: EngineDeps, run: ClaimedRun
     return false
   }
   if (isFullRefresh(run.options)) return true
-  const note: WarningSummary = {
-    code: 'SANDBOX_REPLACED' satisfies QualityCode,
-    field: '',
-    message: `the sandbox at ${deps.service.origin} was started again without its state, so what was synced before is not in it: sluice run ${run.pipeline} --full sends everything again`,
-    count: 1,
-    lines: [],
-  }
-  await addWarnings(deps.db, run, [note], 'first')
+  const message = `the sandbox at ${deps.service.origin} was started again without its state, so what was synced before is not in it: sluice run ${run.pipeline} --full sends everything again`
+  await addWarnings(deps.db, run, [noteOf('SANDBOX_REPLACED', message)], 'first')
   return true
 }
 
