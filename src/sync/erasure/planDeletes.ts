@@ -170,7 +170,7 @@ async function removeFromBatches(
     const isInFlight = batch === undefined
     if (isInFlight) continue
     const sender = { workerId: deps.workerId, runId: Number(entries[0]?.run_id), horizonMs: deps.settings.horizonMs }
-    await removeEntries(tx, type, batch, entries, sender)
+    await removeEntries({ tx, destination: type, batch, sender }, entries)
   }
   return found.map((entry) => ({
     batch: { id: Number(entry.batch_id), planId: entry.plan_id, destinationId },

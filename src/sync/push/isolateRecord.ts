@@ -2,7 +2,6 @@
  * Splits a batch that was refused, or that repeatedly got useless answers, until the failing record is alone
  * (docs/guarantees.md#isolation-of-a-failing-record). Useless: complete, but for example with wrong counts (`suspectsRecord`).
  */
-import type { Destination } from '../../destinations/destination.ts'
 import { logBatch } from '../../db/auditLog.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
@@ -12,14 +11,10 @@ import type { Database, Queryable } from '../../db/database.ts'
 import { expandEntries } from '../../db/entries/expand.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
-import type { BatchSender } from './removeEntries.ts'
+import type { BatchChange } from './removeEntries.ts'
 
 /** Batch that was refused, or repeatedly got useless answers, and the transaction that records its answer. */
-interface FailedBatch {
-  readonly tx: Queryable
-  readonly destination: Destination
-  readonly batch: ClaimedBatch
-  readonly sender: BatchSender
+interface FailedBatch extends BatchChange {
   /**
    * True to split off the records that the answer points at (names as failing). False after a wrong pointer in this push: then batches are
    * only halved.
@@ -57,9 +52,10 @@ const unsentPart = { parked: false, attempts: 0, waitMs: 0 } as const
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
 export async function splitFailedBatch(
-  { tx, destination, batch, sender, trustPointers }: FailedBatch,
+  failed: FailedBatch,
   { failing, reason, miscounts, maybeApplied }: SplitCause,
 ): Promise<{ readonly pointerWrong: boolean } | undefined> {
+  const { tx, destination, batch, sender, trustPointers } = failed
   if (!isDivisible(batch)) return undefined
   await expandEntries(tx, [batch.id])
   crashPoint('reconcile.expanded')
@@ -72,7 +68,7 @@ export async function splitFailedBatch(
       { ...part, ords: ords.filter((ord) => pointed.has(ord)) },
       { ...part, ords: ords.filter((ord) => !pointed.has(ord)), reason: afterPointed },
     ])
-  } else if (!(await halve(tx, destination, batch, ords, part))) {
+  } else if (!(await halve(failed, ords, part))) {
     return undefined
   }
   crashPoint('reconcile.split')
@@ -107,12 +103,8 @@ export async function setSiblingAside(
     [batch.id, batch.planId, batch.parentId, afterSibling, afterIsolation, batch.seq],
   )
   if (!rows.some((row) => row.is_sibling)) return
-  await mergeBatches(
-    tx,
-    destination,
-    rows.map((row) => Number(row.id)),
-    { parentId: Number(rows[0]?.root_id), attempts: 0, miscounts, reason: afterIsolation },
-  )
+  const ids = rows.map((row) => Number(row.id))
+  await mergeBatches(tx, destination, ids, { parentId: Number(rows[0]?.root_id), attempts: 0, miscounts, reason: afterIsolation })
 }
 
 /**
@@ -121,13 +113,13 @@ export async function setSiblingAside(
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
-export async function splitFailingHalf(db: Database, destination: Destination, batch: ClaimedBatch, sender: BatchSender): Promise<boolean> {
+export async function splitFailingHalf(db: Database, { destination, batch, sender }: Omit<BatchChange, 'tx'>): Promise<boolean> {
   if (batch.reason !== afterSibling || !isDivisible(batch)) return false
   return db.transaction(async (tx) => {
     if (!(await resultOfPartBefore(tx, batch)).succeeded) return false
     const { maybeApplied, miscounts } = batch
     const part = { ...unsentPart, maybeApplied, miscounts, reason: otherHalfConfirmed }
-    if (!(await halve(tx, destination, batch, await remainingOrds(tx, batch.id), part))) return false
+    if (!(await halve({ tx, destination, batch }, await remainingOrds(tx, batch.id), part))) return false
     await releaseBatch(tx, batch, { to: 'split', reason: otherHalfConfirmed, horizonMs: sender.horizonMs })
     await logBatch(tx, batch, sender, 'batch.split', { reason: otherHalfConfirmed })
     return true
@@ -163,9 +155,7 @@ function isDivisible({ entryCount, userCount, operation }: ClaimedBatch): boolea
  * Returns false, and changes nothing, if `halveSingleOperation` does.
  */
 async function halve(
-  tx: Queryable,
-  destination: Destination,
-  batch: ClaimedBatch,
+  { tx, destination, batch }: Omit<BatchChange, 'sender'>,
   ords: readonly number[],
   part: Omit<Part, 'ords'>,
 ): Promise<boolean> {

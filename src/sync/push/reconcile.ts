@@ -7,7 +7,6 @@ import { hash } from 'node:crypto'
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
 import { logBatch } from '../../db/auditLog.ts'
 import { finishAttempt, type AttemptResult, type SentAttempt } from '../../db/attempts.ts'
-import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { LeaseLost } from '../../db/batches/lease.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
 import { settleLoad } from '../../db/batches/settleLoad.ts'
@@ -26,7 +25,7 @@ import { errorCode } from '../../unknownValue.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { setSiblingAside, splitFailedBatch, type SplitCause } from './isolateRecord.ts'
 import type { EndedAttempt, PushContext } from './send.ts'
-import type { BatchSender } from './removeEntries.ts'
+import type { BatchChange } from './removeEntries.ts'
 
 /** Result of recording an answer. */
 export interface Reconciled {
@@ -100,11 +99,8 @@ export async function reconcile(
 }
 
 /** Batch whose attempt has ended, and the transaction that records its answer. */
-interface Recording {
+interface Recording extends BatchChange {
   readonly tx: Transaction
-  readonly destination: Destination
-  readonly batch: ClaimedBatch
-  readonly sender: BatchSender
   readonly attempt: SentAttempt
   readonly maxAttempts: number
   readonly waitMs: number

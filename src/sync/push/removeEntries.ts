@@ -23,20 +23,26 @@ export interface BatchSender {
   readonly horizonMs: number
 }
 
+/** Claimed batch, and the transaction that changes its state. */
+export interface BatchChange {
+  readonly tx: Queryable
+  readonly destination: Destination
+  readonly batch: ClaimedBatch
+  readonly sender: BatchSender
+}
+
 /** Supersedes a claimed batch. Moves the entries that are not in `removed`, if there are any, to a new batch with their bytes. */
 export async function removeEntries(
-  tx: Queryable,
-  destination: Destination,
-  batch: ClaimedBatch,
+  change: BatchChange,
   removed: readonly { readonly ord: number; readonly users: number }[],
-  sender: BatchSender,
 ): Promise<void> {
+  const { tx, batch } = change
   const removedOrds = new Set(removed.map(({ ord }) => ord))
   const ords = (await remainingOrds(tx, batch.id)).filter((ord) => !removedOrds.has(ord))
   const users = removed.reduce((sum, entry) => sum + entry.users, 0)
   const kept = { ords, attempts: batch.attempts, miscounts: 0, reason: null }
   // The stored reason is `suppressed` for people who opted out, too.
-  await supersedeBatch(tx, destination, batch, kept, { reason: 'suppressed', users }, sender)
+  await supersedeBatch(change, kept, { reason: 'suppressed', users })
 }
 
 /**
@@ -45,10 +51,11 @@ export async function removeEntries(
  * do-not-reach list no longer desires people of the batch, they may not be suppressed any more. Then the next runs of the account's
  * audiences read their sources again.
  */
-export async function supersedeExpired(tx: Queryable, destination: Destination, batch: ClaimedBatch, sender: BatchSender): Promise<void> {
+export async function supersedeExpired(change: BatchChange): Promise<void> {
+  const { tx, destination, batch } = change
   const ords = batch.maybeApplied ? await remainingOrds(tx, batch.id, 'e.expires_at is null or e.expires_at > statement_timestamp()') : []
   const { attempts, miscounts, reason } = batch
-  await supersedeBatch(tx, destination, batch, { ords, attempts, miscounts, reason }, { reason: 'expired' }, sender)
+  await supersedeBatch(change, { ords, attempts, miscounts, reason }, { reason: 'expired' })
   if (destination.suppresses) await raiseVersionOfShrunkList(tx, batch)
 }
 
@@ -57,12 +64,9 @@ export async function supersedeExpired(tx: Queryable, destination: Destination, 
  * reason is also stored with the batch and its entries.
  */
 async function supersedeBatch(
-  tx: Queryable,
-  destination: Destination,
-  batch: ClaimedBatch,
+  { tx, destination, batch, sender }: BatchChange,
   kept: Omit<Part, 'maybeApplied' | 'parked' | 'waitMs'>,
   cause: { readonly reason: 'expired' | 'suppressed'; readonly users?: number },
-  sender: BatchSender,
 ): Promise<void> {
   await expandEntries(tx, [batch.id])
   if (kept.ords.length > 0)

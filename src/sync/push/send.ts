@@ -90,10 +90,10 @@ export async function sendBatch(context: PushContext, batch: ClaimedBatch): Prom
   const { deps, destination, pace, sender } = context
   const { db, clock, settings } = deps
   if (batch.expired) {
-    await db.transaction((tx) => supersedeExpired(tx, destination, batch, sender))
+    await db.transaction((tx) => supersedeExpired({ tx, destination, batch, sender }))
     return undefined
   }
-  if (await splitFailingHalf(db, destination, batch, sender)) return undefined
+  if (await splitFailingHalf(db, { destination, batch, sender })) return undefined
   crashPoint('push.claimed')
 
   const allowance = context.allowances[batch.operation]
@@ -162,11 +162,12 @@ async function commitAttempt(context: PushContext, batch: ClaimedBatch): Promise
   if (!destination.reachesPeople || batch.operation === 'delete') return commit(db)
   const optedOut = (await context.findOptedOut?.(batch)) ?? []
   return db.transaction(async (tx) => {
+    const change = { tx, destination, batch, sender }
     if (optedOut.length > 0) {
-      await splitOffOptedOut(tx, destination, batch, optedOut, sender)
+      await splitOffOptedOut(change, optedOut)
       return 'superseded'
     }
-    return (await splitOffSuppressed(tx, destination, batch, sender)) ? 'superseded' : commit(tx)
+    return (await splitOffSuppressed(change)) ? 'superseded' : commit(tx)
   })
 }
 

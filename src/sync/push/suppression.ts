@@ -3,18 +3,15 @@
  * (docs/guarantees.md#suppression-wins, docs/guarantees.md#a-no-is-never-sent).
  */
 import { rowIdentifiers } from '../../db/identifiers.ts'
-import type { Destination } from '../../destinations/destination.ts'
 import { renderDeleteOf } from '../../destinations/renderUserOperation.ts'
-import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { markLate } from '../../db/remote/lateRequests.ts'
 import { markUnknownContent } from '../../db/remote/syncedState.ts'
 import type { Outer, Row } from '../../db/row.ts'
-import type { Queryable } from '../../db/database.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import { awaitErasures, erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { kindsWhere } from '../../destinations/index.ts'
-import { insertDeleteBatch, removeEntries, type BatchSender } from './removeEntries.ts'
+import { insertDeleteBatch, removeEntries, type BatchChange } from './removeEntries.ts'
 
 /**
  * Supersedes an update of people that has entries with a suppressed identifier, and moves its other entries to a new batch. If the update
@@ -24,12 +21,8 @@ import { insertDeleteBatch, removeEntries, type BatchSender } from './removeEntr
  * Must run in the transaction that commits the attempt, because it locks the lists and the erasures until the commit. So an erasure is
  * either found here, or made after the attempt was committed.
  */
-export async function splitOffSuppressed(
-  tx: Queryable,
-  destination: Destination,
-  batch: ClaimedBatch,
-  sender: BatchSender,
-): Promise<boolean> {
+export async function splitOffSuppressed(change: BatchChange): Promise<boolean> {
+  const { tx, destination, batch, sender } = change
   // `suppression_version`: sum of the versions of these lists at the plan's read.
   const lists = await tx.query<Row<'destination', 'id' | 'desired_version'> & Outer<Row<'snapshot', 'suppression_version'>>>(
     `select l.id, l.desired_version, s.suppression_version
@@ -84,7 +77,7 @@ export async function splitOffSuppressed(
     [batch.id, lists.map((list) => list.id), batch.destinationId, serviceWithErasure?.service ?? null],
   )
   if (suppressed.length === 0) return false
-  await removeEntries(tx, destination, batch, suppressed, sender)
+  await removeEntries(change, suppressed)
   if (batch.maybeApplied) {
     const updates = suppressed.map((entry) => batch.body.subarray(entry.byte_offset, entry.byte_offset + entry.byte_length))
     const entry = {
@@ -107,23 +100,14 @@ export async function splitOffSuppressed(
  * applied, the service may have the removed identifiers. They are stored as synced with unknown content. So a later plan deletes those that
  * no row has, within the limits of the guards.
  */
-export async function splitOffOptedOut(
-  tx: Queryable,
-  destination: Destination,
-  batch: ClaimedBatch,
-  ords: readonly number[],
-  sender: BatchSender,
-): Promise<void> {
+export async function splitOffOptedOut(change: BatchChange, ords: readonly number[]): Promise<void> {
+  const { tx, batch, sender } = change
   const entries = await tx.query<Row<'entry', 'ord' | 'keys' | 'users'>>(
     `select e.ord, e.keys, e.users from ${entriesOf('$1::bigint')} e where e.ord = any($2::int[])`,
     [batch.id, ords],
   )
-  await removeEntries(tx, destination, batch, entries, sender)
+  await removeEntries(change, entries)
   if (!batch.maybeApplied) return
-  await markUnknownContent(
-    tx,
-    batch.destinationId,
-    entries.flatMap(({ keys }) => keys),
-    sender.runId,
-  )
+  const keys = entries.flatMap((entry) => entry.keys)
+  await markUnknownContent(tx, batch.destinationId, keys, sender.runId)
 }
