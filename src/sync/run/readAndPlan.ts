@@ -27,7 +27,7 @@ import { withBackfillSource } from '../read/backfillSource.ts'
 import { findOptedOutEntries, hasStoredRecordOptedOut, outdatePlansWithOptOuts } from '../read/optedOut.ts'
 import { readSnapshot, type SnapshotResult } from '../read/snapshot.ts'
 import { createStage } from '../read/stageTable.ts'
-import { codeOrName } from '../../unknownValue.ts'
+import { logFailure } from './runLog.ts'
 import { timedStage } from './timedStage.ts'
 import { acceptSandboxInstance, detectNewSandboxInstance, isFullRefresh } from './sandboxInstance.ts'
 
@@ -67,19 +67,10 @@ export async function readAndPlan(
   let snapshot: SnapshotResult | undefined
   const client = await deps.db.connect()
   const tx = connectionOf(client)
-  let isReleased = false
+  let isReusable = false
   try {
-    try {
-      if (run.options.failedOnly || readsBackfillSource(run)) await assertNoUnplannedOptOuts(deps, pipeline, run)
-      if (run.options.failedOnly) await assertDefinitionOfLastRead(deps, pipeline, run)
-      else {
-        snapshot = await readSources(deps, tx, pipeline, run)
-        await applyReadGuards(deps, pipeline, run, snapshot)
-      }
-    } catch (error) {
-      await sendErasureDeletes(deps, run)
-      throw error
-    }
+    snapshot = await orSendErasureDeletes(deps, run, readUnlessFailedOnly(deps, tx, pipeline, run))
+    if (snapshot !== undefined) await orSendErasureDeletes(deps, run, applyReadGuards(deps, pipeline, run, snapshot))
     const input = snapshot ?? (await prepareInputWithoutRead(deps, tx, run))
     if (run.trigger !== 'plan') {
       await resolveEarlierRequests(deps, run, tx)
@@ -88,42 +79,49 @@ export async function readAndPlan(
     if (deps.signal?.aborted) throw interruptedError()
     const planned = await planRun(deps, tx, { pipeline, run, input, onPart: onPart && ((id) => onPart(id, input.rows.valid)) })
     if (deps.signal?.aborted) throw interruptedError()
-    isReleased = true
-    if (input.reading === 'full' && input.rows.read >= closedFromRows) client.release(true)
-    else void releaseWithTables(client)
+    isReusable = input.reading !== 'full' || input.rows.read < closedFromRows
     return { planned, guards: planned.guards, proof: proofOf(snapshot) }
   } catch (error) {
-    const noting =
-      snapshot !== undefined && destinationOf(pipeline.destination.kind).reachesPeople
-        ? noteUnplannedOptOuts(deps.db, tx, run.destinationId, snapshot.snapshotId)
-        : Promise.resolve()
-    const { snapshotId, rows } = snapshot ?? {}
-    // A snapshot that stays open counts as interrupted (`hasInterruptedRead`).
-    const discarding = noting.then(() => (snapshotId === undefined ? undefined : discardSnapshot(deps.db, snapshotId, rows)))
-    if (!(error instanceof RunWithheld)) {
-      await discarding.catch((failure: unknown) =>
-        deps.log.warn(
-          { runId: `r_${run.id}`, reason: codeOrName(failure) },
-          'the opt-outs of this read could not be stored: plans, backfills and reruns of failed operations wait for another read',
-        ),
-      )
-      throw error
+    const discarding = discardRead(deps.db, tx, pipeline, run, snapshot)
+    if (error instanceof RunWithheld) {
+      await discarding
+      return { planned: undefined, guards: error.results, proof: proofOf(snapshot) }
     }
-    await discarding
-    return { planned: undefined, guards: error.results, proof: proofOf(snapshot) }
+    await discarding.catch(
+      logFailure(
+        deps,
+        run,
+        'the opt-outs of this read could not be stored: plans, backfills and reruns of failed operations wait for another read',
+      ),
+    )
+    throw error
   } finally {
     // After an error the connection is closed, because a transaction may be open.
-    if (!isReleased) client.release(true)
+    if (isReusable) void releaseWithTables(client)
+    else client.release(true)
   }
 }
 
 /**
- * Protects people who opted out in a read from which no plan was made. The stored records do not show these opt-outs. Makes waiting plans
- * with these people stale. Marks the snapshot, so that no backfill and no rerun of failed operations sends them.
+ * Discards the snapshot of a read from which no plan was made; does nothing without a read. First protects people who opted out in it,
+ * because the stored records do not show these opt-outs: makes waiting plans with these people stale, and marks the snapshot, so that no
+ * backfill and no rerun of failed operations sends them. If that fails, the snapshot stays open, and counts as interrupted
+ * (`hasInterruptedRead`).
  */
-async function noteUnplannedOptOuts(db: Database, tx: Connection, destinationId: number, snapshotId: number): Promise<void> {
-  await outdatePlansWithOptOuts(tx, destinationId)
-  if (await hasStoredRecordOptedOut(tx, destinationId)) await markUnplannedOptOuts(db, snapshotId)
+async function discardRead(
+  db: Database,
+  tx: Connection,
+  { destination }: Pipeline,
+  { destinationId }: ClaimedRun,
+  snapshot: SnapshotResult | undefined,
+): Promise<void> {
+  if (snapshot === undefined) return
+  const { snapshotId, rows } = snapshot
+  if (destinationOf(destination.kind).reachesPeople) {
+    await outdatePlansWithOptOuts(tx, destinationId)
+    if (await hasStoredRecordOptedOut(tx, destinationId)) await markUnplannedOptOuts(db, snapshotId)
+  }
+  await discardSnapshot(db, snapshotId, rows)
 }
 
 function proofOf(snapshot: SnapshotResult | undefined): string {
@@ -143,21 +141,37 @@ async function resolveEarlierRequests(deps: EngineDeps, run: ClaimedRun, tx: Con
 }
 
 /**
- * Sends the deletes of erased people in a run whose read failed or was stopped by a guard. They cannot wait for a later run, because that
- * may be stopped too. Only logs errors, because the run must end with the error of the read.
+ * Returns the result of `work`. If `work` fails (an error of the read, or a guard that stops the run), sends the deletes of erased people
+ * before it throws the error. They cannot wait for a later run, because that may be stopped too. Only logs errors of this sending.
  */
-async function sendErasureDeletes(deps: EngineDeps, run: ClaimedRun): Promise<void> {
-  if (run.trigger === 'plan' || deps.signal?.aborted) return
-  await resendErasures(deps, run.destinationId, run.id).catch((error: unknown) =>
-    deps.log.warn(
-      { runId: `r_${run.id}`, reason: codeOrName(error) },
-      'the deletes of erased people could not be sent; the next run tries again',
-    ),
-  )
+async function orSendErasureDeletes<Result>(deps: EngineDeps, run: ClaimedRun, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    if (run.trigger !== 'plan' && !deps.signal?.aborted)
+      await resendErasures(deps, run.destinationId, run.id).catch(
+        logFailure(deps, run, 'the deletes of erased people could not be sent; the next run tries again'),
+      )
+    throw error
+  }
 }
 
-/** Reads the sources, and stores the row counts and the snapshot with the run. */
-async function readSources(deps: EngineDeps, tx: Connection, pipeline: Pipeline, run: ClaimedRun): Promise<SnapshotResult> {
+/**
+ * Reads the sources, and stores the row counts and the snapshot with the run. For a rerun of failed operations reads nothing, and returns
+ * undefined.
+ */
+async function readUnlessFailedOnly(
+  deps: EngineDeps,
+  tx: Connection,
+  pipeline: Pipeline,
+  run: ClaimedRun,
+): Promise<SnapshotResult | undefined> {
+  const { failedOnly } = run.options
+  if (failedOnly || readsBackfillSource(run)) await assertNoUnplannedOptOuts(deps, pipeline, run)
+  if (failedOnly) {
+    await assertDefinitionOfLastRead(deps, pipeline, run)
+    return undefined
+  }
   const snapshot = await timedStage(deps, run, 'read', () => readSnapshot(deps, tx, pipeline, run))
   await updateRun(deps.db, run, { counts: { ...noCounts, ...snapshot.rows }, snapshotId: snapshot.snapshotId })
   return snapshot

@@ -1,6 +1,8 @@
 import type { Logger } from '../../log.ts'
-import { nextCommands, reasonOf } from '../reports/nextCommands.ts'
 import type { RunReport } from '../../model/report.ts'
+import { codeOrName } from '../../unknownValue.ts'
+import type { EngineDeps } from '../engine.ts'
+import { nextCommands, reasonOf } from '../reports/nextCommands.ts'
 
 /** Logs the end of a run with its counts above 0. For a run that did not succeed, adds a code, the reason, and the next command or a hint. */
 export function logRunEnd(log: Logger, report: RunReport): void {
@@ -16,4 +18,14 @@ export function logRunEnd(log: Logger, report: RunReport): void {
   if (status === 'failed') log.error(fields, 'run failed')
   else if (status === 'withheld' || status === 'partial') log.warn(fields, `run ended ${status}`)
   else log.info(fields, 'run ended')
+}
+
+/** Returns a function that logs the error of a step that does not end the run. `fields`: logged too. */
+export function logFailure(
+  { log }: Pick<EngineDeps, 'log'>,
+  { id }: { readonly id: number },
+  message: string,
+  fields: object = {},
+): (error: unknown) => void {
+  return (error) => log.warn({ runId: `r_${id}`, ...fields, reason: codeOrName(error) }, message)
 }

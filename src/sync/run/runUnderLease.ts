@@ -13,7 +13,8 @@ import { loadReport } from '../reports/history.ts'
 import { repeatingCommand } from '../reports/nextCommands.ts'
 import { createProgressStorer } from './liveProgress.ts'
 import type { GuardResult, RunReport, RunStatus } from '../../model/report.ts'
-import { codeOrName, errorCode } from '../../unknownValue.ts'
+import { errorCode } from '../../unknownValue.ts'
+import { logFailure } from './runLog.ts'
 
 /** Result of a run, without its counts. `error` is stored with the run. */
 export interface Ending {
@@ -44,7 +45,7 @@ export async function runUnderLease(deps: EngineDeps, run: ClaimedRun, work: (de
   const heartbeat = setInterval(() => {
     heartbeatRun(deps.db, run, deps.settings.leaseMs).then(
       (kept) => kept || stop.abort(),
-      (error: unknown) => deps.log.warn({ runId: `r_${run.id}`, reason: codeOrName(error) }, 'the lease could not be renewed'),
+      logFailure(deps, run, 'the lease could not be renewed'),
     )
   }, deps.settings.heartbeatMs)
   const watch = setInterval(() => {
@@ -102,11 +103,11 @@ async function retryWhileDisconnected(deps: EngineDeps, write: () => Promise<voi
  */
 async function deleteExpiredData(deps: EngineDeps, run: ClaimedRun): Promise<void> {
   if (deps.signal?.aborted) return
-  const orLog = (work: Promise<unknown>, message: string) =>
-    work.catch((error: unknown) => deps.log.warn({ runId: `r_${run.id}`, reason: codeOrName(error) }, message))
-  await orLog(purgeErasures(deps.db, deps.service.origin), 'the data of erased people could not be deleted; the next run tries again')
+  const purged = purgeErasures(deps.db, deps.service.origin)
+  await purged.catch(logFailure(deps, run, 'the data of erased people could not be deleted; the next run tries again'))
   // `claimDailyRetention` permits one attempt a day.
-  await orLog(applyDailyRetention(deps, run), 'expired data could not be deleted; the first run of the next day tries again')
+  const deleted = applyDailyRetention(deps, run)
+  await deleted.catch(logFailure(deps, run, 'expired data could not be deleted; the first run of the next day tries again'))
 }
 
 async function applyDailyRetention(deps: EngineDeps, run: ClaimedRun): Promise<void> {
@@ -165,10 +166,7 @@ async function storeInternalError(deps: EngineDeps, run: ClaimedRun, error: unkn
       cause: error,
     }),
   }
-  await retryWhileDisconnected(deps, () => endRun(deps, run, ending)).catch((failure: unknown) =>
-    deps.log.warn(
-      { runId: `r_${run.id}`, reason: codeOrName(failure) },
-      'the end of the run could not be stored; its destination is locked until the lease expires',
-    ),
+  await retryWhileDisconnected(deps, () => endRun(deps, run, ending)).catch(
+    logFailure(deps, run, 'the end of the run could not be stored; its destination is locked until the lease expires'),
   )
 }

@@ -1,7 +1,7 @@
 import { addStage } from '../../db/runs/update.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
-import { codeOrName } from '../../unknownValue.ts'
 import type { EngineDeps } from '../engine.ts'
+import { logFailure } from './runLog.ts'
 
 /** Runs `work` as the stage `name` of the run, and stores its duration with the run, also after an error. */
 export async function timedStage<Result>(deps: EngineDeps, run: ClaimedRun, name: string, work: () => Promise<Result>): Promise<Result> {
@@ -13,9 +13,7 @@ export async function timedStage<Result>(deps: EngineDeps, run: ClaimedRun, name
     result = await work()
   } catch (error) {
     // Only logged, because the run must end with the error of `work`.
-    await store().catch((failure: unknown) =>
-      deps.log.warn({ runId: `r_${run.id}`, stage: name, reason: codeOrName(failure) }, 'the duration of a stage could not be stored'),
-    )
+    await store().catch(logFailure(deps, run, 'the duration of a stage could not be stored', { stage: name }))
     throw error
   }
   await store()
