@@ -39,7 +39,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
 }
 
 /** If people were erased after the read, marks their staged rows as suppressed. */
-async function suppressRowsErasedSince({ tx, destinationId, deps }: PlanWork): Promise<void> {
+export async function suppressRowsErasedSince({ tx, destinationId, deps }: PlanWork): Promise<void> {
   const suppressedCount = await suppressErasedRows(tx, { destinationId, service: deps.service.origin })
   // The staged digests must be those of valid rows only.
   if (suppressedCount > 0) await deleteStagedDigests(tx)
@@ -91,7 +91,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   // An unchanged source has no creates or updates. To skip this saves 20 ms.
   if (!isUnchanged) {
     await context.changed.markAllIfMany(initialDiff.creates + initialDiff.updates)
-    desiredAgainCount = (await desired.applyUpserts()).desiredAgainCount
+    desiredAgainCount = await desired.applyUpserts()
     await refreshStatistics(tx, destinationId, input.rows.valid)
   }
   crashPoint('plan.desired')

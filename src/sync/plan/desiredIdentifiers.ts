@@ -31,7 +31,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredStateWriter 
     updatedFields: () => Promise.resolve([]),
     applyUpserts: async () => {
       await applyUpserts(context)
-      return { desiredAgainCount: 0 }
+      return 0
     },
     // No record of a person is marked as missing, so each diff finds all missing ones.
     adjustMissing: () => Promise.resolve(0),

@@ -34,7 +34,7 @@ async function writeFirstLoad(context: DesiredContext): Promise<FirstLoad> {
   return { creates, isUntimed: true, hasShared: false, implyingRunId: undefined }
 }
 
-async function applyUpserts(context: DesiredContext): Promise<{ readonly desiredAgainCount: number }> {
+async function applyUpserts(context: DesiredContext): Promise<number> {
   const { tx, destinationId, changed } = context
   await analyzeWithSmallSample(tx, 'change')
   await storeRecords(context)
@@ -44,7 +44,7 @@ async function applyUpserts(context: DesiredContext): Promise<{ readonly desired
     `select s.key, s.hash from change c join stage s using (key) where c.effect in (${recordChangeSql.create}, ${recordChangeSql.update})`,
   )
   await changed.add(`select key from change where effect in (${recordChangeSql.create}, ${recordChangeSql.update})`)
-  return { desiredAgainCount: await desireReturned(context) }
+  return desireReturned(context)
 }
 
 /**

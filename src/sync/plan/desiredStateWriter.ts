@@ -25,9 +25,9 @@ export interface DesiredStateWriter {
   readonly updatedFields: (updates: number) => Promise<readonly UpdatedField[]>
   /**
    * Applies creates and updates. Marks a record as stale if its row was rejected. A missing product whose row came back but was rejected is
-   * desired again, with its last content. `desiredAgainCount`: number of these products; 0 for people.
+   * desired again, with its last content. Returns the number of these products; 0 for people.
    */
-  readonly applyUpserts: () => Promise<{ readonly desiredAgainCount: number }>
+  readonly applyUpserts: () => Promise<number>
   /**
    * Adjusts the missing records in the table `change` to `policy`. Adds those that an earlier policy kept and that `policy` changes now.
    * Removes products that are out of stock already, if `policy` would set them so. Deletes stored records whose delete is not needed

@@ -3,6 +3,7 @@
  * equals that of `freeze` with `memberOperations` (test/integration/sync/freezeChanges.test.ts compares the two). Works on bytes, which
  * takes half of the processor time (60,000 operations).
  */
+import type { FrozenBatch } from '../../db/batches/insert.ts'
 import { compressTemplate } from '../../db/bodyTemplate.ts'
 import { eachPortion } from '../../db/cursor.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -39,9 +40,7 @@ export async function areDigestsWithoutTimes(tx: Transaction, destinationId: num
  */
 export async function freezeChanges(context: FreezeContext, terms: MembershipTerms): Promise<FrozenTotals> {
   const { tx, destination, destinationId } = context
-  const batches = new PlanBatches<Omit<OrderedEntries, 'batchId'>>(context, noTotals(), (entries) =>
-    writeOrderedEntries(tx, destinationId, entries),
-  )
+  const batches: WrittenBatches = new PlanBatches(context, noTotals(), (entries) => writeOrderedEntries(tx, destinationId, entries))
   try {
     const deletes = new ChangeWriter(batches, destination, undefined)
     await writeUsers(deletes, tx, deletedUsers)
@@ -61,9 +60,27 @@ async function writeUsers(writer: ChangeWriter, tx: Transaction, users: string):
   writer.end()
 }
 
+/** Batches whose bodies an `UpdateWriter` writes. */
+export type WrittenBatches = PlanBatches<Omit<OrderedEntries, 'batchId'>>
+
+/** Adds a written body to `batches` as a batch. The body is not stored: it is rebuilt from the template and the keys. */
+export function addWritten(
+  batches: WrittenBatches,
+  { body, sha256, ...rest }: WrittenUpdates,
+  columns: Pick<FrozenBatch, 'phase' | 'operation' | 'expiresAtMs' | 'load'>,
+  changes: Pick<OrderedEntries, 'changes' | 'hashes'>,
+): void {
+  batches.add({ ...columns, entryCount: rest.users, userCount: rest.users, body: undefined, sha256 }, body.length, {
+    ...rest,
+    ...changes,
+    template: compressTemplate(rest.template),
+    expiresAtMs: columns.expiresAtMs ?? null,
+  })
+}
+
 /** Writer of all updates or all deletes of a plan. */
 class ChangeWriter {
-  readonly #batches: PlanBatches<Omit<OrderedEntries, 'batchId'>>
+  readonly #batches: WrittenBatches
   readonly #operation: 'delete' | 'upsert'
   readonly #expiresAtMs: number | undefined
   readonly #writer: UpdateWriter
@@ -72,19 +89,12 @@ class ChangeWriter {
   #changes: Change[] = []
   #hashes: Buffer[] = []
 
-  constructor(
-    batches: PlanBatches<Omit<OrderedEntries, 'batchId'>>,
-    destination: Pick<Destination, 'frame' | 'limits'>,
-    terms: MembershipTerms | undefined,
-  ) {
+  constructor(batches: WrittenBatches, destination: Pick<Destination, 'frame' | 'limits'>, terms: MembershipTerms | undefined) {
     this.#batches = batches
     this.#operation = terms === undefined ? 'delete' : 'upsert'
     this.#expiresAtMs = terms?.expiresAtMs
-    this.#writer = new UpdateWriter(
-      destination.frame(this.#operation),
-      destination.limits,
-      terms === undefined ? { op: 'delete' } : updateWithoutUsers(terms),
-    )
+    const operation = terms === undefined ? ({ op: 'delete' } as const) : updateWithoutUsers(terms)
+    this.#writer = new UpdateWriter(destination.frame(this.#operation), destination.limits, operation)
   }
 
   /** Adds the users in `bytes` (format: `usersOf`). Users of phase 2 must follow those of phase 1. */
@@ -111,32 +121,10 @@ class ChangeWriter {
   }
 
   end(): void {
-    const written: WrittenUpdates | undefined = this.#writer.finish()
+    const written = this.#writer.finish()
     if (written === undefined) return
-    // The body is not stored: it is rebuilt from the template and the keys.
-    const { body, sha256, ...rest } = written
-    const { users } = rest
-    const expiresAtMs = this.#expiresAtMs
-    this.#batches.add(
-      {
-        phase: this.#phase,
-        operation: this.#operation,
-        entryCount: users,
-        userCount: users,
-        expiresAtMs,
-        body: undefined,
-        sha256,
-        load: undefined,
-      },
-      body.length,
-      {
-        ...rest,
-        template: compressTemplate(rest.template),
-        changes: this.#changes,
-        hashes: this.#hashes,
-        expiresAtMs: expiresAtMs ?? null,
-      },
-    )
+    const columns = { phase: this.#phase, operation: this.#operation, expiresAtMs: this.#expiresAtMs, load: undefined }
+    addWritten(this.#batches, written, columns, { changes: this.#changes, hashes: this.#hashes })
     this.#changes = []
     this.#hashes = []
   }

@@ -4,14 +4,14 @@
  * faster.
  */
 import { setImmediate } from 'node:timers/promises'
-import { compressTemplate } from '../../db/bodyTemplate.ts'
-import { writeOrderedEntries, type OrderedEntries } from '../../db/entries/write.ts'
+import { writeOrderedEntries } from '../../db/entries/write.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { RecordCopy } from '../../db/records.ts'
 import { recordKeyBytes, UpdateWriter, type PackedUser, type WrittenUpdates } from '../../destinations/updateWriter.ts'
 import { identifierBytes } from '../../model/record.ts'
 import { identifiersLength, isRecordStored, personHeadBytes, type StagedPeople } from './stagedPeople.ts'
 import { crashPoint } from '../crashPoint.ts'
+import { addWritten, type WrittenBatches } from './freezeChanges.ts'
 import { plainHash } from './memberOperations.ts'
 import { updateWithoutUsers, type MembershipTerms } from './packUsers.ts'
 import { PlanBatches, type FreezeContext, type FrozenTotals } from './planBatches.ts'
@@ -34,21 +34,16 @@ export async function freezeLoad(load: LoadToFreeze, earlierTotals: FrozenTotals
   const { tx, destination, destinationId, terms, index } = load
   const { expiresAtMs } = terms
   const writer = new UpdateWriter(destination.frame('upsert'), destination.limits, updateWithoutUsers(terms))
-  const batches = new PlanBatches<Omit<OrderedEntries, 'batchId'>>(load, earlierTotals, async (entries) => {
+  const batches: WrittenBatches = new PlanBatches(load, earlierTotals, async (entries) => {
     await writeOrderedEntries(tx, destinationId, entries)
     for (const { release } of entries) release()
   })
   const addBatch = (written: WrittenUpdates | undefined) => {
     if (written === undefined) return
-    // The body is not stored: it is rebuilt from the template and the keys.
-    const { body, sha256, ...rest } = written
-    const { users } = rest
-    const firstKey = rest.recordKeys.subarray(0, recordKeyBytes)
-    const figures = { phase: 1, operation: 'upsert', entryCount: users, userCount: users, expiresAtMs } as const
-    const changes = ['create'] as const
-    const entries = { ...rest, template: compressTemplate(rest.template), changes, hashes: [plainHash], expiresAtMs }
-    batches.add({ ...figures, body: undefined, sha256, load: { id: load.loadId, firstKey } }, body.length, entries)
-    batches.countsByChange.create += users
+    const firstKey = written.recordKeys.subarray(0, recordKeyBytes)
+    const columns = { phase: 1, operation: 'upsert', expiresAtMs, load: { id: load.loadId, firstKey } } as const
+    addWritten(batches, written, columns, { changes: ['create'], hashes: [plainHash] })
+    batches.countsByChange.create += written.users
   }
   // One object is reused for all users, because creating a million takes as long as writing their bodies.
   const user: PackedUser = { source: Buffer.alloc(0), keyAt: 0, identifiersAt: 0, stride: identifierBytes, count: 0 }

@@ -4,18 +4,15 @@
  * completes the snapshot (the stored result of the read).
  */
 import { lastSeqOf, lockEndOfPlan } from '../../db/batches/insert.ts'
-import type { Transaction } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
-import { deleteStagedDigests } from '../../db/digests.ts'
 import { latestErasure } from '../../db/erasures.ts'
 import { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { isApplying, startPlan } from '../../db/plans.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { interruptedError } from '../engine.ts'
-import { suppressErasedRows } from '../read/resolveStage.ts'
 import { stagePartitions } from '../read/stageTable.ts'
 import type { GuardedChanges } from './removeOrWithhold.ts'
-import type { Changes } from './applyChanges.ts'
+import { suppressRowsErasedSince, type Changes } from './applyChanges.ts'
 import { insertRecordsOfRange, type FirstLoad, type KeyRange } from './firstLoad.ts'
 import { freeze } from './freeze.ts'
 import { freezeLoad } from './freezeLoad.ts'
@@ -131,7 +128,9 @@ async function freezePart(
   const { hasShared, implyingRunId } = firstLoad
   const { context: desired } = work.desired
   const openFreezeContext = async () => {
-    const lastSeq = isFirst ? 0 : await lockEndAndReadLastSeq(tx, planId)
+    // Until the commit, no answer can add batches to the plan.
+    if (!isFirst) await lockEndOfPlan(tx, planId)
+    const lastSeq = isFirst ? 0 : await lastSeqOf(tx, planId)
     return { tx, destination: work.type, planId, destinationId, lastSeq, onProgress }
   }
   // `freezeLoad` is faster, but needs implied keys and one user per operation.
@@ -176,20 +175,11 @@ async function endLoad(work: PlanWork, planned: Planned): Promise<PlannedPart> {
  *
  * @throws {RunError} `RUN_INTERRUPTED` if the plan of another run has replaced this plan
  */
-async function beginLaterTransaction({ tx, destinationId, deps, planId, type, latestErasureId }: PlanWork): Promise<void> {
+async function beginLaterTransaction(work: PlanWork): Promise<void> {
+  const { tx, destinationId, deps, planId, type, latestErasureId } = work
   await tx.query('select from destination where id = $1 for key share', [destinationId])
   if (!(await isApplying(tx, planId))) throw interruptedError('otherProcess')
-  const service = deps.service.origin
-  if (!type.reachesPeople || (await latestErasure(tx, service)) <= latestErasureId) return
-  const suppressedCount = await suppressErasedRows(tx, { destinationId, service })
-  // The staged digests must be those of valid rows only.
-  if (suppressedCount > 0) await deleteStagedDigests(tx)
-}
-
-/** Locks the end of the plan until the commit, so that no answer can add batches to the plan. Returns the `seq` of the last batch. */
-async function lockEndAndReadLastSeq(tx: Transaction, planId: string): Promise<number> {
-  await lockEndOfPlan(tx, planId)
-  return lastSeqOf(tx, planId)
+  if (type.reachesPeople && (await latestErasure(tx, deps.service.origin)) > latestErasureId) await suppressRowsErasedSince(work)
 }
 
 /**

@@ -14,15 +14,11 @@ export async function* productOperations(context: OperationContext): AsyncGenera
   )
   for await (const portion of deletes) {
     yield portion.map(({ key, remote_key }) => ({
+      ...ofProduct(key),
       bytes: renderProductKey(remote_key),
       op: 'delete',
       change: 'delete',
-      phase: 1,
-      recordKey: key,
-      keys: [key.toString('hex')],
       hash: null,
-      expiresAtMs: null,
-      users: 1,
     }))
   }
   // If an audit did not find a product, its product_key may not exist any more, and is not sent.
@@ -48,17 +44,12 @@ export async function* productOperations(context: OperationContext): AsyncGenera
 }
 
 function putProduct(key: Buffer, bytes: Buffer, hash: Buffer, change: Change): PlannedOperation {
-  return {
-    bytes,
-    op: 'upsert',
-    change,
-    phase: 1,
-    recordKey: key,
-    keys: [key.toString('hex')],
-    hash,
-    expiresAtMs: null,
-    users: 1,
-  }
+  return { ...ofProduct(key), bytes, op: 'upsert', change, hash }
+}
+
+/** Returns what all operations on a product have. */
+function ofProduct(key: Buffer) {
+  return { phase: 1, recordKey: key, keys: [key.toString('hex')], expiresAtMs: null, users: 1 } as const
 }
 
 /** Yields all records of a first load as creates, in the order of the product ids. */

@@ -26,17 +26,9 @@ export interface Planned {
 
 /** Inserts the row of the plan before its batches, which refer to this row. `storePlan` adds the figures later. */
 export async function insertPlan(work: PlanWork, guards: readonly GuardResult[]): Promise<void> {
-  const { planId, run, pipeline, destinationId, input, stateVersion } = work
+  const { tx, planId: id, run, pipeline, destinationId, input, stateVersion } = work
   const { snapshotId } = input
-  await plans.insertPlan(work.tx, {
-    id: planId,
-    runId: run.id,
-    pipeline: pipeline.name,
-    destinationId,
-    snapshotId,
-    stateVersion,
-    guards,
-  })
+  await plans.insertPlan(tx, { id, runId: run.id, pipeline: pipeline.name, destinationId, snapshotId, stateVersion, guards })
 }
 
 /** Position of a part in its plan. The only part is both first and last. */
